@@ -1,0 +1,37 @@
+/*
+ * Memory that lives and dies together: a case's graph, names and attributes.
+ *
+ * Allocations are aligned for any type, zeroed, and freed only all at once. An arena never returns NULL:
+ * small allocations that fail end the program with a message, as there is nothing sensible left to do.
+ * Anything whose size comes from a file or an engine must be checked against a limit before it is asked for
+ * here; tensor payloads do not belong here at all (tensor/tensor.h).
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks; /* newest first */
+    size_t total;               /* bytes handed out since init or clear */
+};
+
+void arena_init(struct arena *arena);
+void arena_release(struct arena *arena);
+
+/* Forgets everything handed out but keeps the newest block for reuse. */
+void arena_clear(struct arena *arena);
+
+void *arena_alloc(struct arena *arena, size_t size);
+
+/* count * size with the product checked. */
+void *arena_array(struct arena *arena, size_t count, size_t size);
+void *arena_copy(struct arena *arena, const void *data, size_t size);
+char *arena_strdup(struct arena *arena, const char *text);
+char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(struct arena *arena, const char *format, va_list args);
+
+#endif

@@ -1,0 +1,10 @@
+/* Monotonic time. Only deadlines, rates and reports read it; no case depends on it. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_ns(void);
+double clock_seconds(void);
+
+#endif

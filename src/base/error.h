@@ -1,0 +1,40 @@
+/*
+ * Errors travel as the last parameter, never through a global.
+ *
+ * A function that can fail returns int, 0 for success and -1 for failure, and describes the failure in *err.
+ * err may be NULL where the caller does not care why. The message is one line without a trailing newline,
+ * says what was wrong and, where it can, what to do about it.
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+enum error_code {
+    ERROR_NONE = 0,
+    ERROR_MEMORY,      /* an allocation failed */
+    ERROR_IO,          /* the system refused: file, pipe, process */
+    ERROR_FORMAT,      /* data that breaks its own format */
+    ERROR_LIMIT,       /* well-formed but larger than we accept */
+    ERROR_UNSUPPORTED, /* valid, and not something we can do */
+    ERROR_INVALID,     /* a model or node that breaks ONNX's rules */
+    ERROR_NOT_FOUND,   /* no such file, engine, value */
+    ERROR_USAGE,       /* the caller's words are off */
+};
+
+struct error {
+    enum error_code code;
+    char message[500];
+};
+
+/* Fills *err (when not NULL) and returns -1, so that `return error_set(...)` reads well. */
+int error_set(struct error *err, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the message already there; returns -1. */
+int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* error_set with ": strerror(errno)" behind the text. */
+int error_errno(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void error_clear(struct error *err);
+
+#endif

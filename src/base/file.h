@@ -1,0 +1,49 @@
+/*
+ * Files, read with a limit and written whole: file_write goes through a temporary name and a rename, so that
+ * a reader never sees half a file.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A read-only view of a file. An empty file has data NULL and size 0. */
+struct file_map {
+    const uint8_t *data;
+    size_t size;
+};
+
+int file_map_open(struct file_map *map, const char *path, struct error *err);
+void file_map_close(struct file_map *map);
+
+/* The whole file, NUL-terminated, on the heap; refused with ERROR_LIMIT when larger than limit. */
+int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err);
+int file_write(const char *path, const void *data, size_t size, struct error *err);
+
+bool file_exists(const char *path);
+bool file_is_folder(const char *path);
+
+/* mkdir -p. */
+int file_make_folders(const char *path, struct error *err);
+
+/* Removes a folder and what is in it, not following symbolic links. */
+int file_remove_tree(const char *path, struct error *err);
+
+/* The last part of a path, without slashes at its end; points into path. */
+const char *file_base(const char *path);
+
+/* "folder/name" on the heap. */
+char *file_join(const char *folder, const char *name);
+
+/*
+ * Sorted names in a folder, without . and ..; numbers inside names count as numbers (input_2 before
+ * input_10). Free with file_names_free.
+ */
+int file_list(const char *folder, char ***names, size_t *count, struct error *err);
+void file_names_free(char **names, size_t count);
+
+#endif

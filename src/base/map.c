@@ -1,0 +1,70 @@
+#include "base/map.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void map_init(struct map *map)
+{
+    map->slots = NULL;
+    map->count = map->capacity = 0;
+}
+
+void map_release(struct map *map)
+{
+    free(map->slots);
+    map_init(map);
+}
+
+static struct map_slot *find_slot(struct map_slot *slots, size_t capacity, const char *key)
+{
+    size_t at = (size_t)hash_text(key) & (capacity - 1);
+    while (slots[at].key && strcmp(slots[at].key, key) != 0)
+        at = (at + 1) & (capacity - 1);
+    return &slots[at];
+}
+
+static void enlarge(struct map *map)
+{
+    size_t capacity = map->capacity ? map->capacity * 2 : 16;
+    struct map_slot *slots = memory_zeroed(capacity, sizeof *slots);
+    for (size_t i = 0; i < map->capacity; i++)
+        if (map->slots[i].key)
+            *find_slot(slots, capacity, map->slots[i].key) = map->slots[i];
+    free(map->slots);
+    map->slots = slots;
+    map->capacity = capacity;
+}
+
+bool map_set(struct map *map, const char *key, size_t value)
+{
+    if (map->count * 4 >= map->capacity * 3)
+        enlarge(map);
+    struct map_slot *slot = find_slot(map->slots, map->capacity, key);
+    bool fresh = !slot->key;
+    if (fresh) {
+        slot->key = key;
+        map->count++;
+    }
+    slot->value = value;
+    return fresh;
+}
+
+bool map_get(const struct map *map, const char *key, size_t *value)
+{
+    if (!map->count)
+        return false;
+    const struct map_slot *slot = find_slot(map->slots, map->capacity, key);
+    if (!slot->key)
+        return false;
+    *value = slot->value;
+    return true;
+}
+
+bool map_has(const struct map *map, const char *key)
+{
+    size_t ignored;
+    return map_get(map, key, &ignored);
+}

@@ -1,0 +1,19 @@
+/*
+ * Heap allocation for small, trusted sizes: never returns NULL. See arena.h for when that is right.
+ */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stddef.h>
+
+_Noreturn void memory_exhausted(size_t wanted);
+void *memory_zeroed(size_t count, size_t size);
+char *memory_strdup(const char *text);
+
+/*
+ * Makes room for at least `need` items of `size` bytes in a growing array and returns it; *capacity is
+ * updated. New room is not initialised.
+ */
+void *memory_grow(void *items, size_t *capacity, size_t need, size_t size);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Seeded, splittable random numbers: the only source of randomness in the program.
+ *
+ * A stream is a value; copying it copies its future. rng_split derives an independent stream from a stream
+ * and a key without advancing the parent, so that (seed, case, tensor, index) names the same number on every
+ * machine whatever else was drawn before.
+ */
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rng {
+    uint64_t state;
+};
+
+struct rng rng_seed(uint64_t seed);
+struct rng rng_split(const struct rng *parent, uint64_t key);
+
+uint64_t rng_u64(struct rng *rng);
+
+/* Uniform in [0, n); n must not be 0. */
+uint64_t rng_below(struct rng *rng, uint64_t n);
+
+/* Uniform in [low, high], both included. */
+int64_t rng_range(struct rng *rng, int64_t low, int64_t high);
+bool rng_chance(struct rng *rng, double probability);
+double rng_unit(struct rng *rng); /* uniform in [0, 1) */
+double rng_uniform(struct rng *rng, double low, double high);
+double rng_normal(struct rng *rng);
+double rng_cauchy(struct rng *rng);
+
+#endif

@@ -1,0 +1,97 @@
+#include "base/str.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void str_init(struct str *s)
+{
+    s->capacity = 0;
+    s->data = memory_grow(NULL, &s->capacity, 32, 1);
+    s->data[0] = '\0';
+    s->length = 0;
+}
+
+void str_release(struct str *s)
+{
+    free(s->data);
+    s->data = NULL;
+    s->length = s->capacity = 0;
+}
+
+void str_clear(struct str *s)
+{
+    s->length = 0;
+    s->data[0] = '\0';
+}
+
+void str_append(struct str *s, const void *data, size_t size)
+{
+    s->data = memory_grow(s->data, &s->capacity, s->length + size + 1, 1);
+    if (size)
+        memcpy(s->data + s->length, data, size);
+    s->length += size;
+    s->data[s->length] = '\0';
+}
+
+void str_add(struct str *s, const char *text)
+{
+    str_append(s, text, strlen(text));
+}
+
+void str_printf(struct str *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    s->data = memory_grow(s->data, &s->capacity, s->length + (size_t)length + 1, 1);
+    va_start(args, format);
+    vsnprintf(s->data + s->length, (size_t)length + 1, format, args);
+    va_end(args);
+    s->length += (size_t)length;
+}
+
+char *str_detach(struct str *s)
+{
+    char *text = s->data;
+    str_init(s);
+    return text;
+}
+
+bool text_starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), tail = strlen(suffix);
+    return length >= tail && memcmp(text + length - tail, suffix, tail) == 0;
+}
+
+bool text_equal(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+bool text_int64(const char *text, long long *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+bool text_double(const char *text, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return errno == 0 && end != text && *end == '\0';
+}

@@ -1,0 +1,34 @@
+/*
+ * A growing string. `data` is always NUL-terminated and never NULL after str_init; `length` excludes the NUL.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct str {
+    char *data;
+    size_t length, capacity;
+};
+
+void str_init(struct str *s);
+void str_release(struct str *s);
+void str_clear(struct str *s);
+void str_append(struct str *s, const void *data, size_t size);
+void str_add(struct str *s, const char *text);
+void str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The text as a heap string the caller frees; *s is left empty. */
+char *str_detach(struct str *s);
+
+bool text_starts(const char *text, const char *prefix);
+bool text_ends(const char *text, const char *suffix);
+bool text_equal(const char *a, const char *b);
+
+/* Whole-string numbers: false on rubbish, overflow or an empty string. */
+bool text_int64(const char *text, long long *value);
+bool text_double(const char *text, double *value);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * Cases in, results out: supervised engine workers.
+ *
+ * The pool holds one or more workers for each engine added. A job is one case for one engine: load, run
+ * (perhaps several times), unload. Jobs of an engine finish in any order relative to other engines; each gets
+ * exactly one result. One job is kept ahead in each worker's pipe, so that an engine never waits for us; a
+ * job that was only ahead when the worker died is given to its successor and not blamed.
+ *
+ * Workers start on first use (or by pool_warm, all in parallel), are restarted after a crash, a hang, garbage
+ * or a memory death, and are recycled after `recycle` jobs by a successor started beforehand, without a
+ * pause.
+ */
+#ifndef ENGINE_POOL_H
+#define ENGINE_POOL_H
+
+#include "engine/outcome.h"
+#include "engine/registry.h"
+
+struct pool;
+
+struct pool_options {
+    double deadline; /* seconds for each request; 0: 30 */
+    size_t memory;   /* bytes a worker may take; 0: 4 GiB; a spec's own wins */
+    size_t recycle;  /* jobs before a worker is replaced; 0: 5000 */
+    int workers;     /* for each engine; 0: 1 */
+    bool bubblewrap; /* run workers under bwrap as well */
+};
+
+/* What an engine said at hello. Strings live in the pool. */
+struct engine_info {
+    const char *label, *name, *version;
+    const Assay__Welcome *welcome; /* NULL until the first worker is up */
+};
+
+/* Model and inputs are borrowed until the job's result arrives. */
+struct job {
+    int engine;        /* number from pool_add */
+    const void *model; /* serialised, or */
+    size_t model_size;
+    const char *path; /* a file */
+    size_t n_outputs; /* wanted outputs; 0: all */
+    const char *const *outputs;
+    size_t n_inputs;
+    const struct value *inputs;
+    bool bounds;     /* ask for error bounds */
+    int repeat;      /* further runs, whose outputs are compared bit by bit with the first; see job_done */
+    double deadline; /* 0: the pool's */
+    void *user;
+};
+
+struct pool *pool_new(const struct pool_options *options);
+void pool_free(struct pool *pool); /* ends all workers; jobs under way are dropped */
+
+/* Adds an engine and returns its number (>= 0). The spec must outlive the pool. */
+int pool_add(struct pool *pool, const struct engine_spec *spec);
+
+/* Starts all workers now and waits for their hello; engines that fail are reported by their jobs. */
+void pool_warm(struct pool *pool);
+const struct engine_info *pool_engine(const struct pool *pool, int engine);
+
+/* Queues a job (copied). Never blocks. */
+void pool_submit(struct pool *pool, const struct job *job);
+
+/* Jobs submitted and not yet returned by pool_next: for one engine, or for all with engine -1. */
+size_t pool_pending(const struct pool *pool, int engine);
+
+/*
+ * Waits up to timeout seconds (negative: for ever) for a finished job: 1 and *job, *result filled in (result
+ * is the caller's to release; *repeats_differ is set when a repeated run gave other bytes), 0 on timeout or
+ * when nothing is pending, -1 only when polling itself fails.
+ */
+int pool_next(struct pool *pool, double timeout, struct job *job, struct result *result, bool *repeats_differ,
+              struct error *err);
+
+/* Submits one job and waits for its result alone; other results keep for pool_next. For tools and tests. */
+int pool_run_one(struct pool *pool, const struct job *job, struct result *result, struct error *err);
+
+/* Worker restarts since the start, by reason; for the containment bench and status screens. */
+struct pool_counters {
+    size_t started, crashed, hung, garbage, memory, recycled;
+};
+struct pool_counters pool_counters(const struct pool *pool, int engine);
+
+#endif

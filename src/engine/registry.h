@@ -1,0 +1,56 @@
+/*
+ * Names to command lines.
+ *
+ * An engine is named `name[@version][:knob=value,...]`. The registry is what the installed adapters bring
+ * (one INI file an engine, engines/NAME/NAME.ini), then ~/.config/assay/engines.ini, then the file in
+ * $ASSAY_ENGINES and the -E option; a later section of the same name replaces an earlier one. docs/engines.md
+ * explains the format to users.
+ *
+ *     [onnxruntime]
+ *     command = {libexec}/assay-engine-onnxruntime
+ *     library = {data}/onnxruntime/{version}/libonnxruntime.so   ; where fetched versions lie; {version} is
+ * matched knob-environment.cpu = SOME_VARIABLE                      ; a knob that must be set before the
+ * library loads launcher = yes                                            ; the command brings its own
+ * isolation (ssh, docker) memory = 4G
+ */
+#ifndef ENGINE_REGISTRY_H
+#define ENGINE_REGISTRY_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct registry;
+
+/* One engine, ready to start. Strings live in the registry. */
+struct engine_spec {
+    const char *label;              /* the name as given: "onnxruntime@1.17.0:opt=none" */
+    const char *name;               /* "onnxruntime" */
+    const char *version;            /* as asked or found; NULL when the adapter must tell */
+    const char *const *argv;        /* NULL-terminated */
+    const char *const *environment; /* "NAME=value", added to ours; NULL-terminated */
+    size_t knobs;
+    const char *const *knob_names, *const *knob_values;
+    bool launcher; /* exempt from our isolation */
+    size_t memory; /* bytes of address space, 0: the default */
+};
+
+int registry_open(struct registry **registry, const char *const *extra_files, size_t count,
+                  struct error *err);
+void registry_free(struct registry *registry);
+
+/* Fails with ERROR_NOT_FOUND and a message that lists what there is. */
+int registry_find(struct registry *registry, const char *label, const struct engine_spec **spec,
+                  struct error *err);
+
+/*
+ * Names and versions, for `assay engines` and for name@all: calls visit(name, version or NULL, library path
+ * or NULL), versions ascending.
+ */
+int registry_each(struct registry *registry,
+                  int (*visit)(void *context, const char *name, const char *version, const char *path),
+                  void *context);
+
+#endif

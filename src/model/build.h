@@ -1,0 +1,40 @@
+/*
+ * Building and editing. Everything is allocated in the model's arena; names are copied.
+ */
+#ifndef MODEL_BUILD_H
+#define MODEL_BUILD_H
+
+#include "model/model.h"
+
+/* A graph input or output; shape NULL: of unknown shape. A dim of -1 is symbolic. */
+Onnx__ValueInfoProto *model_add_input(struct model *model, const char *name, enum dtype type,
+                                      const struct shape *shape);
+Onnx__ValueInfoProto *model_add_output(struct model *model, const char *name, enum dtype type,
+                                       const struct shape *shape);
+void model_add_initializer(struct model *model, const char *name, const struct tensor *tensor);
+
+/* Appends a node; an input named "" is an omitted optional. The node's name is made unique when NULL. */
+Onnx__NodeProto *model_add_node(struct model *model, const char *op_type, const char *name, size_t inputs,
+                                const char *const *input, size_t outputs, const char *const *output);
+
+/* Attributes; setting one again replaces it. */
+void node_set_int(struct arena *arena, Onnx__NodeProto *node, const char *name, int64_t value);
+void node_set_float(struct arena *arena, Onnx__NodeProto *node, const char *name, float value);
+void node_set_string(struct arena *arena, Onnx__NodeProto *node, const char *name, const char *value);
+void node_set_ints(struct arena *arena, Onnx__NodeProto *node, const char *name, const int64_t *values,
+                   size_t count);
+void node_set_floats(struct arena *arena, Onnx__NodeProto *node, const char *name, const float *values,
+                     size_t count);
+void node_set_tensor(struct arena *arena, Onnx__NodeProto *node, const char *name,
+                     const struct tensor *tensor);
+void node_set_graph(struct arena *arena, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *graph);
+void node_remove_attribute(Onnx__NodeProto *node, const char *name);
+
+/* NULL when absent. */
+const Onnx__AttributeProto *node_attribute(const Onnx__NodeProto *node, const char *name);
+
+/* The value or the default when absent; an attribute of another kind counts as absent. */
+int64_t node_int(const Onnx__NodeProto *node, const char *name, int64_t otherwise);
+float node_float(const Onnx__NodeProto *node, const char *name, float otherwise);
+
+#endif

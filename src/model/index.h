@@ -1,0 +1,47 @@
+/*
+ * Who makes and who uses each value of a model's top graph, in an order in which it can be computed.
+ *
+ * Nodes are numbered as in graph->node. A node with subgraphs (If, Loop, Scan) uses every outer value that
+ * its bodies capture, at any depth. Building fails on a value with two producers, a missing producer or a
+ * cycle.
+ */
+#ifndef MODEL_INDEX_H
+#define MODEL_INDEX_H
+
+#include "base/map.h"
+#include "model/model.h"
+
+enum value_source { SOURCE_INPUT, SOURCE_INITIALIZER, SOURCE_NODE };
+
+struct index_value {
+    const char *name;
+    enum value_source source; /* an input with an initialiser of the same name is SOURCE_INITIALIZER */
+    size_t number;            /* of the input, initialiser or node */
+    size_t consumers;
+    size_t *consumer; /* node numbers, ascending, each once */
+    bool is_output;
+};
+
+struct model_index {
+    struct arena arena;
+    const struct model *model;
+    struct map names; /* value name -> number in values */
+    size_t count;
+    struct index_value *values;
+    size_t *order; /* graph->n_node node numbers, producers first */
+    /* For each node: the numbers of the values it uses, captured ones included, each once; omitted inputs
+     * left out. */
+    size_t *n_uses;
+    size_t **uses;
+};
+
+int model_index_init(struct model_index *index, const struct model *model, struct error *err);
+void model_index_release(struct model_index *index);
+const struct index_value *model_index_find(const struct model_index *index, const char *name);
+
+/* Calls visit for every node of the graph and, depth first, of all subgraphs; stops at the first non-zero
+ * result. */
+int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__NodeProto *node, int depth),
+                    void *context);
+
+#endif

@@ -1,0 +1,303 @@
+#include "tensor/dtype.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+struct row {
+    const char *name, *onnx_name;
+    size_t size;
+};
+
+static const struct row rows[DTYPE_COUNT] = {
+    [DTYPE_NONE] = {"none", "undefined", 0},
+    [DTYPE_FLOAT] = {"float32", "float", 4},
+    [DTYPE_UINT8] = {"uint8", "uint8", 1},
+    [DTYPE_INT8] = {"int8", "int8", 1},
+    [DTYPE_UINT16] = {"uint16", "uint16", 2},
+    [DTYPE_INT16] = {"int16", "int16", 2},
+    [DTYPE_INT32] = {"int32", "int32", 4},
+    [DTYPE_INT64] = {"int64", "int64", 8},
+    [DTYPE_STRING] = {"string", "string", 0},
+    [DTYPE_BOOL] = {"bool", "bool", 1},
+    [DTYPE_FLOAT16] = {"float16", "float16", 2},
+    [DTYPE_DOUBLE] = {"float64", "double", 8},
+    [DTYPE_UINT32] = {"uint32", "uint32", 4},
+    [DTYPE_UINT64] = {"uint64", "uint64", 8},
+    [DTYPE_COMPLEX64] = {"complex64", "complex64", 8},
+    [DTYPE_COMPLEX128] = {"complex128", "complex128", 16},
+    [DTYPE_BFLOAT16] = {"bfloat16", "bfloat16", 2},
+};
+
+/* Types that later releases of ONNX added, so that the refusal can name them. */
+static const char *const newer[] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+                                    "uint4",        "int4",           "float4e2m1", "float8e8m0"};
+
+int dtype_check(int64_t number, struct error *err)
+{
+    if (number > DTYPE_NONE && number < DTYPE_COUNT)
+        return 0;
+    int64_t later = number - DTYPE_COUNT;
+    if (later >= 0 && later < (int64_t)(sizeof newer / sizeof *newer))
+        return error_set(err, ERROR_UNSUPPORTED, "element type %s is newer than this build knows",
+                         newer[later]);
+    return error_set(err, ERROR_FORMAT, "no element type has the number %lld", (long long)number);
+}
+
+const char *dtype_name(enum dtype type)
+{
+    return (unsigned)type < DTYPE_COUNT ? rows[type].name : "unknown";
+}
+
+enum dtype dtype_from_name(const char *name)
+{
+    for (int i = 1; i < DTYPE_COUNT; i++)
+        if (strcasecmp(name, rows[i].name) == 0 || strcasecmp(name, rows[i].onnx_name) == 0)
+            return (enum dtype)i;
+    return DTYPE_NONE;
+}
+
+size_t dtype_size(enum dtype type)
+{
+    return (unsigned)type < DTYPE_COUNT ? rows[type].size : 0;
+}
+
+bool dtype_in(enum dtype type, dtype_set set)
+{
+    return (set >> type & 1) != 0;
+}
+
+bool dtype_is_float(enum dtype type)
+{
+    return dtype_in(type, DTYPES_FLOAT);
+}
+
+bool dtype_is_integer(enum dtype type)
+{
+    return dtype_in(type, DTYPES_INTEGER);
+}
+
+bool dtype_is_signed(enum dtype type)
+{
+    return dtype_in(type, DTYPES_SIGNED | DTYPES_FLOAT);
+}
+
+long double dtype_highest(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_FLOAT:
+        return FLT_MAX;
+    case DTYPE_DOUBLE:
+        return DBL_MAX;
+    case DTYPE_FLOAT16:
+        return 65504;
+    case DTYPE_BFLOAT16:
+        return 0x1.fep127L;
+    case DTYPE_BOOL:
+        return 1;
+    default:
+        break;
+    }
+    if (!dtype_is_integer(type))
+        return 0;
+    int bits = (int)dtype_size(type) * 8 - (dtype_is_signed(type) ? 1 : 0);
+    return ldexpl(1, bits) - 1;
+}
+
+long double dtype_lowest(enum dtype type)
+{
+    if (dtype_is_float(type))
+        return -dtype_highest(type);
+    return dtype_is_signed(type) ? -dtype_highest(type) - 1 : 0;
+}
+
+struct dtype_precision dtype_precision(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_FLOAT:
+        return (struct dtype_precision){0x1p-24, FLT_MIN, 0x1p-149};
+    case DTYPE_DOUBLE:
+        return (struct dtype_precision){0x1p-53, DBL_MIN, 0x1p-1074};
+    case DTYPE_FLOAT16:
+        return (struct dtype_precision){0x1p-11, 0x1p-14, 0x1p-24};
+    case DTYPE_BFLOAT16:
+        return (struct dtype_precision){0x1p-8, 0x1p-126, 0x1p-133};
+    default:
+        return (struct dtype_precision){0, 0, 0};
+    }
+}
+
+/*
+ * A 16-bit float with `mantissa` stored bits and the given exponent bias, from any real number. The value is
+ * scaled so that the last kept bit is a unit, rounded there to even by rintl, and packed; carries run into
+ * the exponent by themselves.
+ */
+static uint16_t pack16(long double value, int mantissa, int bias)
+{
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    uint16_t infinity = (uint16_t)((2 * bias + 1) << mantissa);
+    if (isnan(value))
+        return (uint16_t)(sign | infinity | 1 << (mantissa - 1));
+    long double magnitude = fabsl(value);
+    if (isinf(value))
+        return sign | infinity;
+    if (magnitude == 0)
+        return sign;
+    int exponent = ilogbl(magnitude);
+    if (exponent > bias)
+        return sign | infinity;
+    if (exponent < 1 - bias)
+        exponent = 1 - bias;
+    long double units = rintl(ldexpl(magnitude, mantissa - exponent));
+    uint32_t bits = (uint32_t)units; /* with the leading bit of a normal number */
+    uint32_t packed = bits + ((uint32_t)(exponent + bias - 1) << mantissa);
+    return sign | (packed >= infinity ? infinity : (uint16_t)packed);
+}
+
+uint16_t float16_from(long double value)
+{
+    return pack16(value, 10, 15);
+}
+
+uint16_t bfloat16_from(long double value)
+{
+    return pack16(value, 7, 127);
+}
+
+float float16_to(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31;
+    int mantissa = bits & 1023;
+    float magnitude;
+    if (exponent == 31)
+        magnitude = mantissa ? NAN : INFINITY;
+    else if (exponent == 0)
+        magnitude = ldexpf((float)mantissa, -24);
+    else
+        magnitude = ldexpf((float)(mantissa + 1024), exponent - 25);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+float bfloat16_to(uint16_t bits)
+{
+    uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+#define LOAD(ctype)                                                              \
+    do {                                                                         \
+        ctype item_;                                                             \
+        memcpy(&item_, (const char *)data + index * sizeof item_, sizeof item_); \
+        return (long double)item_;                                               \
+    } while (0)
+
+long double dtype_load(enum dtype type, const void *data, size_t index)
+{
+    uint16_t half;
+    switch (type) {
+    case DTYPE_FLOAT:
+        LOAD(float);
+    case DTYPE_DOUBLE:
+        LOAD(double);
+    case DTYPE_UINT8:
+    case DTYPE_BOOL:
+        LOAD(uint8_t);
+    case DTYPE_INT8:
+        LOAD(int8_t);
+    case DTYPE_UINT16:
+        LOAD(uint16_t);
+    case DTYPE_INT16:
+        LOAD(int16_t);
+    case DTYPE_UINT32:
+        LOAD(uint32_t);
+    case DTYPE_INT32:
+        LOAD(int32_t);
+    case DTYPE_UINT64:
+        LOAD(uint64_t);
+    case DTYPE_INT64:
+        LOAD(int64_t);
+    case DTYPE_FLOAT16:
+    case DTYPE_BFLOAT16:
+        memcpy(&half, (const char *)data + index * 2, 2);
+        return type == DTYPE_FLOAT16 ? float16_to(half) : bfloat16_to(half);
+    default:
+        return 0;
+    }
+}
+
+#define STORE(ctype, value)                                                \
+    do {                                                                   \
+        ctype item_ = (ctype)(value);                                      \
+        memcpy((char *)data + index * sizeof item_, &item_, sizeof item_); \
+        return;                                                            \
+    } while (0)
+
+/* The nearest value of an integer type towards zero, saturated: the C conversion is defined afterwards. */
+static long double into_range(enum dtype type, long double value)
+{
+    if (isnan(value))
+        return 0;
+    long double low = dtype_lowest(type), high = dtype_highest(type);
+    return value < low ? low : value > high ? high : truncl(value);
+}
+
+/* Overflow to infinity happens in the conversion, which C leaves undefined for finite values out of range. */
+static float to_float(long double value)
+{
+    if (fabsl(value) >= 0x1.ffffffp127L && !isnan(value))
+        return signbit(value) ? -INFINITY : INFINITY;
+    return (float)value;
+}
+
+static double to_double(long double value)
+{
+    if (fabsl(value) >= 0x1.fffffffffffff8p1023L && !isnan(value))
+        return signbit(value) ? -(double)INFINITY : (double)INFINITY;
+    return (double)value;
+}
+
+void dtype_store(enum dtype type, void *data, size_t index, long double value)
+{
+    if (dtype_is_integer(type))
+        value = into_range(type, value);
+    switch (type) {
+    case DTYPE_FLOAT:
+        STORE(float, to_float(value));
+    case DTYPE_DOUBLE:
+        STORE(double, to_double(value));
+    case DTYPE_BOOL:
+        STORE(uint8_t, value != 0);
+    case DTYPE_UINT8:
+        STORE(uint8_t, value);
+    case DTYPE_INT8:
+        STORE(int8_t, value);
+    case DTYPE_UINT16:
+        STORE(uint16_t, value);
+    case DTYPE_INT16:
+        STORE(int16_t, value);
+    case DTYPE_UINT32:
+        STORE(uint32_t, value);
+    case DTYPE_INT32:
+        STORE(int32_t, value);
+    case DTYPE_UINT64:
+        STORE(uint64_t, value);
+    case DTYPE_INT64:
+        STORE(int64_t, value);
+    case DTYPE_FLOAT16:
+        STORE(uint16_t, float16_from(value));
+    case DTYPE_BFLOAT16:
+        STORE(uint16_t, bfloat16_from(value));
+    default:
+        return;
+    }
+}
+
+long double dtype_round(enum dtype type, long double value)
+{
+    unsigned char element[16] = {0};
+    dtype_store(type, element, 0, value);
+    return dtype_load(type, element, 0);
+}

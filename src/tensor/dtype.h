@@ -1,0 +1,96 @@
+/*
+ * Element types. The numbers are ONNX's TensorProto.DataType, so that no table translates between them; types
+ * newer than the onnx.proto we build with (float8, int4 ...) are refused by dtype_check with their name.
+ */
+#ifndef TENSOR_DTYPE_H
+#define TENSOR_DTYPE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dtype {
+    DTYPE_NONE = 0,
+    DTYPE_FLOAT = 1,
+    DTYPE_UINT8 = 2,
+    DTYPE_INT8 = 3,
+    DTYPE_UINT16 = 4,
+    DTYPE_INT16 = 5,
+    DTYPE_INT32 = 6,
+    DTYPE_INT64 = 7,
+    DTYPE_STRING = 8,
+    DTYPE_BOOL = 9,
+    DTYPE_FLOAT16 = 10,
+    DTYPE_DOUBLE = 11,
+    DTYPE_UINT32 = 12,
+    DTYPE_UINT64 = 13,
+    DTYPE_COMPLEX64 = 14,
+    DTYPE_COMPLEX128 = 15,
+    DTYPE_BFLOAT16 = 16,
+    DTYPE_COUNT
+};
+
+/* A set of element types, bit 1 << type. */
+typedef uint32_t dtype_set;
+#define DTYPE_BIT(type) ((dtype_set)1 << (type))
+
+enum {
+    DTYPES_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 | 1 << DTYPE_BFLOAT16,
+    DTYPES_SIGNED = 1 << DTYPE_INT8 | 1 << DTYPE_INT16 | 1 << DTYPE_INT32 | 1 << DTYPE_INT64,
+    DTYPES_UNSIGNED = 1 << DTYPE_UINT8 | 1 << DTYPE_UINT16 | 1 << DTYPE_UINT32 | 1 << DTYPE_UINT64,
+    DTYPES_INTEGER = DTYPES_SIGNED | DTYPES_UNSIGNED,
+    DTYPES_NUMBER = DTYPES_FLOAT | DTYPES_INTEGER,
+};
+
+/* Fails with ERROR_UNSUPPORTED, naming the type, for anything that is not one of the enum's. */
+int dtype_check(int64_t number, struct error *err);
+
+/* "float32", "int8", "bfloat16" ... as NumPy says it; "none" for DTYPE_NONE. */
+const char *dtype_name(enum dtype type);
+
+/* Accepts NumPy's names and ONNX's ("float" and "double" too); DTYPE_NONE when unknown. */
+enum dtype dtype_from_name(const char *name);
+
+/* Bytes of one element; 0 for strings, which have none. */
+size_t dtype_size(enum dtype type);
+bool dtype_in(enum dtype type, dtype_set set);
+bool dtype_is_float(enum dtype type);
+bool dtype_is_integer(enum dtype type); /* bool is not an integer */
+bool dtype_is_signed(enum dtype type);
+
+/* Least and greatest finite value of a real type (bool: 0 and 1). */
+long double dtype_lowest(enum dtype type);
+long double dtype_highest(enum dtype type);
+
+/*
+ * Rounding of a float type: unit is half an ulp of 1 (2^-24 for float32), tiny the smallest normal number,
+ * smallest the smallest subnormal. All 0 for other types.
+ */
+struct dtype_precision {
+    double unit;
+    double tiny;
+    double smallest;
+};
+struct dtype_precision dtype_precision(enum dtype type);
+
+/* Round to nearest, ties to even, straight from long double: no double rounding on the way. */
+uint16_t float16_from(long double value);
+uint16_t bfloat16_from(long double value);
+float float16_to(uint16_t bits);
+float bfloat16_to(uint16_t bits);
+
+/* One element as a number and back. Complex and string elements are not numbers: 0 and no effect. */
+long double dtype_load(enum dtype type, const void *data, size_t index);
+
+/*
+ * Floats round to nearest even and overflow to infinity. Integers truncate towards zero and saturate, NaN
+ * becomes 0: a total function; whether a conversion is meaningful is the caller's business.
+ */
+void dtype_store(enum dtype type, void *data, size_t index, long double value);
+
+/* What dtype_store followed by dtype_load gives. */
+long double dtype_round(enum dtype type, long double value);
+
+#endif

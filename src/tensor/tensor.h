@@ -1,0 +1,89 @@
+/*
+ * Tensors: a type, a shape and an owned payload.
+ *
+ * Payloads are little-endian, dense and row-major, elements at their natural size. A string tensor's payload
+ * is, for each element in order, a 4-byte little-endian length and the bytes; tensor_strings_check vouches
+ * for it. Everything else treats payloads as opaque, so string tensors travel, save and compare bytewise like
+ * any other.
+ *
+ * Invariants: 0 <= rank <= TENSOR_MAX_RANK; dims are >= 0; their product is `count` and count * element size
+ * fits in `size`. tensor_alloc establishes them and is the one place where a shape from outside becomes
+ * memory.
+ */
+#ifndef TENSOR_TENSOR_H
+#define TENSOR_TENSOR_H
+
+#include "base/error.h"
+#include "tensor/dtype.h"
+
+enum { TENSOR_MAX_RANK = 16 };
+
+struct shape {
+    int rank;
+    int64_t dims[TENSOR_MAX_RANK];
+};
+
+struct tensor {
+    enum dtype type;
+    struct shape shape;
+    size_t count; /* elements */
+    size_t size;  /* bytes of data */
+    void *data;   /* heap, or NULL when size is 0 */
+};
+
+/* A named member of a case: a tensor, a sequence of tensors, or an absent optional. */
+enum value_kind { VALUE_NONE, VALUE_TENSOR, VALUE_SEQUENCE };
+
+struct value {
+    char *name; /* heap; may be NULL */
+    enum value_kind kind;
+    size_t count; /* tensors: 1 for VALUE_TENSOR */
+    struct tensor *tensors;
+};
+
+/* Elements, checked: fails on a negative dim, a rank out of range or a product beyond 2^60. */
+int shape_count(const struct shape *shape, size_t *count, struct error *err);
+struct shape shape_make(int rank, const int64_t *dims);
+bool shape_equal(const struct shape *a, const struct shape *b);
+
+/* "[2,3]", "[]" for a scalar; the buffer is the caller's and always terminated. */
+enum { SHAPE_TEXT_SIZE = 200 };
+const char *shape_text(const struct shape *shape, char buffer[SHAPE_TEXT_SIZE]);
+
+/* An empty float32 tensor of shape [0]; safe to release. */
+void tensor_init(struct tensor *tensor);
+
+/*
+ * Sets type and shape and allocates a zeroed payload. Refuses, before allocating, what is larger than `limit`
+ * bytes (0: TENSOR_DEFAULT_LIMIT). String tensors get count empty strings. *tensor is overwritten, not
+ * released.
+ */
+#define TENSOR_DEFAULT_LIMIT ((size_t)8 << 30)
+int tensor_alloc(struct tensor *tensor, enum dtype type, const struct shape *shape, size_t limit,
+                 struct error *err);
+
+/* tensor_alloc and a copy of `size` bytes, which must be exactly what the shape needs (any valid size for
+ * strings). */
+int tensor_from_bytes(struct tensor *tensor, enum dtype type, const struct shape *shape, const void *data,
+                      size_t size, struct error *err);
+int tensor_copy(struct tensor *to, const struct tensor *from, struct error *err);
+void tensor_release(struct tensor *tensor);
+
+/* Fails unless the payload is exactly `count` length-prefixed strings. */
+int tensor_strings_check(const struct tensor *tensor, struct error *err);
+
+/* Type, shape and payload bytes alike: -0 and 0 differ, equal NaN patterns do not. */
+bool tensor_identical(const struct tensor *a, const struct tensor *b);
+
+long double tensor_get(const struct tensor *tensor, size_t index);
+void tensor_set(struct tensor *tensor, size_t index, long double value);
+
+/* Value lifecycle. value_set_tensor takes over the tensor's payload and leaves *tensor empty. */
+void value_init(struct value *value);
+void value_set_name(struct value *value, const char *name);
+void value_set_tensor(struct value *value, struct tensor *tensor);
+int value_copy(struct value *to, const struct value *from, struct error *err);
+void value_release(struct value *value);
+void values_free(struct value *values, size_t count); /* releases each, then frees the array */
+
+#endif
