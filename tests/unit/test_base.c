@@ -1,0 +1,175 @@
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void arena_gives_zeroed_aligned_memory(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    for (size_t size = 1; size < 100000; size = size * 3 + 1) {
+        unsigned char *data = arena_alloc(&arena, size);
+        assert_int_equal((uintptr_t)data % _Alignof(max_align_t), 0);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(data[i], 0);
+        memset(data, 0xff, size);
+    }
+    arena_clear(&arena);
+    unsigned char *again = arena_alloc(&arena, 64);
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(again[i], 0);
+    assert_string_equal(arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
+    arena_release(&arena);
+}
+
+static void error_prefix_keeps_the_message(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    assert_int_equal(error_set(&err, ERROR_FORMAT, "bad %d", 3), -1);
+    error_prefix(&err, "file %s", "a.onnx");
+    assert_string_equal(err.message, "file a.onnx: bad 3");
+    assert_int_equal(err.code, ERROR_FORMAT);
+    char longer[2000];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    error_prefix(&err, "%s", longer);
+    assert_int_equal(strlen(err.message), sizeof err.message - 1);
+}
+
+static void map_finds_what_was_set(void **state)
+{
+    (void)state;
+    struct map map;
+    map_init(&map);
+    char names[500][12];
+    for (size_t i = 0; i < 500; i++) {
+        snprintf(names[i], sizeof names[i], "name%zu", i);
+        assert_true(map_set(&map, names[i], i));
+    }
+    assert_false(map_set(&map, "name7", 99));
+    size_t value;
+    assert_true(map_get(&map, "name7", &value));
+    assert_int_equal(value, 99);
+    assert_true(map_get(&map, "name499", &value));
+    assert_int_equal(value, 499);
+    assert_false(map_get(&map, "name500", &value));
+    map_release(&map);
+}
+
+static void streams_are_reproducible_and_independent(void **state)
+{
+    (void)state;
+    struct rng a = rng_seed(1), b = rng_seed(1), c = rng_seed(2);
+    assert_int_equal(rng_u64(&a), rng_u64(&b));
+    assert_int_not_equal(rng_u64(&a), rng_u64(&c));
+    struct rng parent = rng_seed(5);
+    struct rng first = rng_split(&parent, 0), second = rng_split(&parent, 1), again = rng_split(&parent, 0);
+    assert_int_not_equal(rng_u64(&first), rng_u64(&second));
+    struct rng other = rng_split(&parent, 0);
+    assert_int_equal(rng_u64(&other), rng_u64(&again));
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 20000; i++) {
+        double x = rng_normal(&parent);
+        sum += x;
+        squares += x * x;
+        assert_in_range(rng_range(&parent, -3, 3) + 3, 0, 6);
+    }
+    assert_true(fabs(sum / 20000) < 0.05 && fabs(squares / 20000 - 1) < 0.05);
+}
+
+/* The golden stream: changing it would make every recorded case another one. */
+static void stream_values_never_change(void **state)
+{
+    (void)state;
+    struct rng rng = rng_seed(42);
+    struct rng split = rng_split(&rng, 7);
+    assert_int_equal(rng_u64(&rng), UINT64_C(0x29c9cbab10001bcd));
+    assert_int_equal(rng_u64(&split), UINT64_C(0xb8610b870558346));
+}
+
+static void json_escapes_and_nests(void **state)
+{
+    (void)state;
+    struct str out;
+    str_init(&out);
+    struct json json;
+    json_init(&json, &out, false);
+    json_object(&json, NULL);
+    json_string(&json, "a", "q\"\\\n\x01\xff\xc3\xa9");
+    json_array(&json, "b");
+    json_int(&json, NULL, -3);
+    json_double(&json, NULL, 0.1);
+    json_double(&json, NULL, INFINITY);
+    json_end(&json);
+    json_object(&json, "c");
+    json_end(&json);
+    json_end(&json);
+    assert_string_equal(
+        out.data, "{\"a\": \"q\\\"\\\\\\n\\u0001\\ufffd\xc3\xa9\", \"b\": [-3, 0.1, \"inf\"], \"c\": {}}");
+    str_release(&out);
+}
+
+static void files_are_written_whole_and_listed_in_order(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/assay-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    struct error err = {0};
+    char *deep = file_join(folder, "a/b/c");
+    assert_int_equal(file_make_folders(deep, &err), 0);
+    const char *names[] = {"input_10.pb", "input_2.pb", "input_1.pb"};
+    for (int i = 0; i < 3; i++) {
+        char *path = file_join(deep, names[i]);
+        assert_int_equal(file_write(path, "hello", 5, &err), 0);
+        char *data;
+        size_t size;
+        assert_int_equal(file_read(path, 5, &data, &size, &err), 0);
+        assert_int_equal(size, 5);
+        free(data);
+        assert_int_equal(file_read(path, 4, &data, &size, &err), -1);
+        assert_int_equal(err.code, ERROR_LIMIT);
+        free(path);
+    }
+    char **listed;
+    size_t count;
+    assert_int_equal(file_list(deep, &listed, &count, &err), 0);
+    assert_int_equal(count, 3);
+    assert_string_equal(listed[0], "input_1.pb");
+    assert_string_equal(listed[2], "input_10.pb");
+    file_names_free(listed, count);
+    free(deep);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+    assert_false(file_exists(folder));
+    assert_string_equal(file_base("/a/b/"), "b/");
+    assert_string_equal(file_base("x"), "x");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+        cmocka_unit_test(error_prefix_keeps_the_message),
+        cmocka_unit_test(map_finds_what_was_set),
+        cmocka_unit_test(streams_are_reproducible_and_independent),
+        cmocka_unit_test(stream_values_never_change),
+        cmocka_unit_test(json_escapes_and_nests),
+        cmocka_unit_test(files_are_written_whole_and_listed_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
