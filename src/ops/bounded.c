@@ -1,0 +1,221 @@
+#include "ops/bounded.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bounds beyond this are finite nonsense of deep graphs; kept apart from infinity, which means "not judged".
+ */
+static const double largest_bound = 1e300;
+
+/* The error of rounding to nearest is uniform over an ulp: its standard deviation is half an ulp over
+ * sqrt(3). */
+static const double uniform_deviation = 0.57735026918962576;
+
+void bounded_init(struct bounded *b)
+{
+    *b = (struct bounded){.type = DTYPE_NONE};
+}
+
+void bounded_release(struct bounded *b)
+{
+    free(b->value);
+    free(b->hard);
+    bounded_init(b);
+}
+
+int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape, bool shape_only,
+                  struct error *err)
+{
+    bounded_init(b);
+    size_t count;
+    if (dtype_check(type, err) || shape_count(shape, &count, err))
+        return -1;
+    if (!dtype_in(type, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)))
+        return error_set(err, ERROR_UNSUPPORTED, "the reference does not compute with %s", dtype_name(type));
+    if (count > BOUNDED_LIMIT)
+        return error_set(err, ERROR_LIMIT, "a value of %zu elements is more than the reference computes",
+                         count);
+    if (!shape_only && !(b->value = calloc(count ? count : 1, sizeof *b->value)))
+        return error_set(err, ERROR_MEMORY, "no memory for a value of %zu elements", count);
+    b->type = type;
+    b->shape = *shape;
+    b->count = count;
+    return 0;
+}
+
+/* One allocation holds both bounds: `likely` points behind `hard`. */
+static void add_bounds(struct bounded *b)
+{
+    if (b->hard)
+        return;
+    b->hard = calloc(b->count ? b->count * 2 : 1, sizeof *b->hard);
+    if (!b->hard)
+        memory_exhausted(b->count * 2 * sizeof *b->hard);
+    b->likely = b->hard + b->count;
+}
+
+int bounded_copy(struct bounded *to, const struct bounded *from, struct error *err)
+{
+    if (bounded_alloc(to, from->type, &from->shape, !from->value, err))
+        return -1;
+    if (from->value && from->count)
+        memcpy(to->value, from->value, from->count * sizeof *to->value);
+    if (from->hard) {
+        add_bounds(to);
+        if (from->count)
+            memcpy(to->hard, from->hard, 2 * from->count * sizeof *to->hard);
+    }
+    return 0;
+}
+
+int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err)
+{
+    if (bounded_alloc(b, tensor->type, &tensor->shape, false, err))
+        return -1;
+    for (size_t i = 0; i < b->count; i++)
+        b->value[i] = dtype_load(tensor->type, tensor->data, i);
+    return 0;
+}
+
+int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct error *err)
+{
+    if (tensor_alloc(tensor, b->type, &b->shape, 0, err))
+        return -1;
+    for (size_t i = 0; i < b->count; i++)
+        dtype_store(b->type, tensor->data, i, b->value[i]);
+    return 0;
+}
+
+double bounded_hard(const struct bounded *b, size_t i)
+{
+    return b->hard ? b->hard[i] : 0;
+}
+
+double bounded_likely(const struct bounded *b, size_t i)
+{
+    return b->hard ? b->likely[i] : 0;
+}
+
+double bounded_unit(const struct bounded *b)
+{
+    return dtype_precision(b->type).unit;
+}
+
+long double likely_add(long double a, long double b)
+{
+    return hypotl(a, b);
+}
+
+static void set_bounds(struct bounded *b, size_t i, long double hard, long double likely)
+{
+    if (hard == 0 && likely == 0 && !b->hard)
+        return;
+    add_bounds(b);
+    b->hard[i] = isinf(hard) ? (double)INFINITY : hard > largest_bound ? largest_bound : (double)hard;
+    b->likely[i] = isinf(likely) ? (double)INFINITY : likely > largest_bound ? largest_bound : (double)likely;
+    /* Rounding a bound down would make it a little too small. */
+    if ((long double)b->hard[i] < hard && !isinf(b->hard[i]))
+        b->hard[i] = nextafter(b->hard[i], INFINITY);
+}
+
+static void put_integer(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+{
+    long double low = dtype_lowest(b->type), high = dtype_highest(b->type);
+    if (value >= low && value <= high) {
+        b->value[i] = value;
+        set_bounds(b, i, hard, likely);
+        return;
+    }
+    long double span = high - low + 1;
+    long double wrapped = value - floorl((value - low) / span) * span;
+    /* Beyond 2^64 a product is no longer exact here, and neither is what it wraps to. */
+    if (dtype_is_signed(b->type) || hard > 0 || !(fabsl(value) < 0x1p64L)) {
+        bounded_put_open(b, i);
+        return;
+    }
+    b->value[i] = wrapped;
+    set_bounds(b, i, 0, 0);
+}
+
+/* What rounding may do to a result near zero: lose it altogether where subnormals are flushed. Nobody flushes
+ * halves. */
+static double underflow_error(enum dtype type)
+{
+    struct dtype_precision p = dtype_precision(type);
+    return type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
+}
+
+static void put_float(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+{
+    struct dtype_precision p = dtype_precision(b->type);
+    long double magnitude = fabsl(value);
+    bool exact = hard == 0 && dtype_round(b->type, value) == value && (magnitude >= p.tiny || value == 0);
+    b->value[i] = value;
+    if (exact || isinf(value)) {
+        set_bounds(b, i, isinf(hard) ? hard : 0, isinf(hard) ? likely : 0);
+        return;
+    }
+    long double reach = hard + p.unit * (magnitude + hard);
+    if (magnitude - hard < p.tiny)
+        reach += underflow_error(b->type);
+    long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
+    /* Half an ulp above the largest number is where rounding to nearest goes to infinity. */
+    long double top = dtype_highest(b->type) * (1 + p.unit / 2);
+    if (magnitude - hard > top) {
+        b->value[i] = value < 0 ? -INFINITY : INFINITY;
+        set_bounds(b, i, 0, 0);
+    } else if (magnitude + hard >= dtype_highest(b->type)) {
+        set_bounds(b, i, INFINITY, spread);
+    } else {
+        set_bounds(b, i, reach, spread);
+    }
+}
+
+void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+{
+    if (!(hard >= 0))
+        hard = INFINITY;
+    if (!(likely >= 0))
+        likely = INFINITY;
+    if (isnan(value)) {
+        b->value[i] = value;
+        set_bounds(b, i, isinf(hard) ? hard : 0, isinf(hard) ? likely : 0);
+    } else if (dtype_is_float(b->type)) {
+        put_float(b, i, value, hard, likely);
+    } else if (b->type == DTYPE_BOOL) {
+        b->value[i] = value != 0;
+        set_bounds(b, i, hard, likely);
+    } else {
+        put_integer(b, i, value, hard, likely);
+    }
+}
+
+void bounded_put_range(struct bounded *b, size_t i, long double value, long double low, long double high)
+{
+    long double reach = fmaxl(value - low, high - value);
+    if (!(reach >= 0))
+        reach = INFINITY;
+    b->value[i] = value;
+    set_bounds(b, i, reach, isinf(reach) ? 0 : reach);
+}
+
+void bounded_put_undecided(struct bounded *b, size_t i, long double value)
+{
+    b->value[i] = value;
+    set_bounds(b, i, INFINITY, 0);
+}
+
+void bounded_put_open(struct bounded *b, size_t i)
+{
+    b->value[i] = 0;
+    set_bounds(b, i, INFINITY, INFINITY);
+}
+
+void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j)
+{
+    b->value[i] = from->value[j];
+    set_bounds(b, i, bounded_hard(from, j), bounded_likely(from, j));
+}

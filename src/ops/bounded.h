@@ -1,0 +1,77 @@
+/*
+ * Values with error bounds: what the reference computes with.
+ *
+ * `value` is the result of real arithmetic on the exact inputs, in long double: its 64-bit mantissa holds
+ * every int64 and uint64, and is wider than float64, so one storage serves all element types. Beside it, for
+ * the model's own type:
+ *
+ * - `hard`: the largest deviation from `value` that any correct implementation can show, whatever its order
+ * of summation, FMA, blocking or library functions;
+ * - `likely`: one standard deviation of the same errors taken as independent.
+ *
+ * Both are NULL while every element is exact (integers, copies of inputs). An infinite hard bound means the
+ * element is not judged: *undecided* when `likely` is finite (an input's bound straddles a jump), *open* when
+ * `likely` is infinite too (the ONNX text leaves the result open: any value passes). Arithmetic carries an
+ * infinite hard bound to everything computed from it. A jump whose candidates are known (floor, argmax) is no
+ * infinity: its hard bound reaches the farthest candidate.
+ *
+ * When only shapes are asked for, `value` is NULL, unless the value is a known constant.
+ */
+#ifndef OPS_BOUNDED_H
+#define OPS_BOUNDED_H
+
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+struct bounded {
+    enum dtype type; /* DTYPE_NONE: not set */
+    struct shape shape;
+    size_t count;
+    long double *value;
+    double *hard, *likely; /* both or neither */
+};
+
+void bounded_init(struct bounded *b);
+void bounded_release(struct bounded *b);
+
+/* Type and shape; values zeroed unless shape_only. Refuses tensors beyond BOUNDED_LIMIT elements. */
+#define BOUNDED_LIMIT ((size_t)1 << 28)
+int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape, bool shape_only,
+                  struct error *err);
+int bounded_copy(struct bounded *to, const struct bounded *from, struct error *err);
+
+/* An exact value from an engine's or a user's tensor. */
+int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err);
+
+/* The value rounded into its own type. */
+int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct error *err);
+
+double bounded_hard(const struct bounded *b, size_t i);
+double bounded_likely(const struct bounded *b, size_t i);
+
+/*
+ * Stores element i computed as `value`, with the error `hard` (and its standard deviation `likely`) that the
+ * computation and the inputs' bounds make *before* the last rounding into b's type; the last rounding is
+ * added here. So a single correctly rounded operation on exact inputs passes 0 and 0, and gets bound 0 when
+ * its result is representable. Overflow becomes an infinity, or undecided when the bound straddles the
+ * largest number. A NaN bound counts as infinite. For integer types the value must be an integer: unsigned
+ * overflow wraps, signed overflow is open.
+ */
+void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely);
+
+/* Stores `value`; a correct implementation may give anything in [low, high]. For jumps: no rounding is added.
+ */
+void bounded_put_range(struct bounded *b, size_t i, long double value, long double low, long double high);
+void bounded_put_undecided(struct bounded *b, size_t i, long double value);
+void bounded_put_open(struct bounded *b, size_t i);
+
+/* Copies element j of `from` with its bounds: no arithmetic, no rounding. */
+void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j);
+
+/* Half an ulp of 1 in b's type, 0 for integers. */
+double bounded_unit(const struct bounded *b);
+
+/* hypot for standard deviations that may be infinite. */
+long double likely_add(long double a, long double b);
+
+#endif

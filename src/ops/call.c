@@ -1,0 +1,185 @@
+#include "ops/op.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static int fail(struct op_call *call, enum error_code code, const char *format, va_list args)
+{
+    char text[400];
+    vsnprintf(text, sizeof text, format, args);
+    return error_set(call->err, code, "%s: %s", call->node->op_type, text);
+}
+
+int call_invalid(struct op_call *call, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int result = fail(call, ERROR_INVALID, format, args);
+    va_end(args);
+    return result;
+}
+
+int call_unsupported(struct op_call *call, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int result = fail(call, ERROR_UNSUPPORTED, format, args);
+    va_end(args);
+    return result;
+}
+
+int64_t call_int(const struct op_call *call, const char *name, int64_t otherwise)
+{
+    return node_int(call->node, name, otherwise);
+}
+
+double call_float(const struct op_call *call, const char *name, double otherwise)
+{
+    return call_has(call, name) ? (double)node_float(call->node, name, 0) : otherwise;
+}
+
+const char *call_string(const struct op_call *call, const char *name, const char *otherwise)
+{
+    const Onnx__AttributeProto *attribute = node_attribute(call->node, name);
+    if (!attribute || !attribute->s.data)
+        return otherwise;
+    /* The loader and the builder both leave a zero byte behind the text (model.h). */
+    return (const char *)attribute->s.data;
+}
+
+bool call_has(const struct op_call *call, const char *name)
+{
+    return node_attribute(call->node, name) != NULL;
+}
+
+const int64_t *call_ints(const struct op_call *call, const char *name, size_t *count)
+{
+    const Onnx__AttributeProto *attribute = node_attribute(call->node, name);
+    *count = attribute ? attribute->n_ints : 0;
+    return attribute ? attribute->ints : NULL;
+}
+
+const struct bounded *call_input(const struct op_call *call, size_t index)
+{
+    return index < call->n_inputs ? call->inputs[index] : NULL;
+}
+
+const struct bounded *call_need(struct op_call *call, size_t index)
+{
+    const struct bounded *input = call_input(call, index);
+    if (!input)
+        call_invalid(call, "input %zu is missing", index);
+    return input;
+}
+
+int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t max, size_t *count)
+{
+    const struct bounded *input = call_need(call, index);
+    if (!input)
+        return -1;
+    if (!dtype_is_integer(input->type))
+        return call_invalid(call, "input %zu is not of an integer type", index);
+    if (!input->value)
+        return call_unsupported(call, "the shape depends on data (input %zu)", index);
+    if (input->count > max)
+        return call_invalid(call, "input %zu has %zu values, %zu at most make sense", index, input->count,
+                            max);
+    for (size_t i = 0; i < input->count; i++)
+        values[i] = (int64_t)input->value[i];
+    *count = input->count;
+    return 0;
+}
+
+struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape)
+{
+    if (index >= call->n_outputs) {
+        call_invalid(call, "has no output %zu", index);
+        return NULL;
+    }
+    bounded_release(&call->outputs[index]);
+    if (bounded_alloc(&call->outputs[index], type, shape, call->shapes_only, call->err)) {
+        error_prefix(call->err, "%s", call->node->op_type);
+        return NULL;
+    }
+    return &call->outputs[index];
+}
+
+int call_axis(struct op_call *call, int64_t axis, int rank, int *normal)
+{
+    if (axis < -rank || axis >= rank)
+        return call_invalid(call, "axis %" PRId64 " is out of range for rank %d", axis, rank);
+    *normal = (int)(axis < 0 ? axis + rank : axis);
+    return 0;
+}
+
+double unit_of(enum dtype type)
+{
+    return dtype_precision(dtype_is_float(type) ? type : DTYPE_FLOAT).unit;
+}
+
+int call_broadcast(struct op_call *call, const struct shape *a, const struct shape *b, struct shape *out)
+{
+    struct shape result = {.rank = a->rank > b->rank ? a->rank : b->rank};
+    for (int i = 0; i < result.rank; i++) {
+        int at_a = i - (result.rank - a->rank), at_b = i - (result.rank - b->rank);
+        int64_t x = at_a < 0 ? 1 : a->dims[at_a], y = at_b < 0 ? 1 : b->dims[at_b];
+        if (x != y && x != 1 && y != 1) {
+            char left[SHAPE_TEXT_SIZE], right[SHAPE_TEXT_SIZE];
+            return call_invalid(call, "shapes %s and %s do not broadcast", shape_text(a, left),
+                                shape_text(b, right));
+        }
+        result.dims[i] = x == 1 ? y : x;
+    }
+    *out = result;
+    return 0;
+}
+
+struct strides strides_dense(const struct shape *shape)
+{
+    struct strides strides = {{0}};
+    size_t step = 1;
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        strides.of[i] = step;
+        step *= (size_t)shape->dims[i];
+    }
+    return strides;
+}
+
+struct strides strides_broadcast(const struct shape *from, const struct shape *to)
+{
+    struct strides strides = {{0}};
+    size_t step = 1;
+    for (int i = from->rank - 1; i >= 0; i--) {
+        strides.of[i + to->rank - from->rank] = from->dims[i] == 1 ? 0 : step;
+        step *= (size_t)from->dims[i];
+    }
+    return strides;
+}
+
+size_t strides_at(const struct strides *strides, int rank, const int64_t *index)
+{
+    size_t at = 0;
+    for (int i = 0; i < rank; i++)
+        at += strides->of[i] * (size_t)index[i];
+    return at;
+}
+
+bool odometer_next(int64_t *index, const struct shape *shape)
+{
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        if (++index[i] < shape->dims[i])
+            return true;
+        index[i] = 0;
+    }
+    return false;
+}
+
+size_t shape_span(const struct shape *shape, int from, int to)
+{
+    size_t span = 1;
+    for (int i = from; i < to; i++)
+        span *= (size_t)shape->dims[i];
+    return span;
+}

@@ -1,0 +1,112 @@
+/*
+ * Drawing a valid node: what a sampler calls.
+ *
+ * A sampler decides the node's parameters and inputs, forwards, so that the node is valid by construction. It
+ * first asks for the primary input (draw_primary), whose type and shape may be given (a value that is already
+ * in a graph) or new; the rest follows from it. The one-operator generator gives nothing and gets a one-node
+ * case; the graph generator gives existing values. Every random choice comes from draw->rng.
+ *
+ *     static int sample_softmax(struct draw *d)
+ *     {
+ *         struct drawn x = draw_primary(d);
+ *         draw_int(d, "axis", draw_between(d, -x.shape.rank, x.shape.rank - 1));
+ *         return 0;
+ *     }
+ *
+ * draw_primary has already respected the row's types and ranks; a sampler that cannot work with what it got
+ * (a dimension is 0) returns -1 and the node is given up.
+ */
+#ifndef OPS_DRAW_H
+#define OPS_DRAW_H
+
+#include "base/random.h"
+#include "ops/op.h"
+
+/* How tensor data is filled. Named in the case. */
+enum fill {
+    FILL_NORMAL,  /* normal(0,1) floats, small integers */
+    FILL_EXACT,   /* small integers, also in float tensors: contractions are exact */
+    FILL_SPECIAL, /* NaN, infinities, -0, subnormals, huge and tiny numbers, ties among normal ones */
+    FILL_COUNT
+};
+const char *fill_name(enum fill fill);
+
+enum drawn_source { DRAWN_NEW, DRAWN_EXISTING, DRAWN_OMITTED };
+
+struct drawn {
+    enum drawn_source source;
+    enum dtype type;
+    struct shape shape;
+    bool constant;        /* as an initialiser rather than a graph input */
+    const char *existing; /* name of the graph's value */
+    struct tensor data;   /* of a new one; owned by the draw */
+};
+
+struct draw {
+    struct rng rng;
+    const struct op *op;
+    int opset;
+    enum dtype type; /* of the primary input */
+    enum fill fill;
+    bool special_ok;           /* FILL_SPECIAL may be used for this node */
+    const struct drawn *given; /* primary input from a graph, or NULL */
+    /* Offers an existing value of exactly this type and shape, or NULL; may itself be NULL. */
+    const char *(*offer)(void *context, enum dtype type, const struct shape *shape);
+    void *context;
+    /* The result: a node without names, its inputs, and how many outputs it has. */
+    struct arena *arena;
+    Onnx__NodeProto *node;
+    size_t n_inputs, capacity;
+    struct drawn *inputs;
+    size_t n_outputs;
+};
+
+/* Attributes. */
+void draw_int(struct draw *d, const char *name, int64_t value);
+void draw_float(struct draw *d, const char *name, float value);
+void draw_string(struct draw *d, const char *name, const char *value);
+void draw_ints(struct draw *d, const char *name, const int64_t *values, size_t count);
+
+/* Choices. */
+int64_t draw_between(struct draw *d, int64_t low, int64_t high); /* both included */
+bool draw_chance(struct draw *d, double probability);
+enum dtype draw_type(struct draw *d, dtype_set set);      /* one of the set */
+const char *draw_word(struct draw *d, const char *words); /* one of "A|B|C", in the arena */
+int64_t draw_dim(struct draw *d);                         /* mostly 1 to 6, seldom larger; never 0 */
+struct shape draw_shape(struct draw *d, int min_rank, int max_rank);     /* may have a 0 dim, seldom */
+struct shape draw_broadcastable(struct draw *d, const struct shape *to); /* a shape that broadcasts to `to` */
+
+/* The primary input: becomes input 0. Its ranks and types are the row's. */
+struct drawn draw_primary(struct draw *d);
+
+/* The same with narrower wishes when it is new (a given one is what it is): e.g. spatial operators. */
+struct drawn draw_primary_ranked(struct draw *d, int min_rank, int max_rank);
+
+/*
+ * The next input, filled by the policy (data), or uniformly in [low, high] (range; integers both included),
+ * or with given integers (ints: as int64, of shape [count]; constant most of the time), or omitted.
+ */
+void draw_data(struct draw *d, enum dtype type, const struct shape *shape);
+void draw_range(struct draw *d, enum dtype type, const struct shape *shape, double low, double high);
+void draw_int_input(struct draw *d, const int64_t *values, size_t count);
+void draw_int_typed(struct draw *d, enum dtype type, const struct shape *shape, const int64_t *values);
+void draw_scalar(struct draw *d, enum dtype type, double value); /* rank 0, constant most of the time */
+void draw_omit(struct draw *d);
+
+/* The primary input's data, when it is new, filled anew in [low, high] (a domain such as [-1, 1] for Acos).
+ */
+void draw_primary_range(struct draw *d, double low, double high);
+
+/* Number of outputs asked of the node (default min_outputs, at least 1). */
+void draw_outputs(struct draw *d, size_t count);
+
+/* Lifecycle, for generators: init, run the row's sampler, take what is there, release (frees new tensors). */
+void draw_init(struct draw *d, struct arena *arena, const struct op *op, int opset, enum dtype type,
+               enum fill fill, struct rng rng);
+int draw_node(struct draw *d); /* 0, or -1: given up */
+void draw_release(struct draw *d);
+
+/* Fills a tensor by the policy: the same function serves whole-model inputs. */
+void fill_tensor(struct tensor *tensor, enum fill fill, struct rng rng);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * The operator table: one row an operator, in its family's file.
+ *
+ * A row says what exists (opsets, arities, element types, parameters), how a valid node is drawn (`sample`,
+ * draw.h) and what it means (`eval`). The kernel and the shape rule are one function: eval first checks the
+ * node and fixes its outputs with call_output, and stops there when only shapes are asked for; so the two
+ * cannot disagree.
+ */
+#ifndef OPS_OP_H
+#define OPS_OP_H
+
+#include "model/build.h"
+#include "ops/bounded.h"
+
+struct op_call;
+struct draw;
+
+/*
+ * A parameter that mutation and causal search may turn: an attribute, or an input that acts as one. `legal`
+ * and `illegal` are '|'-separated values in text ("0|1", "SAME_UPPER|VALID", "1,1|2,3"; "low..high" is a
+ * range); illegal ones are crafty: an implementation must refuse them, not crash.
+ */
+enum param_kind {
+    PARAM_INT,
+    PARAM_FLOAT,
+    PARAM_STRING,
+    PARAM_INTS,
+    PARAM_FLOATS,
+    PARAM_TENSOR,
+    PARAM_GRAPH,
+    PARAM_INPUT
+};
+
+struct op_param {
+    const char *name; /* of the attribute or of the formal input; NULL ends the list */
+    enum param_kind kind;
+    int since, until;                      /* opsets that have it, both included; 0: no limit */
+    const char *legal, *illegal, *initial; /* initial: the default, NULL when it must be given */
+};
+
+/* Element types of the operator's main type variable, from an opset on. */
+struct op_types {
+    int since;
+    dtype_set set;
+};
+
+enum {
+    OP_VARIADIC = 1000, /* as max_inputs or max_outputs */
+    OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
+    OP_SUBGRAPH = 2,    /* flag: has bodies */
+    OP_NOT_DRAWN_FIRST =
+        4 /* flag: its primary input is not tensor data (Constant, Range ...): cannot extend a graph */
+};
+
+struct op {
+    const char *name;
+    int since; /* first opset of the default domain that has it, as handled here (11 or later unless older) */
+    int min_inputs, max_inputs, min_outputs, max_outputs;
+    int min_rank, max_rank; /* of the primary input that the sampler can work with */
+    unsigned flags;
+    struct op_types types[5];      /* of input 0, ascending; the last that applies wins; ends with set 0 */
+    const struct op_param *params; /* NULL: none */
+    int (*eval)(struct op_call *call);
+    int (*sample)(struct draw *draw);
+};
+
+/* A family file exports `const struct op ops_FAMILY[]`, ended by a NULL name; src/ops/meson.build lists the
+ * families. */
+
+/* NULL when the table has no such operator. */
+const struct op *op_find(const char *name);
+
+/* All rows in table order. */
+size_t op_count(void);
+const struct op *op_at(size_t index);
+
+/* Types of input 0 at an opset; empty before `since`. */
+dtype_set op_types_at(const struct op *op, int opset);
+
+/*
+ * One evaluation of one node. Inputs are borrowed; outputs are the kernel's to fix, one by one, with
+ * call_output; an output that the node leaves unnamed may still be made, and is dropped.
+ */
+struct op_call {
+    const struct op *op;
+    const Onnx__NodeProto *node;
+    int opset;
+    bool shapes_only; /* stop after fixing outputs; inputs may have no values */
+    size_t n_inputs;
+    const struct bounded *const *inputs; /* NULL: omitted */
+    size_t n_outputs; /* room in outputs: the node's own number, at least max(min_outputs, 1) */
+    struct bounded *outputs;
+    /* Bodies: evaluates a subgraph attribute (evaluate.h sets it; NULL where there is none). */
+    int (*body)(struct op_call *call, const Onnx__GraphProto *graph, size_t n_inputs,
+                const struct bounded *const *inputs, size_t n_outputs, struct bounded *outputs);
+    void *scope;
+    struct error *err;
+};
+
+/*
+ * What a kernel says when it cannot: ERROR_INVALID when the node breaks ONNX's rules (an engine is right to
+ * refuse it), ERROR_UNSUPPORTED when the reference lacks it. Both return -1. The operator's name is put
+ * before the text.
+ */
+int call_invalid(struct op_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int call_unsupported(struct op_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Attributes with their defaults. */
+int64_t call_int(const struct op_call *call, const char *name, int64_t otherwise);
+double call_float(const struct op_call *call, const char *name, double otherwise);
+const char *call_string(const struct op_call *call, const char *name, const char *otherwise);
+bool call_has(const struct op_call *call, const char *name);
+
+/* The ints of an attribute: points into the node, *count 0 when absent. */
+const int64_t *call_ints(const struct op_call *call, const char *name, size_t *count);
+
+/* NULL when omitted or not there. */
+const struct bounded *call_input(const struct op_call *call, size_t index);
+
+/* Input that must be there: NULL and an error otherwise. */
+const struct bounded *call_need(struct op_call *call, size_t index);
+
+/*
+ * An integer input as a list (shapes, axes, pads): at most `max` values into *values. Fails with
+ * ERROR_UNSUPPORTED "depends on data" when only shapes are asked for and the value is not known.
+ */
+int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t max, size_t *count);
+
+/* Fixes output `index`. NULL and an error when it is too large. In a shapes-only call its value stays NULL.
+ */
+struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape);
+
+/* Brings an axis in [-rank, rank-1] (or [-rank, rank] with end) into [0, rank]; fails when it is out of
+ * range. */
+int call_axis(struct op_call *call, int64_t axis, int rank, int *normal);
+
+/* The unit of rounding for computing in `type`: of float32 for integer types, so that helpers never divide by
+ * 0. */
+double unit_of(enum dtype type);
+
+/* Fails with ERROR_INVALID unless a and b broadcast together; *out is the common shape. */
+int call_broadcast(struct op_call *call, const struct shape *a, const struct shape *b, struct shape *out);
+
+/*
+ * Walking. Strides in elements; a broadcast dimension has stride 0. odometer_next counts the index up like
+ * digits and is false after the last one; start from all zeros, and not at all when a dimension is 0.
+ */
+struct strides {
+    size_t of[TENSOR_MAX_RANK];
+};
+struct strides strides_dense(const struct shape *shape);
+struct strides strides_broadcast(const struct shape *from, const struct shape *to);
+size_t strides_at(const struct strides *strides, int rank, const int64_t *index);
+bool odometer_next(int64_t *index, const struct shape *shape);
+
+/* Product of dims [from, to). */
+size_t shape_span(const struct shape *shape, int from, int to);
+
+#endif

@@ -1,0 +1,54 @@
+#include "ops/op.h"
+
+#include <string.h>
+
+/* ops/families.inc is generated from the list in src/ops/meson.build: FAMILY(math) FAMILY(arithmetic) ... */
+#define FAMILY(name) extern const struct op ops_##name[];
+#include "ops/families.inc"
+#undef FAMILY
+
+static const struct op *const families[] = {
+#define FAMILY(name) ops_##name,
+#include "ops/families.inc"
+#undef FAMILY
+};
+
+enum { FAMILIES = sizeof families / sizeof *families };
+
+const struct op *op_find(const char *name)
+{
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct op *op = families[f]; op->name; op++)
+            if (strcmp(op->name, name) == 0)
+                return op;
+    return NULL;
+}
+
+size_t op_count(void)
+{
+    size_t count = 0;
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct op *op = families[f]; op->name; op++)
+            count++;
+    return count;
+}
+
+const struct op *op_at(size_t index)
+{
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct op *op = families[f]; op->name; op++)
+            if (index-- == 0)
+                return op;
+    return NULL;
+}
+
+dtype_set op_types_at(const struct op *op, int opset)
+{
+    dtype_set set = 0;
+    if (opset < op->since)
+        return 0;
+    for (size_t i = 0; i < sizeof op->types / sizeof *op->types && op->types[i].set; i++)
+        if (opset >= op->types[i].since)
+            set = op->types[i].set;
+    return set;
+}
