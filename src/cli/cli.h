@@ -1,0 +1,79 @@
+/*
+ * The command line: one file a subcommand, one row in meson.build.
+ *
+ * A subcommand is a `const struct command command_NAME`: its words, its options as a table that binds each to
+ * a member of its settings, and its function. Help, usage errors and shell completion derive from the table.
+ *
+ * Exit status is diff's: 0 all agree, 1 something was found, 2 trouble (usage, no such engine, unreadable
+ * file).
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { STATUS_AGREE = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
+
+enum option_kind {
+    OPTION_FLAG,   /* bool */
+    OPTION_TEXT,   /* const char * */
+    OPTION_LIST,   /* struct cli_list; repeatable */
+    OPTION_COUNT,  /* long long, >= 0 */
+    OPTION_NUMBER, /* double, >= 0 */
+    OPTION_TIME,   /* double, seconds: 90, 90s, 5m, 8h */
+    OPTION_SIZE,   /* long long, bytes: 500M, 4G */
+    OPTION_CHOICE, /* int, the number of the word in `argument`: "text|json|junit" */
+};
+
+struct cli_option {
+    char letter; /* 0: none */
+    const char *name;
+    enum option_kind kind;
+    const char *argument; /* what help calls it; for a choice, the words */
+    size_t offset;        /* of the member in the command's settings */
+    const char *help;
+};
+
+struct cli_list {
+    size_t count;
+    const char **items;
+};
+
+struct command {
+    const char *name;
+    const char *summary;  /* one line of `assay help` */
+    const char *usage;    /* what stands behind the name: "MODEL... -e ENGINE..." */
+    const char *about;    /* paragraphs for --help */
+    const char *examples; /* lines, each starting with two spaces */
+    const struct cli_option *options;
+    size_t n_options;
+    const void *defaults; /* of settings_size bytes; the settings start as a copy */
+    size_t settings_size;
+
+    /* The exit status, or -1 with *err set: main then prints the message and ends with STATUS_TROUBLE. */
+    int (*run)(void *settings, const struct cli_list *words, struct error *err);
+};
+
+/* The generated table of all commands, and its end. */
+extern const struct command *const cli_commands[];
+extern const size_t cli_n_commands;
+
+const struct command *cli_find(const char *name);
+
+/*
+ * Fills settings and *words from argv[0..count). Options and words may mix; "--" ends the options. Lists live
+ * in the arena, texts in argv. Sets *help instead of failing when --help is among them.
+ */
+int cli_parse(const struct command *command, int count, char **argv, struct arena *arena, void *settings,
+              struct cli_list *words, bool *help, struct error *err);
+
+void cli_help(const struct command *command, struct str *out);
+void cli_overview(struct str *out);
+void cli_completion(struct str *out); /* a bash completion script */
+
+#endif

@@ -1,0 +1,74 @@
+#include "cli/common.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int session_open(struct session *session, const struct common *common, size_t least, struct error *err)
+{
+    *session = (struct session){0};
+    if (common->engines.count < least)
+        return error_set(err, ERROR_USAGE, "name at least %zu engine%s with -e; 'assay engines' lists them",
+                         least, least == 1 ? "" : "s");
+    if (registry_open(&session->registry, common->registries.items, common->registries.count, err))
+        return -1;
+    session->count = common->engines.count;
+    session->specs = memory_zeroed(session->count, sizeof *session->specs);
+    session->labels = memory_zeroed(session->count, sizeof *session->labels);
+    for (size_t i = 0; i < session->count; i++) {
+        if (registry_find(session->registry, common->engines.items[i], &session->specs[i], err))
+            return -1;
+        session->labels[i] = session->specs[i]->label;
+    }
+    struct pool_options options = {
+        .deadline = common->deadline,
+        .memory = (size_t)common->memory,
+        .workers = (int)(common->workers < 64 ? common->workers : 64),
+    };
+    session->pool = pool_new(&options);
+    for (size_t i = 0; i < session->count; i++)
+        pool_add(session->pool, session->specs[i]);
+    pool_warm(session->pool);
+    return 0;
+}
+
+void session_close(struct session *session)
+{
+    if (session->pool)
+        pool_free(session->pool);
+    if (session->registry)
+        registry_free(session->registry);
+    free(session->specs);
+    free(session->labels);
+}
+
+bool output_colour(const struct common *common)
+{
+    const char *objection = getenv("NO_COLOR");
+    return !common->output && isatty(STDOUT_FILENO) && !(objection && *objection);
+}
+
+int output_write(const struct common *common, const struct str *text, struct error *err)
+{
+    if (common->output)
+        return file_write(common->output, text->data, text->length, err);
+    if (fwrite(text->data, 1, text->length, stdout) != text->length || fflush(stdout))
+        return error_errno(err, "cannot write the result");
+    return 0;
+}
+
+int inputs_from_settings(struct inputs *inputs, const struct model *model,
+                         const struct input_settings *settings, struct error *err)
+{
+    if (settings->data && settings->random > 0)
+        return error_set(err, ERROR_USAGE, "give --data or --random, not both");
+    if (settings->data)
+        return inputs_read(inputs, model, settings->data, err);
+    size_t samples = settings->random > 0 ? (size_t)settings->random : 1;
+    return inputs_random(inputs, model, samples, (uint64_t)settings->seed, settings->dims.items,
+                         settings->dims.count, err);
+}

@@ -1,0 +1,103 @@
+/* What the commands that run engines share: options, opening the engines, writing the result. */
+#ifndef CLI_COMMON_H
+#define CLI_COMMON_H
+
+#include "cli/cli.h"
+#include "engine/pool.h"
+#include "engine/registry.h"
+#include "generate/inputs.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
+
+/* The first member of such a command's settings. */
+struct common {
+    struct cli_list engines;
+    struct cli_list registries;
+    int format;
+    const char *output;
+    double deadline;
+    long long memory;
+    long long workers;
+};
+
+/* Rows for a command's option table; the settings must begin with a struct common named `common`. */
+#define COMMON_ENGINES(type)                                             \
+    {'e',                                                                \
+     "engine",                                                           \
+     OPTION_LIST,                                                        \
+     "ENGINE",                                                           \
+     offsetof(type, common.engines),                                     \
+     "an engine, name[@version][:knob=value,...]; repeatable"},          \
+        COMMON_REGISTRY(type),                                           \
+        {0,                                                              \
+         "deadline",                                                     \
+         OPTION_TIME,                                                    \
+         "TIME",                                                         \
+         offsetof(type, common.deadline),                                \
+         "for each request to an engine (default 30s)"},                 \
+        {0,                                                              \
+         "memory",                                                       \
+         OPTION_SIZE,                                                    \
+         "SIZE",                                                         \
+         offsetof(type, common.memory),                                  \
+         "an engine process may take (default 4G)"},                     \
+    {                                                                    \
+        0, "workers", OPTION_COUNT, "N", offsetof(type, common.workers), \
+            "processes for each engine (default 1)"                      \
+    }
+#define COMMON_REGISTRY(type)                                                   \
+    {                                                                           \
+        'E', "engines", OPTION_LIST, "FILE", offsetof(type, common.registries), \
+            "read further engine definitions from FILE; repeatable"             \
+    }
+#define COMMON_OUTPUT(type, formats)                                                                   \
+    {0, "format", OPTION_CHOICE, formats, offsetof(type, common.format), "how the result is written"}, \
+    {                                                                                                  \
+        'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \
+            "write the result to FILE instead of stdout"                                               \
+    }
+
+/* Engines found in the registry and added to a pool, in the order of the command line. */
+struct session {
+    struct registry *registry;
+    struct pool *pool;
+    size_t count;
+    const struct engine_spec **specs;
+    const char **labels;
+};
+
+/* `least` engines must be named; the workers start at once. */
+int session_open(struct session *session, const struct common *common, size_t least, struct error *err);
+void session_close(struct session *session);
+
+/* Writes the text to the output file, or to stdout when there is none. */
+int output_write(const struct common *common, const struct str *text, struct error *err);
+
+/* Colour is for a terminal that does not object (NO_COLOR), never for a file. */
+bool output_colour(const struct common *common);
+
+/* Options about where inputs come from; see generate/inputs.h. */
+struct input_settings {
+    const char *data;
+    long long random, seed;
+    struct cli_list dims;
+};
+#define COMMON_INPUTS(type)                                                                                \
+    {                                                                                                      \
+        'd',                                                                                               \
+        "data",                                                                                            \
+        OPTION_TEXT,                                                                                       \
+        "DIR",                                                                                             \
+        offsetof(type, inputs.data),                                                                       \
+        "inputs (.pb, .npy) and labels from DIR"},                                                         \
+        {'n', "random", OPTION_COUNT, "N", offsetof(type, inputs.random), "N random samples (default 1)"}, \
+        {0, "seed", OPTION_COUNT, "S", offsetof(type, inputs.seed), "of the random samples (default 1)"},  \
+    {                                                                                                      \
+        0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(type, inputs.dims),                                   \
+            "size of a symbolic dimension (default 1); repeatable"                                         \
+    }
+
+int inputs_from_settings(struct inputs *inputs, const struct model *model,
+                         const struct input_settings *settings, struct error *err);
+
+#endif

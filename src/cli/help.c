@@ -1,0 +1,96 @@
+#include "cli/cli.h"
+#include "config.h"
+#include "report/table.h"
+
+#include <string.h>
+
+#define COMMAND(name) extern const struct command command_##name;
+#include "commands.inc"
+#undef COMMAND
+#define COMMAND(name) &command_##name,
+const struct command *const cli_commands[] = {
+#include "commands.inc"
+};
+#undef COMMAND
+const size_t cli_n_commands = sizeof cli_commands / sizeof *cli_commands;
+
+const struct command *cli_find(const char *name)
+{
+    for (size_t i = 0; i < cli_n_commands; i++)
+        if (strcmp(cli_commands[i]->name, name) == 0)
+            return cli_commands[i];
+    return NULL;
+}
+
+void cli_overview(struct str *out)
+{
+    str_printf(out, "assay %s: tests deep-learning engines against each other\n\n", ASSAY_VERSION);
+    str_add(out, "Usage: assay COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n");
+    struct table table;
+    table_init(&table, "ll");
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        table_add(&table, STYLE_PLAIN, "%s", cli_commands[i]->name);
+        table_add(&table, STYLE_PLAIN, "%s", cli_commands[i]->summary);
+    }
+    table_print(&table, out, false, 2);
+    table_release(&table);
+    str_add(out, "\n'assay COMMAND --help' explains a command with examples.\n"
+                 "An engine is name[@version][:knob=value,...]; 'assay engines' lists what there is.\n"
+                 "Exit status: 0 all agree, 1 something was found, 2 trouble.\n");
+}
+
+static void add_option(struct table *table, const struct cli_option *option)
+{
+    struct str text;
+    str_init(&text);
+    if (option->letter)
+        str_printf(&text, "-%c, ", option->letter);
+    else
+        str_add(&text, "    ");
+    str_printf(&text, "--%s", option->name);
+    if (option->kind != OPTION_FLAG)
+        str_printf(&text, " %s", option->argument);
+    table_add(table, STYLE_PLAIN, "%s", text.data);
+    table_add(table, STYLE_PLAIN, "%s", option->help);
+    str_release(&text);
+}
+
+void cli_help(const struct command *command, struct str *out)
+{
+    str_printf(out, "assay %s: %s\n\nUsage: assay %s %s\n", command->name, command->summary, command->name,
+               command->usage);
+    if (command->about)
+        str_printf(out, "\n%s", command->about);
+    str_add(out, "\nOptions:\n");
+    struct table table;
+    table_init(&table, "ll");
+    for (size_t i = 0; i < command->n_options; i++)
+        add_option(&table, &command->options[i]);
+    table_add(&table, STYLE_PLAIN, "-h, --help");
+    table_add(&table, STYLE_PLAIN, "show this");
+    table_print(&table, out, false, 2);
+    table_release(&table);
+    str_printf(out, "\nExamples:\n%s", command->examples);
+}
+
+void cli_completion(struct str *out)
+{
+    str_add(out, "# bash completion for assay; load it with: source <(assay completion)\n"
+                 "_assay() {\n"
+                 "    local word=${COMP_WORDS[COMP_CWORD]}\n"
+                 "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+                 "        COMPREPLY=($(compgen -W \"");
+    for (size_t i = 0; i < cli_n_commands; i++)
+        str_printf(out, "%s%s", i ? " " : "", cli_commands[i]->name);
+    str_add(out, "\" -- \"$word\"))\n        return\n    fi\n"
+                 "    case \"$word\" in -*) ;; *) COMPREPLY=($(compgen -f -- \"$word\")); return ;; esac\n"
+                 "    case ${COMP_WORDS[1]} in\n");
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        const struct command *command = cli_commands[i];
+        str_printf(out, "    %s) COMPREPLY=($(compgen -W \"--help", command->name);
+        for (size_t k = 0; k < command->n_options; k++)
+            str_printf(out, " --%s", command->options[k].name);
+        str_add(out, "\" -- \"$word\")) ;;\n");
+    }
+    str_add(out, "    esac\n}\ncomplete -o filenames -F _assay assay\n");
+}

@@ -1,0 +1,85 @@
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int trouble(const struct command *command, const struct error *err)
+{
+    fprintf(stderr, "assay %s: %s\n", command->name, err->message);
+    if (err->code == ERROR_USAGE)
+        fprintf(stderr, "Try 'assay %s --help'.\n", command->name);
+    return STATUS_TROUBLE;
+}
+
+static int print(void (*write)(struct str *))
+{
+    struct str text;
+    str_init(&text);
+    write(&text);
+    int status = fputs(text.data, stdout) < 0 || fflush(stdout) ? STATUS_TROUBLE : STATUS_AGREE;
+    str_release(&text);
+    return status;
+}
+
+static int print_help(const struct command *command)
+{
+    struct str text;
+    str_init(&text);
+    cli_help(command, &text);
+    int status = fputs(text.data, stdout) < 0 || fflush(stdout) ? STATUS_TROUBLE : STATUS_AGREE;
+    str_release(&text);
+    return status;
+}
+
+static int run(const struct command *command, int count, char **argv)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct error err = {0};
+    struct cli_list words = {0};
+    bool help = false;
+    void *settings = memory_zeroed(1, command->settings_size);
+    if (command->defaults)
+        memcpy(settings, command->defaults, command->settings_size);
+    int status = cli_parse(command, count, argv, &arena, settings, &words, &help, &err);
+    if (help)
+        status = print_help(command);
+    else if (status == 0)
+        status = command->run(settings, &words, &err);
+    if (status < 0)
+        status = trouble(command, &err);
+    free(settings);
+    arena_release(&arena);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    /* A worker that dies while we write to it is an outcome, not our end. */
+    signal(SIGPIPE, SIG_IGN);
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word) {
+        fputs("assay: which command? 'assay help' lists them.\n", stderr);
+        return STATUS_TROUBLE;
+    }
+    if (text_equal(word, "--version")) {
+        puts("assay " ASSAY_VERSION);
+        return STATUS_AGREE;
+    }
+    if (text_equal(word, "help") && argc > 2 && cli_find(argv[2]))
+        return print_help(cli_find(argv[2]));
+    if (text_equal(word, "help") || text_equal(word, "--help") || text_equal(word, "-h"))
+        return print(cli_overview);
+    if (text_equal(word, "completion"))
+        return print(cli_completion);
+    const struct command *command = cli_find(word);
+    if (!command) {
+        fprintf(stderr, "assay: there is no command '%s'. 'assay help' lists them.\n", word);
+        return STATUS_TROUBLE;
+    }
+    return run(command, argc - 2, argv + 2);
+}

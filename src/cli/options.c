@@ -1,0 +1,190 @@
+#include "cli/cli.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static const struct cli_option *find_long(const struct command *command, const char *name, size_t length)
+{
+    for (size_t i = 0; i < command->n_options; i++) {
+        const char *candidate = command->options[i].name;
+        if (strlen(candidate) == length && memcmp(candidate, name, length) == 0)
+            return &command->options[i];
+    }
+    return NULL;
+}
+
+static const struct cli_option *find_letter(const struct command *command, char letter)
+{
+    for (size_t i = 0; i < command->n_options; i++)
+        if (command->options[i].letter == letter)
+            return &command->options[i];
+    return NULL;
+}
+
+static void list_add(struct cli_list *list, struct arena *arena, const char *item)
+{
+    /* Command lines are short: growing by one copy each keeps the list a plain array. */
+    const char **items = arena_array(arena, list->count + 1, sizeof *items);
+    if (list->count)
+        memcpy(items, list->items, list->count * sizeof *items);
+    items[list->count++] = item;
+    list->items = items;
+}
+
+/* "90", "90s", "5m", "8h" and "500M", "4G": a number and perhaps one of the letters in units. */
+static bool scaled(const char *text, const char *units, const double *factors, double *value)
+{
+    char number[40];
+    size_t length = strlen(text);
+    if (length == 0 || length >= sizeof number)
+        return false;
+    memcpy(number, text, length + 1);
+    double factor = 1;
+    const char *unit = strchr(units, text[length - 1]);
+    if (unit) {
+        factor = factors[unit - units];
+        number[length - 1] = '\0';
+    }
+    if (!text_double(number, value) || !(*value >= 0))
+        return false;
+    *value *= factor;
+    return true;
+}
+
+static int choose(const struct cli_option *option, const char *text)
+{
+    size_t length = strlen(text);
+    int number = 0;
+    for (const char *word = option->argument; word; number++) {
+        const char *end = strchr(word, '|');
+        size_t size = end ? (size_t)(end - word) : strlen(word);
+        if (size == length && memcmp(word, text, size) == 0)
+            return number;
+        word = end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
+static int bad_value(const struct cli_option *option, const char *text, struct error *err)
+{
+    static const char *const wanted[] = {
+        [OPTION_COUNT] = "a whole number",
+        [OPTION_NUMBER] = "a number of at least 0",
+        [OPTION_TIME] = "a time such as 90, 90s, 5m or 8h",
+        [OPTION_SIZE] = "a size such as 500M or 4G",
+    };
+    if (option->kind == OPTION_CHOICE)
+        return error_set(err, ERROR_USAGE, "--%s takes %s, not '%s'", option->name, option->argument, text);
+    return error_set(err, ERROR_USAGE, "--%s takes %s, not '%s'", option->name, wanted[option->kind], text);
+}
+
+static int store(const struct cli_option *option, const char *text, struct arena *arena, void *settings,
+                 struct error *err)
+{
+    static const double second[] = {1, 60, 3600}, byte[] = {0x1p10, 0x1p20, 0x1p30};
+    void *member = (char *)settings + option->offset;
+    double number = 0;
+    long long whole = 0;
+    bool good = true;
+    switch (option->kind) {
+    case OPTION_FLAG:
+        *(bool *)member = true;
+        break;
+    case OPTION_TEXT:
+        *(const char **)member = text;
+        break;
+    case OPTION_LIST:
+        list_add(member, arena, text);
+        break;
+    case OPTION_COUNT:
+        good = text_int64(text, &whole) && whole >= 0;
+        *(long long *)member = whole;
+        break;
+    case OPTION_NUMBER:
+        good = text_double(text, &number) && number >= 0;
+        *(double *)member = number;
+        break;
+    case OPTION_TIME:
+        good = scaled(text, "smh", second, &number);
+        *(double *)member = number;
+        break;
+    case OPTION_SIZE:
+        good = scaled(text, "KMG", byte, &number) && number < 0x1p62;
+        *(long long *)member = good ? (long long)number : 0;
+        break;
+    case OPTION_CHOICE:
+        *(int *)member = choose(option, text);
+        good = *(int *)member >= 0;
+        break;
+    }
+    return good ? 0 : bad_value(option, text, err);
+}
+
+struct cursor {
+    int next, count;
+    char **argv;
+};
+
+static int take(const struct cli_option *option, const char *attached, struct cursor *at, struct arena *arena,
+                void *settings, struct error *err)
+{
+    if (option->kind == OPTION_FLAG) {
+        if (attached)
+            return error_set(err, ERROR_USAGE, "--%s takes no value", option->name);
+        return store(option, NULL, arena, settings, err);
+    }
+    if (!attached && at->next == at->count)
+        return error_set(err, ERROR_USAGE, "--%s wants a value: %s", option->name, option->argument);
+    return store(option, attached ? attached : at->argv[at->next++], arena, settings, err);
+}
+
+static int take_long(const struct command *command, const char *text, struct cursor *at, struct arena *arena,
+                     void *settings, struct error *err)
+{
+    const char *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : strlen(text);
+    const struct cli_option *option = find_long(command, text, length);
+    if (!option)
+        return error_set(err, ERROR_USAGE, "there is no option --%.*s", (int)(length < 100 ? length : 100),
+                         text);
+    return take(option, equals ? equals + 1 : NULL, at, arena, settings, err);
+}
+
+static int take_letters(const struct command *command, const char *letters, struct cursor *at,
+                        struct arena *arena, void *settings, struct error *err)
+{
+    for (; *letters; letters++) {
+        const struct cli_option *option = find_letter(command, *letters);
+        if (!option)
+            return error_set(err, ERROR_USAGE, "there is no option -%c", *letters);
+        if (option->kind != OPTION_FLAG)
+            return take(option, letters[1] ? letters + 1 : NULL, at, arena, settings, err);
+        if (take(option, NULL, at, arena, settings, err))
+            return -1;
+    }
+    return 0;
+}
+
+int cli_parse(const struct command *command, int count, char **argv, struct arena *arena, void *settings,
+              struct cli_list *words, bool *help, struct error *err)
+{
+    struct cursor at = {.count = count, .argv = argv};
+    bool only_words = false;
+    while (at.next < at.count) {
+        const char *text = at.argv[at.next++];
+        int status = 0;
+        if (only_words || text[0] != '-' || !text[1])
+            list_add(words, arena, text);
+        else if (text_equal(text, "--"))
+            only_words = true;
+        else if (text_equal(text, "--help") || text_equal(text, "-h"))
+            *help = true;
+        else if (text[1] == '-')
+            status = take_long(command, text + 2, &at, arena, settings, err);
+        else
+            status = take_letters(command, text + 1, &at, arena, settings, err);
+        if (status)
+            return -1;
+    }
+    return 0;
+}

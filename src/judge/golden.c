@@ -1,0 +1,76 @@
+#include "judge/golden.h"
+
+#include <stdio.h>
+
+static const char *kind_name(enum value_kind kind)
+{
+    return kind == VALUE_TENSOR ? "a tensor" : kind == VALUE_SEQUENCE ? "a sequence" : "nothing";
+}
+
+static enum golden compare_tensor(const struct tensor *expected, const struct tensor *actual, bool values,
+                                  const struct metrics_tolerance *tolerance, struct str *why)
+{
+    char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
+    if (expected->type != actual->type) {
+        str_printf(why, "is %s, expected %s", dtype_name(actual->type), dtype_name(expected->type));
+        return GOLDEN_DTYPE;
+    }
+    if (!shape_equal(&expected->shape, &actual->shape)) {
+        str_printf(why, "has shape %s, expected %s", shape_text(&actual->shape, a),
+                   shape_text(&expected->shape, b));
+        return GOLDEN_SHAPE;
+    }
+    if (!values)
+        return GOLDEN_PASS;
+    struct metrics_difference difference;
+    metrics_compare(expected, actual, tolerance, &difference);
+    if (difference.close)
+        return GOLDEN_PASS;
+    str_printf(why, "%zu of %zu elements off", difference.beyond, difference.count);
+    if (expected->type == DTYPE_STRING)
+        str_printf(why, ", the first is element %zu", difference.worst);
+    else
+        str_printf(why, ", worst element %zu: %.9g, expected %.9g", difference.worst, difference.worst_b,
+                   difference.worst_a);
+    return difference.nan_mismatch ? GOLDEN_NAN : GOLDEN_WRONG;
+}
+
+static enum golden compare_value(const struct value *expected, const struct value *actual, bool values,
+                                 const struct metrics_tolerance *tolerance, struct str *why)
+{
+    if (expected->kind != actual->kind) {
+        str_printf(why, "is %s, expected %s", kind_name(actual->kind), kind_name(expected->kind));
+        return GOLDEN_MISSING;
+    }
+    if (expected->count != actual->count) {
+        str_printf(why, "has %zu tensors, expected %zu", actual->count, expected->count);
+        return GOLDEN_SHAPE;
+    }
+    for (size_t i = 0; i < expected->count; i++) {
+        enum golden word = compare_tensor(&expected->tensors[i], &actual->tensors[i], values, tolerance, why);
+        if (word != GOLDEN_PASS)
+            return word;
+    }
+    return GOLDEN_PASS;
+}
+
+enum golden golden_compare(const struct value *expected, size_t n_expected, const struct value *actual,
+                           size_t n_actual, bool values, const struct metrics_tolerance *tolerance,
+                           struct str *why)
+{
+    str_clear(why);
+    if (n_expected > n_actual) {
+        str_printf(why, "%zu outputs, expected %zu", n_actual, n_expected);
+        return GOLDEN_MISSING;
+    }
+    for (size_t i = 0; i < n_expected; i++) {
+        const char *name = expected[i].name ? expected[i].name : actual[i].name;
+        str_clear(why);
+        str_printf(why, "output %s ", name ? name : "?");
+        enum golden word = compare_value(&expected[i], &actual[i], values, tolerance, why);
+        if (word != GOLDEN_PASS)
+            return word;
+    }
+    str_clear(why);
+    return GOLDEN_PASS;
+}

@@ -1,0 +1,158 @@
+#include "report/junit.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct junit_suite {
+    const char *name;
+    size_t count, capacity;
+    struct junit_case *cases;
+    size_t totals[JUNIT_SKIPPED + 1];
+    double seconds;
+};
+
+static const char *const element[] = {NULL, "failure", "error", "skipped"};
+
+/* Bytes of the UTF-8 character at text when XML 1.0 allows it, else 0. */
+static size_t character(const unsigned char *text)
+{
+    if (text[0] < 0x80)
+        return text[0] >= 32 || text[0] == '\t' || text[0] == '\n';
+    size_t size = text[0] >= 0xF0 && text[0] <= 0xF4 ? 4 : text[0] >= 0xE0 && text[0] < 0xF0 ? 3 : 2;
+    if (text[0] < 0xC2 || text[0] > 0xF4)
+        return 0;
+    uint32_t code = text[0] & (0xFFu >> (size + 1));
+    for (size_t i = 1; i < size; i++) {
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (text[i] & 0x3F);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    return code < least[size] || code > 0x10FFFF || surrogate || code == 0xFFFE || code == 0xFFFF ? 0 : size;
+}
+
+void xml_escape(struct str *out, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        size_t size = character(p);
+        if (*p == '<')
+            str_add(out, "&lt;");
+        else if (*p == '>')
+            str_add(out, "&gt;");
+        else if (*p == '&')
+            str_add(out, "&amp;");
+        else if (*p == '"')
+            str_add(out, "&quot;");
+        else if (*p == '\n' || *p == '\t')
+            str_printf(out, "&#%d;", *p);
+        else if (size)
+            str_append(out, p, size);
+        else
+            str_add(out, "\xEF\xBF\xBD");
+        p += size ? size : 1;
+    }
+}
+
+void junit_init(struct junit *junit)
+{
+    *junit = (struct junit){0};
+    arena_init(&junit->arena);
+}
+
+void junit_release(struct junit *junit)
+{
+    for (size_t i = 0; i < junit->count; i++)
+        free(junit->suites[i].cases);
+    free(junit->suites);
+    arena_release(&junit->arena);
+}
+
+void junit_suite(struct junit *junit, const char *name)
+{
+    junit->suites = memory_grow(junit->suites, &junit->capacity, junit->count + 1, sizeof *junit->suites);
+    junit->suites[junit->count++] = (struct junit_suite){.name = arena_strdup(&junit->arena, name)};
+}
+
+static const char *copy(struct junit *junit, const char *text)
+{
+    return text ? arena_strdup(&junit->arena, text) : NULL;
+}
+
+void junit_case(struct junit *junit, const struct junit_case *entry)
+{
+    assert(junit->count > 0);
+    struct junit_suite *suite = &junit->suites[junit->count - 1];
+    suite->cases = memory_grow(suite->cases, &suite->capacity, suite->count + 1, sizeof *suite->cases);
+    struct junit_case *kept = &suite->cases[suite->count++];
+    *kept = *entry;
+    kept->name = copy(junit, entry->name);
+    kept->type = copy(junit, entry->type);
+    kept->message = copy(junit, entry->message);
+    kept->details = copy(junit, entry->details);
+    suite->totals[entry->result]++;
+    suite->seconds += entry->seconds;
+}
+
+static void attribute(struct str *out, const char *name, const char *value)
+{
+    str_printf(out, " %s=\"", name);
+    xml_escape(out, value);
+    str_add(out, "\"");
+}
+
+static void totals(struct str *out, size_t tests, const size_t *counts, double seconds)
+{
+    str_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\"", tests,
+               counts[JUNIT_FAILURE], counts[JUNIT_ERROR], counts[JUNIT_SKIPPED], seconds);
+}
+
+static void write_case(struct str *out, const struct junit_suite *suite, const struct junit_case *entry)
+{
+    str_add(out, "    <testcase");
+    attribute(out, "classname", suite->name);
+    attribute(out, "name", entry->name);
+    str_printf(out, " time=\"%.6f\"", entry->seconds);
+    if (entry->result == JUNIT_PASS) {
+        str_add(out, "/>\n");
+        return;
+    }
+    str_printf(out, ">\n      <%s", element[entry->result]);
+    if (entry->type)
+        attribute(out, "type", entry->type);
+    if (entry->message)
+        attribute(out, "message", entry->message);
+    str_add(out, ">");
+    if (entry->details)
+        xml_escape(out, entry->details);
+    str_printf(out, "</%s>\n    </testcase>\n", element[entry->result]);
+}
+
+void junit_write(const struct junit *junit, struct str *out)
+{
+    size_t tests = 0, counts[JUNIT_SKIPPED + 1] = {0};
+    double seconds = 0;
+    for (size_t i = 0; i < junit->count; i++) {
+        tests += junit->suites[i].count;
+        seconds += junit->suites[i].seconds;
+        for (int kind = 0; kind <= JUNIT_SKIPPED; kind++)
+            counts[kind] += junit->suites[i].totals[kind];
+    }
+    str_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\"");
+    totals(out, tests, counts, seconds);
+    str_add(out, ">\n");
+    for (size_t i = 0; i < junit->count; i++) {
+        const struct junit_suite *suite = &junit->suites[i];
+        str_add(out, "  <testsuite");
+        attribute(out, "name", suite->name);
+        totals(out, suite->count, suite->totals, suite->seconds);
+        str_add(out, ">\n");
+        for (size_t k = 0; k < suite->count; k++)
+            write_case(out, suite, &suite->cases[k]);
+        str_add(out, "  </testsuite>\n");
+    }
+    str_add(out, "</testsuites>\n");
+}
