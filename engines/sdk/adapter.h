@@ -10,12 +10,12 @@
 #ifndef SDK_ADAPTER_H
 #define SDK_ADAPTER_H
 
+#include "engine/wire.h"
+#include "tensor/tensor.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#include "engine/wire.h"
-#include "tensor/tensor.h"
 
 enum adapter_class { ADAPTER_FAILED, ADAPTER_UNSUPPORTED, ADAPTER_REJECTED };
 
@@ -30,14 +30,17 @@ struct adapter_knob {
 struct adapter_call {
     void *engine; /* the adapter's own state */
     const struct adapter *adapter;
-    enum adapter_class class; /* set by adapter_fail */
+    enum adapter_class error_class; /* set by adapter_fail */
     struct str message;
 };
 /* Records class and text; returns -1. */
-int adapter_fail(struct adapter_call *call, enum adapter_class class, const char *format, ...)
+int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Where results go. Names are copied, tensors taken over. */
+/*
+ * Where results go. adapter_output adds a value of that name (copied), to be filled in before the next one is
+ * added: value_set_tensor takes a tensor over.
+ */
 struct adapter_outputs {
     size_t count, capacity;
     struct value *values;
@@ -46,15 +49,15 @@ struct adapter_outputs {
 struct value *adapter_output(struct adapter_outputs *outputs, const char *name);
 struct wire_bounds *adapter_output_bounds(struct adapter_outputs *outputs); /* of the value added last */
 
-struct adapter_model {
-    const void *data; /* the serialised model, or NULL: path */
+struct adapter_model { /* valid during the call */
+    const void *data;  /* the serialised model, or NULL: path */
     size_t size;
     const char *path;
     size_t n_outputs; /* wanted; 0: all graph outputs in order */
     char **outputs;
 };
 
-struct adapter_loaded { /* filled in by load where the engine can tell; names are copied by the SDK helpers */
+struct adapter_loaded {                   /* filled in by load where the engine can tell */
     struct str inputs, outputs, borrowed; /* NUL-separated lists; see adapter_list_add */
 };
 void adapter_list_add(struct str *list, const char *name);

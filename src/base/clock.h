@@ -4,7 +4,14 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 int64_t clock_ns(void);
 double clock_seconds(void);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,6 +8,10 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum error_code {
     ERROR_NONE = 0,
     ERROR_MEMORY,      /* an allocation failed */
@@ -37,4 +41,7 @@ int error_errno(struct error *err, const char *format, ...) __attribute__((forma
 
 void error_clear(struct error *err);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A read-only view of a file. An empty file has data NULL and size 0. */
 struct file_map {
     const uint8_t *data;
@@ -46,4 +50,7 @@ char *file_join(const char *folder, const char *name);
 int file_list(const char *folder, char ***names, size_t *count, struct error *err);
 void file_names_free(char **names, size_t count);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

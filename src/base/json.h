@@ -10,6 +10,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { JSON_MAX_DEPTH = 32 };
 
 struct json {
@@ -32,4 +36,7 @@ void json_double(struct json *json, const char *name,
                  double value); /* shortest form that reads back the same */
 void json_bool(struct json *json, const char *name, bool value);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

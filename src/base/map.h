@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct map_slot {
     const char *key;
     size_t value;
@@ -26,4 +30,7 @@ bool map_set(struct map *map, const char *key, size_t value);
 bool map_get(const struct map *map, const char *key, size_t *value);
 bool map_has(const struct map *map, const char *key);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Noreturn void memory_exhausted(size_t wanted)
+void memory_exhausted(size_t wanted)
 {
     fprintf(stderr, "assay: out of memory (%zu bytes wanted)\n", wanted);
     exit(2);

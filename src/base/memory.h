@@ -6,7 +6,11 @@
 
 #include <stddef.h>
 
-_Noreturn void memory_exhausted(size_t wanted);
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+__attribute__((noreturn)) void memory_exhausted(size_t wanted);
 void *memory_zeroed(size_t count, size_t size);
 char *memory_strdup(const char *text);
 
@@ -16,4 +20,7 @@ char *memory_strdup(const char *text);
  */
 void *memory_grow(void *items, size_t *capacity, size_t need, size_t size);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct progress {
     const char *what;
     size_t done, total; /* total 0: unknown */
@@ -20,4 +24,7 @@ void progress_begin(struct progress *progress, const char *what, size_t total);
 void progress_step(struct progress *progress, size_t done);
 void progress_end(struct progress *progress);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct rng {
     uint64_t state;
 };
@@ -31,4 +35,7 @@ double rng_uniform(struct rng *rng, double low, double high);
 double rng_normal(struct rng *rng);
 double rng_cauchy(struct rng *rng);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct str {
     char *data;
     size_t length, capacity;
@@ -31,4 +35,7 @@ bool text_equal(const char *a, const char *b);
 bool text_int64(const char *text, long long *value);
 bool text_double(const char *text, double *value);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

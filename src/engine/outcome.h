@@ -7,6 +7,10 @@
 
 #include "engine/wire.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum outcome {
     OUTCOME_UNTESTED = 0,
     OUTCOME_OK,
@@ -42,4 +46,7 @@ struct result {
 void result_init(struct result *result);
 void result_release(struct result *result);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

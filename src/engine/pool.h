@@ -16,6 +16,10 @@
 #include "engine/outcome.h"
 #include "engine/registry.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pool;
 
 struct pool_options {
@@ -81,4 +85,7 @@ struct pool_counters {
 };
 struct pool_counters pool_counters(const struct pool *pool, int engine);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -22,6 +22,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct registry;
 
 /* One engine, ready to start. Strings live in the registry. */
@@ -53,4 +57,7 @@ int registry_each(struct registry *registry,
                   int (*visit)(void *context, const char *name, const char *version, const char *path),
                   void *context);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum dtype {
     DTYPE_NONE = 0,
     DTYPE_FLOAT = 1,
@@ -93,4 +97,7 @@ void dtype_store(enum dtype type, void *data, size_t index, long double value);
 /* What dtype_store followed by dtype_load gives. */
 long double dtype_round(enum dtype type, long double value);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -16,6 +16,10 @@
 #include "base/error.h"
 #include "tensor/dtype.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { TENSOR_MAX_RANK = 16 };
 
 struct shape {
@@ -86,4 +90,7 @@ int value_copy(struct value *to, const struct value *from, struct error *err);
 void value_release(struct value *value);
 void values_free(struct value *values, size_t count); /* releases each, then frees the array */
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,437 @@
+#include "adapter.h"
+
+#include "base/memory.h"
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 256 * 1024 };
+
+/* The adapter at work. */
+struct session {
+    struct adapter *adapter;
+    struct adapter_call call;
+    int in, out;
+    bool started, loaded;
+    struct wire_out reply;
+};
+
+int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)
+{
+    char text[4000];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    call->error_class = error_class;
+    str_clear(&call->message);
+    str_add(&call->message, text);
+    return -1;
+}
+
+struct value *adapter_output(struct adapter_outputs *outputs, const char *name)
+{
+    size_t capacity = outputs->capacity;
+    outputs->values =
+        memory_grow(outputs->values, &outputs->capacity, outputs->count + 1, sizeof *outputs->values);
+    if (outputs->bounds) {
+        outputs->bounds =
+            memory_grow(outputs->bounds, &capacity, outputs->count + 1, sizeof *outputs->bounds);
+        wire_bounds_init(&outputs->bounds[outputs->count]);
+    }
+    struct value *value = &outputs->values[outputs->count++];
+    value_init(value);
+    value_set_name(value, name);
+    return value;
+}
+
+struct wire_bounds *adapter_output_bounds(struct adapter_outputs *outputs)
+{
+    if (!outputs->bounds) {
+        outputs->bounds = memory_zeroed(outputs->capacity, sizeof *outputs->bounds);
+        for (size_t i = 0; i < outputs->count; i++)
+            wire_bounds_init(&outputs->bounds[i]);
+    }
+    struct wire_bounds *bounds = &outputs->bounds[outputs->count - 1];
+    bounds->present = true;
+    return bounds;
+}
+
+static void outputs_release(struct adapter_outputs *outputs)
+{
+    wire_bounds_free(outputs->bounds, outputs->count);
+    values_free(outputs->values, outputs->count);
+    memset(outputs, 0, sizeof *outputs);
+}
+
+void adapter_list_add(struct str *list, const char *name)
+{
+    str_append(list, name, strlen(name) + 1);
+}
+
+const char *adapter_knob(const struct adapter *adapter, const char *name)
+{
+    for (const struct adapter_knob *knob = adapter->knobs; knob && knob->name; knob++)
+        if (text_equal(knob->name, name))
+            return knob->value;
+    return NULL;
+}
+
+static int send_replies(struct session *session)
+{
+    struct error err;
+    if (wire_out_write(&session->reply, session->out, &err) < 0) {
+        fprintf(stderr, "%s: %s\n", session->adapter->name, err.message);
+        return -1;
+    }
+    return 0;
+}
+
+static void reply_error(struct session *session, uint64_t id, Assay__Error__Stage stage)
+{
+    static const Assay__Error__Class classes[] = {
+        [ADAPTER_FAILED] = ASSAY__ERROR__CLASS__FAILED,
+        [ADAPTER_UNSUPPORTED] = ASSAY__ERROR__CLASS__UNSUPPORTED,
+        [ADAPTER_REJECTED] = ASSAY__ERROR__CLASS__REJECTED,
+    };
+    Assay__Reply reply = ASSAY__REPLY__INIT;
+    Assay__Error error = ASSAY__ERROR__INIT;
+    reply.id = id;
+    reply.error = &error;
+    error.stage = stage;
+    error.class_ = classes[session->call.error_class];
+    error.message = session->call.message.data;
+    wire_put_reply(&session->reply, &reply);
+}
+
+static struct adapter_knob *find_knob(struct adapter *adapter, const char *name)
+{
+    for (struct adapter_knob *knob = adapter->knobs; knob && knob->name; knob++)
+        if (text_equal(knob->name, name))
+            return knob;
+    return NULL;
+}
+
+static int unknown_knob(struct session *session, const char *name)
+{
+    struct str known;
+    str_init(&known);
+    for (struct adapter_knob *knob = session->adapter->knobs; knob && knob->name; knob++)
+        str_printf(&known, "%s%s", known.length ? ", " : "", knob->name);
+    int result = adapter_fail(&session->call, ADAPTER_REJECTED, "no knob '%s'; there %s", name,
+                              known.length ? "are: " : "are none");
+    str_add(&session->call.message, known.data);
+    str_release(&known);
+    return result;
+}
+
+static int set_knobs(struct session *session, const Assay__Hello *hello)
+{
+    for (size_t i = 0; i < hello->n_knobs; i++) {
+        struct adapter_knob *knob = find_knob(session->adapter, hello->knobs[i]->name);
+        if (!knob)
+            return unknown_knob(session, hello->knobs[i]->name);
+        knob->value = memory_strdup(hello->knobs[i]->value); /* lives as long as the process */
+    }
+    return 0;
+}
+
+static void welcome_knobs(Assay__Welcome *welcome, const struct adapter_knob *knobs, const char **defaults,
+                          struct arena *arena)
+{
+    while (knobs && knobs[welcome->n_knobs].name)
+        welcome->n_knobs++;
+    welcome->knobs = arena_array(arena, welcome->n_knobs, sizeof *welcome->knobs);
+    for (size_t i = 0; i < welcome->n_knobs; i++) {
+        Assay__KnobInfo *info = arena_alloc(arena, sizeof *info);
+        assay__knob_info__init(info);
+        info->name = arena_strdup(arena, knobs[i].name);
+        info->values = arena_strdup(arena, knobs[i].values ? knobs[i].values : "");
+        info->default_value = arena_strdup(arena, defaults[i] ? defaults[i] : "");
+        info->help = arena_strdup(arena, knobs[i].help ? knobs[i].help : "");
+        welcome->knobs[i] = info;
+    }
+}
+
+static void reply_welcome(struct session *session, uint64_t id, const char *version, const char **defaults)
+{
+    struct arena arena;
+    arena_init(&arena);
+    Assay__Reply reply = ASSAY__REPLY__INIT;
+    Assay__Welcome welcome = ASSAY__WELCOME__INIT;
+    reply.id = id;
+    reply.result_case = ASSAY__REPLY__RESULT_WELCOME;
+    reply.welcome = &welcome;
+    welcome.protocol = WIRE_PROTOCOL;
+    welcome.name = arena_strdup(&arena, session->adapter->name);
+    welcome.version = arena_strdup(&arena, version);
+    welcome_knobs(&welcome, session->adapter->knobs, defaults, &arena);
+    const char *const *operators = session->adapter->operators;
+    while (operators && operators[welcome.n_operators])
+        welcome.n_operators++;
+    welcome.operators = (char **)(uintptr_t)operators;
+    wire_put_reply(&session->reply, &reply);
+    arena_release(&arena);
+}
+
+static const char **default_values(const struct adapter_knob *knobs)
+{
+    size_t count = 0;
+    while (knobs && knobs[count].name)
+        count++;
+    const char **values = memory_zeroed(count, sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = knobs[i].value;
+    return values;
+}
+
+static void do_hello(struct session *session, uint64_t id, const Assay__Hello *hello)
+{
+    struct adapter *adapter = session->adapter;
+    const char **defaults = default_values(adapter->knobs);
+    struct str version;
+    str_init(&version);
+    int result = 0;
+    if (session->started)
+        result = adapter_fail(&session->call, ADAPTER_FAILED, "hello came twice");
+    else if (hello->protocol != WIRE_PROTOCOL)
+        result = adapter_fail(&session->call, ADAPTER_FAILED, "protocol %u asked, %d spoken", hello->protocol,
+                              WIRE_PROTOCOL);
+    else if (set_knobs(session, hello) || adapter->start(&session->call, &session->call.engine, &version))
+        result = -1;
+    else if (!adapter->may_spawn && guard_deny_spawn())
+        result =
+            adapter_fail(&session->call, ADAPTER_FAILED, "cannot deny exec and fork: %s", strerror(errno));
+    if (result) {
+        reply_error(session, id, ASSAY__ERROR__STAGE__STAGE_UNKNOWN);
+    } else {
+        session->started = true;
+        reply_welcome(session, id, version.data, defaults);
+    }
+    str_release(&version);
+    free(defaults);
+}
+
+static void unload(struct session *session)
+{
+    if (session->loaded && session->adapter->unload)
+        session->adapter->unload(&session->call);
+    session->loaded = false;
+}
+
+/* Pointers into a NUL-separated list. */
+static char **list_items(struct str *list, size_t *count, struct arena *arena)
+{
+    *count = 0;
+    for (size_t i = 0; i < list->length; i++)
+        *count += list->data[i] == '\0';
+    char **items = arena_array(arena, *count, sizeof *items);
+    char *at = list->data;
+    for (size_t i = 0; i < *count; i++) {
+        items[i] = at;
+        at += strlen(at) + 1;
+    }
+    return items;
+}
+
+static void reply_loaded(struct session *session, uint64_t id, struct adapter_loaded *names)
+{
+    struct arena arena;
+    arena_init(&arena);
+    Assay__Reply reply = ASSAY__REPLY__INIT;
+    Assay__Loaded loaded = ASSAY__LOADED__INIT;
+    reply.id = id;
+    reply.result_case = ASSAY__REPLY__RESULT_LOADED;
+    reply.loaded = &loaded;
+    loaded.inputs = list_items(&names->inputs, &loaded.n_inputs, &arena);
+    loaded.outputs = list_items(&names->outputs, &loaded.n_outputs, &arena);
+    loaded.borrowed = list_items(&names->borrowed, &loaded.n_borrowed, &arena);
+    wire_put_reply(&session->reply, &reply);
+    arena_release(&arena);
+}
+
+static void do_load(struct session *session, const struct wire_message *message)
+{
+    const Assay__Load *load = message->request->load;
+    struct adapter_model model = {
+        .data = message->model,
+        .size = message->model_size,
+        .path = message->model ? NULL : load->path,
+        .n_outputs = load->n_outputs,
+        .outputs = load->outputs,
+    };
+    struct adapter_loaded loaded;
+    str_init(&loaded.inputs);
+    str_init(&loaded.outputs);
+    str_init(&loaded.borrowed);
+    unload(session);
+    if (session->adapter->load(&session->call, &model, &loaded)) {
+        reply_error(session, message->request->id, ASSAY__ERROR__STAGE__LOAD);
+    } else {
+        session->loaded = true;
+        reply_loaded(session, message->request->id, &loaded);
+    }
+    str_release(&loaded.inputs);
+    str_release(&loaded.outputs);
+    str_release(&loaded.borrowed);
+}
+
+static int call_run(struct session *session, const struct wire_message *message,
+                    struct adapter_outputs *outputs)
+{
+    const struct adapter *adapter = session->adapter;
+    if (!session->loaded)
+        return adapter_fail(&session->call, ADAPTER_FAILED, "no model is loaded");
+    if (message->request->verb_case == ASSAY__REQUEST__VERB_RUN)
+        return adapter->run(&session->call, message->values, message->count, message->request->run->bounds,
+                            outputs);
+    if (!adapter->gradient)
+        return adapter_fail(&session->call, ADAPTER_UNSUPPORTED, "%s has no gradients", adapter->name);
+    size_t inputs = message->request->gradient->n_inputs;
+    return adapter->gradient(&session->call, message->values, inputs, message->values + inputs,
+                             message->count - inputs, outputs);
+}
+
+static int do_run(struct session *session, const struct wire_message *message)
+{
+    struct adapter_outputs outputs = {0};
+    uint64_t id = message->request->id;
+    if (call_run(session, message, &outputs))
+        reply_error(session, id, ASSAY__ERROR__STAGE__RUN);
+    else
+        wire_put_values(&session->reply, id, outputs.values, outputs.count, outputs.bounds);
+    int result =
+        send_replies(session); /* before the outputs go: large ones are written from where they are */
+    outputs_release(&outputs);
+    return result;
+}
+
+static void do_unload(struct session *session, uint64_t id)
+{
+    unload(session);
+    Assay__Reply reply = ASSAY__REPLY__INIT;
+    Assay__Done done = ASSAY__DONE__INIT;
+    reply.id = id;
+    reply.result_case = ASSAY__REPLY__RESULT_DONE;
+    reply.done = &done;
+    wire_put_reply(&session->reply, &reply);
+}
+
+/* Every reply is on its way before the next request is looked at, so that a crash is blamed on the right one.
+ */
+static int handle(struct session *session, const struct wire_message *message)
+{
+    const Assay__Request *request = message->request;
+    session->call.error_class = ADAPTER_FAILED;
+    str_clear(&session->call.message);
+    if (!session->started && request->verb_case != ASSAY__REQUEST__VERB_HELLO) {
+        adapter_fail(&session->call, ADAPTER_FAILED, "the engine is not started");
+        reply_error(session, request->id, ASSAY__ERROR__STAGE__STAGE_UNKNOWN);
+        return send_replies(session);
+    }
+    switch (request->verb_case) {
+    case ASSAY__REQUEST__VERB_HELLO:
+        do_hello(session, request->id, request->hello);
+        break;
+    case ASSAY__REQUEST__VERB_LOAD:
+        do_load(session, message);
+        break;
+    case ASSAY__REQUEST__VERB_RUN:
+    case ASSAY__REQUEST__VERB_GRADIENT:
+        return do_run(session, message);
+    default:
+        do_unload(session, request->id);
+        break;
+    }
+    return send_replies(session);
+}
+
+static int handle_bytes(struct session *session, struct wire_decoder *decoder, const uint8_t *data,
+                        size_t size)
+{
+    while (size) {
+        struct wire_message message;
+        struct error err;
+        size_t used;
+        int result = wire_decode(decoder, data, size, &used, &message, &err);
+        if (result < 0)
+            fprintf(stderr, "%s: %s\n", session->adapter->name, err.message);
+        if (result > 0)
+            result = handle(session, &message);
+        wire_message_release(&message);
+        if (result < 0)
+            return -1;
+        data += used;
+        size -= used;
+    }
+    return 0;
+}
+
+static int serve(struct session *session)
+{
+    struct wire_decoder *decoder = wire_decoder_new(false, NULL);
+    uint8_t *buffer = memory_zeroed(1, READ_SIZE);
+    int result = 0;
+    while (!result) {
+        ssize_t got = read(session->in, buffer, READ_SIZE);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        result = handle_bytes(session, decoder, buffer, (size_t)got);
+    }
+    free(buffer);
+    wire_decoder_free(decoder);
+    return result;
+}
+
+/* The library may print to stdout and read stdin as it likes: the protocol has moved away from there. */
+static int take_descriptors(struct session *session)
+{
+    session->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    session->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (session->in < 0 || session->out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return -1;
+    close(null);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return 0;
+}
+
+static int print_usage(const struct adapter *adapter)
+{
+    printf("%s is an engine of Assay: it speaks the protocol of engine.proto over stdin and stdout.\n",
+           adapter->name);
+    for (const struct adapter_knob *knob = adapter->knobs; knob && knob->name; knob++)
+        printf("  %s=%s  %s\n", knob->name, knob->values ? knob->values : "", knob->help ? knob->help : "");
+    return 0;
+}
+
+int adapter_main(struct adapter *adapter, int argc, char **argv)
+{
+    if (argc > 1 && text_equal(argv[1], "--help"))
+        return print_usage(adapter);
+    struct session session = {.adapter = adapter, .call = {.adapter = adapter}};
+    if (take_descriptors(&session)) {
+        perror(adapter->name);
+        return 1;
+    }
+    guard_die_with_parent();
+    guard_print_crashes();
+    str_init(&session.call.message);
+    wire_out_init(&session.reply);
+    int result = serve(&session);
+    unload(&session);
+    if (session.started && adapter->stop)
+        adapter->stop(session.call.engine);
+    wire_out_release(&session.reply);
+    str_release(&session.call.message);
+    return result ? 1 : 0;
+}
