@@ -17,6 +17,15 @@ void model_add_initializer(struct model *model, const char *name, const struct t
 Onnx__NodeProto *model_add_node(struct model *model, const char *op_type, const char *name, size_t inputs,
                                 const char *const *input, size_t outputs, const char *const *output);
 
+/* The same on a graph of its own, for the bodies of If, Loop and Scan; graph_new gives an empty one. */
+Onnx__GraphProto *graph_new(struct arena *arena, const char *name);
+Onnx__NodeProto *graph_add_node(struct arena *arena, Onnx__GraphProto *graph, const char *op_type,
+                                const char *name, size_t inputs, const char *const *input, size_t outputs,
+                                const char *const *output);
+void graph_add_input(struct arena *arena, Onnx__GraphProto *graph, Onnx__ValueInfoProto *info);
+void graph_add_output(struct arena *arena, Onnx__GraphProto *graph, Onnx__ValueInfoProto *info);
+void graph_add_initializer(struct arena *arena, Onnx__GraphProto *graph, Onnx__TensorProto *tensor);
+
 /* Attributes; setting one again replaces it. */
 void node_set_int(struct arena *arena, Onnx__NodeProto *node, const char *name, int64_t value);
 void node_set_float(struct arena *arena, Onnx__NodeProto *node, const char *name, float value);
@@ -36,5 +45,16 @@ const Onnx__AttributeProto *node_attribute(const Onnx__NodeProto *node, const ch
 /* The value or the default when absent; an attribute of another kind counts as absent. */
 int64_t node_int(const Onnx__NodeProto *node, const char *name, int64_t otherwise);
 float node_float(const Onnx__NodeProto *node, const char *name, float otherwise);
+
+/* false when absent or of another kind. The text of an attribute may hold NUL bytes. */
+bool node_string(const Onnx__NodeProto *node, const char *name, const char **text, size_t *size);
+bool node_ints(const Onnx__NodeProto *node, const char *name, const int64_t **values, size_t *count);
+bool node_floats(const Onnx__NodeProto *node, const char *name, const float **values, size_t *count);
+const Onnx__TensorProto *node_tensor(const Onnx__NodeProto *node, const char *name); /* or NULL */
+Onnx__GraphProto *node_graph(const Onnx__NodeProto *node, const char *name);         /* or NULL */
+
+/* A tensor's ValueInfoProto or TypeProto on its own; shape NULL: unknown, a dim of -1: symbolic. */
+Onnx__TypeProto *type_make(struct arena *arena, enum dtype type, const struct shape *shape);
+Onnx__ValueInfoProto *value_info_make(struct arena *arena, const char *name, Onnx__TypeProto *type);
 
 #endif

@@ -5,13 +5,15 @@
  * valid until model_free, edits allocate in the same arena, nothing in it is freed singly. Never call
  * protobuf-c's free_unpacked.
  *
- * Large weights are not in the tree. The loader leaves the raw_data of a top-level initialiser of more than
- * MODEL_INLINE_LIMIT bytes in the mapped file, and external data in its own mapped file; model_weight gives
- * the bytes wherever they are. So a model of several GB costs the memory of the pages that are looked at.
+ * Large weights are not copied. The raw_data of a top-level initialiser of more than MODEL_INLINE_LIMIT bytes
+ * points into the mapped model file, and external data, at any place, into its own mapped file: to the reader
+ * all of it is raw_data, which must not be written to. So a model of several GB costs the memory of the pages
+ * that are looked at.
  *
- * Everything read is checked: wire format, UTF-8-free names, dims against data, external-data paths (which
- * may not leave the model's folder: no "..", no absolute path, no symbolic link), nesting depth, sizes before
- * allocation.
+ * Everything read is checked: wire format, nesting depth, sizes before allocation, every tensor's dims
+ * against its data, external-data paths (which may not leave the model's folder: no "..", no absolute path,
+ * no symbolic link). Names that the file leaves out (of values, nodes, operators, domains, attributes) are
+ * "", never NULL; other texts may be NULL.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -25,19 +27,19 @@ enum { MODEL_INLINE_LIMIT = 64 * 1024, MODEL_MAX_DEPTH = 32 };
 
 struct model_file; /* a mapped file: the model itself or one of external data */
 
-/* Bytes that live outside the tree, for graph->initializer[i]; data NULL: look in the tree. */
-struct model_weight {
-    const uint8_t *data;
-    size_t size;
+/* Room behind a growing array of the graph, known only while the array is still the one we made. */
+struct model_room {
+    const void *items;
+    size_t capacity;
 };
 
 struct model {
     struct arena arena;
     Onnx__ModelProto *proto;
-    Onnx__GraphProto *graph;      /* proto->graph, never NULL */
-    struct model_weight *weights; /* one for each graph->initializer */
-    char *folder;                 /* where external data is looked for; NULL for models from memory */
-    struct model_file *files;
+    Onnx__GraphProto *graph;  /* proto->graph, never NULL */
+    const char *folder;       /* where external data is looked for; NULL for models from memory */
+    struct model_file *files; /* what the tree points into */
+    struct model_room nodes, inputs, outputs, initializers, value_infos;
 };
 
 struct model *model_new(int opset); /* an empty model of IR version 8 (10 from opset 20 on), for building */
@@ -45,16 +47,18 @@ int model_load(struct model **model, const char *path, struct error *err);
 int model_parse(struct model **model, const void *data, size_t size, struct error *err);
 void model_free(struct model *model);
 
-/* A deep copy; large weights are shared with the mapped file, which lives as long as its last user. */
+/* A deep copy; what lies in mapped files is shared with them, and they live as long as their last user. */
 int model_clone(struct model **copy, const struct model *model, struct error *err);
 
 /*
- * Serialising. model_pack gives heap bytes and refuses with ERROR_LIMIT what would exceed 2 GB, protobuf's
- * own limit. model_save streams to a file; a model too large for one file gets its large weights in
- * "<name>.data" beside it.
+ * Serialising. model_pack gives heap bytes, external data inlined, and refuses with ERROR_LIMIT what would
+ * exceed 2 GB, protobuf's own limit. model_save streams to a file; a model too large for one file gets its
+ * large weights in "<name>.data" beside it, which model_save_external does for any model. Files appear whole
+ * or not at all.
  */
 int model_pack(const struct model *model, uint8_t **data, size_t *size, struct error *err);
 int model_save(const struct model *model, const char *path, struct error *err);
+int model_save_external(const struct model *model, const char *path, struct error *err);
 
 /* The version of the default operator set ("" or "ai.onnx"); 0 when the model imports none. */
 int model_opset(const struct model *model);
@@ -65,6 +69,7 @@ int model_weight(const struct model *model, size_t index, struct tensor *tensor,
 /* A TensorProto inside the tree (an attribute, a subgraph's initialiser, an input_0.pb) as a tensor and back.
  */
 int model_tensor_read(const Onnx__TensorProto *proto, struct tensor *tensor, struct error *err);
+int model_tensor_check(const Onnx__TensorProto *proto, struct error *err); /* would model_tensor_read work? */
 Onnx__TensorProto *model_tensor_write(struct arena *arena, const char *name, const struct tensor *tensor);
 
 #endif

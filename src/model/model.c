@@ -1,0 +1,255 @@
+#include "model/model.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+#include "model/build.h"
+#include "model/file.h"
+#include "model/scan.h"
+#include "model/tree.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct model *model_alloc(void)
+{
+    struct model *model = memory_zeroed(1, sizeof *model);
+    arena_init(&model->arena);
+    return model;
+}
+
+struct model *model_new(int opset)
+{
+    struct model *model = model_alloc();
+    struct arena *arena = &model->arena;
+    Onnx__ModelProto *proto = arena_alloc(arena, sizeof *proto);
+    onnx__model_proto__init(proto);
+    proto->has_ir_version = true;
+    proto->ir_version = opset < 20 ? 8 : 10;
+    proto->producer_name = arena_strdup(arena, "assay");
+    proto->opset_import = arena_array(arena, 1, sizeof *proto->opset_import);
+    proto->opset_import[0] = arena_alloc(arena, sizeof **proto->opset_import);
+    onnx__operator_set_id_proto__init(proto->opset_import[0]);
+    proto->opset_import[0]->domain = arena_strdup(arena, "");
+    proto->opset_import[0]->has_version = true;
+    proto->opset_import[0]->version = opset;
+    proto->n_opset_import = 1;
+    proto->graph = graph_new(arena, "assay");
+    model->proto = proto;
+    model->graph = proto->graph;
+    return model;
+}
+
+void model_free(struct model *model)
+{
+    if (!model)
+        return;
+    model_files_release(model);
+    arena_release(&model->arena);
+    free(model);
+}
+
+static void name_it(char **name)
+{
+    if (!*name)
+        *name = (char *)(uintptr_t) "";
+}
+
+static int settle_tensor(struct model *model, Onnx__TensorProto *tensor, struct error *err)
+{
+    name_it(&tensor->name);
+    int result = 0;
+    if (tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+        result = model_file_resolve(model, tensor, err);
+    if (!result)
+        result = model_tensor_check(tensor, err);
+    return result ? error_prefix(err, "tensor '%s'", tensor->name) : 0;
+}
+
+struct settling {
+    struct model *model;
+    struct error *err;
+};
+
+/* Gives names to the nameless and checks tensors. Entries of external data come after their tensor in the
+ * walk, so settle_message of the tensor names them first. */
+static int settle_message(void *context, ProtobufCMessage *message)
+{
+    const struct settling *settling = context;
+    const ProtobufCMessageDescriptor *type = message->descriptor;
+    if (type == &onnx__node_proto__descriptor) {
+        Onnx__NodeProto *node = (Onnx__NodeProto *)message;
+        name_it(&node->name);
+        name_it(&node->op_type);
+        name_it(&node->domain);
+    } else if (type == &onnx__attribute_proto__descriptor) {
+        name_it(&((Onnx__AttributeProto *)message)->name);
+    } else if (type == &onnx__value_info_proto__descriptor) {
+        name_it(&((Onnx__ValueInfoProto *)message)->name);
+    } else if (type == &onnx__graph_proto__descriptor) {
+        name_it(&((Onnx__GraphProto *)message)->name);
+    } else if (type == &onnx__function_proto__descriptor) {
+        name_it(&((Onnx__FunctionProto *)message)->name);
+        name_it(&((Onnx__FunctionProto *)message)->domain);
+    } else if (type == &onnx__operator_set_id_proto__descriptor) {
+        name_it(&((Onnx__OperatorSetIdProto *)message)->domain);
+    } else if (type == &onnx__tensor_proto__descriptor) {
+        Onnx__TensorProto *tensor = (Onnx__TensorProto *)message;
+        for (size_t i = 0; i < tensor->n_external_data; i++) {
+            name_it(&tensor->external_data[i]->key);
+            name_it(&tensor->external_data[i]->value);
+        }
+        return settle_tensor(settling->model, tensor, settling->err);
+    }
+    return 0;
+}
+
+static int settle(struct model *model, struct error *err)
+{
+    model->graph = model->proto->graph;
+    if (!model->graph)
+        return error_set(err, ERROR_INVALID, "no graph in the model");
+    struct settling settling = {model, err};
+    return tree_each(&model->proto->base, settle_message, &settling);
+}
+
+/* The bytes must stay where they are when there is something to detach. */
+static int unpack_skeleton(struct model *model, const uint8_t *data, size_t size, struct error *err)
+{
+    struct str skeleton;
+    struct scan_weight *weights;
+    size_t count;
+    int result = -1;
+    str_init(&skeleton);
+    scan_skeleton(data, size, &skeleton, &weights, &count);
+    model->proto = (Onnx__ModelProto *)tree_unpack_checked(
+        &onnx__model_proto__descriptor, (const uint8_t *)skeleton.data, skeleton.length, &model->arena, err);
+    if (!model->proto)
+        goto out;
+    for (size_t i = 0; i < count; i++) {
+        Onnx__TensorProto *tensor = model->proto->graph->initializer[weights[i].initializer];
+        tensor->has_raw_data = true;
+        tensor->raw_data.data = (uint8_t *)(uintptr_t)weights[i].data;
+        tensor->raw_data.len = weights[i].size;
+    }
+    result = 0;
+out:
+    free(weights);
+    str_release(&skeleton);
+    return result;
+}
+
+static int unpack(struct model *model, const uint8_t *data, size_t size, size_t detached, struct error *err)
+{
+    if (detached) {
+        if (unpack_skeleton(model, data, size, err))
+            return -1;
+    } else {
+        model->proto = (Onnx__ModelProto *)tree_unpack_checked(&onnx__model_proto__descriptor, data, size,
+                                                               &model->arena, err);
+        if (!model->proto)
+            return -1;
+    }
+    return settle(model, err);
+}
+
+static void take_folder(struct model *model, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        model->folder = arena_strdup(&model->arena, ".");
+    else
+        model->folder = arena_printf(&model->arena, "%.*s", (int)(slash - path + 1), path);
+}
+
+int model_load(struct model **model, const char *path, struct error *err)
+{
+    size_t size, detached;
+    struct model *loaded = model_alloc();
+    *model = NULL;
+    take_folder(loaded, path);
+    struct model_file *file = model_file_map(loaded, path, err);
+    if (!file)
+        goto fail;
+    const uint8_t *data = model_file_data(file, &size);
+    if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err) ||
+        unpack(loaded, data, size, detached, err)) {
+        error_prefix(err, "%s", path);
+        goto fail;
+    }
+    *model = loaded;
+    return 0;
+fail:
+    model_free(loaded);
+    return -1;
+}
+
+int model_parse(struct model **model, const void *data, size_t size, struct error *err)
+{
+    size_t detached;
+    *model = NULL;
+    if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err))
+        return -1;
+    struct model *parsed = model_alloc();
+    if (detached) {
+        struct model_file *file = model_file_copy(parsed, data, size, err);
+        if (!file)
+            goto fail;
+        data = model_file_data(file, &size);
+    }
+    if (unpack(parsed, data, size, detached, err))
+        goto fail;
+    *model = parsed;
+    return 0;
+fail:
+    model_free(parsed);
+    return -1;
+}
+
+int model_clone(struct model **copy, const struct model *model, struct error *err)
+{
+    (void)err;
+    struct model *made = model_alloc();
+    made->proto = (Onnx__ModelProto *)tree_copy(&model->proto->base, &made->arena, model_file_holds, model);
+    made->graph = made->proto->graph;
+    if (model->folder)
+        made->folder = arena_strdup(&made->arena, model->folder);
+    model_file_share(made, model);
+    *copy = made;
+    return 0;
+}
+
+int model_pack(const struct model *model, uint8_t **data, size_t *size, struct error *err)
+{
+    *data = NULL;
+    *size = onnx__model_proto__get_packed_size(model->proto);
+    if (*size > INT32_MAX)
+        return error_set(err, ERROR_LIMIT, "a model of %zu bytes is beyond protobuf's 2 GB", *size);
+    *data = malloc(*size ? *size : 1);
+    if (!*data)
+        return error_set(err, ERROR_MEMORY, "no memory for a model of %zu bytes", *size);
+    onnx__model_proto__pack(model->proto, *data);
+    return 0;
+}
+
+int model_opset(const struct model *model)
+{
+    for (size_t i = 0; i < model->proto->n_opset_import; i++) {
+        const Onnx__OperatorSetIdProto *import = model->proto->opset_import[i];
+        if (!import->domain[0] || text_equal(import->domain, "ai.onnx"))
+            return import->version < 0 ? 0 : import->version > INT_MAX ? INT_MAX : (int)import->version;
+    }
+    return 0;
+}
+
+int model_weight(const struct model *model, size_t index, struct tensor *tensor, struct error *err)
+{
+    tensor_init(tensor);
+    if (index >= model->graph->n_initializer)
+        return error_set(err, ERROR_NOT_FOUND, "no initialiser %zu: there are %zu", index,
+                         model->graph->n_initializer);
+    const Onnx__TensorProto *proto = model->graph->initializer[index];
+    if (model_tensor_read(proto, tensor, err))
+        return error_prefix(err, "initialiser '%s'", proto->name);
+    return 0;
+}
