@@ -1,0 +1,336 @@
+/* The ONNX Runtime engine: start, load, run. */
+#include "ort.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OLDEST_API = 10 };
+
+/* The registry's choice, or the system's library. */
+static void *open_library(struct adapter_call *call)
+{
+    const char *path = getenv("ASSAY_LIBRARY");
+    if (path && path[0] != '\0') {
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+            adapter_fail(call, ADAPTER_FAILED, "%s", dlerror());
+        return library;
+    }
+    void *library = dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = library ? library : dlopen("libonnxruntime.so", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        adapter_fail(call, ADAPTER_FAILED,
+                     "no ONNX Runtime found; bring one with tools/fetch-onnxruntime, e.g. 1.23.2");
+    }
+    return library;
+}
+
+/* The highest API version both sides know: "1.17.0" knows 17. Asking for more makes the library complain. */
+static int open_api(struct adapter_call *call, struct ort *ort, struct str *version)
+{
+    const OrtApiBase *(*get_base)(void) = NULL;
+    void *symbol = dlsym(ort->library, "OrtGetApiBase");
+    if (!symbol)
+        return adapter_fail(call, ADAPTER_FAILED, "the library has no OrtGetApiBase: not ONNX Runtime");
+    memcpy(&get_base, &symbol, sizeof symbol);
+    const OrtApiBase *base = get_base();
+    const char *text = base->GetVersionString();
+    const char *dot = strchr(text, '.');
+    long minor = dot ? strtol(dot + 1, NULL, 10) : 0;
+    if (minor < OLDEST_API) {
+        return adapter_fail(call, ADAPTER_FAILED, "ONNX Runtime %s is too old: 1.%d is needed", text,
+                            (int)OLDEST_API);
+    }
+    str_add(version, text);
+    ort->api = base->GetApi(minor < ORT_API_VERSION ? (uint32_t)minor : ORT_API_VERSION);
+    return ort->api ? 0 : adapter_fail(call, ADAPTER_FAILED, "ONNX Runtime %s gives no API", text);
+}
+
+static int level_of(struct adapter_call *call, GraphOptimizationLevel *level)
+{
+    static const struct {
+        const char *name;
+        GraphOptimizationLevel level;
+    } levels[] = {{"none", ORT_DISABLE_ALL},
+                  {"basic", ORT_ENABLE_BASIC},
+                  {"extended", ORT_ENABLE_EXTENDED},
+                  {"all", ORT_ENABLE_ALL}};
+    const char *wanted = adapter_knob(call->adapter, "opt");
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        if (strcmp(levels[i].name, wanted) == 0) {
+            *level = levels[i].level;
+            return 0;
+        }
+    }
+    return adapter_fail(call, ADAPTER_FAILED, "opt=%s: say none, basic, extended or all", wanted);
+}
+
+static int switch_of(struct adapter_call *call, const char *knob, bool *on)
+{
+    const char *value = adapter_knob(call->adapter, knob);
+    *on = strcmp(value, "on") == 0;
+    return *on || strcmp(value, "off") == 0
+               ? 0
+               : adapter_fail(call, ADAPTER_FAILED, "%s=%s: say on or off", knob, value);
+}
+
+static int set_threads(struct adapter_call *call, const struct ort *ort)
+{
+    const char *text = adapter_knob(call->adapter, "threads");
+    long long threads = 0;
+    if (!text_int64(text, &threads) || threads < 1 || threads > 256)
+        return adapter_fail(call, ADAPTER_FAILED, "threads=%s: say a number from 1 to 256", text);
+    if (ort_check(call, ORT_STAGE_START, ort->api->SetIntraOpNumThreads(ort->options, (int)threads)) < 0)
+        return -1;
+    return ort_check(call, ORT_STAGE_START, ort->api->SetInterOpNumThreads(ort->options, 1));
+}
+
+static int set_memory(struct adapter_call *call, const struct ort *ort)
+{
+    bool arena, pattern;
+    if (switch_of(call, "arena", &arena) < 0 || switch_of(call, "pattern", &pattern) < 0)
+        return -1;
+    if (!arena && ort_check(call, ORT_STAGE_START, ort->api->DisableCpuMemArena(ort->options)) < 0)
+        return -1;
+    return pattern ? 0 : ort_check(call, ORT_STAGE_START, ort->api->DisableMemPattern(ort->options));
+}
+
+static int set_options(struct adapter_call *call, const struct ort *ort)
+{
+    const char *disable = adapter_knob(call->adapter, "disable");
+    const char *save = adapter_knob(call->adapter, "save");
+    GraphOptimizationLevel level = ORT_ENABLE_ALL;
+    if (level_of(call, &level) < 0 ||
+        ort_check(call, ORT_STAGE_START, ort->api->SetSessionGraphOptimizationLevel(ort->options, level)) <
+            0 ||
+        ort_check(call, ORT_STAGE_START,
+                  ort->api->SetSessionLogSeverityLevel(ort->options, ORT_LOGGING_LEVEL_FATAL)) < 0 ||
+        set_threads(call, ort) < 0 || set_memory(call, ort) < 0)
+        return -1;
+    if (disable[0] != '\0' &&
+        ort_check(call, ORT_STAGE_START,
+                  ort->api->AddSessionConfigEntry(ort->options, "optimization.disable_specified_optimizers",
+                                                  disable)) < 0)
+        return -1;
+    return save[0] == '\0'
+               ? 0
+               : ort_check(call, ORT_STAGE_START, ort->api->SetOptimizedModelFilePath(ort->options, save));
+}
+
+static int start(struct adapter_call *call, void **engine, struct str *version)
+{
+    struct ort *ort = memory_zeroed(1, sizeof *ort);
+    *engine = ort;
+    call->engine = ort;
+    ort->library = open_library(call);
+    if (!ort->library || open_api(call, ort, version) < 0)
+        return -1;
+    if (ort_check(call, ORT_STAGE_START, ort->api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "assay", &ort->env)) <
+            0 ||
+        ort_check(call, ORT_STAGE_START, ort->api->CreateSessionOptions(&ort->options)) < 0 ||
+        ort_check(call, ORT_STAGE_START,
+                  ort->api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &ort->memory)) < 0 ||
+        ort_check(call, ORT_STAGE_START, ort->api->GetAllocatorWithDefaultOptions(&ort->allocator)) < 0)
+        return -1;
+    return set_options(call, ort);
+}
+
+static void unload(struct adapter_call *call)
+{
+    struct ort *ort = call->engine;
+    struct ort_session *loaded = &ort->loaded;
+    for (size_t i = 0; i < loaded->n_outputs; i++)
+        ort->allocator->Free(ort->allocator, loaded->outputs[i]);
+    free(loaded->outputs);
+    if (loaded->session)
+        ort->api->ReleaseSession(loaded->session);
+    *loaded = (struct ort_session){0};
+}
+
+static int list_inputs(struct adapter_call *call, struct adapter_loaded *loaded)
+{
+    const struct ort *ort = call->engine;
+    size_t count = 0;
+    if (ort_check(call, ORT_STAGE_LOAD, ort->api->SessionGetInputCount(ort->loaded.session, &count)) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        char *name = NULL;
+        if (ort_check(call, ORT_STAGE_LOAD,
+                      ort->api->SessionGetInputName(ort->loaded.session, i, ort->allocator, &name)) < 0)
+            return -1;
+        adapter_list_add(&loaded->inputs, name);
+        ort->allocator->Free(ort->allocator, name);
+    }
+    return 0;
+}
+
+/* All outputs of the session, kept; loaded->outputs has what the model offers, whatever is wanted. */
+static int list_outputs(struct adapter_call *call, struct adapter_loaded *loaded)
+{
+    struct ort *ort = call->engine;
+    struct ort_session *session = &ort->loaded;
+    size_t count = 0;
+    if (ort_check(call, ORT_STAGE_LOAD, ort->api->SessionGetOutputCount(session->session, &count)) < 0)
+        return -1;
+    session->outputs = memory_zeroed(count + 1, sizeof *session->outputs);
+    for (; session->n_outputs < count; session->n_outputs++) {
+        char **name = &session->outputs[session->n_outputs];
+        if (ort_check(call, ORT_STAGE_LOAD,
+                      ort->api->SessionGetOutputName(session->session, session->n_outputs, ort->allocator,
+                                                     name)) < 0)
+            return -1;
+        adapter_list_add(&loaded->outputs, *name);
+    }
+    return 0;
+}
+
+/* Puts the wanted outputs first, in their order, and drops the others. */
+static int choose_outputs(struct adapter_call *call, const struct adapter_model *model)
+{
+    struct ort *ort = call->engine;
+    struct ort_session *session = &ort->loaded;
+    if (model->n_outputs == 0)
+        return 0;
+    for (size_t i = 0; i < model->n_outputs; i++) {
+        size_t at = i;
+        while (at < session->n_outputs && strcmp(session->outputs[at], model->outputs[i]) != 0)
+            at++;
+        if (at >= session->n_outputs) {
+            return adapter_fail(call, ADAPTER_FAILED, "the model has no output '%s', or it is wanted twice",
+                                model->outputs[i]);
+        }
+        char *name = session->outputs[at];
+        session->outputs[at] = session->outputs[i];
+        session->outputs[i] = name;
+    }
+    while (session->n_outputs > model->n_outputs)
+        ort->allocator->Free(ort->allocator, session->outputs[--session->n_outputs]);
+    return 0;
+}
+
+static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
+{
+    struct ort *ort = call->engine;
+    OrtStatus *status;
+    unload(call);
+    if (model->path) {
+        status = ort->api->CreateSession(ort->env, model->path, ort->options, &ort->loaded.session);
+    } else {
+        status = ort->api->CreateSessionFromArray(ort->env, model->data, model->size, ort->options,
+                                                  &ort->loaded.session);
+    }
+    if (ort_check(call, ORT_STAGE_LOAD, status) < 0) {
+        ort->loaded.session = NULL;
+        return -1;
+    }
+    if (list_inputs(call, loaded) < 0 || list_outputs(call, loaded) < 0 || choose_outputs(call, model) < 0) {
+        unload(call);
+        return -1;
+    }
+    return 0;
+}
+
+/* Inputs and outputs of one run: small models need no heap. */
+enum { FEW = 16 };
+struct run_values {
+    const char *few_names[FEW];
+    OrtValue *few_inputs[FEW], *few_outputs[FEW];
+    const char **names;
+    OrtValue **inputs, **outputs;
+};
+
+static void run_values_init(struct run_values *values, size_t n_inputs, size_t n_outputs)
+{
+    *values = (struct run_values){0};
+    values->names = values->few_names;
+    values->inputs = values->few_inputs;
+    values->outputs = values->few_outputs;
+    if (n_inputs > FEW) {
+        values->names = memory_zeroed(n_inputs, sizeof *values->names);
+        values->inputs = memory_zeroed(n_inputs, sizeof *values->inputs);
+    }
+    if (n_outputs > FEW)
+        values->outputs = memory_zeroed(n_outputs, sizeof *values->outputs);
+}
+
+static void run_values_release(const struct ort *ort, struct run_values *values, size_t n_inputs,
+                               size_t n_outputs)
+{
+    for (size_t i = 0; i < n_inputs; i++)
+        ort->api->ReleaseValue(values->inputs[i]);
+    for (size_t i = 0; i < n_outputs; i++)
+        ort->api->ReleaseValue(values->outputs[i]);
+    if (n_inputs > FEW) {
+        free(values->names);
+        free(values->inputs);
+    }
+    if (n_outputs > FEW)
+        free(values->outputs);
+}
+
+static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
+               struct adapter_outputs *outputs)
+{
+    struct ort *ort = call->engine;
+    const struct ort_session *session = &ort->loaded;
+    struct run_values values;
+    int result = 0;
+    (void)bounds;
+    if (!session->session)
+        return adapter_fail(call, ADAPTER_FAILED, "run without a loaded model");
+    run_values_init(&values, count, session->n_outputs);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        values.names[i] = inputs[i].name ? inputs[i].name : "";
+        result = ort_value_in(call, &inputs[i], &values.inputs[i]);
+    }
+    if (result == 0) {
+        result = ort_check(
+            call, ORT_STAGE_RUN,
+            ort->api->Run(session->session, NULL, values.names, (const OrtValue *const *)values.inputs, count,
+                          (const char *const *)session->outputs, session->n_outputs, values.outputs));
+    }
+    for (size_t i = 0; i < session->n_outputs && result == 0; i++)
+        result = ort_value_out(call, values.outputs[i], adapter_output(outputs, session->outputs[i]));
+    run_values_release(ort, &values, count, session->n_outputs);
+    return result;
+}
+
+static void stop(void *engine)
+{
+    struct ort *ort = engine;
+    if (ort && ort->api) {
+        struct adapter_call call = {.engine = ort};
+        unload(&call);
+        ort->api->ReleaseMemoryInfo(ort->memory);
+        ort->api->ReleaseSessionOptions(ort->options);
+        ort->api->ReleaseEnv(ort->env);
+    }
+    /* The library stays open: its threads and static objects do not take well to dlclose. */
+    free(ort);
+}
+
+int main(int argc, char **argv)
+{
+    struct adapter_knob knobs[] = {
+        {"opt", "none|basic|extended|all", "all", "graph optimisation level"},
+        {"threads", "N", "1", "threads inside an operator"},
+        {"arena", "on|off", "on", "memory arena of the CPU provider"},
+        {"pattern", "on|off", "on", "memory pattern: one allocation planned from an earlier run"},
+        {"disable", "NAME[;NAME...]", "", "optimiser passes switched off by name (1.12 and older ignore it)"},
+        {"save", "PATH", "", "where to write the optimised model at load"},
+        {NULL, NULL, NULL, NULL},
+    };
+    struct adapter adapter = {
+        .name = "onnxruntime",
+        .knobs = knobs,
+        .start = start,
+        .load = load,
+        .run = run,
+        .unload = unload,
+        .stop = stop,
+    };
+    return adapter_main(&adapter, argc, argv);
+}

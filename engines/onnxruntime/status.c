@@ -1,0 +1,46 @@
+/* Error classes from status codes and, where one code stands for several things, from the text. */
+#include "ort.h"
+
+#include <string.h>
+
+/* What a release says of operators, types and opsets newer than itself; stable since 1.10. */
+static const char *const lacking[] = {
+    "Could not find an implementation",
+    "is not a registered function/op",
+    "support for models stamped with official released",
+    "Unsupported model IR version",
+    "Unknown model file format version",
+    "is currently not supported",
+    "NOT_IMPLEMENTED",
+};
+
+static bool says_lacking(const char *message)
+{
+    for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++)
+        if (strstr(message, lacking[i]))
+            return true;
+    return false;
+}
+
+static enum adapter_class class_of(enum ort_stage stage, OrtErrorCode code, const char *message)
+{
+    if (stage == ORT_STAGE_START)
+        return ADAPTER_FAILED;
+    if (code == ORT_NOT_IMPLEMENTED || (stage == ORT_STAGE_LOAD && says_lacking(message)))
+        return ADAPTER_UNSUPPORTED;
+    bool refuses = code == ORT_INVALID_GRAPH || code == ORT_INVALID_ARGUMENT || code == ORT_FAIL ||
+                   code == ORT_INVALID_PROTOBUF || code == ORT_RUNTIME_EXCEPTION;
+    return stage == ORT_STAGE_LOAD && refuses ? ADAPTER_REJECTED : ADAPTER_FAILED;
+}
+
+int ort_check(struct adapter_call *call, enum ort_stage stage, OrtStatus *status)
+{
+    const struct ort *ort = call->engine;
+    if (!status)
+        return 0;
+    const char *message = ort->api->GetErrorMessage(status);
+    enum adapter_class class = class_of(stage, ort->api->GetErrorCode(status), message);
+    int result = adapter_fail(call, class, "%s", message);
+    ort->api->ReleaseStatus(status);
+    return result;
+}
