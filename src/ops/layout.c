@@ -1,0 +1,490 @@
+/*
+ * Operators that give the same elements another shape or order. Nothing is computed: elements move with their
+ * bounds.
+ */
+#include "ops/draw.h"
+#include "ops/move.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- Concat ---- */
+
+static int concat_shape(struct op_call *call, int *axis, struct shape *shape)
+{
+    const struct bounded *first = call_need(call, 0);
+    if (!first)
+        return -1;
+    if (!call_has(call, "axis"))
+        return call_invalid(call, "axis must be given");
+    if (call_axis(call, call_int(call, "axis", 0), first->shape.rank, axis))
+        return -1;
+    *shape = first->shape;
+    for (size_t i = 1; i < call->n_inputs; i++) {
+        const struct bounded *x = call_need(call, i);
+        if (!x)
+            return -1;
+        struct shape other = x->shape;
+        other.dims[*axis] = shape->dims[*axis];
+        if (x->type != first->type || !shape_equal(&other, shape))
+            return call_invalid(call, "input %zu does not fit the first one", i);
+        shape->dims[*axis] += x->shape.dims[*axis];
+    }
+    return 0;
+}
+
+static int eval_concat(struct op_call *call)
+{
+    int axis;
+    struct shape shape;
+    if (concat_shape(call, &axis, &shape))
+        return -1;
+    struct bounded *out = call_output(call, 0, call->inputs[0]->type, &shape);
+    if (!out)
+        return -1;
+    if (call->shapes_only)
+        return 0;
+    size_t row = shape_span(&shape, axis, shape.rank), outer = shape_span(&shape, 0, axis), at = 0;
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        const struct bounded *x = call->inputs[i];
+        size_t run = shape_span(&x->shape, axis, shape.rank);
+        for (size_t o = 0; o < outer; o++)
+            move_run(out, o * row + at, x, o * run, run);
+        at += run;
+    }
+    return 0;
+}
+
+static int sample_concat(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t axis = draw_between(d, -x.shape.rank, x.shape.rank - 1);
+    size_t at = (size_t)(axis < 0 ? axis + x.shape.rank : axis);
+    int64_t others = draw_chance(d, 0.1) ? 0 : draw_between(d, 1, 3);
+    for (int64_t i = 0; i < others; i++) {
+        struct shape shape = x.shape;
+        if (draw_chance(d, 0.5))
+            shape.dims[at] = draw_chance(d, 0.05) ? 0 : draw_dim(d);
+        draw_data(d, x.type, &shape);
+    }
+    draw_int(d, "axis", axis);
+    return 0;
+}
+
+/* ---- Expand ---- */
+
+static int eval_expand(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    struct shape wanted = {0}, shape;
+    size_t count;
+    if (!x || call_int_list(call, 1, wanted.dims, TENSOR_MAX_RANK, &count))
+        return -1;
+    wanted.rank = (int)count;
+    for (int i = 0; i < wanted.rank; i++)
+        if (wanted.dims[i] < 0)
+            return call_invalid(call, "dimension %" PRId64, wanted.dims[i]);
+    if (call_broadcast(call, &x->shape, &wanted, &shape))
+        return -1;
+    struct bounded *out = call_output(call, 0, x->type, &shape);
+    if (!out)
+        return -1;
+    if (call->shapes_only)
+        return 0;
+    struct strides strides = strides_broadcast(&x->shape, &shape);
+    int64_t steps[TENSOR_MAX_RANK];
+    for (int i = 0; i < shape.rank; i++)
+        steps[i] = (int64_t)strides.of[i];
+    move_strided(out, x, 0, steps);
+    return 0;
+}
+
+static int sample_expand(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t dims[TENSOR_MAX_RANK];
+    int more = (int)draw_between(d, 0, x.shape.rank < 5 ? 2 : 0), skip = 0;
+    /* A shorter shape than the data's, or 1 where the data has more: the data's dimension stays. */
+    if (!more && x.shape.rank > 1 && draw_chance(d, 0.2))
+        skip = (int)draw_between(d, 1, x.shape.rank - 1);
+    int rank = x.shape.rank + more - skip;
+    for (int i = 0; i < rank; i++) {
+        int64_t own = i < more ? 1 : x.shape.dims[i - more + skip];
+        bool free = own == 1 && draw_chance(d, 0.7);
+        dims[i] = free ? draw_dim(d) : draw_chance(d, 0.3) ? 1 : own;
+    }
+    draw_int_input(d, dims, (size_t)rank);
+    return 0;
+}
+
+/* ---- Flatten ---- */
+
+static int eval_flatten(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    if (!x)
+        return -1;
+    int64_t axis = call_int(call, "axis", 1);
+    int rank = x->shape.rank;
+    if (axis < (call->opset < 11 ? 0 : -rank) || axis > rank)
+        return call_invalid(call, "axis %" PRId64 " is out of range for rank %d", axis, rank);
+    int at = (int)(axis < 0 ? axis + rank : axis);
+    struct shape shape = {
+        .rank = 2, .dims = {(int64_t)shape_span(&x->shape, 0, at), (int64_t)shape_span(&x->shape, at, rank)}};
+    return move_reshaped(call, x, &shape);
+}
+
+static int sample_flatten(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    if (x.shape.rank == 0 || draw_chance(d, 0.8))
+        draw_int(d, "axis", draw_between(d, -x.shape.rank, x.shape.rank));
+    return 0;
+}
+
+/* ---- Reshape ---- */
+
+/* Turns 0 and -1 of the wanted shape into dimensions. */
+static int reshape_resolve(struct op_call *call, const struct bounded *x, struct shape *shape)
+{
+    bool allowzero = call->opset >= 14 && call_int(call, "allowzero", 0) != 0, zero = false;
+    int open = -1;
+    size_t known = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        int64_t *dim = &shape->dims[i];
+        if (*dim < -1)
+            return call_invalid(call, "dimension %" PRId64, *dim);
+        if (*dim == 0 && !allowzero) {
+            if (i >= x->shape.rank)
+                return call_invalid(call, "dimension %d is to be copied, and the data has none", i);
+            *dim = x->shape.dims[i];
+        } else if (*dim == 0) {
+            zero = true;
+        }
+        if (*dim == -1 && open >= 0)
+            return call_invalid(call, "more than one -1");
+        if (*dim == -1)
+            open = i;
+        else if (__builtin_mul_overflow(known, (size_t)*dim, &known))
+            return call_invalid(call, "the shape is too large");
+    }
+    if (open < 0)
+        return 0;
+    if (zero || known == 0 || x->count % known)
+        return call_invalid(call, "the dimension -1 cannot be found");
+    shape->dims[open] = (int64_t)(x->count / known);
+    return 0;
+}
+
+static int eval_reshape(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    struct shape shape = {0};
+    size_t count;
+    if (!x || call_int_list(call, 1, shape.dims, TENSOR_MAX_RANK, &count))
+        return -1;
+    shape.rank = (int)count;
+    if (reshape_resolve(call, x, &shape))
+        return -1;
+    return move_reshaped(call, x, &shape);
+}
+
+/* Splits `count` into `rank` factors. */
+static void draw_factors(struct draw *d, int64_t count, int64_t *dims, int rank)
+{
+    for (int i = 0; i < rank; i++)
+        dims[i] = 1;
+    for (int64_t p = 2; p <= count && rank; p++)
+        for (; count % p == 0; count /= p)
+            dims[draw_between(d, 0, rank - 1)] *= p;
+}
+
+static int sample_reshape(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t dims[TENSOR_MAX_RANK] = {0};
+    int64_t count = (int64_t)shape_span(&x.shape, 0, x.shape.rank);
+    int rank = (int)draw_between(d, count == 1 ? 0 : 1, 5);
+    bool allowzero = d->opset >= 14 && draw_chance(d, 0.2);
+    if (count == 0 && !allowzero) {
+        /* Without allowzero a 0 can only be copied from its own place. */
+        rank = x.shape.rank;
+        memset(dims, 0, sizeof dims);
+    } else if (count == 0) {
+        for (int i = 0; i < rank; i++)
+            dims[i] = draw_between(d, 1, 4);
+        dims[draw_between(d, 0, rank - 1)] = 0;
+    } else {
+        draw_factors(d, count, dims, rank);
+        for (int i = 0; i < rank && i < x.shape.rank; i++)
+            if (!allowzero && dims[i] == x.shape.dims[i] && draw_chance(d, 0.5))
+                dims[i] = 0;
+        if (rank && draw_chance(d, 0.5))
+            dims[draw_between(d, 0, rank - 1)] = -1;
+    }
+    draw_int_input(d, dims, (size_t)rank);
+    if (allowzero || (d->opset >= 14 && draw_chance(d, 0.1)))
+        draw_int(d, "allowzero", allowzero);
+    return 0;
+}
+
+/* ---- Squeeze, Unsqueeze ---- */
+
+static int eval_squeeze(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    int axes[TENSOR_MAX_RANK];
+    size_t count = 0;
+    bool given;
+    if (!x || move_axes(call, 1, 13, x->shape.rank, axes, &count, &given))
+        return -1;
+    if (given && count == 0)
+        return call_unsupported(call, "axes is there and empty: nothing or everything may be meant");
+    unsigned drop = 0;
+    for (size_t i = 0; given && i < count; i++) {
+        if (x->shape.dims[axes[i]] != 1)
+            return call_invalid(call, "dimension %d is %" PRId64, axes[i], x->shape.dims[axes[i]]);
+        drop |= 1U << axes[i];
+    }
+    struct shape shape = {0};
+    for (int i = 0; i < x->shape.rank; i++)
+        if (given ? !(drop & 1U << i) : x->shape.dims[i] != 1)
+            shape.dims[shape.rank++] = x->shape.dims[i];
+    return move_reshaped(call, x, &shape);
+}
+
+/* As an attribute up to 12, as an input from 13. */
+static void draw_axes(struct draw *d, const int64_t *axes, size_t count)
+{
+    if (d->opset < 13)
+        draw_ints(d, "axes", axes, count);
+    else
+        draw_int_input(d, axes, count);
+}
+
+static int sample_squeeze(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t axes[TENSOR_MAX_RANK];
+    size_t count = 0;
+    for (int i = 0; i < x.shape.rank; i++)
+        if (x.shape.dims[i] == 1 && draw_chance(d, 0.7))
+            axes[count++] = draw_chance(d, 0.3) ? i - x.shape.rank : i;
+    if (count > 0 && draw_chance(d, 0.8))
+        draw_axes(d, axes, count);
+    return 0;
+}
+
+static int eval_unsqueeze(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    int axes[TENSOR_MAX_RANK];
+    size_t count = 0;
+    bool given;
+    if (!x)
+        return -1;
+    /* The rank of the result is known once the number of axes is. */
+    if (call->opset >= 13 && call_input(call, 1))
+        count = call_input(call, 1)->count;
+    else if (call->opset < 13)
+        call_ints(call, "axes", &count);
+    if (count > TENSOR_MAX_RANK - (size_t)x->shape.rank)
+        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+    struct shape shape = {.rank = x->shape.rank + (int)count};
+    if (move_axes(call, 1, 13, shape.rank, axes, &count, &given))
+        return -1;
+    if (!given)
+        return call_invalid(call, "axes must be given");
+    for (size_t i = 0; i < count; i++)
+        shape.dims[axes[i]] = -1;
+    for (int i = 0, from = 0; i < shape.rank; i++)
+        shape.dims[i] = shape.dims[i] < 0 ? 1 : x->shape.dims[from++];
+    return move_reshaped(call, x, &shape);
+}
+
+static int sample_unsqueeze(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t axes[3];
+    int more = (int)draw_between(d, 1, 3), rank = x.shape.rank + more;
+    unsigned seen = 0;
+    for (int i = 0; i < more; i++) {
+        int64_t axis = draw_between(d, 0, rank - 1);
+        while (seen & 1U << axis)
+            axis = (axis + 1) % rank;
+        seen |= 1U << axis;
+        axes[i] = draw_chance(d, 0.3) ? axis - rank : axis;
+    }
+    draw_axes(d, axes, (size_t)more);
+    return 0;
+}
+
+/* ---- Tile ---- */
+
+static int eval_tile(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    int64_t repeats[TENSOR_MAX_RANK], index[TENSOR_MAX_RANK] = {0};
+    size_t count;
+    if (!x || call_int_list(call, 1, repeats, TENSOR_MAX_RANK, &count))
+        return -1;
+    if (count != (size_t)x->shape.rank)
+        return call_invalid(call, "%zu repeats for rank %d", count, x->shape.rank);
+    struct shape shape = x->shape;
+    for (size_t i = 0; i < count; i++)
+        if (repeats[i] < 0 || __builtin_mul_overflow(shape.dims[i], repeats[i], &shape.dims[i]))
+            return call_invalid(call, "repeats %" PRId64, repeats[i]);
+    struct bounded *out = call_output(call, 0, x->type, &shape);
+    if (!out)
+        return -1;
+    if (call->shapes_only || !out->count)
+        return 0;
+    struct strides strides = strides_dense(&x->shape);
+    size_t i = 0;
+    do {
+        size_t from = 0;
+        for (int axis = 0; axis < shape.rank; axis++)
+            from += strides.of[axis] * (size_t)(index[axis] % x->shape.dims[axis]);
+        bounded_move(out, i++, x, from);
+    } while (odometer_next(index, &shape));
+    return 0;
+}
+
+static int sample_tile(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t repeats[TENSOR_MAX_RANK];
+    int64_t room = 2000;
+    for (int i = 0; i < x.shape.rank; i++) {
+        repeats[i] = draw_chance(d, 0.02) ? 0 : draw_between(d, 1, room > 1 ? 3 : 1);
+        room /= (x.shape.dims[i] ? x.shape.dims[i] : 1) * (repeats[i] ? repeats[i] : 1);
+    }
+    draw_int_input(d, repeats, (size_t)x.shape.rank);
+    return 0;
+}
+
+/* ---- Transpose ---- */
+
+static int eval_transpose(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    if (!x)
+        return -1;
+    size_t count;
+    const int64_t *perm = call_ints(call, "perm", &count);
+    int rank = x->shape.rank;
+    if (perm && count != (size_t)rank)
+        return call_invalid(call, "a permutation of %zu axes for rank %d", count, rank);
+    struct strides strides = strides_dense(&x->shape);
+    struct shape shape = {.rank = rank};
+    int64_t steps[TENSOR_MAX_RANK];
+    unsigned seen = 0;
+    for (int i = 0; i < rank; i++) {
+        int64_t from = perm ? perm[i] : rank - 1 - i;
+        if (from < 0 || from >= rank || seen & 1U << from)
+            return call_invalid(call, "perm is no permutation");
+        seen |= 1U << from;
+        shape.dims[i] = x->shape.dims[from];
+        steps[i] = (int64_t)strides.of[from];
+    }
+    struct bounded *out = call_output(call, 0, x->type, &shape);
+    if (!out)
+        return -1;
+    if (!call->shapes_only)
+        move_strided(out, x, 0, steps);
+    return 0;
+}
+
+static int sample_transpose(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t perm[TENSOR_MAX_RANK];
+    if (x.shape.rank == 0 || draw_chance(d, 0.15))
+        return 0;
+    for (int i = 0; i < x.shape.rank; i++)
+        perm[i] = i;
+    /* The identity, too, is a case: optimisers treat it specially. */
+    bool identity = draw_chance(d, 0.1);
+    for (int i = x.shape.rank - 1; i > 0 && !identity; i--) {
+        int64_t j = draw_between(d, 0, i), kept = perm[i];
+        perm[i] = perm[j];
+        perm[j] = kept;
+    }
+    draw_ints(d, "perm", perm, (size_t)x.shape.rank);
+    return 0;
+}
+
+/* ---- Trilu ---- */
+
+static int eval_trilu(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    if (!x)
+        return -1;
+    if (x->shape.rank < 2)
+        return call_invalid(call, "rank %d", x->shape.rank);
+    struct bounded *out = call_output(call, 0, x->type, &x->shape);
+    if (!out)
+        return -1;
+    if (call->shapes_only)
+        return 0;
+    int64_t k = 0;
+    size_t count = 1;
+    if (call_input(call, 1) && call_int_list(call, 1, &k, 1, &count))
+        return -1;
+    if (count != 1)
+        return call_invalid(call, "k is empty");
+    bool upper = call_int(call, "upper", 1) != 0;
+    int64_t rows = x->shape.dims[x->shape.rank - 2], columns = x->shape.dims[x->shape.rank - 1];
+    for (size_t i = 0; i < out->count; i++) {
+        int64_t column = (int64_t)i % columns, row = (int64_t)i / columns % rows;
+        if (upper ? column - row >= k : column - row <= k)
+            bounded_move(out, i, x, i);
+    }
+    return 0;
+}
+
+static int sample_trilu(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    struct shape scalar = {0};
+    if (draw_chance(d, 0.7)) {
+        int64_t reach = x.shape.dims[x.shape.rank - 1] + x.shape.dims[x.shape.rank - 2] + 1;
+        int64_t k = draw_between(d, -reach, reach);
+        draw_int_typed(d, DTYPE_INT64, &scalar, &k);
+    }
+    if (draw_chance(d, 0.6))
+        draw_int(d, "upper", draw_between(d, 0, 1));
+    return 0;
+}
+
+static const struct op_param axis_param[] = {{"axis", PARAM_INT, 0, 0, "-2..2", "100|-100", NULL}, {NULL}};
+static const struct op_param flatten_params[] = {{"axis", PARAM_INT, 0, 0, "-2..2", "100|-100", "1"}, {NULL}};
+static const struct op_param expand_params[] = {{"shape", PARAM_INPUT, 0, 0, "1|1,1", "-1|-2,3|7,7,7", NULL},
+                                                {NULL}};
+static const struct op_param reshape_params[] = {
+    {"shape", PARAM_INPUT, 0, 0, "-1|0,-1|1,-1", "-1,-1|-2|0,0,0,0,0,0,0,0|7,11,13", NULL},
+    {"allowzero", PARAM_INT, 14, 0, "0|1", "2|-1", "0"},
+    {NULL}};
+static const struct op_param axes_params[] = {{"axes", PARAM_INTS, 0, 12, "0|-1", "100|-100|0,0", NULL},
+                                              {"axes", PARAM_INPUT, 13, 0, "0|-1", "100|-100|0,0", NULL},
+                                              {NULL}};
+static const struct op_param tile_params[] = {{"repeats", PARAM_INPUT, 0, 0, "1|2|3", "-1|0,-5", NULL},
+                                              {NULL}};
+static const struct op_param transpose_params[] = {
+    {"perm", PARAM_INTS, 0, 0, "0|0,1|1,0|0,2,1|2,0,1", "0,0|-1,0|5,6|9", NULL}, {NULL}};
+static const struct op_param trilu_params[] = {
+    {"upper", PARAM_INT, 0, 0, "0|1", "2|-1", "1"}, {"k", PARAM_INPUT, 0, 0, "-3..3", "", "0"}, {NULL}};
+
+const struct op ops_layout[] = {
+    {"Concat", 4, 1, OP_VARIADIC, 1, 1, 1, 6, 0, MOVE_TYPES, axis_param, eval_concat, sample_concat},
+    {"Expand", 8, 2, 2, 1, 1, 0, 6, 0, MOVE_TYPES, expand_params, eval_expand, sample_expand},
+    {"Flatten", 1, 1, 1, 1, 1, 0, 6, 0, MOVE_TYPES, flatten_params, eval_flatten, sample_flatten},
+    {"Reshape", 5, 2, 2, 1, 1, 0, 6, 0, MOVE_TYPES, reshape_params, eval_reshape, sample_reshape},
+    {"Squeeze", 1, 1, 2, 1, 1, 0, 6, 0, MOVE_TYPES, axes_params, eval_squeeze, sample_squeeze},
+    {"Tile", 6, 2, 2, 1, 1, 1, 5, 0, MOVE_TYPES, tile_params, eval_tile, sample_tile},
+    {"Transpose", 1, 1, 1, 1, 1, 0, 6, 0, MOVE_TYPES, transpose_params, eval_transpose, sample_transpose},
+    {"Trilu", 14, 1, 2, 1, 1, 2, 5, 0, {{14, MOVE_ANY}}, trilu_params, eval_trilu, sample_trilu},
+    {"Unsqueeze", 1, 1, 2, 1, 1, 0, 4, 0, MOVE_TYPES, axes_params, eval_unsqueeze, sample_unsqueeze},
+    {NULL},
+};
