@@ -80,7 +80,7 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 
 void *arena_copy(struct arena *arena, const void *data, size_t size)
 {
-    void *copy = arena_alloc(arena, size);
+    void *copy = arena_alloc(arena, size + 1);
     if (size)
         memcpy(copy, data, size);
     return copy;

@@ -33,6 +33,8 @@ void *arena_alloc(struct arena *arena, size_t size);
 
 /* count * size with the product checked. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
+
+/* The copy has a zero byte behind it, so that copied text is always terminated. */
 void *arena_copy(struct arena *arena, const void *data, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

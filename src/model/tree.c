@@ -4,9 +4,10 @@
 
 #include <string.h>
 
+/* One byte more, which stays zero: attribute strings are bytes and may be read as text. */
 static void *take(void *arena, size_t size)
 {
-    return arena_alloc(arena, size);
+    return arena_alloc(arena, size + 1);
 }
 
 static void give_back(void *arena, void *data)

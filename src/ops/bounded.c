@@ -214,6 +214,12 @@ void bounded_put_open(struct bounded *b, size_t i)
     set_bounds(b, i, INFINITY, INFINITY);
 }
 
+void bounded_set(struct bounded *b, size_t i, long double value, double hard, double likely)
+{
+    b->value[i] = value;
+    set_bounds(b, i, hard >= 0 ? hard : INFINITY, likely >= 0 ? likely : INFINITY);
+}
+
 void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j)
 {
     b->value[i] = from->value[j];

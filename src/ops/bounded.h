@@ -65,6 +65,9 @@ void bounded_put_range(struct bounded *b, size_t i, long double value, long doub
 void bounded_put_undecided(struct bounded *b, size_t i, long double value);
 void bounded_put_open(struct bounded *b, size_t i);
 
+/* Stores a value with its finished bounds, as somebody else computed them. */
+void bounded_set(struct bounded *b, size_t i, long double value, double hard, double likely);
+
 /* Copies element j of `from` with its bounds: no arithmetic, no rounding. */
 void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j);
 

@@ -1,0 +1,48 @@
+#include "fault.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+static const struct fault *const papers[] = {faults_cradle, faults_audee, faults_eagle, faults_graph_fuzzing};
+
+enum { PAPERS = sizeof papers / sizeof *papers };
+
+const struct fault *fault_find(const char *name)
+{
+    for (size_t p = 0; p < PAPERS; p++)
+        for (const struct fault *fault = papers[p]; fault->name; fault++)
+            if (strcmp(fault->name, name) == 0)
+                return fault;
+    return NULL;
+}
+
+/* Is `word` one of the '|'-separated words? */
+static bool among(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (strncmp(at, word, length) == 0 && (at[length] == '|' || !at[length]))
+            return true;
+    return false;
+}
+
+int fault_hook(void *context, struct op_call *call)
+{
+    const struct fault_scene *scene = context;
+    const struct fault *fault = scene->fault;
+    bool concerned =
+        fault->eval && (strcmp(fault->operators, "any") == 0 || among(fault->operators, call->op->name));
+    return concerned ? fault->eval(scene, call) : call->op->eval(call);
+}
+
+char *fault_list(void)
+{
+    struct str text;
+    str_init(&text);
+    for (size_t p = 0; p < PAPERS; p++)
+        for (const struct fault *f = papers[p]; f->name; f++)
+            str_printf(&text, "%s\t%s\t%s\t%s\t%s\n", f->name, f->paper, f->operators, f->parameter,
+                       f->summary);
+    return text.data;
+}

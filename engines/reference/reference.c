@@ -1,0 +1,233 @@
+/*
+ * The operator table as an engine in its own process.
+ *
+ * Asked for bounds it gives exact values with both bounds. Not asked for them, or with a fault or a
+ * disturbance planted, it behaves like any engine: every value is rounded into its type. knob
+ * disturb=NODE[@ELEMENT] moves one element of that node's first output by a relative 1e-3, for measuring what
+ * the judge notices.
+ */
+#include "adapter.h"
+
+#include "engine/bounds.h"
+#include "fault.h"
+#include "ops/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const float disturbance = 1e-3F;
+
+struct reference {
+    struct model *model;
+    struct model_index index;
+    struct evaluator *exact, *rounded; /* made when first needed */
+    struct fault_scene scene;
+    size_t n_outputs;
+    char **outputs;  /* as asked at load */
+    char *disturbed; /* node name, or NULL */
+    size_t element;
+};
+
+static int fail(struct adapter_call *call, const struct error *err)
+{
+    enum adapter_class class = err->code == ERROR_UNSUPPORTED || err->code == ERROR_LIMIT
+                                   ? ADAPTER_UNSUPPORTED
+                               : err->code == ERROR_INVALID || err->code == ERROR_FORMAT ? ADAPTER_REJECTED
+                                                                                         : ADAPTER_FAILED;
+    return adapter_fail(call, class, "%s", err->message);
+}
+
+static bool on(const struct adapter_call *call, const char *knob)
+{
+    return strcmp(adapter_knob(call->adapter, knob), "on") == 0;
+}
+
+static int start(struct adapter_call *call, void **engine, struct str *version)
+{
+    struct reference *reference = calloc(1, sizeof *reference);
+    if (!reference)
+        return adapter_fail(call, ADAPTER_FAILED, "no memory");
+    *engine = reference;
+    str_add(version, ASSAY_VERSION);
+    const char *fault = adapter_knob(call->adapter, "fault");
+    if (strcmp(fault, "none") != 0 && !(reference->scene.fault = fault_find(fault)))
+        return adapter_fail(call, ADAPTER_REJECTED, "no fault is called %s; see assay engines --faults",
+                            fault);
+    reference->scene.optimised = strcmp(adapter_knob(call->adapter, "opt"), "all") == 0;
+    const char *disturb = adapter_knob(call->adapter, "disturb");
+    if (*disturb) {
+        reference->disturbed = strdup(disturb);
+        char *at = strrchr(reference->disturbed, '@');
+        if (at) {
+            *at = '\0';
+            reference->element = (size_t)strtoull(at + 1, NULL, 10);
+        }
+    }
+    return 0;
+}
+
+static int disturb_hook(void *context, struct op_call *call)
+{
+    const struct reference *reference = context;
+    if (call->op->eval(call))
+        return -1;
+    struct bounded *out = &call->outputs[0];
+    bool here = call->node->name && strcmp(call->node->name, reference->disturbed) == 0;
+    if (here && out->value && out->count && dtype_is_float(out->type)) {
+        size_t i = reference->element % out->count;
+        out->value[i] *= 1 + (long double)disturbance;
+    }
+    return 0;
+}
+
+static void unload(struct adapter_call *call)
+{
+    struct reference *reference = call->engine;
+    if (!reference->model)
+        return;
+    evaluator_free(reference->exact);
+    evaluator_free(reference->rounded);
+    reference->exact = reference->rounded = NULL;
+    model_index_release(&reference->index);
+    model_free(reference->model);
+    reference->model = NULL;
+    for (size_t i = 0; i < reference->n_outputs; i++)
+        free(reference->outputs[i]);
+    free(reference->outputs);
+    reference->outputs = NULL;
+    reference->n_outputs = 0;
+}
+
+static void keep_outputs(struct reference *reference, const struct adapter_model *model,
+                         struct adapter_loaded *loaded)
+{
+    const Onnx__GraphProto *graph = reference->model->graph;
+    size_t count = model->n_outputs ? model->n_outputs : graph->n_output;
+    reference->outputs = calloc(count + 1, sizeof *reference->outputs);
+    for (size_t i = 0; reference->outputs && i < count; i++) {
+        const char *name = model->n_outputs ? model->outputs[i] : graph->output[i]->name;
+        reference->outputs[reference->n_outputs++] = strdup(name);
+        adapter_list_add(&loaded->outputs, name);
+    }
+    for (size_t i = 0; i < graph->n_input; i++)
+        adapter_list_add(&loaded->inputs, graph->input[i]->name);
+}
+
+static int make_evaluator(struct reference *reference, bool bounds, struct evaluator **made,
+                          struct error *err)
+{
+    struct evaluate_options options = {.round = !bounds};
+    if (reference->scene.fault) {
+        options.hook = fault_hook;
+        options.context = &reference->scene;
+    } else if (reference->disturbed) {
+        options.hook = disturb_hook;
+        options.context = reference;
+    }
+    if (*made)
+        return 0;
+    return evaluator_new(made, reference->model, &options, err);
+}
+
+static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
+{
+    struct reference *reference = call->engine;
+    struct error err = {0};
+    unload(call);
+    int result = model->data ? model_parse(&reference->model, model->data, model->size, &err)
+                             : model_load(&reference->model, model->path, &err);
+    if (result)
+        return fail(call, &err);
+    if (model_index_init(&reference->index, reference->model, &err)) {
+        model_free(reference->model);
+        reference->model = NULL;
+        return fail(call, &err);
+    }
+    keep_outputs(reference, model, loaded);
+    reference->scene.model = reference->model;
+    reference->scene.index = &reference->index;
+    if (reference->scene.fault && reference->scene.fault->load)
+        reference->scene.fault->load(&reference->scene);
+    /* Made here, so that an operator that the table lacks is said at load. */
+    return make_evaluator(reference, true, &reference->exact, &err) ? fail(call, &err) : 0;
+}
+
+static int give(struct adapter_outputs *outputs, const char *name, const struct bounded *b, bool bounds,
+                struct error *err)
+{
+    struct tensor tensor;
+    struct wire_bounds wire;
+    int result = bounds ? bounds_to_wire(b, &tensor, &wire, err) : bounded_to_tensor(b, &tensor, err);
+    if (result)
+        return -1;
+    value_set_tensor(adapter_output(outputs, name), &tensor);
+    if (bounds)
+        *adapter_output_bounds(outputs) = wire;
+    return 0;
+}
+
+static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
+               struct adapter_outputs *outputs)
+{
+    struct reference *reference = call->engine;
+    struct error err = {0};
+    if (!reference->model)
+        return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
+    bool exact = bounds && !reference->scene.fault && !reference->disturbed && !on(call, "round");
+    struct evaluator **evaluator = exact ? &reference->exact : &reference->rounded;
+    if (make_evaluator(reference, exact, evaluator, &err))
+        return fail(call, &err);
+    struct bounded *results;
+    size_t n_results;
+    if (evaluator_run(*evaluator, inputs, count, (const char *const *)reference->outputs,
+                      reference->n_outputs, &results, &n_results, &err))
+        return fail(call, &err);
+    int result = 0;
+    for (size_t i = 0; i < n_results; i++) {
+        if (!result)
+            result = give(outputs, reference->outputs[i], &results[i], exact, &err);
+        bounded_release(&results[i]);
+    }
+    free(results);
+    return result ? fail(call, &err) : 0;
+}
+
+static void stop(void *engine)
+{
+    struct reference *reference = engine;
+    if (reference)
+        free(reference->disturbed);
+    free(reference);
+}
+
+int main(int argc, char **argv)
+{
+    char *faults = fault_list();
+    const char **operators = calloc(op_count() + 1, sizeof *operators);
+    if (!operators)
+        return 1;
+    for (size_t i = 0; i < op_count(); i++)
+        operators[i] = op_at(i)->name;
+    struct adapter_knob knobs[] = {
+        {"fault", "none|NAME", "none", faults},
+        {"opt", "none|all", "none", "whether faults of an optimiser are active"},
+        {"round", "on|off", "off", "round every value and give no bounds, as engines do"},
+        {"disturb", "NODE[@ELEMENT]", "", "move one element of that node's output by a relative 1e-3"},
+        {NULL, NULL, NULL, NULL},
+    };
+    struct adapter adapter = {
+        .name = "reference",
+        .knobs = knobs,
+        .operators = operators,
+        .start = start,
+        .load = load,
+        .run = run,
+        .unload = unload,
+        .stop = stop,
+    };
+    int status = adapter_main(&adapter, argc, argv);
+    free(operators);
+    free(faults);
+    return status;
+}

@@ -1,0 +1,312 @@
+#include "judge/judge.h"
+
+#include "base/memory.h"
+#include "engine/bounds.h"
+#include "judge/metrics.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The reference's answer, decoded. */
+struct expectation {
+    bool usable;
+    bool open; /* some element is open */
+    size_t count;
+    struct bounded *outputs;
+    const struct value *values; /* for names */
+};
+
+static void expectation_release(struct expectation *e)
+{
+    for (size_t i = 0; i < e->count; i++)
+        bounded_release(&e->outputs[i]);
+    free(e->outputs);
+}
+
+static bool has_open(const struct bounded *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (isinf(bounded_hard(b, i)) && isinf(bounded_likely(b, i)))
+            return true;
+    return false;
+}
+
+static void expect(struct expectation *e, const struct result *reference, struct judgement *judgement)
+{
+    *e = (struct expectation){.usable = false};
+    if (!reference) {
+        snprintf(judgement->reason, sizeof judgement->reason, "no reference was asked");
+        return;
+    }
+    judgement->invalid = reference->outcome == OUTCOME_REJECTED;
+    if (reference->outcome != OUTCOME_OK || !reference->bounds) {
+        snprintf(judgement->reason, sizeof judgement->reason, "the reference: %s",
+                 reference->message ? reference->message : outcome_name(reference->outcome));
+        return;
+    }
+    struct error err = {0};
+    e->outputs = memory_zeroed(reference->count, sizeof *e->outputs);
+    for (size_t i = 0; i < reference->count; i++, e->count++) {
+        const struct value *value = &reference->outputs[i];
+        if (value->kind != VALUE_TENSOR ||
+            bounds_from_wire(&e->outputs[i], &value->tensors[0], &reference->bounds[i], &err)) {
+            snprintf(judgement->reason, sizeof judgement->reason, "the reference: %s",
+                     err.code ? err.message : "an output is no tensor");
+            return;
+        }
+        e->open = e->open || has_open(&e->outputs[i]);
+    }
+    e->values = reference->outputs;
+    e->usable = true;
+}
+
+static const char *signal_text(int number)
+{
+    const char *text = number ? strsignal(number) : NULL;
+    return text ? text : "";
+}
+
+/* Crash, hang and the like: what the outcome alone decides. True when it did. */
+static bool judge_outcome(struct verdict *verdict, const struct result *result)
+{
+    static const enum verdict_kind kinds[OUTCOME_COUNT] = {
+        [OUTCOME_CRASH] = VERDICT_CRASH,         [OUTCOME_HANG] = VERDICT_HANG,
+        [OUTCOME_MEMORY] = VERDICT_MEMORY,       [OUTCOME_GARBAGE] = VERDICT_GARBAGE,
+        [OUTCOME_NO_ENGINE] = VERDICT_NO_ENGINE,
+    };
+    if (result->outcome == OUTCOME_UNTESTED)
+        return true;
+    if (!kinds[result->outcome])
+        return false;
+    verdict->kind = kinds[result->outcome];
+    if (result->signal)
+        snprintf(verdict->text, sizeof verdict->text, "at %s: signal %d, %s", stage_name(result->stage),
+                 result->signal, signal_text(result->signal));
+    else if (result->exit_status >= 0)
+        snprintf(verdict->text, sizeof verdict->text, "at %s: exit status %d", stage_name(result->stage),
+                 result->exit_status);
+    else
+        snprintf(verdict->text, sizeof verdict->text, "at %s: %s", stage_name(result->stage),
+                 result->message ? result->message : outcome_name(result->outcome));
+    return true;
+}
+
+/* A clean error: a finding only where the case is known to be valid and nothing in it is open. */
+static void judge_refusal(struct verdict *verdict, const struct result *result, const struct expectation *e,
+                          const struct judgement *judgement)
+{
+    snprintf(verdict->text, sizeof verdict->text, "at %s: %.200s", stage_name(result->stage),
+             result->message ? result->message : "");
+    if (result->outcome == OUTCOME_UNSUPPORTED)
+        verdict->kind = VERDICT_UNSUPPORTED;
+    else if (judgement->invalid || e->open)
+        verdict->kind = VERDICT_OPEN;
+    else if (!e->usable)
+        verdict->kind = VERDICT_SUSPECT;
+    else
+        verdict->kind = result->outcome == OUTCOME_REJECTED ? VERDICT_REJECTED : VERDICT_FAILED;
+}
+
+/* An answer of many elements that are all the same number shows little; ones computed as such (integers) are
+ * common. */
+enum { CONSTANT_COUNT = 8 };
+
+static bool proves_nothing(const struct expectation *e)
+{
+    bool any = false;
+    for (size_t i = 0; i < e->count; i++) {
+        const struct bounded *b = &e->outputs[i];
+        if (!dtype_is_float(b->type) || b->count < CONSTANT_COUNT)
+            return false;
+        for (size_t j = 1; j < b->count; j++)
+            if (b->value[j] != b->value[0])
+                return false;
+        any = true;
+    }
+    return any;
+}
+
+static void judge_answer(struct verdict *verdict, const struct result *result, const struct expectation *e)
+{
+    verdict->kind = VERDICT_AGREES;
+    if (result->count != e->count) {
+        verdict->kind = VERDICT_SHAPE;
+        snprintf(verdict->text, sizeof verdict->text, "%zu outputs instead of %zu", result->count, e->count);
+        return;
+    }
+    for (size_t i = 0; i < e->count; i++)
+        verdict_output(verdict, i, &e->outputs[i], &result->outputs[i]);
+    verdict_finish(verdict, e->count ? e->values[verdict->output].name : NULL);
+    if (verdict->kind == VERDICT_AGREES && proves_nothing(e)) {
+        verdict->kind = VERDICT_MISTRUSTED;
+        snprintf(verdict->text, sizeof verdict->text,
+                 "agrees, but every element is the same number: proves nothing");
+    }
+}
+
+static bool same_library(const struct judge_entry *a, const struct judge_entry *b)
+{
+    return strcmp(a->name, b->name) == 0;
+}
+
+static bool same_release(const struct judge_entry *a, const struct judge_entry *b)
+{
+    return same_library(a, b) && a->version && b->version && strcmp(a->version, b->version) == 0;
+}
+
+/* What one setting of a release runs, another of it may not lack. */
+static void judge_settings(struct judgement *judgement, const struct judge_entry *entries,
+                           const struct expectation *e)
+{
+    for (size_t i = 0; i < judgement->count; i++) {
+        if (judgement->verdicts[i].kind != VERDICT_UNSUPPORTED || !e->usable || e->open)
+            continue;
+        for (size_t j = 0; j < judgement->count; j++)
+            if (entries[j].result->outcome == OUTCOME_OK && same_release(&entries[i], &entries[j]))
+                judgement->verdicts[i].kind = VERDICT_REJECTED;
+    }
+}
+
+static bool answers_close(const struct result *a, const struct result *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->outputs[i].kind != b->outputs[i].kind || a->outputs[i].count != b->outputs[i].count)
+            return false;
+        for (size_t j = 0; j < a->outputs[i].count; j++) {
+            const struct tensor *x = &a->outputs[i].tensors[j], *y = &b->outputs[i].tensors[j];
+            struct metrics_difference difference;
+            if (x->type != y->type || !shape_equal(&x->shape, &y->shape))
+                return false;
+            metrics_compare(x, y, &metrics_conformance, &difference);
+            if (!difference.close)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_value_finding(enum verdict_kind kind)
+{
+    return kind >= VERDICT_WRONG && kind <= VERDICT_DTYPE;
+}
+
+/*
+ * When at least two different libraries answer, all are called wrong and they agree with each other, it is
+ * the reference that stands alone: our bug until shown otherwise.
+ */
+static void judge_ourselves(struct judgement *judgement, const struct judge_entry *entries)
+{
+    int first = -1;
+    bool different = false;
+    for (size_t i = 0; i < judgement->count; i++) {
+        if (entries[i].result->outcome != OUTCOME_OK)
+            continue;
+        if (!is_value_finding(judgement->verdicts[i].kind))
+            return;
+        if (first < 0)
+            first = (int)i;
+        else if (!answers_close(entries[first].result, entries[i].result))
+            return;
+        different = different || !same_library(&entries[first], &entries[i]);
+    }
+    if (!different)
+        return;
+    for (size_t i = 0; i < judgement->count; i++) {
+        struct verdict *verdict = &judgement->verdicts[i];
+        if (!is_value_finding(verdict->kind))
+            continue;
+        verdict->kind = VERDICT_MISTRUSTED;
+        char text[sizeof verdict->text];
+        snprintf(text, sizeof text, "all engines agree against the reference: %.180s", verdict->text);
+        memcpy(verdict->text, text, sizeof text);
+    }
+}
+
+/* No reference: whoever is close to the largest group agrees, the others are suspect. */
+static void judge_by_vote(struct judgement *judgement, const struct judge_entry *entries)
+{
+    size_t best = 0, best_size = 0, answers = 0;
+    for (size_t i = 0; i < judgement->count; i++) {
+        if (entries[i].result->outcome != OUTCOME_OK)
+            continue;
+        answers++;
+        size_t size = 0;
+        for (size_t j = 0; j < judgement->count; j++)
+            size += entries[j].result->outcome == OUTCOME_OK &&
+                    answers_close(entries[i].result, entries[j].result);
+        if (size > best_size) {
+            best = i;
+            best_size = size;
+        }
+    }
+    for (size_t i = 0; i < judgement->count; i++) {
+        struct verdict *verdict = &judgement->verdicts[i];
+        if (entries[i].result->outcome != OUTCOME_OK)
+            continue;
+        verdict->by_vote = true;
+        bool near = answers_close(entries[best].result, entries[i].result);
+        bool majority = best_size * 2 > answers;
+        verdict->kind = near && majority ? VERDICT_AGREES : VERDICT_SUSPECT;
+        snprintf(verdict->text, sizeof verdict->text, "by vote, no reference: %zu of %zu answers are alike",
+                 best_size, answers);
+    }
+}
+
+static int find_culprit(const struct judgement *judgement)
+{
+    int culprit = -1;
+    for (size_t i = 0; i < judgement->count; i++) {
+        if (!verdict_is_finding(judgement->verdicts[i].kind))
+            continue;
+        if (culprit >= 0)
+            return -1;
+        culprit = (int)i;
+    }
+    return culprit;
+}
+
+void judge_case(struct judgement *judgement, const struct result *reference,
+                const struct judge_entry *entries, size_t count)
+{
+    *judgement = (struct judgement){.count = count, .culprit = -1};
+    judgement->verdicts = memory_zeroed(count, sizeof *judgement->verdicts);
+    struct expectation e;
+    expect(&e, reference, judgement);
+    judgement->by_reference = e.usable;
+    for (size_t i = 0; i < count; i++) {
+        struct verdict *verdict = &judgement->verdicts[i];
+        const struct result *result = entries[i].result;
+        if (judge_outcome(verdict, result))
+            continue;
+        if (result->outcome != OUTCOME_OK)
+            judge_refusal(verdict, result, &e, judgement);
+        else if (e.usable)
+            judge_answer(verdict, result, &e);
+        else if (judgement->invalid)
+            verdict->kind = VERDICT_OPEN;
+        if (entries[i].repeats_differ && verdict->kind < VERDICT_WRONG) {
+            verdict->kind = VERDICT_NONDETERMINISTIC;
+            snprintf(verdict->text, sizeof verdict->text, "a repeated run gave other bytes");
+        }
+    }
+    if (e.usable) {
+        judge_settings(judgement, entries, &e);
+        judge_ourselves(judgement, entries);
+    } else if (!judgement->invalid) {
+        judge_by_vote(judgement, entries);
+    }
+    judgement->culprit = find_culprit(judgement);
+    expectation_release(&e);
+}
+
+void judgement_release(struct judgement *judgement)
+{
+    free(judgement->verdicts);
+    judgement->verdicts = NULL;
+    judgement->count = 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * Outcomes and outputs of several engines, and the reference's values with bounds, to a verdict for each
+ * engine.
+ *
+ * With a reference, wrong is decided by the hard bound alone. Without one (an operator it lacks) the engines
+ * vote with the published tolerance; then nobody is called wrong, only suspect, and the verdict says so. An
+ * engine that crashes, hangs or refuses is judged by that, whatever the reference knows.
+ *
+ * A refusal is a finding only when the reference can compute the case and nothing in it is open. What one
+ * setting of a release runs, another setting of the same release may not call unsupported: that is a refusal.
+ */
+#ifndef JUDGE_JUDGE_H
+#define JUDGE_JUDGE_H
+
+#include "judge/verdict.h"
+
+/* One engine's part of a case. */
+struct judge_entry {
+    const char *name;    /* of the library, "onnxruntime" */
+    const char *version; /* may be NULL */
+    const struct result *result;
+    bool repeats_differ;
+};
+
+struct judgement {
+    bool by_reference;
+    bool invalid;     /* the reference calls the model or its inputs invalid */
+    char reason[200]; /* why there is no reference, when there is none */
+    size_t count;     /* verdicts: one an entry */
+    struct verdict *verdicts;
+    int culprit; /* the entry to blame, or -1: nobody, or several */
+};
+
+/*
+ * reference: the reference engine's result with bounds, or NULL. names: output names for the texts, may be
+ * NULL. The judgement is released by judgement_release.
+ */
+void judge_case(struct judgement *judgement, const struct result *reference,
+                const struct judge_entry *entries, size_t count);
+void judgement_release(struct judgement *judgement);
+
+#endif
