@@ -1,0 +1,353 @@
+#include "ops/contract.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    SMALL = 1 << 14,       /* products below which packing costs more than it saves */
+    PANEL = (1 << 22) / 2, /* elements of one packed matrix: 16 MB */
+};
+
+struct operand operand_of(const struct bounded *b)
+{
+    struct operand o = {.type = b->type, .value = b->value, .hard = b->hard, .likely = b->likely};
+    o.integral = o.finite = true;
+    for (size_t i = 0; i < b->count; i++) {
+        long double v = b->value[i];
+        o.finite = o.finite && isfinite(v);
+        o.integral = o.integral && v == rintl(v) && bounded_hard(b, i) == 0;
+        o.largest = fmaxl(o.largest, fabsl(v));
+    }
+    o.integral = o.integral && o.finite;
+    return o;
+}
+
+bool contract_exact(enum dtype type, const struct operand *a, const struct operand *b, size_t k,
+                    long double more)
+{
+    if (!a->integral || !b->integral)
+        return false;
+    long double limit = dtype_is_float(type) ? 1 / (long double)unit_of(type) : 0x1p63L;
+    return a->largest * b->largest * (long double)k + more <= limit;
+}
+
+size_t *offsets_linear(size_t count, size_t step, struct error *err)
+{
+    size_t *table = malloc((count ? count : 1) * sizeof *table);
+    if (!table)
+        error_set(err, ERROR_MEMORY, "no memory for %zu offsets", count);
+    for (size_t i = 0; table && i < count; i++)
+        table[i] = i * step;
+    return table;
+}
+
+size_t *offsets_of(const struct shape *shape, const struct strides *strides, struct error *err)
+{
+    size_t count;
+    if (shape_count(shape, &count, err))
+        return NULL;
+    if (count > BOUNDED_LIMIT) {
+        error_set(err, ERROR_LIMIT, "%zu terms are more than the reference sums", count);
+        return NULL;
+    }
+    size_t *table = offsets_linear(count, 0, err);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; table && i < count; i++) {
+        table[i] = strides_at(strides, shape->rank, index);
+        odometer_next(index, shape);
+    }
+    return table;
+}
+
+/* Everything the bound of one element needs. */
+struct tally {
+    long double value, size, squares; /* sums of t, |t|, t^2 */
+    long double inherited, variance;  /* what the inputs' bounds become */
+};
+
+/* What underflow may take from one product; halves are never flushed. */
+static long double underflow(enum dtype type)
+{
+    struct dtype_precision p = dtype_precision(type);
+    return type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
+}
+
+/* What rounding makes of a tally whose sums are finite. */
+static struct number settle(const struct contraction *c, const struct tally *t)
+{
+    struct number sum = {t->value, t->inherited, sqrtl(t->variance)};
+    if (!dtype_is_float(c->type)) {
+        /* Beyond this the sums themselves are no longer exact here. */
+        if (t->size >= 0x1p63L && t->size != fabsl(t->value))
+            sum.h = sum.l = INFINITY;
+        return sum;
+    }
+    long double u = unit_of(c->type), highest = dtype_highest(c->type);
+    long double gamma = ((long double)c->roundings - 1) * u;
+    /* A single product has its one rounding in bounded_put. */
+    if (c->roundings <= 1)
+        return sum;
+    sum.h += gamma * (t->size + t->inherited) + (long double)c->roundings * underflow(c->type);
+    sum.l = likely_add(sum.l, u * sqrtl((long double)c->roundings * (t->squares + t->value * t->value / 9)));
+    long double against = (t->size - fabsl(t->value)) / 2 + t->inherited;
+    bool sure = fabsl(t->value) - sum.h > highest * (1 + u) && against < highest;
+    if (t->size + sum.h >= highest && !sure)
+        sum.h = INFINITY;
+    return sum;
+}
+
+static size_t at_a(const struct contraction *c, size_t i, size_t k)
+{
+    return c->a.base + c->a.rows[i] + c->a.cols[k];
+}
+
+static size_t at_b(const struct contraction *c, size_t k, size_t j)
+{
+    return c->b.base + c->b.rows[k] + c->b.cols[j];
+}
+
+static double bound_at(const double *bounds, size_t i)
+{
+    return bounds ? bounds[i] : 0;
+}
+
+/*
+ * An infinity or NaN among the terms. It decides the sum when it is certain: both factors exact, or the other
+ * one certainly not zero and of one sign; and when the finite terms cannot overflow to an infinity of their
+ * own.
+ */
+static struct number settle_special(const struct contraction *c, size_t i, size_t j, long double value)
+{
+    bool certain = true;
+    long double finite_part = 0;
+    for (size_t k = 0; k < c->k && certain; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double a = c->a.of->value[p], b = c->b.of->value[q];
+        double ha = bound_at(c->a.of->hard, p), hb = bound_at(c->b.of->hard, q);
+        if (isfinite(a) && isfinite(b))
+            finite_part += fabsl(a * b) + fabsl(a) * hb + ha * fabsl(b) + (ha > 0 ? ha * hb : 0);
+        else
+            certain =
+                (ha == 0 || (fabsl(a) > ha && isfinite(a))) && (hb == 0 || (fabsl(b) > hb && isfinite(b)));
+    }
+    certain = certain && finite_part < dtype_highest(c->type);
+    return (struct number){value, certain ? 0 : INFINITY, 0};
+}
+
+static void add_inherited(const struct contraction *c, struct tally *t, size_t p, size_t q)
+{
+    long double a = fabsl(c->a.of->value[p]), b = fabsl(c->b.of->value[q]);
+    long double ha = bound_at(c->a.of->hard, p), hb = bound_at(c->b.of->hard, q);
+    long double la = bound_at(c->a.of->likely, p), lb = bound_at(c->b.of->likely, q);
+    t->inherited += a * hb + ha * b + ha * hb;
+    t->variance += a * a * lb * lb + la * la * b * b + la * la * lb * lb;
+}
+
+static struct number sum_one(const struct contraction *c, size_t i, size_t j, bool exact)
+{
+    struct tally t = {0};
+    bool bounds = c->a.of->hard || c->b.of->hard;
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double product = c->a.of->value[p] * c->b.of->value[q];
+        t.value += product;
+        t.size += fabsl(product);
+        t.squares += product * product;
+        if (bounds)
+            add_inherited(c, &t, p, q);
+    }
+    if (!isfinite(t.size))
+        return settle_special(c, i, j, t.value);
+    return exact ? number_exact(t.value) : settle(c, &t);
+}
+
+static void contract_loops(const struct contraction *c, bool exact)
+{
+    for (size_t i = 0; i < c->m; i++)
+        for (size_t j = 0; j < c->n; j++)
+            c->sink(c->context, i, j, sum_one(c, i, j, exact));
+}
+
+/*
+ * The blocked form. With gamma = (roundings - 1) u and c2 = roundings u^2 one factor absorbs the rounding, so
+ * that each bound is a plain product of non-negative matrices without cancellation:
+ *   hard   = |A| (hb (1 + gamma) + gamma |B|)  +  ha ((|B| + hb) (1 + gamma))
+ *   likely = A^2 (lb^2 + c2 B^2)               +  la^2 (B^2 + lb^2)
+ * The second products vanish when A is exact.
+ */
+enum part { VALUE, HARD, LIKELY, HARD_A, LIKELY_A, PARTS };
+
+struct panel {
+    double *part[PARTS];
+};
+
+struct blocks {
+    const struct contraction *c;
+    bool exact;    /* values only */
+    bool a_bounds; /* A is not exact */
+    double gamma, c2;
+    size_t mb, nb; /* rows of A and columns of B at a time */
+    struct panel a, b, out;
+};
+
+static double part_of_a(const struct operand *o, enum part part, size_t i)
+{
+    double v = (double)o->value[i];
+    switch (part) {
+    case VALUE:
+        return v;
+    case HARD:
+        return fabs(v);
+    case LIKELY:
+        return v * v;
+    case HARD_A:
+        return bound_at(o->hard, i);
+    default:
+        return bound_at(o->likely, i) * bound_at(o->likely, i);
+    }
+}
+
+static double part_of_b(const struct blocks *s, const struct operand *o, enum part part, size_t i)
+{
+    double v = (double)o->value[i], h = bound_at(o->hard, i), l = bound_at(o->likely, i);
+    switch (part) {
+    case VALUE:
+        return v;
+    case HARD:
+        return h * (1 + s->gamma) + s->gamma * fabs(v);
+    case LIKELY:
+        return l * l + s->c2 * v * v;
+    case HARD_A:
+        return (fabs(v) + h) * (1 + s->gamma);
+    default:
+        return v * v + l * l;
+    }
+}
+
+static bool part_used(const struct blocks *s, int part)
+{
+    return part == VALUE || (!s->exact && (part < HARD_A || s->a_bounds));
+}
+
+static void pack_a(struct blocks *s, size_t from, size_t rows)
+{
+    const struct contraction *c = s->c;
+    for (int part = 0; part < PARTS; part++)
+        for (size_t i = 0; part_used(s, part) && i < rows; i++)
+            for (size_t k = 0; k < c->k; k++)
+                s->a.part[part][i * c->k + k] = part_of_a(c->a.of, (enum part)part, at_a(c, from + i, k));
+}
+
+static void pack_b(struct blocks *s, size_t from, size_t cols)
+{
+    const struct contraction *c = s->c;
+    for (int part = 0; part < PARTS; part++)
+        for (size_t k = 0; part_used(s, part) && k < c->k; k++)
+            for (size_t j = 0; j < cols; j++)
+                s->b.part[part][k * cols + j] = part_of_b(s, c->b.of, (enum part)part, at_b(c, k, from + j));
+}
+
+static void multiply(struct blocks *s, size_t rows, size_t cols)
+{
+    /* HARD_A adds to HARD's result, LIKELY_A to LIKELY's. */
+    static const enum part target[PARTS] = {VALUE, HARD, LIKELY, HARD, LIKELY};
+    for (int part = 0; part < PARTS; part++)
+        if (part_used(s, part))
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)cols, (int)s->c->k, 1,
+                        s->a.part[part], (int)s->c->k, s->b.part[part], (int)cols, part >= HARD_A,
+                        s->out.part[target[part]], (int)cols);
+}
+
+static struct number settle_block(const struct blocks *s, size_t at)
+{
+    const struct contraction *c = s->c;
+    struct number sum = {.v = s->out.part[VALUE][at]};
+    if (s->exact)
+        return sum;
+    long double u = unit_of(c->type), highest = dtype_highest(c->type);
+    sum.h = s->out.part[HARD][at] + (long double)c->k * underflow(c->type);
+    sum.l = sqrtl(s->out.part[LIKELY][at] + (long double)s->c2 * sum.v * sum.v / 9);
+    /* h / gamma is at least the sum of magnitudes. */
+    long double size = s->gamma > 0 ? sum.h / s->gamma : 0;
+    bool sure = fabsl(sum.v) - sum.h > highest * (1 + u) && (size - fabsl(sum.v)) / 2 + sum.h < highest;
+    if (!isfinite(sum.v) || (size >= highest && !sure))
+        sum.h = INFINITY;
+    return sum;
+}
+
+static void run_blocks(struct blocks *s)
+{
+    const struct contraction *c = s->c;
+    for (size_t i = 0; i < c->m; i += s->mb) {
+        size_t rows = c->m - i < s->mb ? c->m - i : s->mb;
+        pack_a(s, i, rows);
+        for (size_t j = 0; j < c->n; j += s->nb) {
+            size_t cols = c->n - j < s->nb ? c->n - j : s->nb;
+            pack_b(s, j, cols);
+            multiply(s, rows, cols);
+            for (size_t r = 0; r < rows; r++)
+                for (size_t q = 0; q < cols; q++)
+                    c->sink(c->context, i + r, j + q, settle_block(s, r * cols + q));
+        }
+    }
+}
+
+static int panel_alloc(const struct blocks *s, struct panel *p, size_t count, bool result, struct error *err)
+{
+    for (int part = 0; part < PARTS; part++) {
+        if (!part_used(s, part) || (result && part >= HARD_A))
+            continue;
+        p->part[part] = malloc(count * sizeof(double));
+        if (!p->part[part])
+            return error_set(err, ERROR_MEMORY, "no memory for a matrix of %zu elements", count);
+    }
+    return 0;
+}
+
+static void panel_release(struct panel *p)
+{
+    for (int part = 0; part < PARTS; part++)
+        free(p->part[part]);
+}
+
+static size_t clamp_block(size_t wanted, size_t count)
+{
+    return wanted == 0 ? 1 : wanted < count ? wanted : count;
+}
+
+static int contract_blocks(const struct contraction *c, bool exact, struct error *err)
+{
+    double u = unit_of(c->type), steps = c->roundings > 1 ? c->roundings : 1;
+    struct blocks s = {.c = c, .exact = exact, .a_bounds = c->a.of->hard != NULL};
+    s.gamma = (steps - 1) * u;
+    s.c2 = steps * u * u;
+    s.mb = clamp_block(PANEL / c->k, c->m);
+    s.nb = clamp_block(PANEL / (c->k > s.mb ? c->k : s.mb), c->n);
+    int result = -1;
+    if (panel_alloc(&s, &s.a, s.mb * c->k, false, err) || panel_alloc(&s, &s.b, c->k * s.nb, false, err) ||
+        panel_alloc(&s, &s.out, s.mb * s.nb, true, err))
+        goto out;
+    openblas_set_num_threads(1);
+    run_blocks(&s);
+    result = 0;
+out:
+    panel_release(&s.a);
+    panel_release(&s.b);
+    panel_release(&s.out);
+    return result;
+}
+
+int contract(const struct contraction *c, struct error *err)
+{
+    const struct operand *a = c->a.of, *b = c->b.of;
+    bool exact = contract_exact(c->type, a, b, c->k, 0);
+    double work = (double)c->m * (double)c->n * (double)c->k;
+    /* The blocked form computes in double: enough for what is exact below 2^53, and for the narrow floats. */
+    bool fits = exact ? a->largest * b->largest * (long double)c->k <= 0x1p53L
+                      : dtype_is_float(c->type) && c->type != DTYPE_DOUBLE;
+    if (work > SMALL && fits && c->k < INT32_MAX)
+        return contract_blocks(c, exact, err);
+    contract_loops(c, exact);
+    return 0;
+}

@@ -1,0 +1,431 @@
+/* Matrix products: MatMul, Gemm, MatMulInteger. Bounds: contract.h. */
+#include "ops/contract.h"
+#include "ops/draw.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* A batch of matrix products as NumPy's matmul defines it. */
+struct product {
+    size_t m, n, k;
+    struct shape a, b;   /* of rank >= 2: 1-D operands get a 1 put before (a) or behind (b) */
+    struct shape batch;  /* common leading dims */
+    struct shape result; /* without the 1s that were put in */
+};
+
+static int product_plan(struct op_call *call, const struct shape *a, const struct shape *b, struct product *p)
+{
+    if (a->rank < 1 || b->rank < 1)
+        return call_invalid(call, "a scalar is no matrix");
+    p->a = *a;
+    p->b = *b;
+    if (a->rank == 1)
+        p->a = (struct shape){.rank = 2, .dims = {1, a->dims[0]}};
+    if (b->rank == 1)
+        p->b = (struct shape){.rank = 2, .dims = {b->dims[0], 1}};
+    int ra = p->a.rank, rb = p->b.rank;
+    int64_t m = p->a.dims[ra - 2], k = p->a.dims[ra - 1], n = p->b.dims[rb - 1];
+    if (k != p->b.dims[rb - 2])
+        return call_invalid(call, "inner dimensions %" PRId64 " and %" PRId64 " differ", k,
+                            p->b.dims[rb - 2]);
+    struct shape lead_a = shape_make(ra - 2, p->a.dims), lead_b = shape_make(rb - 2, p->b.dims);
+    if (call_broadcast(call, &lead_a, &lead_b, &p->batch))
+        return -1;
+    p->m = (size_t)m;
+    p->n = (size_t)n;
+    p->k = (size_t)k;
+    p->result = p->batch;
+    if (a->rank > 1)
+        p->result.dims[p->result.rank++] = m;
+    if (b->rank > 1)
+        p->result.dims[p->result.rank++] = n;
+    return 0;
+}
+
+struct target {
+    struct bounded *out;
+    size_t base, columns;
+};
+
+static void put_sum(void *context, size_t i, size_t j, struct number sum)
+{
+    struct target *t = context;
+    number_put(t->out, t->base + i * t->columns + j, sum);
+}
+
+/* Offsets of the batch's matrices in an operand whose own leading dims broadcast to it. */
+static struct strides batch_strides(const struct shape *operand, const struct shape *batch)
+{
+    struct shape lead = shape_make(operand->rank - 2, operand->dims);
+    struct strides strides = strides_broadcast(&lead, batch);
+    size_t matrix = shape_span(operand, operand->rank - 2, operand->rank);
+    for (int i = 0; i < batch->rank; i++)
+        strides.of[i] *= matrix;
+    return strides;
+}
+
+static int product_run(const struct product *p, const struct bounded *a, const struct bounded *b,
+                       struct bounded *out, struct error *err)
+{
+    struct operand left = operand_of(a), right = operand_of(b);
+    struct target target = {out, 0, p->n};
+    struct strides at_a = batch_strides(&p->a, &p->batch), at_b = batch_strides(&p->b, &p->batch);
+    size_t *rows = offsets_linear(p->m, p->k, err), *inner = offsets_linear(p->k, 1, err);
+    size_t *inner_b = offsets_linear(p->k, p->n, err), *cols = offsets_linear(p->n, 1, err);
+    int result = rows && inner && inner_b && cols ? 0 : -1;
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    bool more = out->count > 0;
+    while (result == 0 && more) {
+        struct contraction c = {.type = out->type, .m = p->m, .n = p->n, .k = p->k};
+        c.a = (struct view){&left, strides_at(&at_a, p->batch.rank, index), rows, inner};
+        c.b = (struct view){&right, strides_at(&at_b, p->batch.rank, index), inner_b, cols};
+        c.roundings = (double)p->k;
+        c.sink = put_sum;
+        c.context = &target;
+        result = contract(&c, err);
+        target.base += p->m * p->n;
+        more = odometer_next(index, &p->batch);
+    }
+    free(rows);
+    free(inner);
+    free(inner_b);
+    free(cols);
+    return result;
+}
+
+static int eval_matmul(struct op_call *call)
+{
+    const struct bounded *a = call_need(call, 0), *b = call_need(call, 1);
+    struct product p;
+    if (!a || !b || product_plan(call, &a->shape, &b->shape, &p))
+        return -1;
+    if (a->type != b->type)
+        return call_invalid(call, "operands of different types");
+    struct bounded *out = call_output(call, 0, a->type, &p.result);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    return product_run(&p, a, b, out, call->err);
+}
+
+/* x - zero point, as int32; `zero` broadcasts to x (a 1-D one of A's is per row). */
+static int subtract_zero(struct op_call *call, const struct bounded *x, const struct bounded *zero,
+                         bool per_row, struct bounded *out)
+{
+    if (bounded_alloc(out, DTYPE_INT32, &x->shape, false, call->err))
+        return -1;
+    struct shape shape = zero ? zero->shape : (struct shape){.rank = 0};
+    if (zero && per_row && shape.rank == 1 && shape.dims[0] != 1)
+        shape = (struct shape){.rank = 2, .dims = {zero->shape.dims[0], 1}};
+    struct shape common;
+    if (zero && zero->count == 1)
+        shape = (struct shape){.rank = 0};
+    if (call_broadcast(call, &x->shape, &shape, &common) || !shape_equal(&common, &x->shape))
+        return call_invalid(call, "the zero point's shape does not fit");
+    struct strides strides = strides_broadcast(&shape, &x->shape);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; i < x->count; i++) {
+        out->value[i] = x->value[i] - (zero ? zero->value[strides_at(&strides, x->shape.rank, index)] : 0);
+        odometer_next(index, &x->shape);
+    }
+    return 0;
+}
+
+static int check_zero(struct op_call *call, const struct bounded *x, size_t input)
+{
+    const struct bounded *zero = call_input(call, input);
+    if (!dtype_in(x->type, DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8)))
+        return call_invalid(call, "operands must be int8 or uint8");
+    if (zero && zero->type != x->type)
+        return call_invalid(call, "a zero point of another type than its tensor");
+    return 0;
+}
+
+static int eval_matmul_integer(struct op_call *call)
+{
+    const struct bounded *a = call_need(call, 0), *b = call_need(call, 1);
+    struct product p;
+    if (!a || !b || check_zero(call, a, 2) || check_zero(call, b, 3) ||
+        product_plan(call, &a->shape, &b->shape, &p))
+        return -1;
+    struct bounded *out = call_output(call, 0, DTYPE_INT32, &p.result);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    struct bounded left, right;
+    bounded_init(&left);
+    bounded_init(&right);
+    int result = -1;
+    if (subtract_zero(call, a, call_input(call, 2), true, &left) ||
+        subtract_zero(call, b, call_input(call, 3), false, &right))
+        goto out;
+    result = product_run(&p, &left, &right, out, call->err);
+out:
+    bounded_release(&left);
+    bounded_release(&right);
+    return result;
+}
+
+/* Y = alpha A' B' + beta C. */
+struct gemm {
+    struct bounded *out;
+    const struct bounded *c; /* NULL: none */
+    struct strides c_strides;
+    size_t columns;
+    long double alpha, beta;
+    long double roundings; /* of one term, the two scalings and the addition included */
+    bool exact;
+};
+
+static void put_gemm(void *context, size_t i, size_t j, struct number sum)
+{
+    struct gemm *g = context;
+    struct number y = {g->alpha * sum.v, fabsl(g->alpha) * sum.h, fabsl(g->alpha) * sum.l};
+    /* BLAS does not read what is multiplied by zero: NaN and infinities there may or may not show. */
+    if (g->alpha == 0 && !(isfinite(sum.v) && isfinite(sum.h)))
+        y = (struct number){0, INFINITY, INFINITY};
+    size_t at = i * g->columns + j;
+    if (g->c) {
+        size_t from = strides_at(&g->c_strides, 2, (const int64_t[]){(int64_t)i, (int64_t)j});
+        struct number c = number_of(g->c, from);
+        long double u = g->exact || !dtype_is_float(g->out->type) ? 0 : unit_of(g->out->type);
+        long double added = g->beta * c.v;
+        y.v += added;
+        y.h += fabsl(g->beta) * c.h + g->roundings * u * fabsl(added);
+        y.l = likely_add(likely_add(y.l, g->beta * c.l), sqrtl(g->roundings) * u * fabsl(added));
+        if (g->beta == 0 && !(isfinite(c.v) && isfinite(c.h)))
+            y = (struct number){0, INFINITY, INFINITY};
+    }
+    /* Integers scaled by a fraction: nothing says how they round. */
+    if (!dtype_is_float(g->out->type) && (!isfinite(y.v) || y.v != rintl(y.v)))
+        bounded_put_open(g->out, at);
+    else
+        number_put(g->out, at, y);
+}
+
+static bool gemm_exact(const struct gemm *g, const struct operand *a, const struct operand *b, size_t k)
+{
+    struct operand c = {.integral = true};
+    if (g->c)
+        c = operand_of(g->c);
+    long double bias = fabsl(g->beta) * c.largest;
+    long double scale = fmaxl(1, fabsl(g->alpha));
+    return g->alpha == rintl(g->alpha) && g->beta == rintl(g->beta) && c.integral &&
+           contract_exact(g->out->type, a, b, k, 0) &&
+           a->largest * b->largest * (long double)k * scale + bias <=
+               (dtype_is_float(g->out->type) ? 1 / (long double)unit_of(g->out->type) : 0x1p63L);
+}
+
+static int gemm_run(struct op_call *call, struct gemm *g, size_t m, size_t n, size_t k)
+{
+    const struct bounded *a = call_input(call, 0), *b = call_input(call, 1);
+    bool ta = call_int(call, "transA", 0) != 0, tb = call_int(call, "transB", 0) != 0;
+    struct operand left = operand_of(a), right = operand_of(b);
+    size_t *rows = offsets_linear(m, ta ? 1 : k, call->err),
+           *inner_a = offsets_linear(k, ta ? m : 1, call->err);
+    size_t *inner_b = offsets_linear(k, tb ? 1 : n, call->err),
+           *cols = offsets_linear(n, tb ? k : 1, call->err);
+    int result = -1;
+    if (rows && inner_a && inner_b && cols) {
+        g->exact = gemm_exact(g, &left, &right, k);
+        g->roundings = (long double)k + (g->alpha != 1 ? 2 : 0) + (g->c ? 1 : 0) + (g->beta != 1 ? 1 : 0);
+        struct contraction c = {.type = g->out->type, .m = m, .n = n, .k = k, .sink = put_gemm, .context = g};
+        c.a = (struct view){&left, 0, rows, inner_a};
+        c.b = (struct view){&right, 0, inner_b, cols};
+        c.roundings = (double)g->roundings;
+        /* Exact products with a rounded scaling still need the scaling's error. */
+        bool inexact = !g->exact && contract_exact(c.type, &left, &right, k, 0);
+        left.integral = left.integral && !inexact;
+        result = contract(&c, call->err);
+    }
+    free(rows);
+    free(inner_a);
+    free(inner_b);
+    free(cols);
+    return result;
+}
+
+static int eval_gemm(struct op_call *call)
+{
+    const struct bounded *a = call_need(call, 0), *b = call_need(call, 1), *c = call_input(call, 2);
+    if (!a || !b)
+        return -1;
+    if (a->shape.rank != 2 || b->shape.rank != 2)
+        return call_invalid(call, "A and B must be matrices");
+    if (a->type != b->type || (c && c->type != a->type))
+        return call_invalid(call, "operands of different types");
+    int ta = call_int(call, "transA", 0) != 0, tb = call_int(call, "transB", 0) != 0;
+    int64_t m = a->shape.dims[ta], k = a->shape.dims[!ta], n = b->shape.dims[!tb];
+    if (b->shape.dims[tb] != k)
+        return call_invalid(call, "inner dimensions %" PRId64 " and %" PRId64 " differ", k,
+                            b->shape.dims[tb]);
+    struct shape shape = {.rank = 2, .dims = {m, n}}, common;
+    if (c && (call_broadcast(call, &c->shape, &shape, &common) || !shape_equal(&common, &shape)))
+        return call_invalid(call, "C does not broadcast to the product");
+    struct bounded *out = call_output(call, 0, a->type, &shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    struct gemm g = {.out = out, .c = c, .columns = (size_t)n};
+    g.alpha = call_float(call, "alpha", 1);
+    g.beta = call_float(call, "beta", 1);
+    if (c)
+        g.c_strides = strides_broadcast(&c->shape, &shape);
+    return gemm_run(call, &g, (size_t)m, (size_t)n, (size_t)k);
+}
+
+/* Contractions are drawn short as a rule: a long sum only now and then. */
+static int64_t draw_size(struct draw *d)
+{
+    return draw_chance(d, 0.02) ? draw_between(d, 30, 300) : draw_chance(d, 0.15) ? 1 : draw_dim(d);
+}
+
+/* The second operand of MatMul for a first one of shape a. */
+static struct shape draw_right(struct draw *d, const struct shape *a)
+{
+    int64_t k = a->dims[a->rank - 1];
+    if (draw_chance(d, 0.15))
+        return (struct shape){.rank = 1, .dims = {k}};
+    struct shape b = {.rank = 0};
+    if (a->rank > 2 && draw_chance(d, 0.7)) {
+        struct shape lead = shape_make(a->rank - 2, a->dims);
+        b = draw_broadcastable(d, &lead);
+    } else if (a->rank <= 2 && draw_chance(d, 0.25)) {
+        b = (struct shape){.rank = 1, .dims = {draw_between(d, 1, 3)}};
+    }
+    b.dims[b.rank++] = k;
+    b.dims[b.rank++] = draw_size(d);
+    return b;
+}
+
+static int sample_matmul(struct draw *d)
+{
+    struct drawn a = draw_primary(d);
+    if (a.shape.rank < 1)
+        return -1;
+    struct shape b = draw_right(d, &a.shape);
+    draw_data(d, a.type, &b);
+    return 0;
+}
+
+static void draw_zero(struct draw *d, enum dtype type, const struct shape *shape)
+{
+    draw_range(d, type, shape, type == DTYPE_UINT8 ? 0 : -20, type == DTYPE_UINT8 ? 255 : 20);
+}
+
+static int sample_matmul_integer(struct draw *d)
+{
+    struct drawn a = draw_primary_ranked(d, 2, 4);
+    if (a.shape.rank < 2)
+        return -1;
+    enum dtype type = draw_type(d, DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8));
+    struct shape b = draw_right(d, &a.shape);
+    if (b.rank < 2)
+        b.dims[b.rank++] = 1;
+    draw_data(d, type, &b);
+    if (draw_chance(d, 0.3))
+        return 0;
+    struct shape scalar = {.rank = 0}, rows = {.rank = 1, .dims = {a.shape.dims[a.shape.rank - 2]}};
+    struct shape columns = {.rank = 1, .dims = {b.dims[b.rank - 1]}};
+    if (draw_chance(d, 0.2))
+        draw_omit(d);
+    else
+        draw_zero(d, a.type, a.shape.rank == 2 && draw_chance(d, 0.3) ? &rows : &scalar);
+    if (draw_chance(d, 0.7))
+        draw_zero(d, type, b.rank == 2 && draw_chance(d, 0.3) ? &columns : &scalar);
+    return 0;
+}
+
+static void draw_scale(struct draw *d, const char *name)
+{
+    static const float values[] = {0, 1, 2, -1, 0.5f, 0.25f, -0.3f, 1.7f};
+    if (draw_chance(d, 0.5))
+        return;
+    bool whole = !dtype_is_float(d->type);
+    draw_float(d, name, values[draw_between(d, 0, whole ? 3 : 7)]);
+}
+
+static void draw_gemm_c(struct draw *d, enum dtype type, int64_t m, int64_t n)
+{
+    struct shape shape = {.rank = 2, .dims = {m, n}};
+    switch (draw_between(d, 0, 6)) {
+    case 0:
+        return;
+    case 1:
+        shape = (struct shape){.rank = 0};
+        break;
+    case 2:
+        shape = (struct shape){.rank = 1, .dims = {1}};
+        break;
+    case 3:
+        shape = (struct shape){.rank = 1, .dims = {n}};
+        break;
+    case 4:
+        shape.dims[1] = 1;
+        break;
+    case 5:
+        shape.dims[0] = 1;
+        break;
+    default:
+        break;
+    }
+    draw_data(d, type, &shape);
+}
+
+static int sample_gemm(struct draw *d)
+{
+    struct drawn a = draw_primary(d);
+    if (a.shape.rank != 2)
+        return -1;
+    int64_t ta = draw_between(d, 0, 1), tb = draw_between(d, 0, 1);
+    int64_t m = a.shape.dims[ta], k = a.shape.dims[1 - ta], n = draw_size(d);
+    struct shape b = {.rank = 2, .dims = {tb ? n : k, tb ? k : n}};
+    if (ta || draw_chance(d, 0.3))
+        draw_int(d, "transA", ta);
+    if (tb || draw_chance(d, 0.3))
+        draw_int(d, "transB", tb);
+    draw_scale(d, "alpha");
+    draw_scale(d, "beta");
+    draw_data(d, a.type, &b);
+    draw_gemm_c(d, a.type, m, n);
+    return 0;
+}
+
+enum {
+    PLAIN_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16,
+    WIDE_INTEGER = 1 << DTYPE_INT32 | 1 << DTYPE_INT64 | 1 << DTYPE_UINT32 | 1 << DTYPE_UINT64,
+    BYTES = 1 << DTYPE_INT8 | 1 << DTYPE_UINT8,
+};
+
+static const struct op_param gemm_params[] = {
+    {"transA", PARAM_INT, 0, 0, "0|1", NULL, "0"},
+    {"transB", PARAM_INT, 0, 0, "0|1", NULL, "0"},
+    {"alpha", PARAM_FLOAT, 0, 0, "0|1|0.5|-2", NULL, "1"},
+    {"beta", PARAM_FLOAT, 0, 0, "0|1|0.5|-2", NULL, "1"},
+    {NULL},
+};
+
+#define PRODUCT_TYPES                       \
+    {                                       \
+        {9, PLAIN_FLOAT | WIDE_INTEGER},    \
+        {                                   \
+            13, DTYPES_FLOAT | WIDE_INTEGER \
+        }                                   \
+    }
+
+const struct op ops_matmul[] = {
+    {"Gemm", 11, 2, 3, 1, 1, 2, 2, 0, PRODUCT_TYPES, gemm_params, eval_gemm, sample_gemm},
+    {"MatMul", 9, 2, 2, 1, 1, 1, 5, 0, PRODUCT_TYPES, NULL, eval_matmul, sample_matmul},
+    {"MatMulInteger",
+     10,
+     2,
+     4,
+     1,
+     1,
+     2,
+     4,
+     0,
+     {{10, BYTES}},
+     NULL,
+     eval_matmul_integer,
+     sample_matmul_integer},
+    {NULL},
+};
