@@ -19,7 +19,9 @@ int model_set_outputs(struct model *model, const char *const *names, size_t coun
 /*
  * The nodes with the given numbers as a model of their own: what they use and nobody among them makes becomes
  * an input (or stays an initialiser), what they make and somebody else uses, or is a graph output, becomes an
- * output. Types and shapes of the new inputs come from value_info, or from `types` where it knows the name.
+ * output; when that is nothing, all that they make and do not use themselves. Types and shapes come from
+ * `types` where it knows the name, else from value_info; an input of unknown type is refused with
+ * ERROR_NOT_FOUND (infer shapes first). The cost is that of the part, not of the model.
  */
 struct edit_types {
     size_t count;
@@ -29,7 +31,10 @@ struct edit_types {
 int model_cut(struct model **part, const struct model_index *index, const size_t *nodes, size_t count,
               const struct edit_types *types, struct error *err);
 
-/* model_cut between values: the nodes needed to compute `to` from `from`. */
+/*
+ * model_cut between values: the nodes needed to compute `to` from `from`; the outputs are exactly `to`, in
+ * that order. Graph inputs that are needed besides become inputs too; an initialiser in `from` becomes one.
+ */
 int model_cut_between(struct model **part, const struct model_index *index, const char *const *from,
                       size_t n_from, const char *const *to, size_t n_to, const struct edit_types *types,
                       struct error *err);
@@ -38,7 +43,8 @@ int model_cut_between(struct model **part, const struct model_index *index, cons
 int model_replace_initializer(struct model *model, const char *name, const struct tensor *tensor,
                               struct error *err);
 
-/* An input becomes an initialiser of the given value. */
+/* An input becomes an initialiser of the given value (before IR version 4, where initialisers must be inputs
+ * too, it stays an input as well). */
 int model_freeze_input(struct model *model, const char *name, const struct tensor *tensor, struct error *err);
 
 #endif

@@ -16,7 +16,8 @@ enum value_source { SOURCE_INPUT, SOURCE_INITIALIZER, SOURCE_NODE };
 struct index_value {
     const char *name;
     enum value_source source; /* an input with an initialiser of the same name is SOURCE_INITIALIZER */
-    size_t number;            /* of the input, initialiser or node */
+    size_t number;            /* of the input, initialiser (sparse ones count on behind the others) or node */
+    const Onnx__ValueInfoProto *info; /* from the inputs, outputs or value_info; NULL where none tells */
     size_t consumers;
     size_t *consumer; /* node numbers, ascending, each once */
     bool is_output;
@@ -28,7 +29,8 @@ struct model_index {
     struct map names; /* value name -> number in values */
     size_t count;
     struct index_value *values;
-    size_t *order; /* graph->n_node node numbers, producers first */
+    size_t *order;    /* graph->n_node node numbers, producers first; as in the file where that is possible */
+    size_t *position; /* where in `order` each node stands */
     /* For each node: the numbers of the values it uses, captured ones included, each once; omitted inputs
      * left out. */
     size_t *n_uses;
@@ -38,6 +40,9 @@ struct model_index {
 int model_index_init(struct model_index *index, const struct model *model, struct error *err);
 void model_index_release(struct model_index *index);
 const struct index_value *model_index_find(const struct model_index *index, const char *name);
+
+/* "node 3 (Conv 'c1')", for messages. */
+const char *model_node_text(const struct model *model, size_t number, char *buffer, size_t size);
 
 /* Calls visit for every node of the graph and, depth first, of all subgraphs; stops at the first non-zero
  * result. */

@@ -1,0 +1,146 @@
+#include "model/edit.h"
+
+#include "base/str.h"
+#include "model/build.h"
+#include "model/tree.h"
+
+#include <string.h>
+
+/* IR version 4 was the first to allow initialisers that are no inputs. */
+enum { IR_FREE_INITIALIZERS = 4 };
+
+/* What is known of a value's type, as an output's ValueInfoProto in the model's own arena. */
+static Onnx__ValueInfoProto *describe(struct model *model, const struct index_value *value)
+{
+    struct arena *arena = &model->arena;
+    Onnx__TypeProto *type = NULL;
+    if (value->info) {
+        type = (Onnx__TypeProto *)tree_copy(&value->info->type->base, arena, NULL, NULL);
+    } else if (value->source == SOURCE_INITIALIZER && value->number < model->graph->n_initializer) {
+        const Onnx__TensorProto *tensor = model->graph->initializer[value->number];
+        if (tensor->n_dims <= TENSOR_MAX_RANK) {
+            struct shape shape = shape_make((int)tensor->n_dims, tensor->dims);
+            type = type_make(arena, (enum dtype)tensor->data_type, &shape);
+        }
+    }
+    return value_info_make(arena, value->name, type);
+}
+
+/* The existing output of the name, or a new one. */
+static int find_output(struct model *model, const struct model_index *index, const char *name,
+                       Onnx__ValueInfoProto **output, struct error *err)
+{
+    const struct index_value *value = model_index_find(index, name);
+    if (!value)
+        return error_set(err, ERROR_NOT_FOUND, "no value '%.100s' in the model", name);
+    *output = NULL;
+    for (size_t i = 0; value->is_output && i < model->graph->n_output; i++)
+        if (text_equal(model->graph->output[i]->name, name))
+            *output = model->graph->output[i];
+    if (!*output)
+        *output = describe(model, value);
+    return 0;
+}
+
+int model_expose(struct model *model, const char *const *names, size_t count, struct error *err)
+{
+    struct model_index index;
+    struct map added;
+    Onnx__GraphProto *graph = model->graph;
+    if (model_index_init(&index, model, err))
+        return -1;
+    map_init(&added);
+    int result = 0;
+    size_t total = graph->n_output;
+    Onnx__ValueInfoProto **outputs = arena_array(&model->arena, total + count, sizeof *outputs);
+    if (total)
+        memcpy(outputs, graph->output, total * sizeof *outputs);
+    for (size_t i = 0; i < count; i++) {
+        const struct index_value *value = model_index_find(&index, names[i]);
+        if (value && (value->is_output || !map_set(&added, names[i], 0)))
+            continue;
+        result = find_output(model, &index, names[i], &outputs[total++], err);
+        if (result)
+            goto out;
+    }
+    graph->output = outputs;
+    graph->n_output = total;
+out:
+    map_release(&added);
+    model_index_release(&index);
+    return result;
+}
+
+int model_set_outputs(struct model *model, const char *const *names, size_t count, struct error *err)
+{
+    struct model_index index;
+    struct map added;
+    if (model_index_init(&index, model, err))
+        return -1;
+    map_init(&added);
+    int result = 0;
+    Onnx__ValueInfoProto **outputs = arena_array(&model->arena, count, sizeof *outputs);
+    for (size_t i = 0; !result && i < count; i++) {
+        result = find_output(model, &index, names[i], &outputs[i], err);
+        if (!result && !map_set(&added, names[i], 0))
+            result = error_set(err, ERROR_USAGE, "the output '%.100s' is named twice", names[i]);
+    }
+    if (!result) {
+        model->graph->output = outputs;
+        model->graph->n_output = count;
+    }
+    map_release(&added);
+    model_index_release(&index);
+    return result;
+}
+
+/* The value's own description, if there is one, follows a tensor. */
+static void retype(struct arena *arena, Onnx__ValueInfoProto **infos, size_t count, const char *name,
+                   const struct tensor *tensor)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(infos[i]->name, name))
+            infos[i]->type = type_make(arena, tensor->type, &tensor->shape);
+}
+
+static void retype_all(struct model *model, const char *name, const struct tensor *tensor)
+{
+    Onnx__GraphProto *graph = model->graph;
+    retype(&model->arena, graph->input, graph->n_input, name, tensor);
+    retype(&model->arena, graph->output, graph->n_output, name, tensor);
+    retype(&model->arena, graph->value_info, graph->n_value_info, name, tensor);
+}
+
+int model_replace_initializer(struct model *model, const char *name, const struct tensor *tensor,
+                              struct error *err)
+{
+    Onnx__GraphProto *graph = model->graph;
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        if (!text_equal(graph->initializer[i]->name, name))
+            continue;
+        graph->initializer[i] = model_tensor_write(&model->arena, name, tensor);
+        retype_all(model, name, tensor);
+        return 0;
+    }
+    return error_set(err, ERROR_NOT_FOUND, "no initialiser '%.100s' in the model", name);
+}
+
+int model_freeze_input(struct model *model, const char *name, const struct tensor *tensor, struct error *err)
+{
+    Onnx__GraphProto *graph = model->graph;
+    size_t at = 0;
+    while (at < graph->n_input && !text_equal(graph->input[at]->name, name))
+        at++;
+    if (at == graph->n_input)
+        return error_set(err, ERROR_NOT_FOUND, "no input '%.100s' in the model", name);
+    if (model->proto->ir_version >= IR_FREE_INITIALIZERS) {
+        graph->n_input--;
+        memmove(graph->input + at, graph->input + at + 1, (graph->n_input - at) * sizeof *graph->input);
+    }
+    /* An input with a default already is an initialiser. */
+    if (model_replace_initializer(model, name, tensor, NULL)) {
+        model_add_initializer(model, name, tensor);
+        retype_all(model, name, tensor);
+    }
+    return 0;
+}

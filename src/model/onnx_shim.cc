@@ -1,0 +1,317 @@
+// The one C++ file of the core: libonnx behind onnx.h. No exception leaves it, results are malloc'ed.
+
+extern "C" {
+#include "model/onnx.h"
+}
+
+#include <onnx/checker.h>
+#include <onnx/defs/parser.h>
+#include <onnx/defs/printer.h>
+#include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+#include <onnx/version_converter/convert.h>
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string>
+
+namespace
+{
+
+using namespace onnx;
+
+// libonnx explains itself over several lines; an error of ours is one.
+int fail(struct error *err, enum error_code code, const std::string &text)
+{
+    std::string line;
+    for (char c : text) {
+        if (c != '\n' && c != '\r')
+            line += c;
+        else if (!line.empty() && line.back() != ' ')
+            line += ' ';
+    }
+    while (!line.empty() && line.back() == ' ')
+        line.pop_back();
+    return error_set(err, code, "%s", line.c_str());
+}
+
+// Runs body, which returns our kind of result, and turns what it throws into an error.
+template <typename Body> int guarded(struct error *err, enum error_code code, Body body)
+{
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return error_set(err, ERROR_MEMORY, "no memory left for libonnx");
+    } catch (const std::exception &exception) {
+        return fail(err, code, exception.what());
+    } catch (...) {
+        return fail(err, code, "libonnx threw something unknown");
+    }
+}
+
+int hand_over(const std::string &bytes, uint8_t **out, size_t *size, struct error *err)
+{
+    *out = static_cast<uint8_t *>(std::malloc(bytes.size() + 1));
+    if (!*out)
+        return error_set(err, ERROR_MEMORY, "no memory for %zu bytes", bytes.size());
+    std::memcpy(*out, bytes.data(), bytes.size());
+    (*out)[bytes.size()] = 0;
+    *size = bytes.size();
+    return 0;
+}
+
+template <typename Message>
+int hand_over_message(const Message &message, uint8_t **out, size_t *size, struct error *err)
+{
+    std::string bytes;
+    if (message.ByteSizeLong() > INT_MAX || !message.SerializeToString(&bytes))
+        return error_set(err, ERROR_LIMIT, "the result is beyond protobuf's 2 GB");
+    return hand_over(bytes, out, size, err);
+}
+
+bool is_external(const TensorProto &tensor)
+{
+    return tensor.data_location() == TensorProto::EXTERNAL || tensor.external_data_size() > 0;
+}
+
+bool is_external(const SparseTensorProto &tensor)
+{
+    return is_external(tensor.values()) || is_external(tensor.indices());
+}
+
+bool has_external(const GraphProto &graph);
+
+template <typename List> bool any_external(const List &tensors)
+{
+    for (const auto &tensor : tensors)
+        if (is_external(tensor))
+            return true;
+    return false;
+}
+
+bool has_external(const AttributeProto &attribute)
+{
+    if (is_external(attribute.t()) || is_external(attribute.sparse_tensor()) ||
+        any_external(attribute.tensors()) || any_external(attribute.sparse_tensors()))
+        return true;
+    for (const auto &graph : attribute.graphs())
+        if (has_external(graph))
+            return true;
+    return attribute.has_g() && has_external(attribute.g());
+}
+
+template <typename Nodes> bool nodes_have_external(const Nodes &nodes)
+{
+    for (const auto &node : nodes)
+        for (const auto &attribute : node.attribute())
+            if (has_external(attribute))
+                return true;
+    return false;
+}
+
+bool has_external(const GraphProto &graph)
+{
+    return any_external(graph.initializer()) || any_external(graph.sparse_initializer()) ||
+           nodes_have_external(graph.node());
+}
+
+// libonnx would follow the paths of external data wherever they lead.
+bool has_external(const ModelProto &model)
+{
+    for (const auto &function : model.functions())
+        if (nodes_have_external(function.node()))
+            return true;
+    for (const auto &training : model.training_info())
+        if (has_external(training.initialization()) || has_external(training.algorithm()))
+            return true;
+    return has_external(model.graph());
+}
+
+template <typename Imports> bool is_newer(const Imports &imports)
+{
+    const auto known = OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+    for (const auto &import : imports) {
+        auto range = known.find(import.domain() == "ai.onnx" ? "" : import.domain());
+        if (range != known.end() && import.version() > range->second.second)
+            return true;
+    }
+    return false;
+}
+
+bool is_newer(const ModelProto &model)
+{
+    for (const auto &function : model.functions())
+        if (is_newer(function.opset_import()))
+            return true;
+    return model.ir_version() > Version::IR_VERSION || is_newer(model.opset_import());
+}
+
+// 0, -1 or ONNX_UNCHECKABLE.
+int read_model(const uint8_t *data, size_t size, ModelProto &model, struct error *err)
+{
+    if (size > INT_MAX)
+        return error_set(err, ERROR_LIMIT, "a model of %zu bytes is beyond protobuf's 2 GB", size);
+    if (!model.ParseFromArray(data, static_cast<int>(size)))
+        return error_set(err, ERROR_FORMAT, "not a protobuf ModelProto");
+    if (has_external(model))
+        return error_set(err, ERROR_USAGE, "external data must be inlined before libonnx sees the model");
+    return is_newer(model) ? ONNX_UNCHECKABLE : 0;
+}
+
+const OpSchema *find_schema(const char *domain, const char *op_type, int opset)
+{
+    const char *plain = std::strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+    return OpSchemaRegistry::Schema(op_type, opset, plain);
+}
+
+std::string quoted(const std::string &text)
+{
+    std::string result = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\')
+            result += '\\';
+        result += c;
+    }
+    return result + '"';
+}
+
+// The printer of 1.12 knows graphs and functions but not the head of a model.
+void print_head(std::ostream &out, const ModelProto &model)
+{
+    out << "<\n  ir_version: " << model.ir_version() << ",\n  opset_import: [";
+    for (int i = 0; i < model.opset_import_size(); i++)
+        out << (i ? ", " : "") << quoted(model.opset_import(i).domain()) << " : "
+            << model.opset_import(i).version();
+    out << "]";
+    if (model.has_producer_name())
+        out << ",\n  producer_name: " << quoted(model.producer_name());
+    out << "\n>\n";
+}
+
+} // namespace
+
+extern "C" int onnx_max_opset(void)
+{
+    try {
+        return OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
+    } catch (...) {
+        return 0;
+    }
+}
+
+extern "C" int onnx_check(const uint8_t *data, size_t size, struct error *err)
+{
+    return guarded(err, ERROR_INVALID, [&] {
+        ModelProto model;
+        int result = read_model(data, size, model, err);
+        if (result == 0)
+            checker::check_model(model);
+        return result;
+    });
+}
+
+extern "C" int onnx_infer_shapes(const uint8_t *data, size_t size, int strict, uint8_t **out,
+                                 size_t *out_size, struct error *err)
+{
+    *out = nullptr;
+    *out_size = 0;
+    return guarded(err, ERROR_INVALID, [&] {
+        ModelProto model;
+        int result = read_model(data, size, model, err);
+        if (result)
+            return result;
+        ShapeInferenceOptions options(strict != 0, strict != 0, true);
+        shape_inference::InferShapes(model, OpSchemaRegistry::Instance(), options);
+        return hand_over_message(model, out, out_size, err);
+    });
+}
+
+extern "C" int onnx_parse_text(const char *text, uint8_t **out, size_t *size, struct error *err)
+{
+    *out = nullptr;
+    *size = 0;
+    return guarded(err, ERROR_FORMAT, [&] {
+        ModelProto model;
+        auto status = OnnxParser::Parse(model, text);
+        if (!status.IsOK())
+            return fail(err, ERROR_FORMAT, status.ErrorMessage());
+        return hand_over_message(model, out, size, err);
+    });
+}
+
+extern "C" int onnx_print_text(const uint8_t *data, size_t size, char **text, struct error *err)
+{
+    *text = nullptr;
+    return guarded(err, ERROR_INVALID, [&] {
+        ModelProto model;
+        // A newer model prints as well as an older one.
+        if (read_model(data, size, model, err) < 0)
+            return -1;
+        std::ostringstream out;
+        out.precision(9);
+        print_head(out, model);
+        out << model.graph() << "\n";
+        for (const auto &function : model.functions())
+            out << function << "\n";
+        uint8_t *bytes;
+        size_t length;
+        if (hand_over(out.str(), &bytes, &length, err))
+            return -1;
+        *text = reinterpret_cast<char *>(bytes);
+        return 0;
+    });
+}
+
+extern "C" int onnx_convert_opset(const uint8_t *data, size_t size, int opset, uint8_t **out,
+                                  size_t *out_size, struct error *err)
+{
+    *out = nullptr;
+    *out_size = 0;
+    return guarded(err, ERROR_UNSUPPORTED, [&] {
+        ModelProto model;
+        int result = read_model(data, size, model, err);
+        if (result == 0 && opset > onnx_max_opset())
+            result = ONNX_UNCHECKABLE;
+        if (result)
+            return result;
+        return hand_over_message(version_conversion::ConvertVersion(model, opset), out, out_size, err);
+    });
+}
+
+extern "C" int onnx_schema(const char *domain, const char *op_type, int opset, struct onnx_schema *schema,
+                           struct error *err)
+{
+    return guarded(err, ERROR_INVALID, [&] {
+        const OpSchema *found = find_schema(domain, op_type, opset);
+        if (!found)
+            return error_set(err, ERROR_NOT_FOUND, "no operator %s%s%.100s at opset %d", domain,
+                             domain[0] ? "." : "", op_type, opset);
+        schema->since = found->SinceVersion();
+        schema->min_inputs = found->min_input();
+        schema->max_inputs = found->max_input();
+        schema->min_outputs = found->min_output();
+        schema->max_outputs = found->max_output();
+        schema->has_function_body = found->HasFunction() || found->HasContextDependentFunction();
+        schema->deprecated = found->Deprecated();
+        return 0;
+    });
+}
+
+extern "C" int onnx_function_body(const char *domain, const char *op_type, int opset, uint8_t **function,
+                                  size_t *size, struct error *err)
+{
+    *function = nullptr;
+    *size = 0;
+    return guarded(err, ERROR_INVALID, [&] {
+        const OpSchema *found = find_schema(domain, op_type, opset);
+        if (!found)
+            return error_set(err, ERROR_NOT_FOUND, "no operator %.100s at opset %d", op_type, opset);
+        if (!found->HasFunction())
+            return error_set(err, ERROR_NOT_FOUND, "%.100s has no function body%s", op_type,
+                             found->HasContextDependentFunction() ? " that holds for every node" : "");
+        return hand_over_message(*found->GetFunction(), function, size, err);
+    });
+}
