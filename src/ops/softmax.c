@@ -1,0 +1,221 @@
+/*
+ * Softmax, LogSoftmax, Hardmax. Up to opset 12 the input is seen as a matrix whose rows are everything from
+ * `axis` on (default 1); from 13 on the operator works along one axis (default -1).
+ */
+#include "ops/draw.h"
+#include "ops/op.h"
+#include "ops/sum.h"
+
+#include <math.h>
+#include <string.h>
+
+enum kind { SOFTMAX, LOG_SOFTMAX, HARDMAX };
+
+extern const struct op ops_softmax[];
+
+/* A vexp of 8 units; x - m is rounded too. */
+static const int exp_units = 8;
+
+/* One lane: elements base + k * step. */
+struct lane {
+    const struct bounded *x;
+    size_t base, step, length;
+};
+
+static size_t lane_at(const struct lane *lane, size_t k)
+{
+    return lane->base + k * lane->step;
+}
+
+/*
+ * What the normalisation of a lane is made of: the maximum m, S = sum exp(x - m), and for the weights
+ * p = exp(x - m)/S the bound and deviation of log S as implementations compute it. Own errors of exp(x_j - m)
+ * are relative: unit (|x_j - m| + 8). Input bounds move log S by sum p_j h_j, to first order; the weights
+ * themselves may move by exp(2 h).
+ */
+struct normaliser {
+    long double m, log_sum, hard, likely;
+    long double drift, spread; /* of the inputs: sum p h, sqrt(sum p^2 l^2) */
+};
+
+static struct extreme lane_top(const struct lane *lane)
+{
+    struct extreme top = {.sign = 1};
+    for (size_t k = 0; k < lane->length; k++) {
+        size_t at = lane_at(lane, k);
+        extreme_add(&top, lane->x->value[at], bounded_hard(lane->x, at), bounded_likely(lane->x, at));
+    }
+    return top;
+}
+
+static struct normaliser normalise(const struct lane *lane, long double m, double unit)
+{
+    struct normaliser n = {.m = m};
+    long double s = 0, own = 0, own_squares = 0, drift = 0, spread = 0, largest = 0;
+    for (size_t k = 0; k < lane->length; k++) {
+        size_t at = lane_at(lane, k);
+        long double d = lane->x->value[at] - m, e = expl(d);
+        long double h = bounded_hard(lane->x, at), l = bounded_likely(lane->x, at);
+        s += e;
+        largest = fmaxl(largest, h);
+        if (e == 0)
+            continue;
+        long double error = e * unit * (fabsl(d) + exp_units);
+        own += error;
+        own_squares += error * error / 9;
+        drift += e * h;
+        spread += e * l * e * l;
+    }
+    n.log_sum = logl(s);
+    /* 0 * inf must stay infinite: a value that is not judged poisons its lane. */
+    n.drift = isinf(largest) ? INFINITY : fminl(drift / s * expl(2 * fminl(largest, 1000)), largest);
+    n.spread = sqrtl(spread) / s;
+    n.hard = own / s + rounding_growth(unit, lane->length);
+    n.likely = likely_add(sqrtl(own_squares) / s, unit * sqrtl((long double)lane->length / 3));
+    return n;
+}
+
+static void put_softmax(struct bounded *out, size_t at, const struct lane *lane, const struct normaliser *n,
+                        double unit)
+{
+    long double d = lane->x->value[at] - n->m, p = expl(d - n->log_sum);
+    if (isinf(d)) { /* exp(-inf) */
+        bounded_put(out, at, 0, isinf(n->drift) ? INFINITY : 0, 0);
+        return;
+    }
+    long double relative = unit * (fabsl(d) + exp_units + 3) + n->hard + n->drift + bounded_hard(lane->x, at);
+    long double deviation = unit * (fabsl(d) + exp_units) / 3;
+    deviation =
+        likely_add(deviation, likely_add(n->likely, likely_add(n->spread, bounded_likely(lane->x, at))));
+    long double hard = p * expm1l(relative) + dtype_precision(out->type).tiny;
+    /* Whatever the inputs, a weight lies between 0 and 1. */
+    if (!isinf(n->drift))
+        hard = fminl(hard, fmaxl(p, 1 - p) + 4 * unit * (1 + (long double)lane->length));
+    bounded_put(out, at, p, hard, fminl(p * deviation, 1));
+}
+
+static void put_log_softmax(struct bounded *out, size_t at, const struct lane *lane,
+                            const struct normaliser *n, double unit)
+{
+    long double d = lane->x->value[at] - n->m, y = d - n->log_sum;
+    if (isinf(d)) {
+        bounded_put(out, at, -INFINITY, isinf(n->drift) ? INFINITY : 0, 0);
+        return;
+    }
+    /* x - (m + log S) or (x - m) - log S: a rounding of each of the three numbers, and log's own. */
+    long double size = fabsl(d) + fabsl(lane->x->value[at]) + fabsl(n->m) + exp_units * fabsl(n->log_sum);
+    long double hard = unit * size + n->hard + n->drift + bounded_hard(lane->x, at);
+    long double likely = likely_add(unit * size / 3, likely_add(n->likely, n->spread));
+    bounded_put(out, at, y, hard, likely_add(likely, bounded_likely(lane->x, at)));
+}
+
+static void smooth_lane(struct bounded *out, const struct lane *lane, enum kind kind)
+{
+    struct extreme top = lane_top(lane);
+    long double m = extreme_value(&top);
+    double unit = bounded_unit(out);
+    struct normaliser n = {0};
+    if (isfinite(m))
+        n = normalise(lane, m, unit);
+    for (size_t k = 0; k < lane->length; k++) {
+        size_t at = lane_at(lane, k);
+        if (isnan(m))
+            bounded_put(out, at, NAN, 0, 0);
+        else if (isinf(m)) /* inf - inf, or all -inf: NaN or a limit */
+            bounded_put_open(out, at);
+        else if (kind == SOFTMAX)
+            put_softmax(out, at, lane, &n, unit);
+        else
+            put_log_softmax(out, at, lane, &n, unit);
+    }
+}
+
+/* 1 at the first of the largest elements. Where intervals overlap every candidate may be 0 or 1. */
+static void hard_lane(struct bounded *out, const struct lane *lane)
+{
+    struct extreme top = lane_top(lane);
+    for (size_t k = 0; k < lane->length; k++) {
+        size_t at = lane_at(lane, k);
+        long double value = k == top.at, h = bounded_hard(lane->x, at);
+        if (top.nan)
+            bounded_put_open(out, at);
+        else if (!lane->x->hard || lane->x->value[at] + h < top.low ||
+                 (h == 0 && top.high == top.low && k != top.at))
+            bounded_put(out, at, value, 0, 0);
+        else
+            bounded_put_range(out, at, value, 0, 1);
+    }
+    /* The winner is sure when no rival reaches it. */
+    bool sure = !top.nan && lane->x->hard;
+    for (size_t k = 0; k < lane->length && sure; k++)
+        if (k != top.at && bounded_hard(out, lane_at(lane, k)) > 0)
+            sure = false;
+    if (sure)
+        bounded_put(out, lane_at(lane, top.at), 1, 0, 0);
+}
+
+static int eval_softmax(struct op_call *call)
+{
+    enum kind kind = (enum kind)(call->op - ops_softmax);
+    const struct bounded *x = call_need(call, 0);
+    int axis;
+    if (!x || call_axis(call, call_int(call, "axis", call->opset < 13 ? 1 : -1), x->shape.rank, &axis))
+        return -1;
+    struct bounded *out = call_output(call, 0, x->type, &x->shape);
+    if (!out)
+        return -1;
+    if (call->shapes_only || x->count == 0)
+        return 0;
+    bool flat = call->opset < 13;
+    size_t outer = shape_span(&x->shape, 0, axis),
+           inner = flat ? 1 : shape_span(&x->shape, axis + 1, x->shape.rank);
+    size_t length = x->count / (outer * inner);
+    for (size_t o = 0; o < outer; o++)
+        for (size_t i = 0; i < inner; i++) {
+            struct lane lane = {x, o * length * inner + i, inner, length};
+            if (kind == HARDMAX)
+                hard_lane(out, &lane);
+            else
+                smooth_lane(out, &lane, kind);
+        }
+    return 0;
+}
+
+static int sample_softmax(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t usual = d->opset < 13 ? 1 : -1;
+    int64_t axis = draw_between(d, -x.shape.rank, x.shape.rank - 1);
+    bool usual_fits = usual < x.shape.rank;
+    if (!usual_fits || draw_chance(d, 0.8))
+        draw_int(d, "axis", axis);
+    /* Large arguments: only a kernel that subtracts the maximum survives. */
+    if (d->fill == FILL_NORMAL && draw_chance(d, 0.2))
+        draw_primary_range(d, -200, 200);
+    return 0;
+}
+
+static const struct op_param params[] = {
+    {"axis", PARAM_INT, 11, 12, "-3..2", "99|-99", "1"},
+    {"axis", PARAM_INT, 13, 0, "-3..2", "99|-99", "-1"},
+    {0},
+};
+
+enum {
+    BASE = DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE),
+    BRAIN = DTYPE_BIT(DTYPE_BFLOAT16)
+};
+
+#define ROW(op_name)                                                                                        \
+    {                                                                                                       \
+        .name = op_name, .since = 11, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = 1, \
+        .min_rank = 1, .max_rank = 5, .types = {{11, BASE}, {13, BASE | BRAIN}}, .params = params,          \
+        .eval = eval_softmax, .sample = sample_softmax                                                      \
+    }
+
+const struct op ops_softmax[] = {
+    [SOFTMAX] = ROW("Softmax"),
+    [LOG_SOFTMAX] = ROW("LogSoftmax"),
+    [HARDMAX] = ROW("Hardmax"),
+    {0},
+};
