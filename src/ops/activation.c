@@ -1,0 +1,502 @@
+/*
+ * Activations: functions built from a few library calls and attributes.
+ *
+ * Correct implementations differ in how they build them: MLAS clamps sigmoid and tanh, many compute
+ * exp(x) - 1 rather than expm1, ONNX's own function bodies round every step to the tensor's type. So the hard
+ * bounds allow `library` units of the result plus as many of the function's natural scale: 1 for Sigmoid, the
+ * factor before exp(x) - 1 for the Elu family, |x| where x multiplies a bounded function (Gelu, Mish).
+ * Attributes are float32; computing in half precision rounds them too.
+ */
+#include "ops/curve.h"
+
+#include <math.h>
+
+static const long double library = 8;
+
+static bool is_half(enum dtype type)
+{
+    return type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
+}
+
+/* What rounding an attribute to half precision makes of a product with it. */
+static long double attribute_error(const struct curve_spot *s, long double product)
+{
+    return is_half(s->type) ? s->unit * fabsl(product) : 0;
+}
+
+static long double scaled(const struct curve_spot *s, long double scale)
+{
+    return library * s->unit * (fabsl(s->y) + fabsl(scale));
+}
+
+static long double celu(const double *p, long double x)
+{
+    return x >= 0 ? x : (long double)p[0] * expm1l(x / p[0]);
+}
+
+/*
+ * ONNX's body computes alpha * Elu(x / alpha): two roundings for x > 0, and x / alpha may overflow. For
+ * x < 0, x / alpha errs by a unit, which exp multiplies by x / alpha.
+ */
+static long double celu_error(const struct curve_spot *s)
+{
+    long double alpha = s->p[0], t = s->x / alpha;
+    if (alpha == 0)
+        return NAN;
+    if (isfinite(s->x) && !(fabsl(t) <= dtype_highest(s->type)))
+        return INFINITY;
+    if (!isfinite(s->y))
+        return 0;
+    if (s->x >= 0)
+        return 3 * s->unit * s->x;
+    long double slope = isfinite(t) ? 3 * fabsl(t) * expl(t) : 0;
+    return scaled(s, alpha) + s->unit * fabsl(alpha) * slope;
+}
+
+static long double elu(const double *p, long double x)
+{
+    return x >= 0 ? x : (long double)p[0] * expm1l(x);
+}
+
+static long double elu_error(const struct curve_spot *s)
+{
+    return s->x >= 0 ? 0 : scaled(s, s->p[0]);
+}
+
+static long double gelu(const double *p, long double x)
+{
+    (void)p;
+    return x / 2 * erfcl(-x / sqrtl(2));
+}
+
+static long double gelu_tanh(const double *p, long double x)
+{
+    (void)p;
+    long double t = 0.797884560802865355879892119868763737L * (x + 0.044715L * x * x * x);
+    /* 1 + tanh t without cancellation. */
+    return isinf(t) && t < 0 ? -0.0L : x / (1 + expl(-2 * t));
+}
+
+/*
+ * The formula says -inf * 0 at -inf, the limit is 0: left open. In half precision the constants of the tanh
+ * form are rounded, 2 units, and its argument is computed in 4 steps, all multiplied by t * tanh'(t) < 0.45.
+ */
+static long double gelu_error(const struct curve_spot *s)
+{
+    if (isinf(s->x))
+        return s->x < 0 ? NAN : 0;
+    return scaled(s, s->x);
+}
+
+static long double hard_sigmoid(const double *p, long double x)
+{
+    long double line = p[0] * x + p[1];
+    return isnan(line) ? line : fmaxl(0, fminl(1, line));
+}
+
+/* alpha * x + beta: a product, a sum and, in half precision, two rounded attributes. */
+static long double hard_sigmoid_error(const struct curve_spot *s)
+{
+    long double product = s->p[0] * s->x, line = product + s->p[1];
+    if (!isfinite(line))
+        return 0;
+    long double error = 3 * s->unit * (fabsl(product) + fabs(s->p[1]));
+    return line + error <= 0 || line - error >= 1 ? 0 : error;
+}
+
+static long double hard_swish(const double *p, long double x)
+{
+    (void)p;
+    return x <= -3 ? -0.0L : x >= 3 ? x : x * (x / 6 + 0.5L);
+}
+
+/* The slope 1/6 is a float32 attribute of ONNX's body, so even float64 may compute with 2^-24 of error. */
+static long double hard_swish_error(const struct curve_spot *s)
+{
+    if (isinf(s->x))
+        return s->x < 0 ? NAN : 0;
+    long double unit = fmaxl(s->unit, 0x1p-25L), margin = 4 * unit * (fabsl(s->x / 6) + 0.5L);
+    if (fabsl(s->x) > 3 + 12 * margin)
+        return 0;
+    return fabsl(s->x) * margin;
+}
+
+static long double leaky_relu(const double *p, long double x)
+{
+    return x < 0 ? p[0] * x : x;
+}
+
+static long double leaky_relu_error(const struct curve_spot *s)
+{
+    return s->x < 0 && isfinite(s->y) ? attribute_error(s, s->y) : 0;
+}
+
+static long double softplus(const double *p, long double x)
+{
+    (void)p;
+    return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
+}
+
+static long double of_scale_one(const struct curve_spot *s)
+{
+    return isfinite(s->y) ? scaled(s, 1) : 0;
+}
+
+static long double mish(const double *p, long double x)
+{
+    /* tanh(log(1 + e)) = (e^2 + 2e) / (e^2 + 2e + 2). */
+    (void)p;
+    if (x > 40)
+        return x;
+    long double e = expl(x), n = e * (e + 2);
+    return n == 0 ? -0.0L : x * (n / (n + 2));
+}
+
+static long double mish_error(const struct curve_spot *s)
+{
+    if (isinf(s->x))
+        return s->x < 0 ? NAN : 0;
+    return 2 * scaled(s, s->x);
+}
+
+static long double selu(const double *p, long double x)
+{
+    return x > 0 ? p[1] * x : (long double)p[1] * p[0] * expm1l(x);
+}
+
+static long double selu_error(const struct curve_spot *s)
+{
+    if (!isfinite(s->y))
+        return 0;
+    return s->x > 0 ? attribute_error(s, s->y) : scaled(s, (long double)s->p[0] * s->p[1]);
+}
+
+static long double sigmoid(const double *p, long double x)
+{
+    (void)p;
+    return 1 / (1 + expl(-x));
+}
+
+static long double softsign(const double *p, long double x)
+{
+    (void)p;
+    return isinf(x) ? copysignl(1, x) : x / (1 + fabsl(x));
+}
+
+/* The formula says inf / inf at infinity, the limit is 1: left open. */
+static long double softsign_error(const struct curve_spot *s)
+{
+    return isinf(s->x) ? NAN : 4 * s->unit * fabsl(s->y);
+}
+
+static const struct curve curves[] = {
+    {"Celu", celu, celu_error, .params = {"alpha"}, .defaults = {1}, .draw_low = -8, .draw_high = 8},
+    {"Elu", elu, elu_error, .n_turns = 1, .params = {"alpha"}, .defaults = {1}, .draw_low = -8,
+     .draw_high = 8},
+    {"HardSigmoid", hard_sigmoid, hard_sigmoid_error, .params = {"alpha", "beta"}, .defaults = {0.2f, 0.5f},
+     .draw_low = -4, .draw_high = 4},
+    {"HardSwish", hard_swish, hard_swish_error, .n_turns = 1, .turns = {-1.5}, .draw_low = -5,
+     .draw_high = 5},
+    {"LeakyRelu", leaky_relu, leaky_relu_error, .n_turns = 1, .params = {"alpha"}, .defaults = {0.01f}},
+    {"Mish", mish, mish_error, .n_turns = 1, .turns = {-1.1924312145}, .draw_low = -20, .draw_high = 20},
+    {"Selu", selu, selu_error, .params = {"alpha", "gamma"},
+     .defaults = {1.67326319217681884765625f, 1.05070102214813232421875f}, .draw_low = -8, .draw_high = 8},
+    {"Sigmoid", sigmoid, of_scale_one, .draw_low = -30, .draw_high = 30},
+    {"Softplus", softplus, of_scale_one, .draw_low = -100, .draw_high = 100},
+    {"Softsign", softsign, softsign_error, .draw_low = -100, .draw_high = 100},
+    {NULL},
+};
+
+static int eval_activation(struct op_call *call)
+{
+    const struct curve *curve = curve_find(curves, call->op->name);
+    double p[CURVE_PARAMS];
+    curve_params(call, curve, p);
+    return curve_eval(call, curve, p);
+}
+
+static int sample_activation(struct draw *d)
+{
+    return curve_sample(d, curve_find(curves, d->op->name));
+}
+
+static const struct curve gelu_curves[] = {
+    {"none", gelu, gelu_error, .n_turns = 1, .turns = {-0.7517915}, .draw_low = -6, .draw_high = 6},
+    {"tanh", gelu_tanh, gelu_error, .n_turns = 1, .turns = {-0.7524615}, .draw_low = -6, .draw_high = 6},
+    {NULL},
+};
+
+static int eval_gelu(struct op_call *call)
+{
+    const char *name = call_string(call, "approximate", "none");
+    const struct curve *curve = curve_find(gelu_curves, name);
+    return curve ? curve_eval(call, curve, NULL) : call_invalid(call, "has no approximation '%s'", name);
+}
+
+static int sample_gelu(struct draw *d)
+{
+    curve_sample(d, &gelu_curves[0]);
+    if (draw_chance(d, 0.7))
+        draw_string(d, "approximate", draw_word(d, "none|tanh"));
+    return 0;
+}
+
+/* A threshold given as float32 that may be compared with as it is or rounded to the tensor's type. */
+struct threshold {
+    long double low, high;
+};
+
+static struct threshold threshold_of(enum dtype type, double value)
+{
+    long double rounded = dtype_is_float(type) ? dtype_round(type, value) : value;
+    return (struct threshold){fminl(value, rounded), fmaxl(value, rounded)};
+}
+
+/* NaN > alpha is false, so NaN becomes 0: the text says so. */
+static int eval_thresholded_relu(struct op_call *call)
+{
+    const struct bounded *in = call_need(call, 0);
+    double alpha = call_float(call, "alpha", 1);
+    struct bounded *out = in ? call_output(call, 0, in->type, &in->shape) : NULL;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    struct threshold t = threshold_of(in->type, alpha);
+    for (size_t i = 0; i < out->count; i++) {
+        long double x = in->value[i], h = bounded_hard(in, i);
+        if (x - h > t.high)
+            bounded_move(out, i, in, i);
+        else if (x + h <= t.low || (isnan(x) && !isinf(h)))
+            bounded_put(out, i, 0, 0, 0);
+        else
+            bounded_put_range(out, i, x > alpha ? x : 0, fminl(0, x - h), fmaxl(0, x + h));
+    }
+    return 0;
+}
+
+static int sample_thresholded_relu(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    if (!draw_chance(d, 0.8))
+        return 0;
+    /* Often exactly one of the elements: the comparison is strict. */
+    if (x.source == DRAWN_NEW && x.data.count && draw_chance(d, 0.5)) {
+        float pick = (float)tensor_get(&x.data, (size_t)draw_between(d, 0, (int64_t)x.data.count - 1));
+        draw_float(d, "alpha", isfinite(pick) ? pick : 0.5f);
+    } else {
+        draw_float(d, "alpha", (float)draw_between(d, -16, 16) / 8.0f);
+    }
+    return 0;
+}
+
+struct shrink {
+    double bias;
+    struct threshold lower, upper; /* -lambd and lambd */
+};
+
+/* What may come out: the hull of the branches an input's interval touches. */
+static void put_shrink(const struct shrink *shrink, const struct bounded *in, struct bounded *out, size_t i)
+{
+    long double x = in->value[i], h = bounded_hard(in, i), bias = shrink->bias;
+    if (isnan(x)) {
+        bounded_put(out, i, 0, h, bounded_likely(in, i));
+        return;
+    }
+    bool below = x - h<shrink->lower.high, above = x + h> shrink->upper.low;
+    bool middle = x + h >= shrink->lower.low && x - h <= shrink->upper.high;
+    long double value = x < shrink->lower.low ? x + bias : x > shrink->upper.high ? x - bias : 0;
+    long double half = dtype_is_float(in->type) ? unit_of(in->type) * fabsl(bias) : 0;
+    if (!dtype_is_float(in->type)) {
+        /* Beyond 2^24 an implementation that adds in float32 rounds. */
+        if (!(fabsl(value) < 0x1p24L))
+            bounded_put_open(out, i);
+        else
+            bounded_put(out, i, truncl(value), h > 0 ? h + fabsl(bias) + 1 : 0, h);
+    } else if (below + above + middle == 1) {
+        bounded_put(out, i, value, middle ? 0 : h + (bias == 0 ? 0 : half),
+                    middle ? 0 : likely_add(bounded_likely(in, i), half));
+    } else {
+        long double reach = h + half;
+        long double low =
+            fminl(middle ? 0 : INFINITY, fminl(below ? x + bias : INFINITY, above ? x - bias : INFINITY));
+        long double high =
+            fmaxl(middle ? 0 : -INFINITY, fmaxl(below ? x + bias : -INFINITY, above ? x - bias : -INFINITY));
+        bounded_put_range(out, i, value, low - reach, high + reach);
+    }
+}
+
+static int eval_shrink(struct op_call *call)
+{
+    const struct bounded *in = call_need(call, 0);
+    struct bounded *out = in ? call_output(call, 0, in->type, &in->shape) : NULL;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    double lambd = call_float(call, "lambd", 0.5);
+    struct shrink shrink = {call_float(call, "bias", 0), threshold_of(in->type, -lambd),
+                            threshold_of(in->type, lambd)};
+    for (size_t i = 0; i < out->count; i++)
+        put_shrink(&shrink, in, out, i);
+    return 0;
+}
+
+static int sample_shrink(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    bool whole = !dtype_is_float(x.type);
+    if (draw_chance(d, 0.7))
+        draw_float(d, "lambd", whole ? (float)draw_between(d, 0, 5) : (float)draw_between(d, 0, 16) / 8.0f);
+    /* An unsigned x minus a larger bias would leave the type. */
+    int64_t most = dtype_in(x.type, DTYPES_UNSIGNED) ? 1 : 8;
+    if (draw_chance(d, 0.7))
+        draw_float(d, "bias", whole ? (float)draw_between(d, 0, most) : (float)draw_between(d, -8, 8) / 8.0f);
+    return 0;
+}
+
+static const struct op_param alpha_param[] = {{"alpha", PARAM_FLOAT, 0, 0, "0.01..4", "0", "1"}, {NULL}};
+static const struct op_param leaky_params[] = {{"alpha", PARAM_FLOAT, 0, 0, "-1..2", NULL, "0.01"}, {NULL}};
+static const struct op_param threshold_params[] = {{"alpha", PARAM_FLOAT, 0, 0, "-2..2", NULL, "1"}, {NULL}};
+static const struct op_param hard_sigmoid_params[] = {
+    {"alpha", PARAM_FLOAT, 0, 0, "0.01..4", NULL, "0.2"},
+    {"beta", PARAM_FLOAT, 0, 0, "-1..2", NULL, "0.5"},
+    {NULL},
+};
+static const struct op_param selu_params[] = {
+    {"alpha", PARAM_FLOAT, 0, 0, "0.01..4", NULL, "1.67326319217681884765625"},
+    {"gamma", PARAM_FLOAT, 0, 0, "0.01..4", NULL, "1.05070102214813232421875"},
+    {NULL},
+};
+static const struct op_param shrink_params[] = {
+    {"lambd", PARAM_FLOAT, 0, 0, "0..2", NULL, "0.5"},
+    {"bias", PARAM_FLOAT, 0, 0, "-1..1", NULL, "0"},
+    {NULL},
+};
+static const struct op_param gelu_params[] = {
+    {"approximate", PARAM_STRING, 20, 0, "none|tanh", "sigmoid", "none"},
+    {NULL},
+};
+
+enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
+
+const struct op ops_activation[] = {
+    {"Celu",
+     12,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{12, DTYPE_BIT(DTYPE_FLOAT)}},
+     alpha_param,
+     eval_activation,
+     sample_activation},
+    {"Elu",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, WITHOUT_BFLOAT16}},
+     alpha_param,
+     eval_activation,
+     sample_activation},
+    {"Gelu", 20, 1, 1, 1, 1, 0, 6, 0, {{20, DTYPES_FLOAT}}, gelu_params, eval_gelu, sample_gelu},
+    {"HardSigmoid",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, WITHOUT_BFLOAT16}},
+     hard_sigmoid_params,
+     eval_activation,
+     sample_activation},
+    {"HardSwish",
+     14,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{14, WITHOUT_BFLOAT16}},
+     NULL,
+     eval_activation,
+     sample_activation},
+    {"LeakyRelu",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, WITHOUT_BFLOAT16}, {16, DTYPES_FLOAT}},
+     leaky_params,
+     eval_activation,
+     sample_activation},
+    {"Mish", 18, 1, 1, 1, 1, 0, 6, 0, {{18, WITHOUT_BFLOAT16}}, NULL, eval_activation, sample_activation},
+    {"Selu",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, WITHOUT_BFLOAT16}},
+     selu_params,
+     eval_activation,
+     sample_activation},
+    {"Shrink",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, WITHOUT_BFLOAT16 | DTYPES_INTEGER}},
+     shrink_params,
+     eval_shrink,
+     sample_shrink},
+    {"Sigmoid",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
+     NULL,
+     eval_activation,
+     sample_activation},
+    {"Softplus", 11, 1, 1, 1, 1, 0, 6, 0, {{11, WITHOUT_BFLOAT16}}, NULL, eval_activation, sample_activation},
+    {"Softsign", 11, 1, 1, 1, 1, 0, 6, 0, {{11, WITHOUT_BFLOAT16}}, NULL, eval_activation, sample_activation},
+    {"ThresholdedRelu",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, WITHOUT_BFLOAT16}},
+     threshold_params,
+     eval_thresholded_relu,
+     sample_thresholded_relu},
+    {NULL},
+};

@@ -1,0 +1,479 @@
+/*
+ * Elementwise operators of one input that round nothing: copies, signs, steps, tests and Clip.
+ */
+#include "ops/draw.h"
+#include "ops/op.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Fixes output 0 like input 0 with another type (DTYPE_NONE: the same): NULL when the call ends here. */
+static struct bounded *output_like(struct op_call *call, enum dtype type, const struct bounded **in,
+                                   int *result)
+{
+    *in = call_need(call, 0);
+    struct bounded *out = NULL;
+    if (*in)
+        out = call_output(call, 0, type == DTYPE_NONE ? (*in)->type : type, &(*in)->shape);
+    *result = out ? 0 : -1;
+    return call->shapes_only ? NULL : out;
+}
+
+static int eval_identity(struct op_call *call)
+{
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++)
+        bounded_move(out, i, in, i);
+    return result;
+}
+
+/* The bound of -x is that of x; only the least integer has no negative. */
+static void put_negated(struct bounded *out, size_t i, const struct bounded *in)
+{
+    bounded_move(out, i, in, i);
+    if (dtype_is_integer(out->type) && -in->value[i] > dtype_highest(out->type))
+        bounded_put_open(out, i);
+    else
+        out->value[i] = -in->value[i];
+}
+
+static int eval_neg(struct op_call *call)
+{
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++)
+        put_negated(out, i, in);
+    return result;
+}
+
+/* Slope at most 1: the input's bound stays one even when it straddles 0. */
+static int eval_abs(struct op_call *call)
+{
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++) {
+        if (in->value[i] < 0)
+            put_negated(out, i, in);
+        else
+            bounded_move(out, i, in, i);
+        out->value[i] = fabsl(out->value[i]);
+    }
+    return result;
+}
+
+/* y = max(0, x), NaN stays NaN as in Max. */
+static int eval_relu(struct op_call *call)
+{
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++) {
+        if (in->value[i] + bounded_hard(in, i) <= 0) {
+            bounded_put(out, i, 0, 0, 0);
+            continue;
+        }
+        bounded_move(out, i, in, i);
+        if (in->value[i] < 0)
+            out->value[i] = 0;
+    }
+    return result;
+}
+
+/* Steps. Within [x-h, x+h] a step function is between its values at the ends. */
+static long double step_sign(long double x)
+{
+    return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+
+/* rintl rounds halves to even: the rounding mode is never changed. */
+static int eval_step(struct op_call *call)
+{
+    static const struct {
+        const char *name;
+        long double (*step)(long double);
+    } steps[] = {{"Ceil", ceill}, {"Floor", floorl}, {"Round", rintl}, {"Sign", step_sign}};
+    size_t kind = 0;
+    while (strcmp(steps[kind].name, call->op->name) != 0)
+        kind++;
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++) {
+        long double x = in->value[i], h = bounded_hard(in, i);
+        if (isnan(x) && steps[kind].step == step_sign)
+            bounded_put_open(out, i); /* ONNX says no more than "the sign" */
+        else if (h == 0 || isinf(h) || isnan(x))
+            bounded_put(out, i, steps[kind].step(x), h, bounded_likely(in, i));
+        else
+            bounded_put_range(out, i, steps[kind].step(x), steps[kind].step(x - h), steps[kind].step(x + h));
+    }
+    return result;
+}
+
+static int eval_not(struct op_call *call)
+{
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_BOOL, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++) {
+        bounded_move(out, i, in, i);
+        out->value[i] = in->value[i] == 0;
+    }
+    return result;
+}
+
+static int eval_is_nan(struct op_call *call)
+{
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_BOOL, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++) {
+        if (isinf(bounded_hard(in, i)))
+            bounded_put_range(out, i, isnan(in->value[i]), 0, 1);
+        else
+            bounded_put(out, i, isnan(in->value[i]), 0, 0);
+    }
+    return result;
+}
+
+static int eval_is_inf(struct op_call *call)
+{
+    bool positive = call_int(call, "detect_positive", 1), negative = call_int(call, "detect_negative", 1);
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_BOOL, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++) {
+        long double x = in->value[i];
+        bool yes = isinf(x) && (x > 0 ? positive : negative);
+        if (isinf(bounded_hard(in, i)))
+            bounded_put_range(out, i, yes, 0, 1);
+        else
+            bounded_put(out, i, yes, 0, 0);
+    }
+    return result;
+}
+
+/* An end of Clip's interval: input `index`, or the type's own end. */
+struct end {
+    long double value, hard, likely;
+    bool given;
+};
+
+static int clip_end(struct op_call *call, size_t index, const struct bounded *in, struct end *end)
+{
+    const struct bounded *limit = call_input(call, index);
+    end->given = limit != NULL;
+    end->hard = end->likely = 0;
+    end->value = index == 1 ? -INFINITY : INFINITY;
+    if (!limit)
+        return 0;
+    if (limit->type != in->type)
+        return call_invalid(call, "input %zu is %s, the data %s", index, dtype_name(limit->type),
+                            dtype_name(in->type));
+    /* A tensor of one element instead of a scalar is commonly accepted. */
+    if (limit->count != 1)
+        return call_invalid(call, "input %zu is not a scalar", index);
+    if (limit->value) {
+        end->value = limit->value[0];
+        end->hard = bounded_hard(limit, 0);
+        end->likely = bounded_likely(limit, 0);
+    }
+    return 0;
+}
+
+static long double clip(long double x, long double low, long double high)
+{
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
+
+/*
+ * Min(max, Max(x, min)). Open: min > max before opset 13, whose text first says that max wins; NaN as a
+ * limit; an infinity where the limit is left to its default, which is the largest number by the text and none
+ * in practice.
+ */
+static void put_clip(struct op_call *call, const struct bounded *in, struct bounded *out, size_t i,
+                     const struct end *low, const struct end *high)
+{
+    long double x = in->value[i], h = bounded_hard(in, i);
+    if (isnan(low->value) || isnan(high->value) || (call->opset < 13 && low->value > high->value) ||
+        (x == INFINITY && !high->given) || (x == -INFINITY && !low->given)) {
+        bounded_put_open(out, i);
+        return;
+    }
+    if (isnan(x) || (x - h >= low->value + low->hard && x + h <= high->value - high->hard)) {
+        bounded_move(out, i, in, i);
+        return;
+    }
+    long double value = clip(x, low->value, high->value);
+    long double least = clip(x - h, low->value - low->hard, high->value - high->hard);
+    long double most = clip(x + h, low->value + low->hard, high->value + high->hard);
+    long double reach = least == most ? 0 : fmaxl(value - least, most - value);
+    long double likely = fmaxl(bounded_likely(in, i), fmaxl(low->likely, high->likely));
+    bounded_put(out, i, value, reach, reach == 0 ? 0 : likely);
+}
+
+static int eval_clip(struct op_call *call)
+{
+    const struct bounded *in = call_need(call, 0);
+    struct end low, high;
+    if (!in || clip_end(call, 1, in, &low) || clip_end(call, 2, in, &high))
+        return -1;
+    struct bounded *out = call_output(call, 0, in->type, &in->shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    for (size_t i = 0; i < out->count; i++)
+        put_clip(call, in, out, i, &low, &high);
+    return 0;
+}
+
+/*
+ * Inference: a copy, and a mask of ones, of which the text before opset 12 says nothing. Training with ratio
+ * 0 drops nothing; anything else is random.
+ */
+static int eval_dropout(struct op_call *call)
+{
+    const struct bounded *ratio = call_input(call, 1), *training = call_input(call, 2);
+    if (training && !call->shapes_only && training->count && training->value[0] != 0 &&
+        !(ratio && ratio->count && ratio->value[0] == 0))
+        return call_unsupported(call, "training is random");
+    int result = eval_identity(call);
+    if (result || call->n_outputs < 2)
+        return result;
+    struct bounded *mask = call_output(call, 1, DTYPE_BOOL, &call->inputs[0]->shape);
+    for (size_t i = 0; mask && !call->shapes_only && i < mask->count; i++) {
+        if (call->opset < 12)
+            bounded_put_open(mask, i);
+        else
+            bounded_put(mask, i, 1, 0, 0);
+    }
+    return mask ? 0 : -1;
+}
+
+static int sample_plain(struct draw *d)
+{
+    draw_primary(d);
+    return 0;
+}
+
+/* Numbers around which steps differ: halves, and beyond what a 32-bit integer holds. */
+static int sample_step(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    if (x.source == DRAWN_NEW && dtype_is_float(x.type) && d->fill == FILL_NORMAL)
+        for (size_t i = 0; i < x.data.count; i++)
+            if (draw_chance(d, 0.3))
+                tensor_set(&x.data, i, (long double)draw_between(d, -9, 9) / 2);
+    if (draw_chance(d, 0.2) && d->fill != FILL_SPECIAL)
+        draw_primary_range(d, -1e10, 1e10);
+    return 0;
+}
+
+static int sample_is_inf(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    if (x.source == DRAWN_NEW)
+        for (size_t i = 0; i < x.data.count; i++)
+            if (draw_chance(d, 0.3))
+                tensor_set(&x.data, i,
+                           draw_chance(d, 0.3)   ? NAN
+                           : draw_chance(d, 0.5) ? INFINITY
+                                                 : -INFINITY);
+    if (strcmp(d->op->name, "IsInf") != 0)
+        return 0;
+    if (draw_chance(d, 0.5))
+        draw_int(d, "detect_positive", draw_between(d, 0, 1));
+    if (draw_chance(d, 0.5))
+        draw_int(d, "detect_negative", draw_between(d, 0, 1));
+    return 0;
+}
+
+static int sample_clip(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    bool is_unsigned = dtype_in(x.type, DTYPES_UNSIGNED);
+    double low = (double)draw_between(d, is_unsigned ? 0 : -6, 4) / (dtype_is_float(x.type) ? 4 : 1);
+    double high = low + (double)draw_between(d, 0, 6) / (dtype_is_float(x.type) ? 4 : 1);
+    if (d->opset >= 13 && draw_chance(d, 0.1))
+        high = low - 1 >= 0 ? low - 1 : high; /* max wins */
+    if (draw_chance(d, 0.75))
+        draw_scalar(d, x.type, low);
+    else
+        draw_omit(d);
+    if (draw_chance(d, 0.75))
+        draw_scalar(d, x.type, high);
+    return 0;
+}
+
+static int sample_dropout(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    if (d->opset < 12) {
+        if (draw_chance(d, 0.7))
+            draw_float(d, "ratio", (float)draw_between(d, 0, 9) / 10.0f);
+    } else {
+        if (draw_chance(d, 0.3))
+            draw_int(d, "seed", draw_between(d, 0, 100));
+        if (draw_chance(d, 0.6))
+            draw_scalar(d, x.type == DTYPE_BFLOAT16 ? DTYPE_FLOAT : x.type,
+                        (double)draw_between(d, 0, 3) / 4);
+        else
+            draw_omit(d);
+        if (draw_chance(d, 0.5))
+            draw_scalar(d, DTYPE_BOOL, 0);
+    }
+    draw_outputs(d, draw_chance(d, 0.5) ? 2 : 1);
+    return 0;
+}
+
+static const struct op_param is_inf_params[] = {
+    {"detect_positive", PARAM_INT, 0, 0, "0|1", NULL, "1"},
+    {"detect_negative", PARAM_INT, 0, 0, "0|1", NULL, "1"},
+    {NULL},
+};
+static const struct op_param clip_params[] = {
+    {"min", PARAM_INPUT, 0, 0, "-2..0", NULL, "lowest"},
+    {"max", PARAM_INPUT, 0, 0, "0..2", NULL, "highest"},
+    {NULL},
+};
+static const struct op_param dropout_params[] = {
+    {"ratio", PARAM_FLOAT, 0, 11, "0|0.25|0.5|0.9", "-1|2", "0.5"},
+    {"seed", PARAM_INT, 12, 0, "0..100", NULL, NULL},
+    {"ratio", PARAM_INPUT, 12, 0, "0|0.25|0.5|0.75", "-1|2", "0.5"},
+    {"training_mode", PARAM_INPUT, 12, 0, "0", NULL, "0"},
+    {NULL},
+};
+
+enum {
+    SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16),
+    BOOLEAN = 1 << DTYPE_BOOL,
+};
+
+const struct op ops_unary[] = {
+    {"Abs",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
+     NULL,
+     eval_abs,
+     sample_plain},
+    {"Ceil", 11, 1, 1, 1, 1, 0, 6, 0, {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, NULL, eval_step, sample_step},
+    {"Clip",
+     11,
+     1,
+     3,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
+     clip_params,
+     eval_clip,
+     sample_clip},
+    {"Dropout",
+     11,
+     1,
+     3,
+     1,
+     2,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
+     dropout_params,
+     eval_dropout,
+     sample_dropout},
+    {"Floor", 11, 1, 1, 1, 1, 0, 6, 0, {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, NULL, eval_step, sample_step},
+    {"Identity",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS | DTYPES_INTEGER | BOOLEAN}, {13, DTYPES_NUMBER | BOOLEAN}},
+     NULL,
+     eval_identity,
+     sample_plain},
+    {"IsInf",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE}, {20, DTYPES_FLOAT}},
+     is_inf_params,
+     eval_is_inf,
+     sample_is_inf},
+    {"IsNaN",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
+     NULL,
+     eval_is_nan,
+     sample_is_inf},
+    {"Neg",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS | DTYPES_SIGNED}, {13, DTYPES_FLOAT | DTYPES_SIGNED}},
+     NULL,
+     eval_neg,
+     sample_plain},
+    {"Not", 11, 1, 1, 1, 1, 0, 6, 0, {{11, BOOLEAN}}, NULL, eval_not, sample_plain},
+    {"Relu",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}, {14, DTYPES_FLOAT | DTYPES_SIGNED}},
+     NULL,
+     eval_relu,
+     sample_plain},
+    {"Round", 11, 1, 1, 1, 1, 0, 6, 0, {{11, SOME_FLOATS}}, NULL, eval_step, sample_step},
+    {"Sign",
+     11,
+     1,
+     1,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
+     NULL,
+     eval_step,
+     sample_plain},
+    {NULL},
+};
