@@ -86,24 +86,39 @@ int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t ma
     if (input->count > max)
         return call_invalid(call, "input %zu has %zu values, %zu at most make sense", index, input->count,
                             max);
-    for (size_t i = 0; i < input->count; i++)
+    for (size_t i = 0; i < input->count; i++) {
+        if (bounded_hard(input, i) > 0)
+            return call_unsupported(call, "input %zu, which fixes a shape, is undecided", index);
         values[i] = (int64_t)input->value[i];
+    }
     *count = input->count;
     return 0;
 }
 
-struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape)
+static struct bounded *make_output(struct op_call *call, size_t index, enum dtype type,
+                                   const struct shape *shape, bool shape_only)
 {
     if (index >= call->n_outputs) {
         call_invalid(call, "has no output %zu", index);
         return NULL;
     }
     bounded_release(&call->outputs[index]);
-    if (bounded_alloc(&call->outputs[index], type, shape, call->shapes_only, call->err)) {
+    if (bounded_alloc(&call->outputs[index], type, shape, shape_only, call->err)) {
         error_prefix(call->err, "%s", call->node->op_type);
         return NULL;
     }
     return &call->outputs[index];
+}
+
+struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape)
+{
+    return make_output(call, index, type, shape, call->shapes_only);
+}
+
+struct bounded *call_output_known(struct op_call *call, size_t index, enum dtype type,
+                                  const struct shape *shape)
+{
+    return make_output(call, index, type, shape, false);
 }
 
 int call_axis(struct op_call *call, int64_t axis, int rank, int *normal)

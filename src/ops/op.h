@@ -130,6 +130,10 @@ int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t ma
  */
 struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape);
 
+/* The same with a value even in a shapes-only call: for results that do not depend on data (Shape, Constant). */
+struct bounded *call_output_known(struct op_call *call, size_t index, enum dtype type,
+                                  const struct shape *shape);
+
 /* Brings an axis in [-rank, rank-1] (or [-rank, rank] with end) into [0, rank]; fails when it is out of
  * range. */
 int call_axis(struct op_call *call, int64_t axis, int rank, int *normal);

@@ -1,0 +1,364 @@
+/*
+ * ScatterElements and ScatterND.
+ *
+ * Without a reduction elements move with their bounds; an element that several updates reach is open, as the
+ * text forbids that. With one, all updates of an element are collected first (struct pile), because a correct
+ * implementation may take them in any order; docs/bounds/index.md has the derivations.
+ */
+#include "ops/draw.h"
+#include "ops/indices.h"
+#include "ops/move.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN };
+
+static int read_reduction(struct op_call *call, enum reduction *reduction)
+{
+    static const char *const names[] = {"none", "add", "mul", "max", "min"};
+    const char *name = call->opset >= 16 ? call_string(call, "reduction", "none") : "none";
+    for (int i = 0; i < (call->opset >= 18 ? 5 : 3); i++)
+        if (strcmp(name, names[i]) == 0) {
+            *reduction = (enum reduction)i;
+            return 0;
+        }
+    return call_invalid(call, "reduction '%s'", name);
+}
+
+/* What has reached one output element so far, the data's own element included. */
+struct pile {
+    size_t updates;
+    long double value;     /* of the reduction */
+    long double size;      /* sum of |t|, or product of |t| */
+    long double reach;     /* add: sum of hard; mul: product of |t| + hard; max, min: the largest hard */
+    long double variance;  /* add: sum of likely^2; mul: sum of (likely / t)^2; max, min: largest likely^2 */
+    long double squares;   /* add: sum of t^2 */
+    long double high, low; /* mul: products of the factors above and below 1 */
+    bool whole, nan;
+};
+
+static void pile_start(struct pile *p, enum reduction reduction)
+{
+    bool product = reduction == REDUCE_MUL;
+    *p = (struct pile){
+        .value = product, .size = product, .reach = product, .high = 1, .low = 1, .whole = true};
+}
+
+static void pile_add(struct pile *p, enum reduction reduction, const struct bounded *x, size_t i, bool first)
+{
+    long double t = x->value[i], hard = bounded_hard(x, i), likely = bounded_likely(x, i);
+    p->nan |= isnan(t);
+    p->whole &= t == truncl(t) && hard == 0;
+    switch (reduction) {
+    case REDUCE_ADD:
+        p->value += t;
+        p->size += fabsl(t);
+        p->reach += hard;
+        p->variance += likely * likely;
+        p->squares += t * t;
+        break;
+    case REDUCE_MUL:
+        p->value *= t;
+        p->size *= fabsl(t);
+        p->reach *= fabsl(t) + hard;
+        p->variance += t != 0 ? (likely / t) * (likely / t) : 0;
+        *(fabsl(t) > 1 ? &p->high : &p->low) *= fabsl(t);
+        break;
+    default:
+        if (first || (reduction == REDUCE_MAX ? t > p->value : t < p->value))
+            p->value = t;
+        p->reach = fmaxl(p->reach, hard);
+        p->variance = fmaxl(p->variance, likely * likely);
+    }
+}
+
+/*
+ * m updates are m roundings of partial results, the last of which bounded_put adds. Sums: every partial sum
+ * is at most the sum of magnitudes; whole numbers below 1/u are exact. Products: m - 1 relative errors; a
+ * partial product that leaves the type's range on the way is undecided.
+ */
+static void pile_put(struct bounded *out, size_t i, const struct pile *p, enum reduction reduction)
+{
+    struct dtype_precision precision = dtype_precision(out->type);
+    long double u = precision.unit, m = (long double)p->updates, rounding = 0, deviation = sqrtl(p->variance);
+    bool real = dtype_is_float(out->type);
+    if (out->type == DTYPE_BOOL || (p->nan && reduction >= REDUCE_MAX)) {
+        bounded_put_open(out, i);
+    } else if (reduction == REDUCE_ADD) {
+        bool exact = p->whole && p->size * u < 1;
+        if (real && isfinite(p->value) && p->size > dtype_highest(out->type)) {
+            bounded_put_undecided(out, i, p->value);
+            return;
+        }
+        if (!exact && isfinite(p->value))
+            rounding = (m - 1) * u * p->size * (1 + m * u);
+        bounded_put(out, i, p->value, p->reach + rounding,
+                    likely_add(deviation, exact ? 0 : u * sqrtl((m - 1) * p->squares)));
+    } else if (reduction == REDUCE_MUL) {
+        if (real && m > 1 &&
+            (p->high > dtype_highest(out->type) || (p->low < precision.tiny && p->low > 0))) {
+            bounded_put_undecided(out, i, p->value);
+            return;
+        }
+        bool exact = p->whole && p->size * u < 1;
+        if (!exact)
+            rounding = (m - 1) * u * p->reach * (1 + m * u);
+        if (!isfinite(p->size)) {
+            bounded_put(out, i, p->value, 0, 0);
+            return;
+        }
+        bounded_put(out, i, p->value, p->reach - p->size + rounding,
+                    likely_add(deviation * p->size, exact ? 0 : u * sqrtl(m - 1) * p->size));
+    } else {
+        bounded_put(out, i, p->value, p->reach, deviation);
+    }
+}
+
+/* One update: element `from` of updates goes to element `to` of the output. */
+struct target {
+    size_t to;
+    bool undecided;
+};
+
+static void scatter_plain(struct bounded *out, const struct bounded *updates, const struct target *targets,
+                          struct pile *piles)
+{
+    for (size_t i = 0; i < updates->count; i++) {
+        if (piles[targets[i].to].updates++)
+            bounded_put_open(out, targets[i].to);
+        else
+            bounded_move(out, targets[i].to, updates, i);
+    }
+}
+
+static void scatter_reduce(struct bounded *out, const struct bounded *x, const struct bounded *updates,
+                           const struct target *targets, struct pile *piles, enum reduction reduction)
+{
+    for (size_t i = 0; i < updates->count; i++) {
+        struct pile *pile = &piles[targets[i].to];
+        if (!pile->updates++) {
+            pile_start(pile, reduction);
+            pile->updates = 1;
+            pile_add(pile, reduction, x, targets[i].to, true);
+        }
+        pile_add(pile, reduction, updates, i, false);
+    }
+    for (size_t i = 0; i < out->count; i++)
+        if (piles[i].updates)
+            pile_put(out, i, &piles[i], reduction);
+}
+
+static int scatter(struct op_call *call, const struct bounded *x, const struct bounded *updates,
+                   const struct target *targets, enum reduction reduction)
+{
+    struct bounded *out = &call->outputs[0];
+    struct pile *piles = calloc(out->count ? out->count : 1, sizeof *piles);
+    if (!piles)
+        return error_set(call->err, ERROR_MEMORY, "no memory for %zu elements", out->count);
+    move_all(out, x);
+    if (reduction == REDUCE_NONE)
+        scatter_plain(out, updates, targets, piles);
+    else
+        scatter_reduce(out, x, updates, targets, piles, reduction);
+    free(piles);
+    /* An index that may be another one may reach any element. */
+    bool undecided = false;
+    for (size_t i = 0; i < updates->count; i++)
+        undecided |= targets[i].undecided;
+    for (size_t i = 0; undecided && i < out->count; i++)
+        bounded_put_undecided(out, i, out->value[i]);
+    return 0;
+}
+
+static int need_three(struct op_call *call, const struct bounded *in[3])
+{
+    for (size_t i = 0; i < 3; i++)
+        if (!(in[i] = call_need(call, i)))
+            return -1;
+    return in[2]->type == in[0]->type ? 0 : call_invalid(call, "updates are not of the data's type");
+}
+
+static int element_targets(struct op_call *call, const struct bounded *x, const struct bounded *indices,
+                           int axis, struct target *targets)
+{
+    struct strides strides = strides_dense(&x->shape);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; i < indices->count; i++, odometer_next(index, &indices->shape)) {
+        struct picked picked;
+        if (index_at(call, indices, i, x->shape.dims[axis], &picked))
+            return -1;
+        size_t base = strides_at(&strides, x->shape.rank, index) - (size_t)index[axis] * strides.of[axis];
+        targets[i] = (struct target){base + picked.at * strides.of[axis], picked.undecided};
+    }
+    return 0;
+}
+
+static int eval_scatter_elements(struct op_call *call)
+{
+    const struct bounded *in[3];
+    enum reduction reduction;
+    int axis;
+    if (need_three(call, in) || read_reduction(call, &reduction) || indices_check(call, in[1], false) ||
+        call_axis(call, call_int(call, "axis", 0), in[0]->shape.rank, &axis))
+        return -1;
+    if (in[1]->shape.rank != in[0]->shape.rank || !shape_equal(&in[1]->shape, &in[2]->shape))
+        return call_invalid(call, "data, indices and updates do not fit");
+    for (int i = 0; i < in[0]->shape.rank; i++)
+        if (i != axis && in[1]->shape.dims[i] > in[0]->shape.dims[i])
+            return call_invalid(call, "indices are larger than the data along axis %d", i);
+    if (!call_output(call, 0, in[0]->type, &in[0]->shape))
+        return -1;
+    if (call->shapes_only)
+        return 0;
+    struct target *targets = calloc(in[1]->count ? in[1]->count : 1, sizeof *targets);
+    if (!targets)
+        return error_set(call->err, ERROR_MEMORY, "no memory for %zu indices", in[1]->count);
+    int result = element_targets(call, in[0], in[1], axis, targets);
+    if (!result)
+        result = scatter(call, in[0], in[2], targets, reduction);
+    free(targets);
+    return result;
+}
+
+static int scatter_nd_check(struct op_call *call, const struct bounded *const in[3], size_t *run)
+{
+    int q = in[1]->shape.rank, r = in[0]->shape.rank;
+    if (q < 1 || r < 1)
+        return call_invalid(call, "data of rank %d, indices of rank %d", r, q);
+    int64_t k = in[1]->shape.dims[q - 1];
+    if (k < 1 || k > r)
+        return call_invalid(call, "index tuples of %lld for rank %d", (long long)k, r);
+    if (q - 1 + r - (int)k > TENSOR_MAX_RANK)
+        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+    struct shape wanted = in[1]->shape;
+    wanted.rank = q - 1;
+    for (int i = (int)k; i < r; i++)
+        wanted.dims[wanted.rank++] = in[0]->shape.dims[i];
+    if (!shape_equal(&wanted, &in[2]->shape))
+        return call_invalid(call, "updates do not fit data and indices");
+    *run = shape_span(&in[0]->shape, (int)k, r);
+    return 0;
+}
+
+static int eval_scatter_nd(struct op_call *call)
+{
+    const struct bounded *in[3];
+    enum reduction reduction;
+    size_t run = 1;
+    if (need_three(call, in) || read_reduction(call, &reduction) || indices_check(call, in[1], true) ||
+        scatter_nd_check(call, in, &run))
+        return -1;
+    if (!call_output(call, 0, in[0]->type, &in[0]->shape))
+        return -1;
+    if (call->shapes_only)
+        return 0;
+    struct target *targets = calloc(in[2]->count ? in[2]->count : 1, sizeof *targets);
+    if (!targets)
+        return error_set(call->err, ERROR_MEMORY, "no memory for %zu updates", in[2]->count);
+    int result = 0;
+    for (size_t i = 0; !result && i < in[2]->count; i += run) {
+        struct picked picked;
+        result = index_tuple(call, in[1], i / run, &in[0]->shape, 0, &picked);
+        for (size_t j = 0; !result && j < run; j++)
+            targets[i + j] = (struct target){picked.at + j, picked.undecided};
+    }
+    if (!result)
+        result = scatter(call, in[0], in[2], targets, reduction);
+    free(targets);
+    return result;
+}
+
+static const char *draw_reduction(struct draw *d)
+{
+    if (d->opset < 16 || draw_chance(d, 0.3))
+        return NULL;
+    return draw_word(d, d->opset >= 18 ? "none|add|mul|max|min" : "none|add|mul");
+}
+
+/* Without a reduction no index may come twice: a line of the index tensor gets a shuffled range. */
+static int sample_scatter_elements(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int axis = (int)draw_between(d, 0, x.shape.rank - 1);
+    const char *reduction = draw_reduction(d);
+    bool twice = reduction && strcmp(reduction, "none") != 0;
+    struct shape shape = x.shape;
+    for (int i = 0; i < shape.rank; i++)
+        if (shape.dims[i] > 0 && draw_chance(d, 0.5))
+            shape.dims[i] = draw_between(d, 1, shape.dims[i]);
+    if (twice && x.shape.dims[axis] > 0 && draw_chance(d, 0.5))
+        shape.dims[axis] = draw_between(d, 1, 8);
+    size_t count = shape_span(&shape, 0, shape.rank), step = shape_span(&shape, axis + 1, shape.rank);
+    int64_t *values = arena_array(d->arena, count + 1, sizeof *values);
+    int64_t dim = x.shape.dims[axis], shift = draw_between(d, 0, dim > 0 ? dim - 1 : 0);
+    bool negative = draw_chance(d, 0.3), backwards = draw_chance(d, 0.5);
+    for (size_t i = 0; i < count; i++) {
+        int64_t at = (int64_t)(i / step) % shape.dims[axis];
+        values[i] = twice ? draw_between(d, 0, dim - 1) : ((backwards ? dim - 1 - at : at) + shift) % dim;
+        values[i] -= negative && draw_chance(d, 0.5) ? dim : 0;
+    }
+    draw_int_typed(d, draw_chance(d, 0.3) ? DTYPE_INT32 : DTYPE_INT64, &shape, values);
+    draw_data(d, x.type, &shape);
+    if (axis || draw_chance(d, 0.5))
+        draw_int(d, "axis", draw_chance(d, 0.3) ? axis - x.shape.rank : axis);
+    if (reduction)
+        draw_string(d, "reduction", reduction);
+    return 0;
+}
+
+static int sample_scatter_nd(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int k = (int)draw_between(d, 1, x.shape.rank);
+    const char *reduction = draw_reduction(d);
+    bool twice = reduction && strcmp(reduction, "none") != 0, negative = draw_chance(d, 0.3);
+    int64_t room = (int64_t)shape_span(&x.shape, 0, k);
+    if (!room)
+        return -1;
+    int64_t tuples = draw_between(d, 1, twice ? 8 : room < 8 ? room : 8), at = draw_between(d, 0, room - 1);
+    int64_t *values = arena_array(d->arena, (size_t)(tuples * k), sizeof *values);
+    for (int64_t i = 0; i < tuples; i++) {
+        int64_t rest = twice ? draw_between(d, 0, room - 1) : (at + i) % room;
+        for (int j = k - 1; j >= 0; j--) {
+            values[i * k + j] =
+                rest % x.shape.dims[j] - (negative && draw_chance(d, 0.5) ? x.shape.dims[j] : 0);
+            rest /= x.shape.dims[j];
+        }
+    }
+    bool split = tuples % 2 == 0 && draw_chance(d, 0.3), single = tuples == 1 && draw_chance(d, 0.3);
+    struct shape shape = {0};
+    if (split)
+        shape = (struct shape){2, {2, tuples / 2}};
+    else if (!single)
+        shape = (struct shape){1, {tuples}};
+    struct shape updates = shape;
+    shape.dims[shape.rank++] = k;
+    for (int i = k; i < x.shape.rank; i++)
+        updates.dims[updates.rank++] = x.shape.dims[i];
+    draw_int_typed(d, DTYPE_INT64, &shape, values);
+    draw_data(d, x.type, &updates);
+    if (reduction)
+        draw_string(d, "reduction", reduction);
+    return 0;
+}
+
+static const struct op_param elements_params[] = {
+    {"axis", PARAM_INT, 0, 0, "-1..1", "100|-100", "0"},
+    {"indices", PARAM_INPUT, 0, 0, "0|-1", "1000000|-1000000", NULL},
+    {"reduction", PARAM_STRING, 16, 17, "none|add|mul", "max|average|", "none"},
+    {"reduction", PARAM_STRING, 18, 0, "none|add|mul|max|min", "average|", "none"},
+    {NULL}};
+static const struct op_param nd_params[] = {
+    {"indices", PARAM_INPUT, 0, 0, "0|-1", "1000000|-1000000", NULL},
+    {"reduction", PARAM_STRING, 16, 17, "none|add|mul", "max|average|", "none"},
+    {"reduction", PARAM_STRING, 18, 0, "none|add|mul|max|min", "average|", "none"},
+    {NULL}};
+
+const struct op ops_scatter[] = {
+    {"ScatterElements", 11, 3, 3, 1, 1, 1, 5, 0, MOVE_TYPES, elements_params, eval_scatter_elements,
+     sample_scatter_elements},
+    {"ScatterND", 11, 3, 3, 1, 1, 1, 5, 0, MOVE_TYPES, nd_params, eval_scatter_nd, sample_scatter_nd},
+    {NULL},
+};
