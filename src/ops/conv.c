@@ -1,0 +1,223 @@
+/* Conv and ConvInteger. Bounds: contract.h, and Winograd's in convolve.c. */
+#include "ops/convolve.h"
+#include "ops/draw.h"
+#include "ops/draw_window.h"
+
+#include <inttypes.h>
+
+/* Splits the total padding of SAME: the odd one goes to the end for SAME_UPPER. */
+static void pad_same(struct conv_attributes *w, const struct shape *x)
+{
+    for (int i = 0; i < w->rank; i++) {
+        int64_t in = x->dims[i + 2], out = (in + w->stride[i] - 1) / w->stride[i];
+        int64_t total = (out - 1) * w->stride[i] + conv_extent(w, i) - in;
+        total = total < 0 ? 0 : total;
+        w->begin[i] = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+        w->end[i] = total - w->begin[i];
+    }
+}
+
+/* The output's shape, and the image and windows that give it. */
+static int plan(struct op_call *call, const struct bounded *x, const struct bounded *weights,
+                struct convolution *c, struct shape *out)
+{
+    struct conv_attributes w;
+    const struct shape *k = &weights->shape;
+    if (conv_attributes_read(call, &x->shape, k, &w))
+        return -1;
+    if (k->dims[1] != x->shape.dims[1] / w.groups || k->dims[0] % w.groups != 0)
+        return call_invalid(call, "the weights do not fit %" PRId64 " channels in %" PRId64 " groups",
+                            x->shape.dims[1], w.groups);
+    if (w.auto_pad == PAD_SAME_UPPER || w.auto_pad == PAD_SAME_LOWER)
+        pad_same(&w, &x->shape);
+    *out = (struct shape){.rank = x->shape.rank, .dims = {x->shape.dims[0], k->dims[0]}};
+    *c = (struct convolution){.x = x, .weights = weights, .rank = w.rank, .groups = (size_t)w.groups};
+    for (int i = 0; i < w.rank; i++) {
+        c->lead[i] = w.begin[i];
+        c->step[i] = 1;
+        c->size[i] = x->shape.dims[i + 2] + w.begin[i] + w.end[i];
+        c->kernel[i] = w.kernel[i];
+        c->dilation[i] = w.dilation[i];
+        c->stride[i] = w.stride[i];
+        int64_t room = c->size[i] - conv_extent(&w, i);
+        if (room < 0 && x->shape.dims[i + 2] > 0)
+            return call_invalid(call, "the kernel is larger than the padded input");
+        out->dims[i + 2] = room < 0 ? 0 : room / w.stride[i] + 1;
+    }
+    return 0;
+}
+
+static int run(struct op_call *call, struct convolution *c, struct bounded *out)
+{
+    c->out = out;
+    c->roundings = (double)shape_span(&c->weights->shape, 1, c->weights->shape.rank) + (c->bias ? 1 : 0);
+    return convolve(c, call->err);
+}
+
+static int eval_conv(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0), *weights = call_need(call, 1), *bias = call_input(call, 2);
+    struct convolution c;
+    struct shape shape;
+    if (!x || !weights || plan(call, x, weights, &c, &shape))
+        return -1;
+    if (x->type != weights->type || (bias && bias->type != x->type))
+        return call_invalid(call, "operands of different types");
+    if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != shape.dims[1]))
+        return call_invalid(call, "the bias must have one element an output channel");
+    struct bounded *out = call_output(call, 0, x->type, &shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    c.bias = bias;
+    return run(call, &c, out);
+}
+
+/* x - zero point as int32; a zero point of several elements is one for each slice of axis 0. */
+static int subtract_zero(struct op_call *call, const struct bounded *x, const struct bounded *zero,
+                         struct bounded *out)
+{
+    if (bounded_alloc(out, DTYPE_INT32, &x->shape, false, call->err))
+        return -1;
+    size_t slice = zero && zero->count > 1 ? x->count / zero->count : x->count;
+    for (size_t i = 0; i < x->count; i++)
+        out->value[i] = x->value[i] - (zero ? zero->value[i / slice] : 0);
+    return 0;
+}
+
+static int check_integer(struct op_call *call, const struct bounded *x, size_t input, int64_t slices)
+{
+    const struct bounded *zero = call_input(call, input);
+    if (!dtype_in(x->type, DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8)))
+        return call_invalid(call, "operands must be int8 or uint8");
+    if (zero && zero->type != x->type)
+        return call_invalid(call, "a zero point of another type than its tensor");
+    bool one = zero && zero->count == 1 && zero->shape.rank <= 1;
+    bool each = zero && zero->shape.rank == 1 && zero->shape.dims[0] == slices;
+    if (zero && !one && !each)
+        return call_invalid(call, "the zero point's shape does not fit");
+    return 0;
+}
+
+static int eval_conv_integer(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0), *weights = call_need(call, 1);
+    struct convolution c;
+    struct shape shape;
+    if (!x || !weights || plan(call, x, weights, &c, &shape) || check_integer(call, x, 2, 1) ||
+        check_integer(call, weights, 3, shape.dims[1]))
+        return -1;
+    struct bounded *out = call_output(call, 0, DTYPE_INT32, &shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    struct bounded pixels, kernel;
+    bounded_init(&pixels);
+    bounded_init(&kernel);
+    int result = -1;
+    if (subtract_zero(call, x, call_input(call, 2), &pixels) ||
+        subtract_zero(call, weights, call_input(call, 3), &kernel))
+        goto out;
+    /* Padding is the zero point, 0 after the subtraction. */
+    c.x = &pixels;
+    c.weights = &kernel;
+    result = run(call, &c, out);
+out:
+    bounded_release(&pixels);
+    bounded_release(&kernel);
+    return result;
+}
+
+static int sample_weights(struct draw *d, const struct drawn *x, enum dtype type, struct shape *weights)
+{
+    struct drawn_window w;
+    if (draw_window(d, &x->shape, true, &w))
+        return -1;
+    *weights = (struct shape){.rank = x->shape.rank};
+    weights->dims[0] = w.groups * draw_between(d, 1, 3);
+    weights->dims[1] = x->shape.dims[1] / w.groups;
+    for (int i = 0; i < w.rank; i++)
+        weights->dims[i + 2] = w.kernel[i];
+    draw_data(d, type, weights);
+    return 0;
+}
+
+static int sample_conv(struct draw *d)
+{
+    struct drawn x = draw_primary_ranked(d, 3, 5);
+    struct shape weights;
+    if (sample_weights(d, &x, x.type, &weights))
+        return -1;
+    struct shape bias = shape_make(1, weights.dims);
+    if (draw_chance(d, 0.6))
+        draw_data(d, x.type, &bias);
+    return 0;
+}
+
+static void draw_zero(struct draw *d, enum dtype type, const struct shape *shape)
+{
+    draw_range(d, type, shape, type == DTYPE_UINT8 ? 0 : -20, type == DTYPE_UINT8 ? 255 : 20);
+}
+
+static int sample_conv_integer(struct draw *d)
+{
+    struct drawn x = draw_primary_ranked(d, 3, 5);
+    enum dtype type = draw_type(d, DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8));
+    struct shape weights, scalar = {.rank = 0};
+    if (sample_weights(d, &x, type, &weights))
+        return -1;
+    struct shape each = shape_make(1, weights.dims);
+    if (draw_chance(d, 0.3))
+        return 0;
+    if (draw_chance(d, 0.2))
+        draw_omit(d);
+    else
+        draw_zero(d, x.type, &scalar);
+    if (draw_chance(d, 0.6))
+        draw_zero(d, type, draw_chance(d, 0.2) ? &each : &scalar);
+    return 0;
+}
+
+enum {
+    CONV_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16,
+    CONV_BYTES = 1 << DTYPE_INT8 | 1 << DTYPE_UINT8,
+};
+
+static const struct op_param conv_params[] = {
+    {"auto_pad", PARAM_STRING, 0, 0, "NOTSET|SAME_UPPER|SAME_LOWER|VALID", "SAME", "NOTSET"},
+    {"dilations", PARAM_INTS, 0, 0, "1|2", "0|-1", "1"},
+    {"group", PARAM_INT, 0, 0, "1", "0|-1|7", "1"},
+    {"kernel_shape", PARAM_INTS, 0, 0, NULL, "0|-1", NULL},
+    {"pads", PARAM_INTS, 0, 0, "0|1|2", "-1", "0"},
+    {"strides", PARAM_INTS, 0, 0, "1|2|3", "0|-1", "1"},
+    {"W", PARAM_INPUT, 0, 0, NULL, NULL, NULL},
+    {NULL},
+};
+
+const struct op ops_conv[] = {
+    {"Conv",
+     11,
+     2,
+     3,
+     1,
+     1,
+     3,
+     5,
+     0,
+     {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}},
+     conv_params,
+     eval_conv,
+     sample_conv},
+    {"ConvInteger",
+     10,
+     2,
+     4,
+     1,
+     1,
+     3,
+     5,
+     0,
+     {{10, CONV_BYTES}},
+     conv_params,
+     eval_conv_integer,
+     sample_conv_integer},
+    {NULL},
+};

@@ -1,0 +1,351 @@
+#include "ops/convolve.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond this no size of a window makes sense, and products of two stay far from overflow. */
+static const int64_t largest_size = (int64_t)1 << 30;
+
+static int read_sizes(struct op_call *call, const char *name, size_t count, int64_t least, int64_t otherwise,
+                      int64_t *sizes)
+{
+    size_t given;
+    const int64_t *values = call_ints(call, name, &given);
+    if (given && given != count)
+        return call_invalid(call, "%s has %zu values, not %zu", name, given, count);
+    for (size_t i = 0; i < count; i++) {
+        sizes[i] = given ? values[i] : otherwise;
+        if (sizes[i] < least || sizes[i] > largest_size)
+            return call_invalid(call, "%s has the value %" PRId64, name, sizes[i]);
+    }
+    return 0;
+}
+
+static int read_auto_pad(struct op_call *call, enum auto_pad *auto_pad)
+{
+    static const char *const names[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+    const char *text = call_string(call, "auto_pad", "NOTSET");
+    for (int i = 0; i < 4; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *auto_pad = (enum auto_pad)i;
+            return 0;
+        }
+    return call_invalid(call, "auto_pad is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+}
+
+static int read_kernel(struct op_call *call, const struct shape *weights, struct conv_attributes *w)
+{
+    size_t given;
+    const int64_t *values = call_ints(call, "kernel_shape", &given);
+    if (given && given != (size_t)w->rank)
+        return call_invalid(call, "kernel_shape has %zu values, not %d", given, w->rank);
+    for (int i = 0; i < w->rank; i++) {
+        w->kernel[i] = weights->dims[i + 2];
+        if (given && values[i] != w->kernel[i])
+            return call_invalid(call, "kernel_shape differs from the weights' shape");
+        if (w->kernel[i] < 1 || w->kernel[i] > largest_size)
+            return call_invalid(call, "the kernel is empty");
+    }
+    return 0;
+}
+
+int conv_attributes_read(struct op_call *call, const struct shape *x, const struct shape *weights,
+                         struct conv_attributes *w)
+{
+    int64_t pads[2 * SPATIAL_MAX];
+    *w = (struct conv_attributes){.rank = x->rank - 2};
+    if (x->rank < 3 || weights->rank != x->rank)
+        return call_invalid(call, "input and weights must have one rank of at least 3");
+    size_t rank = (size_t)w->rank;
+    if (read_auto_pad(call, &w->auto_pad) || read_kernel(call, weights, w) ||
+        read_sizes(call, "strides", rank, 1, 1, w->stride) ||
+        read_sizes(call, "dilations", rank, 1, 1, w->dilation) ||
+        read_sizes(call, "pads", 2 * rank, 0, 0, pads))
+        return -1;
+    for (size_t i = 0; i < rank && w->auto_pad == PAD_NOTSET; i++) {
+        w->begin[i] = pads[i];
+        w->end[i] = pads[rank + i];
+    }
+    w->groups = call_int(call, "group", 1);
+    if (w->groups < 1 || x->dims[1] % w->groups != 0)
+        return call_invalid(call, "%" PRId64 " channels do not fall into %" PRId64 " groups", x->dims[1],
+                            w->groups);
+    return 0;
+}
+
+int64_t conv_extent(const struct conv_attributes *w, int axis)
+{
+    return (w->kernel[axis] - 1) * w->dilation[axis] + 1;
+}
+
+static struct shape image_shape(const struct convolution *c)
+{
+    struct shape shape = {.rank = c->rank + 1, .dims = {c->x->shape.dims[1]}};
+    memcpy(shape.dims + 1, c->size, (size_t)c->rank * sizeof *c->size);
+    return shape;
+}
+
+/* Where input element `index` (channel first) stands in the image; false when it is cropped. */
+static bool place(const struct convolution *c, const struct strides *strides, const int64_t *index,
+                  size_t *at)
+{
+    *at = strides->of[0] * (size_t)index[0];
+    for (int i = 0; i < c->rank; i++) {
+        int64_t position = c->lead[i] + index[i + 1] * c->step[i];
+        if (position < 0 || position >= c->size[i])
+            return false;
+        *at += strides->of[i + 1] * (size_t)position;
+    }
+    return true;
+}
+
+static int image_make(const struct convolution *c, size_t sample, struct bounded *image, struct error *err)
+{
+    struct shape shape = image_shape(c);
+    if (bounded_alloc(image, c->x->type, &shape, false, err))
+        return -1;
+    struct shape one = shape_make(c->rank + 1, c->x->shape.dims + 1);
+    struct strides strides = strides_dense(&shape);
+    size_t count = shape_span(&one, 0, one.rank), at;
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (place(c, &strides, index, &at))
+            bounded_move(image, at, c->x, sample * count + i);
+        odometer_next(index, &one);
+    }
+    return 0;
+}
+
+/*
+ * Winograd's transforms mix a tile of neighbours: their rounding error goes with the largest input of the
+ * tile, not with the terms of one sum. For the forms in use, F(4x4,3x3) and F(6x6,3x3), the norms of the
+ * three transforms multiply to some 900 and 1600 in two dimensions, which needs every entry at its worst at
+ * once; in measurements an error of 4 u (F(4x4)) to 30 u (F(6x6)) times max|x| sum|w| is seen. 256 u is
+ * taken. A tile of F(6x6) reads 5 rows before and 7 behind an output's own row: within the neighbouring 8x8
+ * blocks.
+ */
+enum { WINOGRAD = 256, BLOCK = 8 };
+
+struct winograd {
+    size_t high, wide; /* blocks */
+    double *near;      /* [channel][block]: largest |x| around */
+    double *bound;     /* [output channel of the group][block] */
+};
+
+static bool winograd_applies(const struct convolution *c)
+{
+    if (c->rank != 2 || c->transposed || !dtype_is_float(c->out->type) || c->out->type == DTYPE_DOUBLE)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (c->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1)
+            return false;
+    /* Nobody transforms single channels: depthwise kernels are direct. */
+    return c->groups == 1 || (size_t)c->x->shape.dims[1] > c->groups;
+}
+
+static double reach_of(const struct bounded *image, size_t i)
+{
+    return (double)fabsl(image->value[i]) + bounded_hard(image, i);
+}
+
+/* fmax would drop a NaN, which must make the bound infinite. */
+static double larger(double a, double b)
+{
+    return isnan(a) || isnan(b) ? (double)INFINITY : a > b ? a : b;
+}
+
+static void block_maxima(const struct convolution *c, const struct bounded *image, struct winograd *w,
+                         double *maxima)
+{
+    size_t channels = (size_t)c->x->shape.dims[1], rows = (size_t)c->size[0], cols = (size_t)c->size[1];
+    for (size_t n = 0; n < channels; n++)
+        for (size_t y = 0; y < rows; y++)
+            for (size_t x = 0; x < cols; x++) {
+                double *m = &maxima[(n * w->high + y / BLOCK) * w->wide + x / BLOCK];
+                *m = larger(*m, reach_of(image, (n * rows + y) * cols + x));
+            }
+}
+
+static double around(const struct winograd *w, const double *maxima, size_t y, size_t x)
+{
+    double m = 0;
+    for (size_t i = y ? y - 1 : 0; i <= y + 1 && i < w->high; i++)
+        for (size_t j = x ? x - 1 : 0; j <= x + 1 && j < w->wide; j++)
+            m = larger(m, maxima[i * w->wide + j]);
+    return m;
+}
+
+static int winograd_prepare(const struct convolution *c, const struct bounded *image, struct winograd *w,
+                            struct error *err)
+{
+    w->high = (size_t)(c->size[0] + BLOCK - 1) / BLOCK;
+    w->wide = (size_t)(c->size[1] + BLOCK - 1) / BLOCK;
+    size_t blocks = w->high * w->wide, channels = (size_t)c->x->shape.dims[1];
+    size_t outputs = (size_t)c->out->shape.dims[1] / c->groups;
+    double *maxima = calloc(channels * blocks + 1, sizeof *maxima);
+    w->near = calloc(channels * blocks + 1, sizeof *w->near);
+    w->bound = calloc(outputs * blocks + 1, sizeof *w->bound);
+    if (!maxima || !w->near || !w->bound) {
+        free(maxima);
+        return error_set(err, ERROR_MEMORY, "no memory for the bounds of %zu blocks", blocks);
+    }
+    block_maxima(c, image, w, maxima);
+    for (size_t n = 0; n < channels; n++)
+        for (size_t b = 0; b < blocks; b++)
+            w->near[n * blocks + b] = around(w, maxima + n * blocks, b / w->wide, b % w->wide);
+    free(maxima);
+    return 0;
+}
+
+static void winograd_bounds(const struct convolution *c, struct winograd *w, size_t group)
+{
+    size_t blocks = w->high * w->wide, channels = (size_t)c->x->shape.dims[1] / c->groups;
+    size_t outputs = (size_t)c->out->shape.dims[1] / c->groups;
+    double u = unit_of(c->out->type);
+    for (size_t m = 0; m < outputs; m++) {
+        double *bound = w->bound + m * blocks;
+        memset(bound, 0, blocks * sizeof *bound);
+        for (size_t n = 0; n < channels; n++) {
+            double weight = 0;
+            for (size_t i = 0; i < 9; i++)
+                weight += reach_of(c->weights, ((group * outputs + m) * channels + n) * 9 + i);
+            for (size_t b = 0; b < blocks; b++)
+                bound[b] += WINOGRAD * u * weight * w->near[(group * channels + n) * blocks + b];
+        }
+    }
+}
+
+/* One group of one sample. */
+struct plane {
+    const struct convolution *c;
+    const struct winograd *winograd; /* NULL: does not apply */
+    size_t base;                     /* of the first output */
+    size_t first, area;              /* first output channel; elements of one */
+    bool exact;                      /* no rounding anywhere */
+    bool odd_weights;                /* some weight is not finite */
+};
+
+static long double winograd_at(const struct plane *p, size_t i, size_t j)
+{
+    if (!p->winograd)
+        return 0;
+    size_t wide = (size_t)p->c->out->shape.dims[3], y = j / wide / BLOCK, x = j % wide / BLOCK;
+    return p->winograd->bound[(i * p->winograd->high + y) * p->winograd->wide + x];
+}
+
+static void put_plane(void *context, size_t i, size_t j, struct number sum)
+{
+    const struct plane *p = context;
+    const struct convolution *c = p->c;
+    if (c->bias) {
+        struct number bias = number_of(c->bias, p->first + i);
+        long double u = p->exact || !dtype_is_float(c->out->type) ? 0 : unit_of(c->out->type);
+        sum.v += bias.v;
+        sum.h += bias.h + (long double)c->roundings * u * fabsl(bias.v);
+        sum.l = likely_add(likely_add(sum.l, bias.l), u * sqrtl((long double)c->roundings) * fabsl(bias.v));
+    }
+    sum.h += winograd_at(p, i, j);
+    /* Zeros of the padding times an infinite weight: some multiply, some skip. */
+    if (p->odd_weights && !isfinite(sum.v))
+        sum.h = INFINITY;
+    number_put(c->out, p->base + i * p->area + j, sum);
+}
+
+/* Offset tables, the same for every sample and group. */
+struct tables {
+    size_t *weight_rows, *weight_cols, *image_rows, *image_cols;
+    size_t terms, area; /* of one sum; of one output plane */
+};
+
+static int tables_make(const struct convolution *c, struct tables *t, struct error *err)
+{
+    struct shape image = image_shape(c), terms = {.rank = c->rank + 1}, area = {.rank = c->rank};
+    struct strides dense = strides_dense(&image), rows = {{dense.of[0]}}, cols = {{0}};
+    terms.dims[0] = c->x->shape.dims[1] / (int64_t)c->groups;
+    for (int i = 0; i < c->rank; i++) {
+        terms.dims[i + 1] = c->kernel[i];
+        rows.of[i + 1] = dense.of[i + 1] * (size_t)c->dilation[i];
+        area.dims[i] = c->out->shape.dims[i + 2];
+        cols.of[i] = dense.of[i + 1] * (size_t)c->stride[i];
+    }
+    size_t taps = shape_span(&terms, 1, terms.rank), outputs = (size_t)c->out->shape.dims[1] / c->groups;
+    t->terms = shape_span(&terms, 0, terms.rank);
+    t->area = shape_span(&area, 0, area.rank);
+    t->image_rows = offsets_of(&terms, &rows, err);
+    t->image_cols = offsets_of(&area, &cols, err);
+    t->weight_rows = offsets_linear(outputs, c->transposed ? taps : t->terms, err);
+    t->weight_cols = offsets_linear(t->terms, 1, err);
+    if (!t->image_rows || !t->image_cols || !t->weight_rows || !t->weight_cols)
+        return -1;
+    for (size_t k = 0; c->transposed && k < t->terms; k++)
+        t->weight_cols[k] = k / taps * outputs * taps + (taps - 1 - k % taps);
+    return 0;
+}
+
+static void tables_release(struct tables *t)
+{
+    free(t->weight_rows);
+    free(t->weight_cols);
+    free(t->image_rows);
+    free(t->image_cols);
+}
+
+static bool all_exact(const struct convolution *c, const struct operand *a, const struct operand *b, size_t k)
+{
+    struct operand bias = {.integral = true};
+    if (c->bias)
+        bias = operand_of(c->bias);
+    return bias.integral && contract_exact(c->out->type, a, b, k, bias.largest);
+}
+
+static int convolve_sample(const struct convolution *c, const struct tables *t, const struct operand *weights,
+                           size_t sample, struct error *err)
+{
+    struct bounded image;
+    struct winograd winograd = {0};
+    bounded_init(&image);
+    int result = -1;
+    if (image_make(c, sample, &image, err) ||
+        (winograd_applies(c) && winograd_prepare(c, &image, &winograd, err)))
+        goto out;
+    struct operand pixels = operand_of(&image);
+    size_t outputs = (size_t)c->out->shape.dims[1], channel = shape_span(&image.shape, 1, image.shape.rank);
+    struct plane plane = {.c = c, .winograd = winograd.near ? &winograd : NULL, .area = t->area};
+    plane.exact = all_exact(c, weights, &pixels, t->terms);
+    plane.odd_weights = !weights->finite;
+    pixels.integral = plane.exact;
+    result = 0;
+    for (size_t g = 0; result == 0 && g < c->groups; g++) {
+        plane.first = g * (outputs / c->groups);
+        plane.base = (sample * outputs + plane.first) * t->area;
+        if (plane.winograd)
+            winograd_bounds(c, &winograd, g);
+        struct contraction sums = {
+            .type = c->out->type, .m = outputs / c->groups, .n = t->area, .k = t->terms};
+        sums.a = (struct view){weights, g * (c->weights->count / c->groups), t->weight_rows, t->weight_cols};
+        sums.b = (struct view){&pixels, g * ((size_t)c->x->shape.dims[1] / c->groups) * channel,
+                               t->image_rows, t->image_cols};
+        sums.roundings = c->roundings;
+        sums.sink = put_plane;
+        sums.context = &plane;
+        result = contract(&sums, err);
+    }
+out:
+    bounded_release(&image);
+    free(winograd.near);
+    free(winograd.bound);
+    return result;
+}
+
+int convolve(const struct convolution *c, struct error *err)
+{
+    struct tables tables = {0};
+    struct operand weights = operand_of(c->weights);
+    int result = tables_make(c, &tables, err);
+    for (size_t n = 0; result == 0 && c->out->count > 0 && n < (size_t)c->out->shape.dims[0]; n++)
+        result = convolve_sample(c, &tables, &weights, n, err);
+    tables_release(&tables);
+    return result;
+}

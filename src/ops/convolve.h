@@ -1,0 +1,43 @@
+/*
+ * The engine room of Conv, ConvInteger and ConvTranspose.
+ *
+ * All three are windows sliding over an image: input element i of an axis stands at lead + i * step of the
+ * image, everything else in it is zero. Conv pads (step 1); ConvTranspose spreads its input by the stride and
+ * slides a flipped kernel.
+ */
+#ifndef OPS_CONVOLVE_H
+#define OPS_CONVOLVE_H
+
+#include "ops/contract.h"
+
+enum { SPATIAL_MAX = TENSOR_MAX_RANK - 2 };
+
+/* The attributes that Conv and ConvTranspose share, with defaults filled in and checked. */
+enum auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
+
+struct conv_attributes {
+    int rank; /* spatial axes */
+    int64_t kernel[SPATIAL_MAX], stride[SPATIAL_MAX], dilation[SPATIAL_MAX];
+    int64_t begin[SPATIAL_MAX], end[SPATIAL_MAX]; /* the attribute pads; zeros unless PAD_NOTSET */
+    enum auto_pad auto_pad;
+    int64_t groups;
+};
+int conv_attributes_read(struct op_call *call, const struct shape *x, const struct shape *weights,
+                         struct conv_attributes *w);
+
+/* (kernel - 1) * dilation + 1 */
+int64_t conv_extent(const struct conv_attributes *w, int axis);
+
+struct convolution {
+    const struct bounded *x, *weights, *bias; /* bias may be NULL */
+    struct bounded *out;                      /* [N, M, ...] */
+    int rank;
+    int64_t lead[SPATIAL_MAX], step[SPATIAL_MAX], size[SPATIAL_MAX]; /* of the image */
+    int64_t kernel[SPATIAL_MAX], dilation[SPATIAL_MAX], stride[SPATIAL_MAX];
+    size_t groups;
+    bool transposed;  /* weights are [C, M/group, ...] and flipped */
+    double roundings; /* terms of one sum, bias included */
+};
+int convolve(const struct convolution *c, struct error *err);
+
+#endif
