@@ -1,0 +1,329 @@
+/*
+ * Arithmetic of two tensors that broadcast: correctly rounded operations, whose own error is the last
+ * rounding alone; division allows a reciprocal and a product.
+ */
+#include "ops/broadcast.h"
+
+#include <math.h>
+#include <string.h>
+
+/* factor * bound, where no bound makes no error whatever the factor (infinite ones included). */
+static long double times(long double factor, long double bound)
+{
+    return bound == 0 ? 0 : fabsl(factor) * bound;
+}
+
+static void put_add(const struct pair *p, struct bounded *out, size_t i)
+{
+    bounded_put(out, i, p->a + p->b, p->hard_a + p->hard_b,
+                p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
+}
+
+static void put_sub(const struct pair *p, struct bounded *out, size_t i)
+{
+    bounded_put(out, i, p->a - p->b, p->hard_a + p->hard_b,
+                p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
+}
+
+static void put_mul(const struct pair *p, struct bounded *out, size_t i)
+{
+    if (p->exact)
+        bounded_put(out, i, p->a * p->b, 0, 0);
+    else
+        bounded_put(out, i, p->a * p->b,
+                    times(p->a, p->hard_b) + times(p->b, p->hard_a) + times(p->hard_a, p->hard_b),
+                    likely_add(times(p->a, p->likely_b), times(p->b, p->likely_a)));
+}
+
+/* Division may be a product with the reciprocal, estimated and improved: two more units. */
+static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
+{
+    long double q = p->a / p->b, own = isfinite(q) ? 2 * unit_of(p->type) * fabsl(q) : 0;
+    /* Whether the reciprocal of a subnormal divisor overflows is no matter of taste: a/b is a number. */
+    if (p->exact || (isnan(q) && !isinf(p->hard_a) && fabsl(p->b) > p->hard_b)) {
+        bounded_put(out, i, q, own, own / 2);
+    } else if (fabsl(p->b) <= p->hard_b && p->hard_b > 0) {
+        bounded_put(out, i, q, INFINITY, likely_add(p->likely_a, p->likely_b));
+    } else if (p->b == 0) {
+        /* x/0 with an uncertain x: an infinity unless x may be 0 or change sign. */
+        bounded_put(out, i, q, fabsl(p->a) > p->hard_a ? 0 : INFINITY, p->likely_a);
+    } else {
+        bounded_put(out, i, q, own + (p->hard_a + times(q, p->hard_b)) / (fabsl(p->b) - p->hard_b),
+                    likely_add(own / 2, likely_add(p->likely_a, times(q, p->likely_b)) / fabsl(p->b)));
+    }
+}
+
+/* Towards zero, exact: a - a mod b is a multiple of b that long double holds. */
+static long double divide(long double a, long double b)
+{
+    return (a - fmodl(a, b)) / b;
+}
+
+/* By zero: open. An uncertain dividend moves the quotient as a step; an uncertain divisor between the ends.
+ */
+static void put_integer_div(const struct pair *p, struct bounded *out, size_t i)
+{
+    if (p->b == 0 && p->hard_b == 0) {
+        bounded_put_open(out, i);
+    } else if (p->exact) {
+        bounded_put(out, i, divide(p->a, p->b), 0, 0);
+    } else if (fabsl(p->b) <= p->hard_b || isinf(p->hard_a) || isinf(p->hard_b)) {
+        bounded_put_undecided(out, i, p->b == 0 ? 0 : divide(p->a, p->b));
+    } else {
+        long double low = INFINITY, high = -INFINITY;
+        for (int corner = 0; corner < 4; corner++) {
+            long double q = (p->a + (corner & 1 ? p->hard_a : -p->hard_a)) /
+                            (p->b + (corner & 2 ? p->hard_b : -p->hard_b));
+            low = fminl(low, truncl(q));
+            high = fmaxl(high, truncl(q));
+        }
+        bounded_put_range(out, i, divide(p->a, p->b), low, high);
+    }
+}
+
+/*
+ * The remainder is exact, in every type. It jumps where the quotient passes an integer: an uncertain dividend
+ * is followed between jumps only.
+ */
+static void put_remainder(const struct pair *p, struct bounded *out, size_t i, long double r,
+                          long double (*quotient)(long double))
+{
+    if (p->exact) {
+        bounded_put(out, i, r, 0, 0);
+        return;
+    }
+    bool same = p->hard_b == 0 && p->b != 0 && isfinite(p->b) && !isinf(p->hard_a) &&
+                quotient((p->a - p->hard_a) / p->b) == quotient((p->a + p->hard_a) / p->b);
+    if (same)
+        bounded_put(out, i, r, p->hard_a, p->likely_a);
+    else
+        bounded_put_undecided(out, i, r);
+}
+
+static void put_fmod(const struct pair *p, struct bounded *out, size_t i)
+{
+    if (!dtype_is_float(p->type) && p->b == 0)
+        bounded_put_open(out, i);
+    else
+        put_remainder(p, out, i, fmodl(p->a, p->b), truncl);
+}
+
+/* As Python: the sign is the divisor's. */
+static void put_mod(const struct pair *p, struct bounded *out, size_t i)
+{
+    if (p->b == 0) {
+        bounded_put_open(out, i);
+        return;
+    }
+    long double r = fmodl(p->a, p->b);
+    put_remainder(p, out, i, r != 0 && (r < 0) != (p->b < 0) ? r + p->b : r, floorl);
+}
+
+static void put_and(const struct pair *p, struct bounded *out, size_t i)
+{
+    /* An operand that is surely false decides. */
+    bool no = (p->a == 0 && p->hard_a == 0) || (p->b == 0 && p->hard_b == 0);
+    bool value = p->a != 0 && p->b != 0;
+    bounded_put_range(out, i, value, no || p->exact ? value : 0, no || p->exact ? value : 1);
+}
+
+static void put_or(const struct pair *p, struct bounded *out, size_t i)
+{
+    bool yes = (p->a != 0 && p->hard_a == 0) || (p->b != 0 && p->hard_b == 0);
+    bool value = p->a != 0 || p->b != 0;
+    bounded_put_range(out, i, value, yes || p->exact ? value : 0, yes || p->exact ? value : 1);
+}
+
+static void put_xor(const struct pair *p, struct bounded *out, size_t i)
+{
+    bool value = (p->a != 0) != (p->b != 0);
+    bounded_put_range(out, i, value, p->exact ? value : 0, p->exact ? value : 1);
+}
+
+/* A shift by the type's width or more is undefined in C: open. */
+static void put_shift(const struct pair *p, struct bounded *out, size_t i)
+{
+    long double width = 8 * (long double)dtype_size(p->type);
+    bool left = strcmp(call_string(p->call, "direction", ""), "LEFT") == 0;
+    if (p->b >= width) {
+        bounded_put_open(out, i);
+    } else if (!p->exact) {
+        bounded_put_undecided(out, i, 0);
+    } else if (left) {
+        uint64_t mask = UINT64_MAX >> (64 - (unsigned)width);
+        bounded_put(out, i, (long double)(((uint64_t)p->a << (unsigned)p->b) & mask), 0, 0);
+    } else {
+        bounded_put(out, i, (long double)((uint64_t)p->a >> (unsigned)p->b), 0, 0);
+    }
+}
+
+/* x < 0 ? slope * x : x; slope broadcasts to x and not the other way. Lipschitz across 0. */
+static void put_prelu(const struct pair *p, struct bounded *out, size_t i)
+{
+    bool negative = p->a < 0;
+    long double value = negative ? p->a * p->b : p->a;
+    if (p->exact || p->a - p->hard_a >= 0) {
+        bounded_put(out, i, value, p->hard_a, p->likely_a);
+        return;
+    }
+    long double slope = fabsl(p->b) + p->hard_b;
+    if (p->a + p->hard_a >= 0)
+        slope = fmaxl(1, slope);
+    bounded_put(out, i, value, times(slope, p->hard_a) + times(p->a, p->hard_b),
+                likely_add(times(slope, p->likely_a), times(p->a, p->likely_b)));
+}
+
+struct operation {
+    const char *name;
+    void (*put)(const struct pair *pair, struct bounded *out, size_t i);
+    void (*put_integer)(const struct pair *pair, struct bounded *out, size_t i); /* NULL: the same */
+};
+
+static const struct operation operations[] = {
+    {"Add", put_add, NULL},        {"And", put_and, NULL},
+    {"BitShift", put_shift, NULL}, {"Div", put_float_div, put_integer_div},
+    {"Mul", put_mul, NULL},        {"Or", put_or, NULL},
+    {"PRelu", put_prelu, NULL},    {"Sub", put_sub, NULL},
+    {"Xor", put_xor, NULL},
+};
+
+static int eval_arithmetic(struct op_call *call)
+{
+    const struct operation *operation = operations;
+    while (strcmp(operation->name, call->op->name) != 0)
+        operation++;
+    const struct bounded *a = call_need(call, 0);
+    if (!a || broadcast_same_type(call, 0))
+        return -1;
+    bool whole = operation->put_integer && !dtype_is_float(a->type);
+    return broadcast_binary(call, DTYPE_NONE, whole ? operation->put_integer : operation->put);
+}
+
+static int eval_prelu(struct op_call *call)
+{
+    if (eval_arithmetic(call))
+        return -1;
+    if (!shape_equal(&call->outputs[0].shape, &call->inputs[0]->shape))
+        return call_invalid(call, "the slope does not broadcast to the data");
+    return 0;
+}
+
+static int eval_shift(struct op_call *call)
+{
+    const char *direction = call_string(call, "direction", "");
+    if (strcmp(direction, "LEFT") != 0 && strcmp(direction, "RIGHT") != 0)
+        return call_invalid(call, "direction is '%s'", direction);
+    return eval_arithmetic(call);
+}
+
+static int eval_mod(struct op_call *call)
+{
+    const struct bounded *a = call_need(call, 0);
+    int64_t fmod_wanted = call_int(call, "fmod", 0);
+    if (!a || broadcast_same_type(call, 0))
+        return -1;
+    if (dtype_is_float(a->type) && fmod_wanted != 1)
+        return call_invalid(call, "of floats needs fmod=1");
+    return broadcast_binary(call, DTYPE_NONE, fmod_wanted ? put_fmod : put_mod);
+}
+
+static int sample_binary(struct draw *d)
+{
+    struct drawn a = draw_primary(d);
+    struct shape shape = broadcast_partner(d, &a.shape);
+    draw_data(d, a.type, &shape);
+    return 0;
+}
+
+/* A divisor: of integers hardly ever 0, for that ends in SIGFPE or an error as often as in a number. */
+static int sample_divisor(struct draw *d)
+{
+    struct drawn a = draw_primary(d);
+    struct shape shape = broadcast_partner(d, &a.shape);
+    if (strcmp(d->op->name, "Mod") == 0 && (dtype_is_float(a.type) || draw_chance(d, 0.5)))
+        draw_int(d, "fmod", dtype_is_float(a.type) ? 1 : draw_between(d, 0, 1));
+    if (dtype_is_float(a.type) || draw_chance(d, 0.02)) {
+        draw_data(d, a.type, &shape);
+        return 0;
+    }
+    size_t count = shape_span(&shape, 0, shape.rank);
+    int64_t *values = arena_alloc(d->arena, (count ? count : 1) * sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = draw_between(d, 1, draw_chance(d, 0.1) ? 127 : 9);
+        if (dtype_is_signed(a.type) && draw_chance(d, 0.5))
+            values[i] = -values[i];
+    }
+    draw_int_typed(d, a.type, &shape, values);
+    return 0;
+}
+
+static int sample_shift(struct draw *d)
+{
+    struct drawn a = draw_primary(d);
+    struct shape shape = broadcast_partner(d, &a.shape);
+    draw_string(d, "direction", draw_word(d, "LEFT|RIGHT"));
+    draw_range(d, a.type, &shape, 0, 8 * (double)dtype_size(a.type) - 1);
+    return 0;
+}
+
+static int sample_prelu(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    struct shape slope = draw_broadcastable(d, &x.shape);
+    draw_data(d, x.type, &slope);
+    return 0;
+}
+
+static const struct op_param mod_params[] = {{"fmod", PARAM_INT, 0, 0, "0|1", "2", "0"}, {NULL}};
+static const struct op_param shift_params[] = {
+    {"direction", PARAM_STRING, 0, 0, "LEFT|RIGHT", "UP|left", NULL},
+    {NULL},
+};
+
+enum {
+    SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16),
+    WIDE = 1 << DTYPE_INT32 | 1 << DTYPE_INT64 | 1 << DTYPE_UINT32 | 1 << DTYPE_UINT64,
+    BOOLEAN = 1 << DTYPE_BOOL,
+};
+
+/* clang-format off */
+#define ARITHMETIC {{11, SOME_FLOATS | WIDE}, {13, DTYPES_FLOAT | WIDE}, {14, DTYPES_NUMBER}}
+/* clang-format on */
+
+const struct op ops_binary[] = {
+    {"Add", 11, 2, 2, 1, 1, 0, 6, 0, ARITHMETIC, NULL, eval_arithmetic, sample_binary},
+    {"And", 11, 2, 2, 1, 1, 0, 6, 0, {{11, BOOLEAN}}, NULL, eval_arithmetic, sample_binary},
+    {"BitShift", 11, 2, 2, 1, 1, 0, 6, 0, {{11, DTYPES_UNSIGNED}}, shift_params, eval_shift, sample_shift},
+    {"Div", 11, 2, 2, 1, 1, 0, 6, 0, ARITHMETIC, NULL, eval_arithmetic, sample_divisor},
+    {"Mod",
+     11,
+     2,
+     2,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
+     mod_params,
+     eval_mod,
+     sample_divisor},
+    {"Mul", 11, 2, 2, 1, 1, 0, 6, 0, ARITHMETIC, NULL, eval_arithmetic, sample_binary},
+    {"Or", 11, 2, 2, 1, 1, 0, 6, 0, {{11, BOOLEAN}}, NULL, eval_arithmetic, sample_binary},
+    {"PRelu",
+     11,
+     2,
+     2,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS | WIDE}, {16, DTYPES_FLOAT | WIDE}},
+     NULL,
+     eval_prelu,
+     sample_prelu},
+    {"Sub", 11, 2, 2, 1, 1, 0, 6, 0, ARITHMETIC, NULL, eval_arithmetic, sample_binary},
+    {"Xor", 11, 2, 2, 1, 1, 0, 6, 0, {{11, BOOLEAN}}, NULL, eval_arithmetic, sample_binary},
+    {NULL},
+};

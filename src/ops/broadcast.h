@@ -1,0 +1,44 @@
+/*
+ * Walking several inputs that broadcast together, and drawing such inputs: what binary and variadic operators
+ * share.
+ */
+#ifndef OPS_BROADCAST_H
+#define OPS_BROADCAST_H
+
+#include "ops/draw.h"
+#include "ops/op.h"
+
+/* Over all inputs of a call. at[k] is where input k's element for the current output element lies. */
+struct broadcast {
+    struct shape shape;
+    size_t count; /* of inputs */
+    struct strides *strides;
+    size_t *at;
+    int64_t index[TENSOR_MAX_RANK];
+};
+
+/* Fails with ERROR_INVALID when an input is missing or shapes do not fit. Release in any case. */
+int broadcast_init(struct broadcast *b, struct op_call *call);
+void broadcast_next(struct broadcast *b);
+void broadcast_release(struct broadcast *b);
+
+/* Fails with ERROR_INVALID unless all inputs from `first` on have one type. */
+int broadcast_same_type(struct op_call *call, size_t first);
+
+/* The two operands of one output element, with their bounds. */
+struct pair {
+    struct op_call *call;
+    enum dtype type; /* of the output */
+    long double a, hard_a, likely_a;
+    long double b, hard_b, likely_b;
+    bool exact; /* both bounds are 0 */
+};
+
+/* The whole kernel of a binary operator; the output has type `type` (DTYPE_NONE: input 0's). */
+int broadcast_binary(struct op_call *call, enum dtype type,
+                     void (*put)(const struct pair *pair, struct bounded *out, size_t i));
+
+/* A shape that broadcasts with `shape`, in either direction or both, or is the same. */
+struct shape broadcast_partner(struct draw *d, const struct shape *shape);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * Pow: base of type T, exponent of any number type, result of type T.
+ *
+ * Floats: `library` units, and |y ln x| more for implementations that compute exp(y ln x) in the type itself,
+ * or that first bring the exponent into the base's type. Integers go through pow of float64 in most
+ * implementations: exact up to 2^53, and by a float exponent up to 2^24 only when it is whole. Open: a
+ * negative power of an integer (NumPy refuses it), and where C and JavaScript disagree (1 to a NaN, +-1 to an
+ * infinity).
+ */
+#include "ops/broadcast.h"
+
+#include <math.h>
+
+static const long double library = 8;
+
+static bool is_whole(long double y)
+{
+    return isfinite(y) && y == floorl(y);
+}
+
+/* pow is monotone in each argument for x > 0, and in x on either side of 0 for a whole exponent: the ends of
+ * the intervals are enough, and 0. */
+static long double reach(long double z, long double x, long double hx, long double y, long double hy)
+{
+    if (hx == 0 && hy == 0)
+        return 0;
+    bool crosses = x - hx <= 0;
+    if (isinf(hx) || isinf(hy) || (crosses && (hy > 0 || !is_whole(y) || (y < 0 && x + hx >= 0))))
+        return INFINITY;
+    long double far = 0;
+    for (int corner = 0; corner < 4; corner++)
+        far = fmaxl(far, fabsl(powl(x + (corner & 1 ? hx : -hx), y + (corner & 2 ? hy : -hy)) - z));
+    if (crosses && x + hx >= 0)
+        far = fmaxl(far, fabsl(powl(0, y) - z));
+    return far;
+}
+
+static bool is_open(long double x, long double y)
+{
+    return (x == 1 && isnan(y)) || (fabsl(x) == 1 && isinf(y));
+}
+
+static void put_float(const struct pair *p, struct bounded *out, size_t i)
+{
+    long double z = powl(p->a, p->b);
+    if (is_open(p->a, p->b)) {
+        bounded_put_open(out, i);
+        return;
+    }
+    /* An exponent brought into the base's type may become whole: a negative base then has a power. */
+    bool changed = p->a < 0 && isfinite(p->b) && !is_whole(p->b) && is_whole(dtype_round(p->type, p->b));
+    if (changed) {
+        bounded_put_undecided(out, i, z);
+        return;
+    }
+    long double growth = p->a == 0 || !isfinite(p->a) ? 0 : fabsl(p->b * logl(fabsl(p->a)));
+    long double own = isfinite(z) && isfinite(growth) ? (library + growth) * unit_of(p->type) * fabsl(z) : 0;
+    bounded_put(out, i, z, own + reach(z, p->a, p->hard_a, p->b, p->hard_b),
+                likely_add(own / library, reach(z, p->a, p->likely_a, p->b, p->likely_b)));
+}
+
+static void put_integer(const struct pair *p, struct bounded *out, size_t i)
+{
+    long double z = truncl(powl(p->a, p->b)), magnitude = fabsl(z);
+    if (!(p->b >= 0) || is_open(p->a, p->b) || !(z >= dtype_lowest(p->type) && z <= dtype_highest(p->type)))
+        bounded_put_open(out, i);
+    else if (!p->exact)
+        bounded_put_undecided(out, i, z);
+    else if (is_whole(p->b) && magnitude <= 0x1p53L)
+        bounded_put(out, i, z, 0, 0);
+    else
+        bounded_put_range(out, i, z, z - 1 - magnitude * library * (is_whole(p->b) ? 0x1p-53L : 0x1p-24L),
+                          z + 1 + magnitude * library * (is_whole(p->b) ? 0x1p-53L : 0x1p-24L));
+}
+
+static int eval_pow(struct op_call *call)
+{
+    const struct bounded *base = call_need(call, 0);
+    if (!base)
+        return -1;
+    return broadcast_binary(call, DTYPE_NONE, dtype_is_float(base->type) ? put_float : put_integer);
+}
+
+enum {
+    SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16),
+    WHOLE = 1 << DTYPE_INT32 | 1 << DTYPE_INT64,
+};
+
+/* Whole exponents half of the time, 2 and 3 more often: they have kernels of their own. */
+static int sample_pow(struct draw *d)
+{
+    struct drawn base = draw_primary(d);
+    bool whole_base = !dtype_is_float(base.type);
+    dtype_set types = d->opset < 12   ? DTYPE_BIT(base.type)
+                      : d->opset < 15 ? DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16)
+                                      : DTYPES_NUMBER;
+    enum dtype type = draw_chance(d, 0.4) && dtype_in(base.type, types) ? base.type : draw_type(d, types);
+    struct shape shape = draw_chance(d, 0.3) ? (struct shape){.rank = 0} : broadcast_partner(d, &base.shape);
+    if (draw_chance(d, 0.3)) {
+        draw_range(d, type, &shape, 2, 3);
+    } else if (whole_base || !dtype_is_float(type)) {
+        draw_range(d, type, &shape, 0, 5);
+    } else {
+        if (base.source == DRAWN_NEW && draw_chance(d, 0.7))
+            draw_primary_range(d, 0.01, 9);
+        draw_data(d, type, &shape);
+    }
+    return 0;
+}
+
+static const struct op_param params[] = {{"Y", PARAM_INPUT, 0, 0, "0..5", NULL, NULL}, {NULL}};
+
+const struct op ops_power[] = {
+    {"Pow",
+     11,
+     2,
+     2,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}},
+     params,
+     eval_pow,
+     sample_pow},
+    {NULL},
+};

@@ -1,0 +1,176 @@
+/*
+ * Max, Min, Mean and Sum of any number of tensors that broadcast together.
+ */
+#include "ops/broadcast.h"
+#include "ops/sum.h"
+
+#include <math.h>
+#include <string.h>
+
+/* NaN wins, as in NumPy; an element that is surely the extreme one is copied with its bounds. */
+static void put_extreme(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i,
+                        int sign)
+{
+    struct extreme e = {.sign = sign};
+    bool open = false;
+    for (size_t k = 0; k < walk->count; k++) {
+        const struct bounded *in = call->inputs[k];
+        size_t at = walk->at[k];
+        open |= isinf(bounded_hard(in, at));
+        extreme_add(&e, in->value[at], bounded_hard(in, at), bounded_likely(in, at));
+    }
+    long double hard = open ? INFINITY : extreme_hard(&e);
+    if (e.nan || hard == 0 || open)
+        bounded_put(out, i, extreme_value(&e), open ? hard : 0, open ? e.likely : 0);
+    else
+        bounded_put(out, i, extreme_value(&e), hard, e.likely);
+}
+
+static void put_max(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i)
+{
+    put_extreme(call, walk, out, i, 1);
+}
+
+static void put_min(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i)
+{
+    put_extreme(call, walk, out, i, -1);
+}
+
+static struct sum sum_of(struct op_call *call, const struct broadcast *walk)
+{
+    struct sum sum = {0};
+    for (size_t k = 0; k < walk->count; k++) {
+        const struct bounded *in = call->inputs[k];
+        sum_add(&sum, in->value[walk->at[k]], bounded_hard(in, walk->at[k]), bounded_likely(in, walk->at[k]));
+    }
+    return sum;
+}
+
+/* One addition is correctly rounded, and the last one of several is: bounded_put adds it. */
+static void put_sum(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i)
+{
+    struct sum sum = sum_of(call, walk);
+    double unit = unit_of(out->type);
+    bool lone = walk->count <= 2;
+    long double hard = lone ? sum.hard : sum_hard(&sum, unit);
+    if (!lone && sum_overflows(&sum, out->type))
+        hard = INFINITY;
+    bounded_put(out, i, sum_value(&sum), hard, lone ? sqrtl(sum.variance) : sum_likely(&sum, unit));
+}
+
+/* The sum over n, or times 1/n, or the sum of the t/n: two more units. The sum may overflow on the way. */
+static void put_mean(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i)
+{
+    struct sum sum = sum_of(call, walk);
+    double unit = unit_of(out->type);
+    long double n = (long double)walk->count, mean = sum_value(&sum) / n;
+    if (walk->count == 1) {
+        bounded_move(out, i, call->inputs[0], walk->at[0]);
+        return;
+    }
+    long double own = isfinite(mean) ? 2 * unit * sum.magnitude / n : 0;
+    long double hard = sum_hard(&sum, unit) / n + own;
+    /* Exact when n is a power of two and no partial sum was rounded. */
+    if (sum_hard(&sum, unit) == 0 && (walk->count & (walk->count - 1)) == 0)
+        hard = own = 0;
+    if (sum_overflows(&sum, out->type))
+        hard = INFINITY;
+    bounded_put(out, i, mean, hard, likely_add(sum_likely(&sum, unit) / n, own / 2));
+}
+
+static int eval_variadic(struct op_call *call)
+{
+    static const struct {
+        const char *name;
+        void (*put)(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i);
+    } operations[] = {{"Max", put_max}, {"Mean", put_mean}, {"Min", put_min}, {"Sum", put_sum}};
+    size_t kind = 0;
+    while (strcmp(operations[kind].name, call->op->name) != 0)
+        kind++;
+    int result = -1;
+    struct broadcast walk = {.count = 0};
+    if (call->n_inputs == 0)
+        return call_invalid(call, "has no inputs");
+    if (broadcast_same_type(call, 0) || broadcast_init(&walk, call))
+        goto out;
+    struct bounded *out = call_output(call, 0, call->inputs[0]->type, &walk.shape);
+    if (!out)
+        goto out;
+    for (size_t i = 0; !call->shapes_only && i < out->count; i++, broadcast_next(&walk))
+        operations[kind].put(call, &walk, out, i);
+    result = 0;
+out:
+    broadcast_release(&walk);
+    return result;
+}
+
+static int sample_variadic(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t more = draw_chance(d, 0.1) ? 0 : draw_between(d, 1, 4);
+    struct shape shape = x.shape;
+    for (int64_t k = 0; k < more; k++) {
+        /* One may be larger than the first; the rest fit into both. */
+        shape = k == 0 ? broadcast_partner(d, &x.shape) : draw_broadcastable(d, &x.shape);
+        draw_data(d, x.type, &shape);
+    }
+    return 0;
+}
+
+enum { SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
+
+const struct op ops_variadic[] = {
+    {"Max",
+     11,
+     1,
+     OP_VARIADIC,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
+     NULL,
+     eval_variadic,
+     sample_variadic},
+    {"Mean",
+     11,
+     1,
+     OP_VARIADIC,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
+     NULL,
+     eval_variadic,
+     sample_variadic},
+    {"Min",
+     11,
+     1,
+     OP_VARIADIC,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
+     NULL,
+     eval_variadic,
+     sample_variadic},
+    {"Sum",
+     11,
+     1,
+     OP_VARIADIC,
+     1,
+     1,
+     0,
+     6,
+     0,
+     {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
+     NULL,
+     eval_variadic,
+     sample_variadic},
+    {NULL},
+};
