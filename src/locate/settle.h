@@ -1,0 +1,47 @@
+/*
+ * A suspect settled locally.
+ *
+ * An engine's answer to a whole graph is beyond its bounds, or only beyond the likely one. What is wrong is
+ * then found by judging each operator on the inputs the engine itself had: all values are made outputs and
+ * recorded, each node is evaluated alone by the reference on the recorded inputs, and the first node whose
+ * recorded output is outside its own hard bound is wrong by itself, whatever came before or after.
+ *
+ * When exposing the values makes the deviation vanish it sits in a fusion: growing windows of nodes are cut
+ * out with their recorded inputs, run unexposed and held against the hard bound of the window; the smallest
+ * wrong window is the fused group.
+ *
+ * When every node and window is inside its hard bound but the whole is far beyond the likely one, the engine
+ * is imprecise.
+ */
+#ifndef LOCATE_SETTLE_H
+#define LOCATE_SETTLE_H
+
+#include "engine/pool.h"
+#include "judge/verdict.h"
+#include "model/edit.h"
+
+struct settlement {
+    enum verdict_kind
+        kind;      /* wrong, nan, shape, dtype, imprecise, agrees; or what ended an attempt (crash ...) */
+    size_t count;  /* nodes to blame: 1, or a fused group; 0 when nobody is */
+    size_t *nodes; /* numbers in graph->node, ascending */
+    bool fused;    /* vanishes when the values between are exposed */
+    struct verdict verdict; /* of that node or group on its recorded inputs */
+    char text[320];         /* one line: "Softmax (node sm3): output y[7] is ..." */
+};
+
+struct settle_case {
+    struct pool *pool;
+    int engine;
+    const struct model *model;
+    const struct value *inputs;
+    size_t n_inputs;
+    size_t max_window; /* nodes of the largest window tried; 0: 12 */
+};
+
+/* Fails only when the case itself cannot be worked on (the reference lacks an operator, the engine cannot
+ * expose). */
+int settle(struct settlement *settlement, const struct settle_case *which, struct error *err);
+void settlement_release(struct settlement *settlement);
+
+#endif
