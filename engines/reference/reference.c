@@ -8,6 +8,8 @@
  */
 #include "adapter.h"
 
+#include "config.h"
+
 #include "engine/bounds.h"
 #include "fault.h"
 #include "ops/evaluate.h"
