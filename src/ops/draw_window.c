@@ -4,9 +4,11 @@
 
 static void draw_axis(struct draw *d, struct drawn_window *w, int axis, int64_t size, bool fits)
 {
-    int64_t kernel = draw_chance(d, 0.4) ? 3 : draw_between(d, 1, 5);
+    /* Three spatial axes multiply to more work than a case should be. */
+    bool deep = w->rank > 2;
+    int64_t kernel = draw_chance(d, 0.4) ? 3 : draw_between(d, 1, deep ? 3 : 5);
     int64_t dilation = draw_chance(d, 0.75) ? 1 : draw_between(d, 2, 3);
-    int64_t stride = draw_chance(d, 0.5) ? 1 : draw_between(d, 1, 3);
+    int64_t stride = draw_chance(d, 0.5) ? 1 : draw_between(d, 1, deep ? 2 : 3);
     bool given = strcmp(w->auto_pad, "NOTSET") == 0;
     int64_t begin = given && draw_chance(d, 0.5) ? draw_between(d, 0, 2) : 0;
     int64_t end = given && draw_chance(d, 0.5) ? draw_chance(d, 0.5) ? begin : draw_between(d, 0, 2) : 0;

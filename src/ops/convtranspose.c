@@ -1,0 +1,207 @@
+/* ConvTranspose: the input spread by the stride under a flipped kernel. Bounds: contract.h. */
+#include "ops/convolve.h"
+#include "ops/draw_window.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct transpose_plan {
+    struct conv_attributes w;
+    int64_t full[SPATIAL_MAX]; /* output size before padding is taken off */
+    int64_t out[SPATIAL_MAX], begin[SPATIAL_MAX];
+    bool open; /* the text does not say where the output starts */
+};
+
+/*
+ * Padding from a wanted output size. A negative total (an output larger than there is data for) has no
+ * meaning in the text's integer division, except that the official cases put a single missing row at the end.
+ */
+static void pads_for(struct transpose_plan *p, int i)
+{
+    int64_t total = p->full[i] - p->out[i];
+    bool upper = p->w.auto_pad == PAD_SAME_UPPER;
+    if (total < 0) {
+        p->open = p->open || upper || total < -1;
+        p->begin[i] = 0;
+        return;
+    }
+    p->begin[i] = upper ? total / 2 : total - total / 2;
+}
+
+static int plan_axis(struct op_call *call, struct transpose_plan *p, int i, int64_t in, int64_t extra,
+                     const int64_t *wanted)
+{
+    int64_t most = p->w.stride[i] > p->w.dilation[i] ? p->w.stride[i] : p->w.dilation[i];
+    if (extra < 0 || extra >= most)
+        return call_invalid(call, "output_padding %" PRId64 " is not below stride or dilation", extra);
+    p->full[i] = p->w.stride[i] * (in - 1) + extra + conv_extent(&p->w, i);
+    bool same = p->w.auto_pad == PAD_SAME_UPPER || p->w.auto_pad == PAD_SAME_LOWER;
+    if (wanted || same) {
+        p->out[i] = wanted ? wanted[i] : in * p->w.stride[i];
+        pads_for(p, i);
+    } else {
+        p->begin[i] = p->w.begin[i];
+        p->out[i] = p->full[i] - p->w.begin[i] - p->w.end[i];
+    }
+    if (p->out[i] < 0 || (p->out[i] == 0 && in > 0) || p->out[i] > (int64_t)1 << 30)
+        return call_invalid(call, "output size %" PRId64, p->out[i]);
+    return 0;
+}
+
+static int plan(struct op_call *call, const struct shape *x, const struct shape *k, struct transpose_plan *p)
+{
+    *p = (struct transpose_plan){.open = false};
+    if (conv_attributes_read(call, x, k, &p->w))
+        return -1;
+    if (k->dims[0] != x->dims[1])
+        return call_invalid(call, "the weights are for %" PRId64 " channels, not %" PRId64, k->dims[0],
+                            x->dims[1]);
+    size_t rank = (size_t)p->w.rank, extras, wants;
+    const int64_t *extra = call_ints(call, "output_padding", &extras);
+    const int64_t *wanted = call_ints(call, "output_shape", &wants);
+    if ((extras && extras != rank) || (wants && wants != rank))
+        return call_invalid(call, "output_padding or output_shape of another rank than the image");
+    for (int i = 0; i < p->w.rank; i++)
+        if (plan_axis(call, p, i, x->dims[i + 2], extras ? extra[i] : 0, wants ? wanted : NULL))
+            return -1;
+    return 0;
+}
+
+static int64_t divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Terms of one output: the kernel's taps that can meet input elements under the stride. */
+static double terms(const struct transpose_plan *p, int64_t channels)
+{
+    double count = (double)channels;
+    for (int i = 0; i < p->w.rank; i++) {
+        int64_t period = p->w.stride[i] / divisor(p->w.dilation[i], p->w.stride[i]);
+        count *= (double)((p->w.kernel[i] + period - 1) / period);
+    }
+    return count;
+}
+
+static struct convolution arrange(const struct transpose_plan *p, const struct bounded *x,
+                                  const struct bounded *weights, const struct bounded *bias)
+{
+    struct convolution c = {.x = x, .weights = weights, .bias = bias, .rank = p->w.rank, .transposed = true};
+    c.groups = (size_t)p->w.groups;
+    c.roundings = terms(p, x->shape.dims[1] / p->w.groups) + (bias ? 1 : 0);
+    for (int i = 0; i < p->w.rank; i++) {
+        int64_t extent = conv_extent(&p->w, i);
+        c.lead[i] = extent - 1 - p->begin[i];
+        c.step[i] = p->w.stride[i];
+        c.size[i] = p->out[i] - 1 + extent;
+        c.kernel[i] = p->w.kernel[i];
+        c.dilation[i] = p->w.dilation[i];
+        c.stride[i] = 1;
+    }
+    return c;
+}
+
+static int eval_conv_transpose(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0), *weights = call_need(call, 1), *bias = call_input(call, 2);
+    struct transpose_plan p;
+    if (!x || !weights || plan(call, &x->shape, &weights->shape, &p))
+        return -1;
+    if (x->type != weights->type || (bias && bias->type != x->type))
+        return call_invalid(call, "operands of different types");
+    struct shape shape = {.rank = x->shape.rank,
+                          .dims = {x->shape.dims[0], weights->shape.dims[1] * p.w.groups}};
+    memcpy(shape.dims + 2, p.out, (size_t)p.w.rank * sizeof *p.out);
+    if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != shape.dims[1]))
+        return call_invalid(call, "the bias must have one element an output channel");
+    struct bounded *out = call_output(call, 0, x->type, &shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    for (size_t i = 0; p.open && i < out->count; i++)
+        bounded_put_open(out, i);
+    if (p.open)
+        return 0;
+    struct convolution c = arrange(&p, x, weights, bias);
+    c.out = out;
+    return convolve(&c, call->err);
+}
+
+/* output_padding, and sometimes output_shape with no or little padding over. */
+static int draw_output(struct draw *d, const struct shape *x, const struct drawn_window *w)
+{
+    int64_t extra[TENSOR_MAX_RANK], wanted[TENSOR_MAX_RANK];
+    bool same = strncmp(w->auto_pad, "SAME", 4) == 0, extras = draw_chance(d, 0.4), any = false;
+    bool shaped = !same && draw_chance(d, 0.2);
+    double outputs = (double)(x->dims[0] * x->dims[1]);
+    for (int i = 0; i < w->rank; i++) {
+        int64_t extent = (w->kernel[i] - 1) * w->dilation[i] + 1;
+        extra[i] = extras ? draw_between(d, 0, w->stride[i] - 1) : 0;
+        any = any || extra[i] > 0;
+        int64_t full = w->stride[i] * (x->dims[i + 2] - 1) + extra[i] + extent;
+        if (same && full < x->dims[i + 2] * w->stride[i])
+            return -1;
+        if (!same && full - w->pads[i] - w->pads[w->rank + i] < 1)
+            return -1;
+        outputs *= (double)full;
+        wanted[i] = full > 3 ? full - draw_between(d, 0, 2) : full;
+    }
+    if (outputs > 3000)
+        return -1;
+    if (any || (extras && draw_chance(d, 0.3)))
+        draw_ints(d, "output_padding", extra, (size_t)w->rank);
+    if (shaped)
+        draw_ints(d, "output_shape", wanted, (size_t)w->rank);
+    return 0;
+}
+
+static int sample_conv_transpose(struct draw *d)
+{
+    struct drawn x = draw_primary_ranked(d, 3, 5);
+    struct drawn_window w;
+    if (draw_window(d, &x.shape, false, &w) || draw_output(d, &x.shape, &w))
+        return -1;
+    struct shape weights = {.rank = x.shape.rank, .dims = {x.shape.dims[1], draw_between(d, 1, 3)}};
+    memcpy(weights.dims + 2, w.kernel, (size_t)w.rank * sizeof *w.kernel);
+    draw_data(d, x.type, &weights);
+    struct shape bias = {.rank = 1, .dims = {weights.dims[1] * w.groups}};
+    if (draw_chance(d, 0.5))
+        draw_data(d, x.type, &bias);
+    return 0;
+}
+
+enum { TRANSPOSE_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 };
+
+static const struct op_param transpose_params[] = {
+    {"auto_pad", PARAM_STRING, 0, 0, "NOTSET|SAME_UPPER|SAME_LOWER|VALID", "SAME", "NOTSET"},
+    {"dilations", PARAM_INTS, 0, 0, "1|2", "0|-1", "1"},
+    {"group", PARAM_INT, 0, 0, "1", "0|-1|7", "1"},
+    {"kernel_shape", PARAM_INTS, 0, 0, NULL, "0|-1", NULL},
+    {"output_padding", PARAM_INTS, 0, 0, "0|1", "-1|100", "0"},
+    {"output_shape", PARAM_INTS, 0, 0, NULL, "0|-1", NULL},
+    {"pads", PARAM_INTS, 0, 0, "0|1", "-1|100", "0"},
+    {"strides", PARAM_INTS, 0, 0, "1|2|3", "0|-1", "1"},
+    {"W", PARAM_INPUT, 0, 0, NULL, NULL, NULL},
+    {NULL},
+};
+
+const struct op ops_convtranspose[] = {
+    {"ConvTranspose",
+     11,
+     2,
+     3,
+     1,
+     1,
+     3,
+     5,
+     0,
+     {{11, TRANSPOSE_FLOAT}, {22, DTYPES_FLOAT}},
+     transpose_params,
+     eval_conv_transpose,
+     sample_conv_transpose},
+    {NULL},
+};
