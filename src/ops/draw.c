@@ -114,9 +114,13 @@ void draw_release(struct draw *d)
     for (size_t i = 0; i < d->n_inputs; i++)
         if (d->inputs[i].source == DRAWN_NEW)
             tensor_release(&d->inputs[i].data);
+    for (size_t i = 0; i < d->n_captured; i++)
+        if (d->captured[i].source == DRAWN_NEW)
+            tensor_release(&d->captured[i].data);
     free(d->inputs);
-    d->inputs = NULL;
-    d->n_inputs = d->capacity = 0;
+    free(d->captured);
+    d->inputs = d->captured = NULL;
+    d->n_inputs = d->capacity = d->n_captured = d->captured_capacity = 0;
 }
 
 int draw_node(struct draw *d)
@@ -339,6 +343,47 @@ void draw_scalar(struct draw *d, enum dtype type, double value)
 void draw_omit(struct draw *d)
 {
     next_input(d)->source = DRAWN_OMITTED;
+}
+
+bool draw_pick(struct draw *d, struct drawn *value)
+{
+    return d->pick && draw_chance(d, 0.8) && d->pick(d->context, value);
+}
+
+void draw_existing(struct draw *d, const struct drawn *value)
+{
+    struct drawn *input = next_input(d);
+    *input = *value;
+    input->source = DRAWN_EXISTING;
+}
+
+static struct drawn *next_captured(struct draw *d)
+{
+    d->captured = memory_grow(d->captured, &d->captured_capacity, d->n_captured + 1, sizeof *d->captured);
+    struct drawn *captured = &d->captured[d->n_captured++];
+    memset(captured, 0, sizeof *captured);
+    return captured;
+}
+
+const char *draw_capture(struct draw *d, enum dtype type, const struct shape *shape)
+{
+    struct drawn *captured = next_captured(d);
+    captured->type = type;
+    captured->shape = *shape;
+    captured->constant = draw_chance(d, 0.2);
+    captured->existing = arena_printf(d->arena, "c%08llx", (unsigned long long)rng_u64(&d->rng) >> 32);
+    if (tensor_alloc(&captured->data, type, shape, 0, NULL))
+        memory_exhausted(0);
+    fill_tensor(&captured->data, d->fill, rng_split(&d->rng, d->n_captured));
+    return captured->existing;
+}
+
+const char *draw_capture_existing(struct draw *d, const struct drawn *value)
+{
+    struct drawn *captured = next_captured(d);
+    *captured = *value;
+    captured->source = DRAWN_EXISTING;
+    return captured->existing;
 }
 
 void draw_outputs(struct draw *d, size_t count)

@@ -52,6 +52,8 @@ struct draw {
     const struct drawn *given; /* primary input from a graph, or NULL */
     /* Offers an existing value of exactly this type and shape, or NULL; may itself be NULL. */
     const char *(*offer)(void *context, enum dtype type, const struct shape *shape);
+    /* Gives any existing value, false when there is none; may itself be NULL. */
+    bool (*pick)(void *context, struct drawn *value);
     void *context;
     /* The result: a node without names, its inputs, and how many outputs it has. */
     struct arena *arena;
@@ -59,6 +61,9 @@ struct draw {
     size_t n_inputs, capacity;
     struct drawn *inputs;
     size_t n_outputs;
+    /* Values that the node's bodies use by name (drawn.existing): existing ones, or new ones so named. */
+    size_t n_captured, captured_capacity;
+    struct drawn *captured;
 };
 
 /* Attributes. */
@@ -96,6 +101,17 @@ void draw_omit(struct draw *d);
 /* The primary input's data, when it is new, filled anew in [low, high] (a domain such as [-1, 1] for Acos).
  */
 void draw_primary_range(struct draw *d, double low, double high);
+
+/*
+ * Any existing value, mostly, when there is one; and the same as the next input. For operators whose
+ * data is not the primary input (Loop).
+ */
+bool draw_pick(struct draw *d, struct drawn *value);
+void draw_existing(struct draw *d, const struct drawn *value);
+
+/* A value for bodies to capture: its name in the graph. */
+const char *draw_capture(struct draw *d, enum dtype type, const struct shape *shape);
+const char *draw_capture_existing(struct draw *d, const struct drawn *value);
 
 /* Number of outputs asked of the node (default min_outputs, at least 1). */
 void draw_outputs(struct draw *d, size_t count);

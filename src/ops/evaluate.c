@@ -194,6 +194,24 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
     return 0;
 }
 
+/* Known constants are computed as long as they are small: shape arithmetic is, weights are not. */
+enum { KNOWN_LIMIT = 1024 };
+
+static bool is_known(const struct bounded *input)
+{
+    return !input || (input->value && input->count <= KNOWN_LIMIT);
+}
+
+/* Whether a node of a shapes-only graph can be computed all the same. Bodies may capture what is not known.
+ */
+static bool all_known(const struct op *op, const struct bounded *const *inputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_known(inputs[i]))
+            return false;
+    return !(op->flags & OP_SUBGRAPH);
+}
+
 static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
 {
     const struct op *op = find_op(node, scope->opset, err);
@@ -216,6 +234,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         .err = err,
     };
     int result = gather_inputs(scope, node, inputs, err);
+    if (!result && call.shapes_only && all_known(op, inputs, node->n_input))
+        call.shapes_only = false;
     if (!result)
         result = run_call(&call, scope->options);
     if (!result)
@@ -254,6 +274,7 @@ static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t 
                             graph->n_input, graph->n_output, n_inputs, n_outputs);
     struct scope scope;
     scope_init(&scope, parent);
+    scope.shapes_only = call->shapes_only;
     for (size_t i = 0; i < n_inputs; i++)
         scope_add(&scope, graph->input[i]->name)->view = inputs[i];
     int result = add_initializers(&scope, graph, call->err);
@@ -522,22 +543,29 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
     return result;
 }
 
-/* Known constants are computed as long as they are small: shape arithmetic is, weights are not. */
-enum { KNOWN_LIMIT = 1024 };
-
-int infer_node(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs, size_t n_inputs,
-               struct bounded *outputs, size_t n_outputs, struct error *err)
+int infer_node_capturing(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs,
+                         size_t n_inputs, const struct captured *captured, size_t n_captured,
+                         struct bounded *outputs, size_t n_outputs, struct error *err)
 {
     struct scope scope;
     scope_init(&scope, NULL);
     scope.opset = opset;
     scope.options = &no_options;
     for (size_t i = 0; i < n_inputs; i++)
-        if (inputs[i] && (!inputs[i]->value || inputs[i]->count > KNOWN_LIMIT))
-            scope.shapes_only = true;
+        scope.shapes_only |= !is_known(inputs[i]);
+    for (size_t i = 0; i < n_captured; i++) {
+        scope_add(&scope, captured[i].name)->view = captured[i].value;
+        scope.shapes_only |= !is_known(captured[i].value);
+    }
     for (size_t i = 0; i < n_outputs; i++)
         bounded_init(&outputs[i]);
     int result = run_alone(&scope, node, n_inputs, inputs, outputs, n_outputs, err);
     scope_release(&scope);
     return result;
+}
+
+int infer_node(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs, size_t n_inputs,
+               struct bounded *outputs, size_t n_outputs, struct error *err)
+{
+    return infer_node_capturing(opset, node, inputs, n_inputs, NULL, 0, outputs, n_outputs, err);
 }

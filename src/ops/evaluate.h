@@ -52,6 +52,15 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
  * Types and shapes of one node's outputs from those of its inputs (value NULL unless constant). For
  * generators.
  */
+struct captured {
+    const char *name;
+    const struct bounded *value;
+};
+int infer_node_capturing(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs,
+                         size_t n_inputs, const struct captured *captured, size_t n_captured,
+                         struct bounded *outputs, size_t n_outputs, struct error *err);
+
+/* The same for a node whose bodies capture nothing. */
 int infer_node(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs, size_t n_inputs,
                struct bounded *outputs, size_t n_outputs, struct error *err);
 

@@ -1,0 +1,358 @@
+/*
+ * If and Loop. Their bodies are evaluated by the evaluator (call->body), bounds and all; what a body captures
+ * is the evaluator's business.
+ */
+#include "ops/bodies.h"
+#include "ops/op.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A condition: a bool of one element. NULL is no error where it may be left out. */
+static int check_condition(struct op_call *call, const struct bounded *cond)
+{
+    if (cond && (cond->type != DTYPE_BOOL || cond->count != 1))
+        return call_invalid(call, "the condition is no bool of one element");
+    return 0;
+}
+
+static int need_body(struct op_call *call, const char *name, const Onnx__GraphProto **graph)
+{
+    *graph = node_graph(call->node, name);
+    if (!*graph)
+        return call_invalid(call, "%s is missing", name);
+    return call->body ? 0 : call_unsupported(call, "has a body");
+}
+
+static void release_all(struct bounded *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&values[i]);
+}
+
+static void give_output(struct op_call *call, size_t index, struct bounded *value)
+{
+    if (index >= call->n_outputs)
+        return;
+    bounded_release(&call->outputs[index]);
+    call->outputs[index] = *value;
+    bounded_init(value);
+}
+
+/* ---- If ---- */
+
+/* Turns `chosen` into what is certain whichever branch runs. */
+static int merge_branches(struct op_call *call, struct bounded *chosen, const struct bounded *other)
+{
+    if (chosen->type != other->type || !shape_equal(&chosen->shape, &other->shape))
+        return call_unsupported(call, "the branches differ in shape, and the condition is not known");
+    if (!chosen->value || !other->value) {
+        struct shape shape = chosen->shape;
+        enum dtype type = chosen->type;
+        bounded_release(chosen);
+        return bounded_alloc(chosen, type, &shape, true, call->err);
+    }
+    for (size_t i = 0; i < chosen->count; i++)
+        if (chosen->value[i] != other->value[i] || bounded_hard(chosen, i) > 0 || bounded_hard(other, i) > 0)
+            bounded_put_undecided(chosen, i, chosen->value[i]);
+    return 0;
+}
+
+static int run_branch(struct op_call *call, const Onnx__GraphProto *graph, struct bounded *outputs)
+{
+    if (graph->n_output != call->n_outputs)
+        return call_invalid(call, "a branch has %zu outputs, the node %zu", graph->n_output, call->n_outputs);
+    return call->body(call, graph, 0, NULL, call->n_outputs, outputs);
+}
+
+static int eval_if(struct op_call *call)
+{
+    const struct bounded *cond = call_need(call, 0);
+    const Onnx__GraphProto *branches[2];
+    if (!cond || check_condition(call, cond) || need_body(call, "else_branch", &branches[0]) ||
+        need_body(call, "then_branch", &branches[1]))
+        return -1;
+    int taken = cond->value ? cond->value[0] != 0 : 1;
+    bool both = !cond->value || bounded_hard(cond, 0) > 0;
+    struct bounded *results = memory_zeroed(2 * call->n_outputs, sizeof *results);
+    struct bounded *others = results + call->n_outputs;
+    int result = run_branch(call, branches[taken], results);
+    if (!result && both)
+        result = run_branch(call, branches[!taken], others);
+    for (size_t i = 0; !result && i < call->n_outputs; i++) {
+        if (both)
+            result = merge_branches(call, &results[i], &others[i]);
+        if (!result)
+            give_output(call, i, &results[i]);
+    }
+    release_all(results, 2 * call->n_outputs);
+    free(results);
+    return result;
+}
+
+/* ---- Loop ---- */
+
+/* A while-loop that never ends must not hang the reference. */
+enum { MAX_TRIPS = 100000 };
+
+struct loop {
+    const Onnx__GraphProto *body;
+    size_t carried, scans;
+    int64_t trips;           /* at most; -1: not limited */
+    bool trips_known;        /* false: only shapes are asked for, and M is not known */
+    struct bounded *state;   /* what the body gets: iteration, condition, carried values */
+    struct bounded *results; /* what it gives: condition, carried values, scan outputs */
+    struct bounded **stacks; /* for each scan output its slices */
+    size_t n_slices, capacity;
+};
+
+static int loop_init(struct loop *loop, struct op_call *call)
+{
+    const struct bounded *trips = call_input(call, 0), *cond = call_input(call, 1);
+    memset(loop, 0, sizeof *loop);
+    if (need_body(call, "body", &loop->body) || check_condition(call, cond))
+        return -1;
+    if (trips && (trips->type != DTYPE_INT64 || trips->count != 1))
+        return call_invalid(call, "the trip count is no int64 of one element");
+    loop->carried = call->n_inputs > 2 ? call->n_inputs - 2 : 0;
+    if (loop->body->n_input != loop->carried + 2 || loop->body->n_output < loop->carried + 1)
+        return call_invalid(call, "the body's inputs or outputs do not fit %zu carried values",
+                            loop->carried);
+    loop->scans = loop->body->n_output - loop->carried - 1;
+    loop->trips = -1;
+    loop->trips_known = !trips || trips->value;
+    if (trips && trips->value) {
+        if (bounded_hard(trips, 0) > 0)
+            return call_unsupported(call, "the trip count is undecided");
+        loop->trips = trips->value[0] > 0 ? (int64_t)trips->value[0] : 0;
+    }
+    loop->state = memory_zeroed(loop->carried + 2, sizeof *loop->state);
+    loop->results = memory_zeroed(loop->body->n_output, sizeof *loop->results);
+    loop->stacks = memory_zeroed(loop->scans + 1, sizeof *loop->stacks);
+    return 0;
+}
+
+static void loop_release(struct loop *loop)
+{
+    if (!loop->state)
+        return;
+    release_all(loop->state, loop->carried + 2);
+    release_all(loop->results, loop->body->n_output);
+    for (size_t s = 0; s < loop->scans; s++) {
+        release_all(loop->stacks[s], loop->n_slices);
+        free(loop->stacks[s]);
+    }
+    free(loop->state);
+    free(loop->results);
+    free(loop->stacks);
+}
+
+static int loop_start(struct loop *loop, struct op_call *call)
+{
+    const struct bounded *cond = call_input(call, 1);
+    struct shape scalar = {.rank = 0};
+    if (bounded_alloc(&loop->state[0], DTYPE_INT64, &scalar, false, call->err))
+        return -1;
+    int result = cond ? bounded_copy(&loop->state[1], cond, call->err)
+                      : bounded_alloc(&loop->state[1], DTYPE_BOOL, &scalar, false, call->err);
+    if (result)
+        return -1;
+    if (!cond)
+        loop->state[1].value[0] = 1;
+    for (size_t i = 0; i < loop->carried; i++) {
+        const struct bounded *initial = call_need(call, i + 2);
+        if (!initial || bounded_copy(&loop->state[i + 2], initial, call->err))
+            return -1;
+    }
+    return 0;
+}
+
+static int run_iteration(struct loop *loop, struct op_call *call)
+{
+    size_t n_inputs = loop->carried + 2;
+    const struct bounded **inputs = memory_zeroed(n_inputs, sizeof(struct bounded *));
+    for (size_t i = 0; i < n_inputs; i++)
+        inputs[i] = &loop->state[i];
+    release_all(loop->results, loop->body->n_output);
+    int result = call->body(call, loop->body, n_inputs, inputs, loop->body->n_output, loop->results);
+    free(inputs);
+    return result ? -1 : check_condition(call, &loop->results[0]);
+}
+
+static int keep_slices(struct loop *loop, struct op_call *call)
+{
+    size_t capacity = loop->capacity;
+    for (size_t s = 0; s < loop->scans; s++) {
+        struct bounded *slice = &loop->results[loop->carried + 1 + s];
+        capacity = loop->capacity;
+        loop->stacks[s] = memory_grow(loop->stacks[s], &capacity, loop->n_slices + 1, sizeof *slice);
+        loop->stacks[s][loop->n_slices] = *slice;
+        bounded_init(slice);
+    }
+    loop->capacity = capacity;
+    loop->n_slices++;
+    for (size_t s = 0; s < loop->scans; s++)
+        if (!shape_equal(&loop->stacks[s][0].shape, &loop->stacks[s][loop->n_slices - 1].shape) ||
+            loop->stacks[s][0].type != loop->stacks[s][loop->n_slices - 1].type)
+            return call_invalid(call, "scan output %zu changes its type or shape", s);
+    return 0;
+}
+
+/* The condition and the carried values become the next iteration's. */
+static void carry_over(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->carried + 1; i++) {
+        bounded_release(&loop->state[i + 1]);
+        loop->state[i + 1] = loop->results[i];
+        bounded_init(&loop->results[i]);
+    }
+    loop->state[0].value[0] += 1;
+}
+
+/* 1: another iteration, 0: the end, -1: not known or too many. */
+static int loop_goes_on(const struct loop *loop, struct op_call *call, int64_t done)
+{
+    const struct bounded *cond = &loop->state[1];
+    if (loop->trips >= 0 && done >= loop->trips)
+        return 0;
+    if (!loop->trips_known || !cond->value || bounded_hard(cond, 0) > 0)
+        return call_unsupported(call, "the number of iterations is not known");
+    if (cond->value[0] == 0)
+        return 0;
+    if (done >= MAX_TRIPS)
+        return error_set(call->err, ERROR_LIMIT, "Loop: more than %d iterations", MAX_TRIPS);
+    return 1;
+}
+
+static int stack_slices(struct op_call *call, struct bounded *out, const struct bounded *slices, size_t count)
+{
+    for (size_t n = 0; n < count; n++) {
+        if (!slices[n].value) {
+            struct shape shape = out->shape;
+            enum dtype type = out->type;
+            bounded_release(out);
+            return bounded_alloc(out, type, &shape, true, call->err);
+        }
+        for (size_t i = 0; i < slices[n].count; i++)
+            bounded_move(out, n * slices[n].count + i, &slices[n], i);
+    }
+    return 0;
+}
+
+static int give_scan(struct loop *loop, struct op_call *call, size_t s)
+{
+    /* Without an iteration, results hold what shape inference found (loop_run). */
+    const struct bounded *like = loop->n_slices ? &loop->stacks[s][0] : &loop->results[loop->carried + 1 + s];
+    size_t index = loop->carried + s;
+    if (index >= call->n_outputs)
+        return 0;
+    if (like->shape.rank == TENSOR_MAX_RANK)
+        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+    struct shape shape = {.rank = like->shape.rank + 1, .dims = {(int64_t)loop->n_slices}};
+    memcpy(shape.dims + 1, like->shape.dims, (size_t)like->shape.rank * sizeof *shape.dims);
+    struct bounded *out = call_output_known(call, index, like->type, &shape);
+    return out ? stack_slices(call, out, loop->stacks[s], loop->n_slices) : -1;
+}
+
+/* One iteration for its shapes alone. */
+static int infer_iteration(struct loop *loop, struct op_call *call)
+{
+    bool before = call->shapes_only;
+    call->shapes_only = true;
+    int result = run_iteration(loop, call);
+    call->shapes_only = before;
+    return result;
+}
+
+/*
+ * The number of iterations is not known: the types and shapes of carried values are, when an iteration leaves
+ * them as they are. Scan outputs have a dimension nobody knows.
+ */
+static int loop_shapes(struct loop *loop, struct op_call *call)
+{
+    if (loop->scans)
+        return call_unsupported(call, "the shape depends on data (the number of iterations)");
+    if (infer_iteration(loop, call))
+        return -1;
+    for (size_t i = 0; i < loop->carried; i++) {
+        const struct bounded *before = &loop->state[i + 2], *after = &loop->results[i + 1];
+        if (before->type != after->type || !shape_equal(&before->shape, &after->shape))
+            return call_unsupported(call, "the shape of carried value %zu depends on data", i);
+        if (i < call->n_outputs && !call_output(call, i, before->type, &before->shape))
+            return -1;
+    }
+    return 0;
+}
+
+static int loop_run(struct loop *loop, struct op_call *call)
+{
+    int goes_on;
+    int64_t done = 0;
+    if (call->shapes_only && (!loop->trips_known || (call_input(call, 1) && !call_input(call, 1)->value)))
+        return loop_shapes(loop, call);
+    while ((goes_on = loop_goes_on(loop, call, done)) > 0) {
+        if (run_iteration(loop, call) || keep_slices(loop, call))
+            return -1;
+        carry_over(loop);
+        done++;
+    }
+    if (goes_on < 0 || (done == 0 && loop->scans && infer_iteration(loop, call)))
+        return -1;
+    for (size_t i = 0; i < loop->carried; i++)
+        give_output(call, i, &loop->state[i + 2]);
+    for (size_t s = 0; s < loop->scans; s++)
+        if (give_scan(loop, call, s))
+            return -1;
+    return 0;
+}
+
+static int eval_loop(struct op_call *call)
+{
+    struct loop loop;
+    int result = loop_init(&loop, call);
+    if (!result)
+        result = loop_start(&loop, call);
+    if (!result)
+        result = loop_run(&loop, call);
+    loop_release(&loop);
+    return result;
+}
+
+static const struct op_param if_params[] = {{"then_branch", PARAM_GRAPH, 0, 0, "", "", NULL},
+                                            {"else_branch", PARAM_GRAPH, 0, 0, "", "", NULL},
+                                            {NULL}};
+static const struct op_param loop_params[] = {
+    {"M", PARAM_INPUT, 0, 0, "0|1|2|3", "-1", ""}, {"body", PARAM_GRAPH, 0, 0, "", "", NULL}, {NULL}};
+
+const struct op ops_control[] = {
+    {"If",
+     1,
+     1,
+     1,
+     1,
+     OP_VARIADIC,
+     0,
+     1,
+     OP_SUBGRAPH | OP_NOT_DRAWN_FIRST,
+     {{1, DTYPE_BIT(DTYPE_BOOL)}},
+     if_params,
+     eval_if,
+     sample_if},
+    {"Loop",
+     1,
+     2,
+     OP_VARIADIC,
+     1,
+     OP_VARIADIC,
+     0,
+     4,
+     OP_SUBGRAPH | OP_NOT_DRAWN_FIRST,
+     {{1, DTYPE_BIT(DTYPE_INT64)}},
+     loop_params,
+     eval_loop,
+     sample_loop},
+    {NULL},
+};
