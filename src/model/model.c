@@ -245,9 +245,11 @@ int model_opset(const struct model *model)
 int model_weight(const struct model *model, size_t index, struct tensor *tensor, struct error *err)
 {
     tensor_init(tensor);
-    if (index >= model->graph->n_initializer)
-        return error_set(err, ERROR_NOT_FOUND, "no initialiser %zu: there are %zu", index,
-                         model->graph->n_initializer);
+    size_t dense = model->graph->n_initializer, sparse = model->graph->n_sparse_initializer;
+    if (index >= dense + sparse)
+        return error_set(err, ERROR_NOT_FOUND, "no initialiser %zu: there are %zu", index, dense + sparse);
+    if (index >= dense)
+        return model_sparse_read(model->graph->sparse_initializer[index - dense], tensor, err);
     const Onnx__TensorProto *proto = model->graph->initializer[index];
     if (model_tensor_read(proto, tensor, err))
         return error_prefix(err, "initialiser '%s'", proto->name);

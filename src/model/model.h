@@ -63,8 +63,13 @@ int model_save_external(const struct model *model, const char *path, struct erro
 /* The version of the default operator set ("" or "ai.onnx"); 0 when the model imports none. */
 int model_opset(const struct model *model);
 
-/* Initialiser i of the top graph as a tensor of its own (owned by the caller). */
+/*
+ * Initialiser i of the top graph as a tensor of its own (owned by the caller). Sparse initialisers count on
+ * behind the others and come dense.
+ */
 int model_weight(const struct model *model, size_t index, struct tensor *tensor, struct error *err);
+
+int model_sparse_read(const Onnx__SparseTensorProto *sparse, struct tensor *dense, struct error *err);
 
 /* A TensorProto inside the tree (an attribute, a subgraph's initialiser, an input_0.pb) as a tensor and back.
  */

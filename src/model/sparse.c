@@ -1,0 +1,67 @@
+#include "model/model.h"
+
+#include <string.h>
+
+static int dense_shape(const Onnx__SparseTensorProto *sparse, struct shape *shape, struct error *err)
+{
+    if (sparse->n_dims > TENSOR_MAX_RANK)
+        return error_set(err, ERROR_LIMIT, "a sparse tensor of rank %zu", sparse->n_dims);
+    *shape = shape_make((int)sparse->n_dims, sparse->dims);
+    return 0;
+}
+
+/* Where value i goes: its index is linear, or one number a dimension. */
+static int place(const struct tensor *indices, size_t i, const struct shape *shape, size_t count, size_t *at)
+{
+    const int64_t *rows = indices->data;
+    int64_t linear = 0;
+    if (indices->shape.rank == 1) {
+        linear = rows[i];
+    } else {
+        for (int k = 0; k < shape->rank; k++) {
+            int64_t index = rows[i * (size_t)shape->rank + (size_t)k];
+            if (index < 0 || index >= shape->dims[k])
+                return -1;
+            linear = linear * shape->dims[k] + index;
+        }
+    }
+    if (linear < 0 || (size_t)linear >= count)
+        return -1;
+    *at = (size_t)linear;
+    return 0;
+}
+
+static int fill(struct tensor *dense, const struct tensor *values, const struct tensor *indices,
+                struct error *err)
+{
+    size_t item = dtype_size(values->type);
+    int columns = indices->shape.rank == 1 ? 1 : dense->shape.rank;
+    if (!item || indices->type != DTYPE_INT64 || indices->count != values->count * (size_t)columns)
+        return error_set(err, ERROR_FORMAT, "the indices of a sparse tensor do not fit its values");
+    for (size_t i = 0; i < values->count; i++) {
+        size_t at;
+        if (place(indices, i, &dense->shape, dense->count, &at))
+            return error_set(err, ERROR_FORMAT, "index %zu of a sparse tensor is outside its shape", i);
+        memcpy((char *)dense->data + at * item, (const char *)values->data + i * item, item);
+    }
+    return 0;
+}
+
+int model_sparse_read(const Onnx__SparseTensorProto *sparse, struct tensor *dense, struct error *err)
+{
+    struct tensor values, indices;
+    struct shape shape;
+    tensor_init(dense);
+    tensor_init(&indices);
+    if (!sparse->values || !sparse->indices)
+        return error_set(err, ERROR_FORMAT, "a sparse tensor without values or indices");
+    if (dense_shape(sparse, &shape, err) || model_tensor_read(sparse->values, &values, err))
+        return -1;
+    int result = model_tensor_read(sparse->indices, &indices, err) ||
+                 tensor_alloc(dense, values.type, &shape, 0, err) || fill(dense, &values, &indices, err);
+    tensor_release(&values);
+    tensor_release(&indices);
+    if (result)
+        tensor_release(dense);
+    return result ? -1 : 0;
+}
