@@ -1,0 +1,151 @@
+/*
+ * Cast and CastLike between numbers and bool. Strings are not the reference's matter.
+ */
+#include "ops/draw.h"
+#include "ops/op.h"
+
+#include <math.h>
+
+/*
+ * To a float: rounded once, or, on the way to half precision, twice through float32: up to another float32
+ * unit.
+ */
+static void put_float(const struct bounded *in, struct bounded *out, size_t i)
+{
+    bool half = out->type == DTYPE_FLOAT16 || out->type == DTYPE_BFLOAT16;
+    bool wide = !dtype_is_float(in->type) || in->type == DTYPE_DOUBLE;
+    long double x = in->value[i], own = 0;
+    if (half && wide && isfinite(x) && dtype_round(out->type, x) != x)
+        own = dtype_precision(DTYPE_FLOAT).unit * fabsl(x);
+    bounded_put(out, i, x, bounded_hard(in, i) + own, likely_add(bounded_likely(in, i), own / 2));
+}
+
+/* 0 is false and everything else true, NaN too. */
+static void put_bool(const struct bounded *in, struct bounded *out, size_t i)
+{
+    long double x = in->value[i], h = bounded_hard(in, i);
+    if (h == 0 || fabsl(x) > h || (isnan(x) && !isinf(h)))
+        bounded_put(out, i, x != 0, 0, 0);
+    else
+        bounded_put_range(out, i, x != 0, 0, 1);
+}
+
+/* Towards zero; what is out of range, or not finite, is open. */
+static void put_truncated(const struct bounded *in, struct bounded *out, size_t i)
+{
+    long double x = in->value[i], h = bounded_hard(in, i);
+    long double low = truncl(x - h), high = truncl(x + h);
+    if (!(low >= dtype_lowest(out->type) && high <= dtype_highest(out->type)))
+        bounded_put_open(out, i);
+    else
+        bounded_put_range(out, i, truncl(x), low, high);
+}
+
+/*
+ * Between integers, what is out of range keeps its low bits, as the text says since opset 13 (and C does).
+ */
+static void put_integer(int opset, const struct bounded *in, struct bounded *out, size_t i)
+{
+    long double x = in->value[i], h = bounded_hard(in, i);
+    long double low = dtype_lowest(out->type), high = dtype_highest(out->type), span = high - low + 1;
+    if (x - h >= low && x + h <= high)
+        bounded_put(out, i, x, h, bounded_likely(in, i));
+    else if (opset < 13)
+        bounded_put_open(out, i);
+    else if (h > 0)
+        bounded_put_undecided(out, i, low);
+    else
+        bounded_put(out, i, x - floorl((x - low) / span) * span, 0, 0);
+}
+
+static int cast(struct op_call *call, enum dtype type)
+{
+    const struct bounded *in = call_need(call, 0);
+    struct bounded *out = in ? call_output(call, 0, type, &in->shape) : NULL;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    for (size_t i = 0; i < out->count; i++) {
+        if (type == in->type)
+            bounded_move(out, i, in, i);
+        else if (type == DTYPE_BOOL)
+            put_bool(in, out, i);
+        else if (dtype_is_float(type))
+            put_float(in, out, i);
+        else if (dtype_is_float(in->type))
+            put_truncated(in, out, i);
+        else
+            put_integer(call->opset, in, out, i);
+    }
+    return 0;
+}
+
+static int eval_cast(struct op_call *call)
+{
+    int64_t to = call_int(call, "to", 0);
+    if (to == 0)
+        return call_invalid(call, "does not say to what");
+    if (dtype_check(to, call->err))
+        return -1;
+    return cast(call, (enum dtype)to);
+}
+
+static int eval_cast_like(struct op_call *call)
+{
+    const struct bounded *like = call_need(call, 1);
+    return like ? cast(call, like->type) : -1;
+}
+
+static enum dtype draw_target(struct draw *d, enum dtype from)
+{
+    dtype_set types = DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL);
+    if (draw_chance(d, 0.1))
+        return from;
+    return draw_type(d, d->opset < 13 ? types & ~DTYPE_BIT(DTYPE_BFLOAT16) : types);
+}
+
+/* Floats on their way to integers: mostly in range, many of them in (-1, 1). */
+static void draw_castable(struct draw *d, enum dtype from, enum dtype to)
+{
+    if (!dtype_is_float(from) || !dtype_is_integer(to) || d->fill == FILL_EXACT)
+        return;
+    double most = draw_chance(d, 0.5) ? 2 : 100;
+    draw_primary_range(d, dtype_is_signed(to) ? -most : -0.9, most);
+}
+
+static int sample_cast(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    enum dtype to = draw_target(d, x.type);
+    draw_castable(d, x.type, to);
+    draw_int(d, "to", to);
+    if (d->opset >= 19 && draw_chance(d, 0.2))
+        draw_int(d, "saturate", draw_between(d, 0, 1));
+    return 0;
+}
+
+static int sample_cast_like(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    enum dtype to = draw_target(d, x.type);
+    draw_castable(d, x.type, to);
+    struct shape shape = draw_shape(d, 0, 2);
+    draw_data(d, to, &shape);
+    return 0;
+}
+
+static const struct op_param cast_params[] = {
+    {"to", PARAM_INT, 0, 0, "1|2|3|4|5|6|7|9|10|11|12|13|16", "0|-1|99", NULL},
+    {"saturate", PARAM_INT, 19, 0, "0|1", "2", "1"},
+    {NULL},
+};
+
+enum {
+    ANY = DTYPES_NUMBER | 1 << DTYPE_BOOL,
+    ANY_BEFORE_13 = ANY & ~(1 << DTYPE_BFLOAT16),
+};
+
+const struct op ops_cast[] = {
+    {"Cast", 11, 1, 1, 1, 1, 0, 6, 0, {{11, ANY_BEFORE_13}, {13, ANY}}, cast_params, eval_cast, sample_cast},
+    {"CastLike", 15, 2, 2, 1, 1, 0, 6, 0, {{15, ANY}}, NULL, eval_cast_like, sample_cast_like},
+    {NULL},
+};

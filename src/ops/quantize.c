@@ -1,0 +1,317 @@
+/*
+ * QuantizeLinear and DequantizeLinear: per tensor, per axis and, from opset 21, by blocks.
+ *
+ * y = saturate(round(x / scale) + zero_point), halves to even. x / scale may be a product with the reciprocal
+ * (2 units), so near a half both neighbours are right; by a power of two either way is exact, and so is the
+ * rounding.
+ */
+#include "ops/draw.h"
+#include "ops/op.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Which element of the scale goes with which of the data. */
+struct grain {
+    enum { GRAIN_TENSOR, GRAIN_AXIS, GRAIN_BLOCK } kind;
+    size_t inner, length, block, blocks; /* elements below the axis; the axis; of a block; number of blocks */
+};
+
+static size_t grain_at(const struct grain *grain, size_t i)
+{
+    if (grain->kind == GRAIN_TENSOR)
+        return 0;
+    size_t along = i / grain->inner % grain->length;
+    if (grain->kind == GRAIN_AXIS)
+        return along;
+    size_t outer = i / grain->inner / grain->length;
+    return (outer * grain->blocks + along / grain->block) * grain->inner + i % grain->inner;
+}
+
+static int blocked(struct op_call *call, const struct shape *x, const struct shape *scale, int axis,
+                   int64_t block, struct grain *grain)
+{
+    int64_t blocks = (x->dims[axis] + block - 1) / block;
+    for (int i = 0; i < x->rank; i++)
+        if (scale->dims[i] != (i == axis ? blocks : x->dims[i]))
+            return call_invalid(call, "dimension %d of the scale does not fit blocks of %" PRId64, i, block);
+    grain->kind = GRAIN_BLOCK;
+    grain->block = (size_t)block;
+    grain->blocks = (size_t)blocks;
+    return 0;
+}
+
+/* A scale of one element serves the whole tensor, whatever its rank. */
+static int find_grain(struct op_call *call, const struct shape *x, const struct bounded *scale,
+                      struct grain *grain)
+{
+    int64_t block = call->opset >= 21 ? call_int(call, "block_size", 0) : 0;
+    int axis;
+    *grain = (struct grain){.kind = GRAIN_TENSOR, .inner = 1, .length = 1};
+    if (block < 0)
+        return call_invalid(call, "block_size is %" PRId64, block);
+    if (block == 0 && scale->count == 1 && scale->shape.rank <= 1)
+        return 0;
+    if (call->opset < 13)
+        return call_invalid(call, "the scale is not a scalar");
+    if (call_axis(call, call_int(call, "axis", 1), x->rank, &axis))
+        return -1;
+    grain->inner = shape_span(x, axis + 1, x->rank);
+    grain->length = (size_t)x->dims[axis];
+    if (block > 0 && scale->shape.rank == x->rank)
+        return blocked(call, x, &scale->shape, axis, block, grain);
+    if (scale->shape.rank != 1 || scale->shape.dims[0] != x->dims[axis])
+        return call_invalid(call, "the scale fits neither axis %d nor the whole", axis);
+    grain->kind = GRAIN_AXIS;
+    return 0;
+}
+
+/* Data, scale and zero point (may be NULL), checked against each other. */
+struct quantized {
+    const struct bounded *x, *scale, *zero;
+    struct grain grain;
+};
+
+static int take_inputs(struct op_call *call, struct quantized *q)
+{
+    q->x = call_need(call, 0);
+    q->scale = call_need(call, 1);
+    q->zero = call_input(call, 2);
+    if (!q->x || !q->scale)
+        return -1;
+    if (q->zero && q->zero->count != q->scale->count)
+        return call_invalid(call, "scale and zero point have different shapes");
+    return find_grain(call, &q->x->shape, q->scale, &q->grain);
+}
+
+static long double saturate(enum dtype type, long double value)
+{
+    return fminl(fmaxl(value, dtype_lowest(type)), dtype_highest(type));
+}
+
+static bool is_power_of_two(long double value)
+{
+    int exponent;
+    return isfinite(value) && fabsl(frexpl(value, &exponent)) == 0.5L;
+}
+
+/* The error of x / scale; an int32 is first brought into the scale's type, which rounds large ones. */
+static long double quotient_error(const struct quantized *q, size_t i, size_t at, long double quotient)
+{
+    long double scale = q->scale->value[at], hard_scale = bounded_hard(q->scale, at);
+    long double unit = unit_of(q->scale->type), error = 0;
+    if (isinf(quotient))
+        return 0;
+    if (!is_power_of_two(scale) || hard_scale > 0)
+        error += 2 * unit * fabsl(quotient);
+    if (!dtype_is_float(q->x->type) && fabsl(q->x->value[i]) * unit > 1)
+        error += unit * fabsl(quotient);
+    if (hard_scale >= fabsl(scale))
+        return INFINITY;
+    return error + (bounded_hard(q->x, i) + fabsl(quotient) * hard_scale) / (fabsl(scale) - hard_scale);
+}
+
+/* Open: NaN, and a scale of 0. */
+static void put_quantized(const struct quantized *q, struct bounded *out, size_t i)
+{
+    size_t at = grain_at(&q->grain, i);
+    long double scale = q->scale->value[at], zero = q->zero ? q->zero->value[at] : 0;
+    long double quotient = q->x->value[i] / scale;
+    if (isnan(quotient) || scale == 0 || (q->zero && bounded_hard(q->zero, at) > 0)) {
+        bounded_put_open(out, i);
+        return;
+    }
+    long double error = quotient_error(q, i, at, quotient);
+    bounded_put_range(out, i, saturate(out->type, rintl(quotient) + zero),
+                      saturate(out->type, rintl(quotient - error) + zero),
+                      saturate(out->type, rintl(quotient + error) + zero));
+}
+
+static int eval_quantize(struct op_call *call)
+{
+    struct quantized q;
+    if (take_inputs(call, &q))
+        return -1;
+    int64_t wanted = call->opset >= 21 ? call_int(call, "output_dtype", 0) : 0;
+    if (wanted && dtype_check(wanted, call->err))
+        return -1;
+    if (wanted && q.zero && (enum dtype)wanted != q.zero->type)
+        return call_invalid(call, "output_dtype and the zero point's type differ");
+    enum dtype type = q.zero ? q.zero->type : wanted ? (enum dtype)wanted : DTYPE_UINT8;
+    if (!dtype_is_integer(type))
+        return call_unsupported(call, "to %s", dtype_name(type));
+    struct bounded *out = call_output(call, 0, type, &q.x->shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    for (size_t i = 0; i < out->count; i++)
+        put_quantized(&q, out, i);
+    return 0;
+}
+
+/*
+ * (x - zero_point) * scale: the difference is exact in integers; brought into a float type it rounds when it
+ * needs more bits than that has, and in float16 it may overflow although the product does not.
+ */
+static void put_dequantized(const struct quantized *q, struct bounded *out, size_t i)
+{
+    size_t at = grain_at(&q->grain, i);
+    long double scale = q->scale->value[at], difference = q->x->value[i] - (q->zero ? q->zero->value[at] : 0);
+    long double unit = unit_of(out->type), y = difference * scale;
+    long double hard_x = bounded_hard(q->x, i) + (q->zero ? bounded_hard(q->zero, at) : 0);
+    long double hard = fabsl(scale) * hard_x + fabsl(difference) * bounded_hard(q->scale, at);
+    if (hard_x == 0 && bounded_hard(q->scale, at) == 0)
+        hard = 0;
+    if (fabsl(difference) * unit > 1)
+        hard += unit * fabsl(y);
+    if (fabsl(difference) > dtype_highest(out->type))
+        hard = INFINITY;
+    long double likely = hard == 0
+                             ? 0
+                             : likely_add(fabsl(scale) * bounded_likely(q->x, i),
+                                          fabsl(difference) * bounded_likely(q->scale, at) + unit * fabsl(y));
+    bounded_put(out, i, y, hard, likely);
+}
+
+static int eval_dequantize(struct op_call *call)
+{
+    struct quantized q;
+    if (take_inputs(call, &q))
+        return -1;
+    if (q.zero && q.zero->type != q.x->type)
+        return call_invalid(call, "the zero point is %s, the data %s", dtype_name(q.zero->type),
+                            dtype_name(q.x->type));
+    if (!dtype_is_float(q.scale->type))
+        return call_invalid(call, "the scale is not a float");
+    struct bounded *out = call_output(call, 0, q.scale->type, &q.x->shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    for (size_t i = 0; i < out->count; i++)
+        put_dequantized(&q, out, i);
+    return 0;
+}
+
+/* The shape of scale and zero point, and the attributes that go with it. */
+static struct shape draw_grain(struct draw *d, const struct shape *x)
+{
+    struct shape shape = {.rank = 0};
+    if (x->rank < 2 || d->opset < 13 || draw_chance(d, 0.4))
+        return shape;
+    int axis = (int)draw_between(d, 0, x->rank - 1);
+    if (axis != 1 || draw_chance(d, 0.5))
+        draw_int(d, "axis", draw_chance(d, 0.4) ? axis - x->rank : axis);
+    if (d->opset < 21 || x->dims[axis] == 0 || draw_chance(d, 0.5))
+        return shape_make(1, &x->dims[axis]);
+    int64_t block = draw_between(d, 1, x->dims[axis]);
+    draw_int(d, "block_size", block);
+    shape = *x;
+    shape.dims[axis] = (x->dims[axis] + block - 1) / block;
+    return shape;
+}
+
+/* Scales: powers of two half of the time, so that halves are exact. */
+static void draw_scale(struct draw *d, enum dtype type, const struct shape *shape)
+{
+    bool powers = draw_chance(d, 0.5);
+    draw_range(d, type, shape, dtype_is_float(type) ? 0.01 : 1, dtype_is_float(type) ? 1 : 4);
+    struct tensor data = d->inputs[d->n_inputs - 1].data;
+    for (size_t i = 0; dtype_is_float(type) && powers && i < data.count; i++)
+        tensor_set(&data, i, ldexpl(1, (int)draw_between(d, -3, 1)));
+}
+
+static void draw_zero_point(struct draw *d, enum dtype type, const struct shape *shape)
+{
+    if (draw_chance(d, 0.2))
+        draw_range(d, type, shape, (double)dtype_lowest(type), (double)dtype_highest(type));
+    else
+        draw_range(d, type, shape, dtype_is_signed(type) ? -20 : 0, 20);
+}
+
+static int sample_quantize(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    struct shape shape = draw_grain(d, &x.shape);
+    enum dtype scale = d->opset < 19 ? DTYPE_FLOAT : x.type;
+    dtype_set to = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8);
+    if (d->opset >= 21)
+        to |= DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_UINT16);
+    /* Multiples of 1/8 meet the halves of the scales, larger ones the ends of the types. */
+    double most = draw_chance(d, 0.3) ? 2000 : 160;
+    if (x.source == DRAWN_NEW && d->fill != FILL_SPECIAL)
+        for (size_t i = 0; i < x.data.count; i++)
+            tensor_set(&x.data, i, (long double)draw_between(d, (int64_t)-most, (int64_t)most) / 8);
+    draw_scale(d, scale, &shape);
+    if (draw_chance(d, 0.75))
+        draw_zero_point(d, draw_type(d, to), &shape);
+    else if (d->opset >= 21 && draw_chance(d, 0.5))
+        draw_int(d, "output_dtype", draw_type(d, to));
+    if (d->opset >= 19 && draw_chance(d, 0.2))
+        draw_int(d, "saturate", draw_between(d, 0, 1));
+    return 0;
+}
+
+static int sample_dequantize(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    struct shape shape = draw_grain(d, &x.shape);
+    dtype_set scales = DTYPE_BIT(DTYPE_FLOAT);
+    if (d->opset >= 19)
+        scales |= DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16);
+    draw_scale(d, draw_type(d, scales), &shape);
+    if (x.type != DTYPE_INT32 && draw_chance(d, 0.75))
+        draw_zero_point(d, x.type, &shape);
+    return 0;
+}
+
+static const struct op_param quantize_params[] = {
+    {"axis", PARAM_INT, 13, 0, "-1|0|1|2", "99|-99", "1"},
+    {"block_size", PARAM_INT, 21, 0, "0|1|2|3", "-1|1000000", "0"},
+    {"output_dtype", PARAM_INT, 21, 0, "0|2|3|4|5", "1|99", "0"},
+    {"saturate", PARAM_INT, 19, 0, "0|1", NULL, "1"},
+    {"y_scale", PARAM_INPUT, 0, 0, "0.125|0.5|1|0.3", "0|-1", NULL},
+    {"y_zero_point", PARAM_INPUT, 0, 0, "0|1|5", NULL, "0"},
+    {NULL},
+};
+static const struct op_param dequantize_params[] = {
+    {"axis", PARAM_INT, 13, 0, "-1|0|1|2", "99|-99", "1"},
+    {"block_size", PARAM_INT, 21, 0, "0|1|2|3", "-1|1000000", "0"},
+    {"x_scale", PARAM_INPUT, 0, 0, "0.125|0.5|1|0.3", NULL, NULL},
+    {"x_zero_point", PARAM_INPUT, 0, 0, "0|1|5", NULL, "0"},
+    {NULL},
+};
+
+enum {
+    BYTES = 1 << DTYPE_INT8 | 1 << DTYPE_UINT8 | 1 << DTYPE_INT32,
+    WORDS = BYTES | 1 << DTYPE_INT16 | 1 << DTYPE_UINT16,
+    SOURCES = 1 << DTYPE_FLOAT | 1 << DTYPE_INT32,
+    HALVES = 1 << DTYPE_FLOAT16 | 1 << DTYPE_BFLOAT16,
+};
+
+const struct op ops_quantize[] = {
+    {"DequantizeLinear",
+     11,
+     2,
+     3,
+     1,
+     1,
+     0,
+     5,
+     0,
+     {{11, BYTES}, {21, WORDS}},
+     dequantize_params,
+     eval_dequantize,
+     sample_dequantize},
+    {"QuantizeLinear",
+     11,
+     2,
+     3,
+     1,
+     1,
+     0,
+     5,
+     0,
+     {{11, SOURCES}, {19, SOURCES | HALVES}},
+     quantize_params,
+     eval_quantize,
+     sample_quantize},
+    {NULL},
+};
