@@ -1,0 +1,215 @@
+#include "campaign/trial.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_AHEAD = 16 };
+
+/* A case under way. Jobs point to it; entry n_engines is the reference. */
+struct flight {
+    struct trial_done done;
+    bool *repeats_differ;
+    size_t jobs_left;
+    struct flight *next;
+};
+
+struct ticket {
+    struct flight *flight;
+    size_t entry;
+};
+
+struct trials {
+    struct trial_options options;
+    int *engines;
+    size_t pending;
+    struct flight *finished; /* all jobs are back, not judged yet */
+};
+
+struct trials *trials_new(const struct trial_options *options)
+{
+    struct trials *trials = memory_zeroed(1, sizeof *trials);
+    trials->options = *options;
+    if (!trials->options.ahead)
+        trials->options.ahead = DEFAULT_AHEAD;
+    trials->engines = memory_zeroed(options->n_engines, sizeof *trials->engines);
+    memcpy(trials->engines, options->engines, options->n_engines * sizeof *trials->engines);
+    trials->options.engines = trials->engines;
+    return trials;
+}
+
+void trial_done_release(struct trial_done *done)
+{
+    testcase_release(&done->testcase);
+    result_release(&done->reference);
+    for (size_t i = 0; i < done->n_engines; i++) {
+        result_release(&done->results[i]);
+        settlement_release(&done->settlements[i]);
+    }
+    free(done->results);
+    free(done->settlements);
+    judgement_release(&done->judgement);
+}
+
+static void flight_free(struct flight *flight)
+{
+    free(flight->repeats_differ);
+    free(flight);
+}
+
+bool trials_room(const struct trials *trials)
+{
+    return trials->pending < trials->options.ahead;
+}
+
+size_t trials_pending(const struct trials *trials)
+{
+    return trials->pending;
+}
+
+static void submit_job(struct trials *trials, struct flight *flight, size_t entry, int engine, bool bounds)
+{
+    const struct testcase *testcase = &flight->done.testcase;
+    struct ticket *ticket = memory_zeroed(1, sizeof *ticket);
+    *ticket = (struct ticket){flight, entry};
+    struct job job = {
+        .engine = engine,
+        .model = testcase->model,
+        .model_size = testcase->model_size,
+        .n_inputs = testcase->n_inputs,
+        .inputs = testcase->inputs,
+        .bounds = bounds,
+        .repeat = bounds ? 0 : trials->options.repeat,
+        .user = ticket,
+    };
+    flight->jobs_left++;
+    pool_submit(trials->options.pool, &job);
+}
+
+void trials_submit(struct trials *trials, struct testcase *testcase, void *user)
+{
+    size_t n = trials->options.n_engines;
+    struct flight *flight = memory_zeroed(1, sizeof *flight);
+    flight->done.testcase = *testcase;
+    testcase_init(testcase);
+    flight->done.user = user;
+    flight->done.n_engines = n;
+    flight->done.results = memory_zeroed(n, sizeof *flight->done.results);
+    flight->done.settlements = memory_zeroed(n, sizeof *flight->done.settlements);
+    flight->repeats_differ = memory_zeroed(n, sizeof *flight->repeats_differ);
+    result_init(&flight->done.reference);
+    for (size_t i = 0; i < n; i++)
+        result_init(&flight->done.results[i]);
+    trials->pending++;
+    for (size_t i = 0; i < n; i++)
+        submit_job(trials, flight, i, trials->engines[i], false);
+    if (trials->options.reference >= 0)
+        submit_job(trials, flight, n, trials->options.reference, true);
+}
+
+/* Takes one result from the pool; a flight that is complete goes to the finished list. */
+static int take_result(struct trials *trials, struct error *err)
+{
+    struct job job;
+    struct result result;
+    bool differ = false;
+    int status = pool_next(trials->options.pool, -1, &job, &result, &differ, err);
+    if (status <= 0)
+        return status;
+    struct ticket ticket = *(struct ticket *)job.user;
+    free(job.user);
+    struct flight *flight = ticket.flight;
+    if (ticket.entry < flight->done.n_engines) {
+        flight->done.results[ticket.entry] = result;
+        flight->repeats_differ[ticket.entry] = differ;
+    } else {
+        flight->done.reference = result;
+    }
+    if (--flight->jobs_left == 0) {
+        struct flight **end = &trials->finished;
+        while (*end)
+            end = &(*end)->next;
+        *end = flight;
+    }
+    return 1;
+}
+
+static void judge_flight(struct trials *trials, struct flight *flight)
+{
+    struct trial_done *done = &flight->done;
+    struct judge_entry *entries = memory_zeroed(done->n_engines, sizeof *entries);
+    for (size_t i = 0; i < done->n_engines; i++) {
+        const struct engine_info *info = pool_engine(trials->options.pool, trials->engines[i]);
+        entries[i] =
+            (struct judge_entry){info->name, info->version, &done->results[i], flight->repeats_differ[i]};
+    }
+    judge_case(&done->judgement, trials->options.reference >= 0 ? &done->reference : NULL, entries,
+               done->n_engines);
+    free(entries);
+}
+
+static bool wants_settling(enum verdict_kind kind)
+{
+    return kind == VERDICT_SUSPECT || kind == VERDICT_WRONG || kind == VERDICT_NAN || kind == VERDICT_SHAPE ||
+           kind == VERDICT_DTYPE;
+}
+
+/* A suspect becomes what settling says; a verdict that was sure keeps its word and gets its node. */
+static void settle_flight(struct trials *trials, struct trial_done *done)
+{
+    struct model *model = NULL;
+    for (size_t i = 0; i < done->n_engines; i++) {
+        struct verdict *verdict = &done->judgement.verdicts[i];
+        if (!wants_settling(verdict->kind) || verdict->by_vote || done->results[i].outcome != OUTCOME_OK)
+            continue;
+        if (!model && model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
+            return;
+        struct settle_case which = {
+            .pool = trials->options.pool,
+            .engine = trials->engines[i],
+            .model = model,
+            .inputs = done->testcase.inputs,
+            .n_inputs = done->testcase.n_inputs,
+        };
+        struct error err = {0};
+        if (settle(&done->settlements[i], &which, &err))
+            continue;
+        if (verdict->kind == VERDICT_SUSPECT)
+            verdict->kind = done->settlements[i].kind;
+    }
+    model_free(model);
+}
+
+int trials_next(struct trials *trials, struct trial_done *done, struct error *err)
+{
+    if (!trials->pending)
+        return 0;
+    while (!trials->finished) {
+        int status = take_result(trials, err);
+        if (status < 0)
+            return -1;
+        if (!status)
+            return error_set(err, ERROR_IO, "the pool lost a case");
+    }
+    struct flight *flight = trials->finished;
+    trials->finished = flight->next;
+    trials->pending--;
+    judge_flight(trials, flight);
+    if (trials->options.settle)
+        settle_flight(trials, &flight->done);
+    *done = flight->done;
+    flight_free(flight);
+    return 1;
+}
+
+void trials_free(struct trials *trials)
+{
+    if (!trials)
+        return;
+    struct trial_done done;
+    while (trials->pending && trials_next(trials, &done, NULL) > 0)
+        trial_done_release(&done);
+    free(trials->engines);
+    free(trials);
+}

@@ -1,0 +1,50 @@
+/*
+ * Trials: a case on several engines and the reference at once, judged, and settled where that is needed.
+ *
+ * Cases are submitted as fast as they are made; up to `ahead` of them are under way, so that no engine waits
+ * for another. Each comes back exactly once, with its judgement.
+ */
+#ifndef CAMPAIGN_TRIAL_H
+#define CAMPAIGN_TRIAL_H
+
+#include "engine/pool.h"
+#include "generate/testcase.h"
+#include "judge/judge.h"
+#include "locate/settle.h"
+
+struct trial_options {
+    struct pool *pool;
+    int reference; /* pool number of the reference engine, or -1 */
+    size_t n_engines;
+    const int *engines; /* pool numbers */
+    size_t ahead;       /* cases under way; 0: 16 */
+    int repeat;         /* further runs of each case, for nondeterminism */
+    /* Settle verdicts of wrong and suspect on graphs of more than one node. */
+    bool settle;
+};
+
+/* One finished case. All of it is the caller's, released by trial_done_release. */
+struct trial_done {
+    struct testcase testcase;
+    struct result reference;
+    struct result *results; /* one an engine */
+    struct judgement judgement;
+    struct settlement *settlements; /* one an engine; kind untested where nothing had to be settled */
+    size_t n_engines;
+    void *user;
+};
+void trial_done_release(struct trial_done *done);
+
+struct trials;
+struct trials *trials_new(const struct trial_options *options);
+void trials_free(struct trials *trials);
+
+/* Takes the case over. Call only while trials_room is true. */
+void trials_submit(struct trials *trials, struct testcase *testcase, void *user);
+bool trials_room(const struct trials *trials);
+size_t trials_pending(const struct trials *trials);
+
+/* Waits for the next finished case: 1 and *done, 0 when none is under way, -1 when polling fails. */
+int trials_next(struct trials *trials, struct trial_done *done, struct error *err);
+
+#endif
