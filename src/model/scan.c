@@ -233,7 +233,7 @@ int scan_check(const ProtobufCMessageDescriptor *type, const uint8_t *data, size
     return 0;
 }
 
-static void put_varint(struct str *out, uint64_t value)
+void scan_put_varint(struct str *out, uint64_t value)
 {
     do {
         uint8_t byte = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
@@ -242,11 +242,11 @@ static void put_varint(struct str *out, uint64_t value)
     } while (value);
 }
 
-static void put_bytes(struct str *out, uint32_t number, const struct str *body)
+void scan_put_bytes(struct str *out, uint32_t number, const void *data, size_t size)
 {
-    put_varint(out, (uint64_t)number << 3 | WIRE_BYTES);
-    put_varint(out, body->length);
-    str_append(out, body->data, body->length);
+    scan_put_varint(out, (uint64_t)number << 3 | WIRE_BYTES);
+    scan_put_varint(out, size);
+    str_append(out, data, size);
 }
 
 static void put_verbatim(struct str *out, const struct scan_field *field)
@@ -290,7 +290,7 @@ static void skeleton_graph(const struct scan_field *graph, struct str *out, stru
         struct scan_weight weight = {.initializer = initializers++};
         str_clear(&body);
         skeleton_tensor(&field, &body, &weight);
-        put_bytes(out, GRAPH_INITIALIZER, &body);
+        scan_put_bytes(out, GRAPH_INITIALIZER, body.data, body.length);
         if (weight.data) {
             *weights = memory_grow(*weights, &capacity, *count + 1, sizeof **weights);
             (*weights)[(*count)++] = weight;
@@ -314,7 +314,7 @@ void scan_skeleton(const uint8_t *data, size_t size, struct str *skeleton, struc
         struct str graph;
         str_init(&graph);
         skeleton_graph(&field, &graph, weights, count);
-        put_bytes(skeleton, MODEL_GRAPH, &graph);
+        scan_put_bytes(skeleton, MODEL_GRAPH, graph.data, graph.length);
         str_release(&graph);
     }
 }

@@ -51,4 +51,8 @@ struct scan_field {
 /* Reads the field at *at and moves behind it; the message says what is wrong. */
 int scan_next(const uint8_t **at, const uint8_t *end, struct scan_field *field, struct error *err);
 
+/* And written by hand. */
+void scan_put_varint(struct str *out, uint64_t value);
+void scan_put_bytes(struct str *out, uint32_t number, const void *data, size_t size);
+
 #endif

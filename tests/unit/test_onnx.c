@@ -1,0 +1,245 @@
+#include "corpus.h"
+#include "model/build.h"
+#include "model/index.h"
+#include "model/onnx.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NAMES(...) ((const char *[]){__VA_ARGS__})
+
+/* y = Relu(MatMul(x, w)) */
+static struct model *sample(int opset)
+{
+    struct model *model = model_new(opset);
+    struct shape x = {2, {2, 3}}, w = {2, {3, 4}}, y = {2, {2, 4}};
+    struct tensor weight;
+    assert_int_equal(tensor_alloc(&weight, DTYPE_FLOAT, &w, 0, NULL), 0);
+    model_add_input(model, "x", DTYPE_FLOAT, &x);
+    model_add_initializer(model, "w", &weight);
+    model_add_node(model, "MatMul", NULL, 2, NAMES("x", "w"), 1, NAMES("h"));
+    model_add_node(model, "Relu", NULL, 1, NAMES("h"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, &y);
+    tensor_release(&weight);
+    return model;
+}
+
+struct bytes {
+    uint8_t *data;
+    size_t size;
+};
+
+static struct bytes pack(struct model *model)
+{
+    struct bytes bytes;
+    assert_int_equal(model_pack(model, &bytes.data, &bytes.size, NULL), 0);
+    model_free(model);
+    return bytes;
+}
+
+static void valid_invalid_and_newer_models(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    assert_int_equal(onnx_max_opset(), 17);
+    struct bytes good = pack(sample(13));
+    assert_int_equal(onnx_check(good.data, good.size, &err), 0);
+    free(good.data);
+    struct bytes newer = pack(sample(21));
+    assert_int_equal(onnx_check(newer.data, newer.size, &err), ONNX_UNCHECKABLE);
+    free(newer.data);
+    struct model *model = sample(13);
+    model_add_node(model, "NoSuchOperator", NULL, 1, NAMES("y"), 1, NAMES("z"));
+    struct bytes bad = pack(model);
+    assert_int_equal(onnx_check(bad.data, bad.size, &err), -1);
+    assert_non_null(strstr(err.message, "NoSuchOperator"));
+    assert_null(strchr(err.message, '\n'));
+    free(bad.data);
+    assert_int_equal(onnx_check((const uint8_t *)"\x3a\x05", 2, &err), -1);
+    assert_int_equal(err.code, ERROR_FORMAT);
+}
+
+static void external_paths_never_reach_libonnx(void **state)
+{
+    (void)state;
+    struct model *model = sample(13);
+    Onnx__TensorProto *w = model->graph->initializer[0];
+    Onnx__StringStringEntryProto entry = ONNX__STRING_STRING_ENTRY_PROTO__INIT, *entries[] = {&entry};
+    entry.key = (char *)(uintptr_t) "location";
+    entry.value = (char *)(uintptr_t) "/etc/passwd";
+    w->has_raw_data = false;
+    w->has_data_location = true;
+    w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    w->n_external_data = 1;
+    w->external_data = entries;
+    struct bytes bytes = pack(model);
+    struct error err = {0};
+    assert_int_equal(onnx_check(bytes.data, bytes.size, &err), -1);
+    assert_non_null(strstr(err.message, "external data must be inlined"));
+    free(bytes.data);
+}
+
+static void shapes_are_inferred(void **state)
+{
+    (void)state;
+    struct bytes bytes = pack(sample(13)), out;
+    struct error err = {0};
+    struct model *model;
+    assert_int_equal(onnx_infer_shapes(bytes.data, bytes.size, 1, &out.data, &out.size, &err), 0);
+    assert_int_equal(model_parse(&model, out.data, out.size, &err), 0);
+    assert_int_equal(model->graph->n_value_info, 1);
+    assert_string_equal(model->graph->value_info[0]->name, "h");
+    assert_int_equal(model->graph->value_info[0]->type->tensor_type->shape->dim[1]->dim_value, 4);
+    free(out.data);
+    model->graph->output[0]->type = type_make(&model->arena, DTYPE_FLOAT, &(struct shape){1, {5}});
+    free(bytes.data);
+    bytes = pack(model);
+    assert_int_equal(onnx_infer_shapes(bytes.data, bytes.size, 1, &out.data, &out.size, &err), -1);
+    assert_null(out.data);
+    free(bytes.data);
+}
+
+static void text_goes_in_and_out(void **state)
+{
+    (void)state;
+    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+                               "agraph (float[2,3] x) => (float[2,3] y) {\n"
+                               "  h = LeakyRelu <alpha = 0.25> (x)\n"
+                               "  y = Neg (h)\n"
+                               "}";
+    struct bytes bytes, again;
+    struct error err = {0};
+    char *printed;
+    if (onnx_parse_text(text, &bytes.data, &bytes.size, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(onnx_check(bytes.data, bytes.size, &err), 0);
+    assert_int_equal(onnx_print_text(bytes.data, bytes.size, &printed, &err), 0);
+    assert_non_null(strstr(printed, "LeakyRelu"));
+    if (onnx_parse_text(printed, &again.data, &again.size, &err))
+        fail_msg("%s in\n%s", err.message, printed);
+    struct model *model;
+    assert_int_equal(model_parse(&model, again.data, again.size, &err), 0);
+    assert_int_equal(model->graph->n_node, 2);
+    assert_true(node_float(model->graph->node[0], "alpha", 0) == 0.25f);
+    assert_int_equal(model_opset(model), 13);
+    model_free(model);
+    free(printed);
+    free(again.data);
+    free(bytes.data);
+    assert_int_equal(onnx_parse_text("agraph (", &bytes.data, &bytes.size, &err), -1);
+    assert_true(err.message[0] != '\0');
+}
+
+static void opsets_are_converted(void **state)
+{
+    (void)state;
+    struct bytes bytes = pack(sample(11)), out;
+    struct error err = {0};
+    struct model *model;
+    if (onnx_convert_opset(bytes.data, bytes.size, 16, &out.data, &out.size, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(model_parse(&model, out.data, out.size, &err), 0);
+    assert_int_equal(model_opset(model), 16);
+    model_free(model);
+    free(out.data);
+    assert_int_equal(onnx_convert_opset(bytes.data, bytes.size, 21, &out.data, &out.size, &err),
+                     ONNX_UNCHECKABLE);
+    free(bytes.data);
+}
+
+static void schemas_and_functions(void **state)
+{
+    (void)state;
+    struct onnx_schema schema;
+    struct error err = {0};
+    assert_int_equal(onnx_schema("", "Clip", 12, &schema, &err), 0);
+    assert_int_equal(schema.since, 12);
+    assert_int_equal(schema.min_inputs, 1);
+    assert_int_equal(schema.max_inputs, 3);
+    assert_int_equal(onnx_schema("ai.onnx", "Concat", 13, &schema, &err), 0);
+    assert_int_equal(schema.max_inputs, INT_MAX);
+    assert_int_equal(onnx_schema("", "Upsample", 13, &schema, &err), 0);
+    assert_true(schema.deprecated);
+    assert_int_equal(onnx_schema("", "Gelu", 17, &schema, &err), -1);
+    assert_non_null(strstr(err.message, "Gelu"));
+    uint8_t *function;
+    size_t size;
+    assert_int_equal(onnx_schema("", "HardSwish", 14, &schema, &err), 0);
+    assert_true(schema.has_function_body);
+    assert_int_equal(onnx_function_body("", "HardSwish", 14, &function, &size, &err), 0);
+    Onnx__FunctionProto *proto = onnx__function_proto__unpack(NULL, size, function);
+    assert_non_null(proto);
+    assert_int_equal(proto->n_node, 2);
+    onnx__function_proto__free_unpacked(proto, NULL);
+    free(function);
+    assert_int_equal(onnx_function_body("", "Relu", 14, &function, &size, &err), -1);
+    assert_int_equal(onnx_function_body("", "Nothing", 14, &function, &size, &err), -1);
+}
+
+static void repack(const char *path, size_t *checked)
+{
+    struct model *model, *again;
+    struct model_index index;
+    struct error err = {0};
+    struct bytes first, second;
+    if (model_load(&model, path, &err) || model_index_init(&index, model, &err))
+        fail_msg("%s", err.message);
+    model_index_release(&index);
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (model_weight(model, i, &tensor, &err))
+            fail_msg("%s: %s", path, err.message);
+        tensor_release(&tensor);
+    }
+    first = pack(model);
+    int result = onnx_check(first.data, first.size, &err);
+    if (result < 0)
+        fail_msg("%s: %s", path, err.message);
+    *checked += result == 0;
+    if (model_parse(&again, first.data, first.size, &err) || model_clone(&model, again, &err))
+        fail_msg("%s: %s", path, err.message);
+    model_free(again);
+    second = pack(model);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    char *text;
+    if (onnx_print_text(first.data, first.size, &text, &err))
+        fail_msg("%s: %s", path, err.message);
+    free(text);
+    free(first.data);
+    free(second.data);
+}
+
+static void all_official_models_survive_repacking(void **state)
+{
+    (void)state;
+    struct corpus corpus;
+    size_t checked = 0;
+    corpus_open(&corpus);
+    if (!corpus.count)
+        skip();
+    for (size_t i = 0; i < corpus.count; i++)
+        repack(corpus.paths[i], &checked);
+    print_message("%zu models packed again, %zu of them checked\n", corpus.count, checked);
+    assert_true(checked * 100 >= corpus.count * 99);
+    corpus_close(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(valid_invalid_and_newer_models),
+        cmocka_unit_test(external_paths_never_reach_libonnx),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(text_goes_in_and_out),
+        cmocka_unit_test(opsets_are_converted),
+        cmocka_unit_test(schemas_and_functions),
+        cmocka_unit_test(all_official_models_survive_repacking),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
