@@ -1,0 +1,81 @@
+/*
+ * One model, many samples, several engines: what CRADLE's detection sees, and plain errors beside it.
+ *
+ * Every sample goes through every engine; a crash is recorded, never fatal. Then each pair of engines is
+ * compared on the samples both answered: type and shape of every output, its values (largest absolute and
+ * relative error, tolerance, element ratio), and for the first output the class and MAD distance to the
+ * ground truth, with their patterns.
+ *
+ * Without labels the top class of the first engine stands in for the truth. Near-ties can then look like a
+ * large class distance, so such distances are reported but decide nothing; MAD distance needs a real truth.
+ */
+#ifndef CAMPAIGN_COMPARE_H
+#define CAMPAIGN_COMPARE_H
+
+#include "engine/pool.h"
+#include "generate/inputs.h"
+#include "judge/metrics.h"
+
+enum truth { TRUTH_NONE, TRUTH_CLASSES, TRUTH_VALUES, TRUTH_FIRST_ENGINE };
+
+/* One output of one engine, over all samples. */
+struct compare_output {
+    const char *name;
+    enum value_kind kind;
+    enum dtype dtype; /* of the first sample's (first) tensor */
+    struct shape shape;
+    size_t elements, nan, inf; /* sums */
+    double min, max;           /* of the finite elements; NaN when there are none */
+};
+
+struct compare_engine {
+    size_t outcomes[OUTCOME_COUNT];
+    enum outcome worst; /* the first outcome that was not ok, with its sample, stage and message */
+    size_t worst_sample;
+    enum stage stage;
+    int signal;
+    const char *message;
+    size_t n_outputs;
+    struct compare_output *outputs;
+    size_t top1, topk; /* samples whose label came first, among the first k */
+    int64_t load_ns, run_ns;
+};
+
+struct compare_pair {
+    size_t a, b;                    /* engines */
+    size_t compared;                /* samples both answered */
+    size_t one_sided;               /* samples only one of them answered */
+    size_t mismatched;              /* samples with another number, kind, type or shape of outputs */
+    const char *mismatch;           /* the first such, or NULL */
+    size_t beyond;                  /* samples with an element outside the tolerance */
+    double max_abs, max_rel, ratio; /* over all outputs; the ratio is the least of all samples' outputs */
+    size_t worst_sample, worst_output, worst_element; /* where the values are farthest apart */
+    double worst_a, worst_b;
+    struct metrics_pattern class, mad;
+    bool class_inconsistent, mad_inconsistent;
+    int class_pattern, mad_pattern; /* equal patterns have equal numbers, from 1; 0: not inconsistent */
+    bool differs;                   /* anything above that decides */
+};
+
+struct compare {
+    struct arena arena;
+    size_t samples, engines, pairs;
+    enum truth truth;
+    struct compare_engine *engine;
+    struct compare_pair *pair; /* (0,1), (0,2) ... (1,2) ... */
+    size_t unique;             /* different patterns among the inconsistent pairs */
+};
+
+struct compare_options {
+    struct metrics_thresholds thresholds;
+    struct metrics_tolerance tolerance;
+    bool progress;
+};
+
+/* path is the model's file; the pool holds exactly `engines` engines, numbered from 0. */
+int compare_run(struct compare *compare, const char *path, const struct model *model,
+                const struct inputs *inputs, struct pool *pool, size_t engines,
+                const struct compare_options *options, struct error *err);
+void compare_release(struct compare *compare); /* also after a failure */
+
+#endif

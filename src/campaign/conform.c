@@ -1,0 +1,262 @@
+#include "campaign/conform.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/progress.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_WINDOW = 32, LOG_LINES_LIMIT = 4096 };
+
+const char *conform_verdict_name(enum conform_verdict verdict)
+{
+    static const char *const names[CONFORM_COUNT] = {
+        "untested", "pass",   "wrong", "nan",  "shape",  "dtype",   "random",    "unsupported",
+        "rejected", "failed", "crash", "hang", "memory", "garbage", "no-engine", "not-runnable",
+    };
+    return names[verdict];
+}
+
+bool conform_is_finding(enum conform_verdict verdict)
+{
+    return verdict != CONFORM_PASS && verdict != CONFORM_RANDOM && verdict != CONFORM_UNSUPPORTED &&
+           verdict != CONFORM_NOT_RUNNABLE;
+}
+
+/* What a job carries: which data set of which case. */
+struct ticket {
+    struct flight *flight;
+    size_t set;
+};
+
+/* A case under way. */
+struct flight {
+    struct flight *next, **link;
+    size_t number;
+    size_t pending; /* jobs not answered */
+    struct suite_loaded loaded;
+    struct ticket *tickets; /* one a data set */
+};
+
+struct run {
+    struct conform *conform;
+    struct pool *pool;
+    const struct conform_options *options;
+    struct flight *first;
+    size_t flights, bytes;      /* in memory now */
+    size_t submitted, answered; /* jobs */
+    struct str why;
+};
+
+static enum conform_verdict from_outcome(enum outcome outcome)
+{
+    static const enum conform_verdict verdicts[OUTCOME_COUNT] = {
+        [OUTCOME_UNTESTED] = CONFORM_UNTESTED,
+        [OUTCOME_OK] = CONFORM_PASS,
+        [OUTCOME_UNSUPPORTED] = CONFORM_UNSUPPORTED,
+        [OUTCOME_REJECTED] = CONFORM_REJECTED,
+        [OUTCOME_FAILED] = CONFORM_FAILED,
+        [OUTCOME_CRASH] = CONFORM_CRASH,
+        [OUTCOME_HANG] = CONFORM_HANG,
+        [OUTCOME_MEMORY] = CONFORM_MEMORY,
+        [OUTCOME_GARBAGE] = CONFORM_GARBAGE,
+        [OUTCOME_NO_ENGINE] = CONFORM_NO_ENGINE,
+    };
+    return verdicts[outcome];
+}
+
+static enum conform_verdict from_golden(enum golden golden)
+{
+    static const enum conform_verdict verdicts[] = {
+        [GOLDEN_PASS] = CONFORM_PASS,   [GOLDEN_WRONG] = CONFORM_WRONG, [GOLDEN_NAN] = CONFORM_NAN,
+        [GOLDEN_SHAPE] = CONFORM_SHAPE, [GOLDEN_DTYPE] = CONFORM_DTYPE, [GOLDEN_MISSING] = CONFORM_SHAPE,
+    };
+    return verdicts[golden];
+}
+
+static const char *tail(struct arena *arena, const char *log)
+{
+    if (!log || !*log)
+        return NULL;
+    size_t length = strlen(log);
+    return arena_strdup(arena, length > LOG_LINES_LIMIT ? log + length - LOG_LINES_LIMIT : log);
+}
+
+static enum conform_verdict judge(struct run *run, const struct ticket *ticket, const struct result *result)
+{
+    str_clear(&run->why);
+    if (result->outcome != OUTCOME_OK) {
+        if (result->signal)
+            str_printf(&run->why, "%s%s", strsignal(result->signal), result->message ? ": " : "");
+        str_add(&run->why, result->message ? result->message : "");
+        return from_outcome(result->outcome);
+    }
+    const struct suite_loaded *loaded = &ticket->flight->loaded;
+    const struct suite_data *data = &loaded->data[ticket->set];
+    enum conform_verdict verdict =
+        from_golden(golden_compare(data->outputs, data->n_outputs, result->outputs, result->count,
+                                   !loaded->random, &run->options->tolerance, &run->why));
+    return verdict == CONFORM_PASS && loaded->random ? CONFORM_RANDOM : verdict;
+}
+
+/* Of several data sets the first that is no plain pass speaks for the case. */
+static void record(struct run *run, const struct ticket *ticket, size_t engine, const struct result *result)
+{
+    struct conform *conform = run->conform;
+    struct conform_result *kept = &conform->results[ticket->flight->number * conform->engines + engine];
+    enum conform_verdict verdict = judge(run, ticket, result);
+    kept->load_ns += result->load_ns;
+    kept->run_ns += result->run_ns;
+    if (kept->verdict != CONFORM_UNTESTED && kept->verdict != CONFORM_PASS)
+        return;
+    kept->verdict = verdict;
+    kept->stage = result->stage;
+    kept->message = run->why.length ? arena_strdup(&conform->arena, run->why.data) : NULL;
+    kept->log = tail(&conform->arena, result->log);
+}
+
+static void land(struct run *run, struct flight *flight)
+{
+    *flight->link = flight->next;
+    if (flight->next)
+        flight->next->link = flight->link;
+    run->flights--;
+    run->bytes -= flight->loaded.size;
+    suite_unload(&flight->loaded);
+    free(flight->tickets);
+    free(flight);
+}
+
+static void submit(struct run *run, struct flight *flight)
+{
+    const struct suite_loaded *loaded = &flight->loaded;
+    flight->tickets = memory_zeroed(loaded->sets, sizeof *flight->tickets);
+    for (size_t set = 0; set < loaded->sets; set++) {
+        flight->tickets[set] = (struct ticket){flight, set};
+        for (size_t engine = 0; engine < run->conform->engines; engine++) {
+            struct job job = {.engine = (int)engine,
+                              .n_inputs = loaded->data[set].n_inputs,
+                              .inputs = loaded->data[set].inputs,
+                              .user = &flight->tickets[set]};
+            if (loaded->external)
+                job.path = loaded->path;
+            else {
+                job.model = loaded->bytes.data;
+                job.model_size = loaded->bytes.size;
+            }
+            flight->pending++;
+            run->submitted++;
+            pool_submit(run->pool, &job);
+        }
+    }
+}
+
+static void launch(struct run *run, size_t number)
+{
+    struct flight *flight = memory_zeroed(1, sizeof *flight);
+    struct conform *conform = run->conform;
+    struct error err;
+    error_clear(&err);
+    flight->number = number;
+    flight->next = run->first;
+    flight->link = &run->first;
+    if (run->first)
+        run->first->link = &flight->next;
+    run->first = flight;
+    run->flights++;
+    if (suite_load(&conform->suite->cases[number], &flight->loaded, &err) == 0) {
+        run->bytes += flight->loaded.size;
+        submit(run, flight);
+        return;
+    }
+    flight->loaded.size = 0;
+    const char *message = arena_strdup(&conform->arena, err.message);
+    for (size_t engine = 0; engine < conform->engines; engine++)
+        conform->results[number * conform->engines + engine] =
+            (struct conform_result){.verdict = CONFORM_NOT_RUNNABLE, .message = message};
+    land(run, flight);
+}
+
+static int receive(struct run *run, struct error *err)
+{
+    struct job job;
+    struct result result;
+    bool differ;
+    result_init(&result);
+    int status = pool_next(run->pool, -1, &job, &result, &differ, err);
+    if (status == 1) {
+        struct ticket *ticket = job.user;
+        run->answered++;
+        record(run, ticket, (size_t)job.engine, &result);
+        if (--ticket->flight->pending == 0)
+            land(run, ticket->flight);
+    }
+    result_release(&result);
+    if (status == 0)
+        return error_set(err, ERROR_IO, "the engines lost %zu answers", run->submitted - run->answered);
+    return status < 0 ? -1 : 0;
+}
+
+static bool room(const struct run *run)
+{
+    size_t window = run->options->window ? run->options->window : DEFAULT_WINDOW;
+    size_t bytes = run->options->window_bytes ? run->options->window_bytes : (size_t)1 << 30;
+    return run->flights == 0 || (run->flights < window && run->bytes < bytes);
+}
+
+/* Every case has one verdict on every engine, and the totals say so. */
+static void count(struct conform *conform)
+{
+    conform->counts = memory_zeroed(conform->engines, sizeof *conform->counts);
+    for (size_t engine = 0; engine < conform->engines; engine++) {
+        for (size_t i = 0; i < conform->suite->count; i++)
+            conform->counts[engine][conform_at(conform, i, engine)->verdict]++;
+        size_t total = 0;
+        for (int verdict = 0; verdict < CONFORM_COUNT; verdict++)
+            total += conform->counts[engine][verdict];
+        assert(total == conform->suite->count);
+        assert(conform->counts[engine][CONFORM_UNTESTED] == 0);
+    }
+}
+
+int conform_run(struct conform *conform, const struct suite *suite, struct pool *pool, size_t engines,
+                const struct conform_options *options, struct error *err)
+{
+    *conform = (struct conform){.suite = suite, .engines = engines};
+    arena_init(&conform->arena);
+    conform->results = memory_zeroed(suite->count * engines, sizeof *conform->results);
+    struct run run = {.conform = conform, .pool = pool, .options = options};
+    str_init(&run.why);
+    struct progress progress;
+    progress_begin(&progress, "conform", suite->count);
+    progress.visible = progress.visible && options->progress;
+    double start = clock_seconds();
+    int status = 0;
+    for (size_t next = 0; status == 0 && (next < suite->count || run.flights > 0);) {
+        if (next < suite->count && room(&run))
+            launch(&run, next++);
+        else
+            status = receive(&run, err);
+        progress_step(&progress, next - run.flights);
+    }
+    progress_end(&progress);
+    conform->seconds = clock_seconds() - start;
+    while (run.first && status)
+        land(&run, run.first);
+    str_release(&run.why);
+    if (status == 0) {
+        assert(run.submitted == run.answered && run.flights == 0 && run.bytes == 0);
+        count(conform);
+    }
+    return status;
+}
+
+void conform_release(struct conform *conform)
+{
+    free(conform->results);
+    free(conform->counts);
+    arena_release(&conform->arena);
+}

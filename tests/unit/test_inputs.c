@@ -1,0 +1,211 @@
+/* Inputs drawn at random and read from folders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "generate/inputs.h"
+#include "model/build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fixture {
+    char folder[64];
+    struct model *model;
+};
+
+/* x: float32 [batch, 3], mask: bool [batch], index: int64 [2]; w is an initialiser listed as an input. */
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    snprintf(f->folder, sizeof f->folder, "/tmp/assay-inputs-XXXXXX");
+    if (!mkdtemp(f->folder))
+        return -1;
+    f->model = model_new(17);
+    struct shape x = shape_make(2, (int64_t[]){-1, 3}), mask = shape_make(1, (int64_t[]){-1});
+    struct shape two = shape_make(1, (int64_t[]){2});
+    Onnx__ValueInfoProto *infos[] = {model_add_input(f->model, "x", DTYPE_FLOAT, &x),
+                                     model_add_input(f->model, "mask", DTYPE_BOOL, &mask)};
+    model_add_input(f->model, "w", DTYPE_FLOAT, &two);
+    model_add_input(f->model, "index", DTYPE_INT64, &two);
+    for (size_t i = 0; i < 2; i++) {
+        Onnx__TensorShapeProto__Dimension *dim = infos[i]->type->tensor_type->shape->dim[0];
+        dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        dim->dim_param = arena_strdup(&f->model->arena, "batch");
+    }
+    struct tensor w;
+    assert_int_equal(tensor_alloc(&w, DTYPE_FLOAT, &two, 0, NULL), 0);
+    model_add_initializer(f->model, "w", &w);
+    tensor_release(&w);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    file_remove_tree(f->folder, NULL);
+    model_free(f->model);
+    free(f);
+    return 0;
+}
+
+static void test_random(void **state)
+{
+    struct fixture *f = *state;
+    struct inputs inputs;
+    struct error err;
+    const char *dims[] = {"batch=4"};
+    assert_int_equal(inputs_random(&inputs, f->model, 3, 7, dims, 1, &err), 0);
+    assert_int_equal(inputs.count, 3);
+    struct value *first, *again, *other;
+    assert_int_equal(inputs_get(&inputs, 0, &first, &err), 0);
+    assert_int_equal(inputs_get(&inputs, 1, &other, &err), 0);
+    assert_int_equal(inputs_get(&inputs, 0, &again, &err), 0);
+    const char *names[] = {"x", "mask", "index"};
+    const size_t counts[] = {12, 4, 2};
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(first[i].name, names[i]);
+        assert_int_equal(first[i].tensors[0].count, counts[i]);
+        assert_true(tensor_identical(&first[i].tensors[0], &again[i].tensors[0]));
+    }
+    assert_false(tensor_identical(&first[0].tensors[0], &other[0].tensors[0]));
+    for (size_t i = 0; i < 2; i++)
+        assert_true(tensor_get(&first[2].tensors[0], i) >= 0 && tensor_get(&first[2].tensors[0], i) < 10);
+    values_free(first, 3);
+    values_free(again, 3);
+    values_free(other, 3);
+    inputs_release(&inputs);
+}
+
+static void test_dims(void **state)
+{
+    struct fixture *f = *state;
+    struct inputs inputs;
+    struct error err;
+    assert_int_equal(inputs_random(&inputs, f->model, 1, 7, NULL, 0, &err), 0);
+    assert_int_equal(inputs.slots[0].shape.dims[0], 1);
+    inputs_release(&inputs);
+    const char *bad[] = {"batch", "=3", "batch=-1", "time=3"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(inputs_random(&inputs, f->model, 1, 7, &bad[i], 1, &err), -1);
+        assert_int_equal(err.code, ERROR_USAGE);
+        inputs_release(&inputs);
+    }
+}
+
+/* A version 1.0 .npy file of little-endian numbers. */
+static void write_npy(const char *folder, const char *name, const char *descr, const char *shape,
+                      const void *data, size_t size)
+{
+    struct str text, header;
+    str_init(&text);
+    str_init(&header);
+    str_printf(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
+    while ((header.length + 11) % 64)
+        str_add(&header, " ");
+    str_add(&header, "\n");
+    const unsigned char length[2] = {(unsigned char)(header.length & 255),
+                                     (unsigned char)(header.length >> 8)};
+    str_append(&text, "\x93NUMPY\1\0", 8);
+    str_append(&text, length, 2);
+    str_append(&text, header.data, header.length);
+    str_append(&text, data, size);
+    char *path = file_join(folder, name);
+    assert_int_equal(file_write(path, text.data, text.length, NULL), 0);
+    free(path);
+    str_release(&text);
+    str_release(&header);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char *path = file_join(folder, name);
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+    free(path);
+}
+
+static struct model *one_input(void)
+{
+    struct model *model = model_new(17);
+    struct shape shape = shape_make(2, (int64_t[]){-1, 2});
+    model_add_input(model, "x", DTYPE_FLOAT, &shape);
+    return model;
+}
+
+static void test_samples(void **state)
+{
+    struct fixture *f = *state;
+    struct inputs inputs;
+    struct error err;
+    struct value *values;
+    const float data[] = {1, 2, 3, 4, 5, 6};
+    struct model *model = one_input();
+    write_npy(f->folder, "pictures.npy", "<f4", "3, 2", data, sizeof data);
+    write_text(f->folder, "labels.txt", "0\n1\n0\n");
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), 0);
+    assert_int_equal(inputs.samples, 3);
+    assert_non_null(inputs.classes);
+    assert_int_equal(inputs.classes[1], 1);
+    assert_int_equal(inputs_get(&inputs, 2, &values, &err), 0);
+    assert_int_equal(values[0].tensors[0].shape.rank, 2);
+    assert_int_equal(values[0].tensors[0].shape.dims[0], 1);
+    assert_true(tensor_get(&values[0].tensors[0], 1) == 6);
+    values_free(values, 1);
+    inputs_release(&inputs);
+
+    write_text(f->folder, "labels.txt", "0.5 1\n1 0\n2 3\n");
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), 0);
+    assert_null(inputs.classes);
+    assert_int_equal(inputs.truth_size, 2);
+    assert_true(inputs.truth[0] == 0.5 && inputs.truth[5] == 3);
+    inputs_release(&inputs);
+
+    write_text(f->folder, "labels.txt", "0 1\n");
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), -1);
+    inputs_release(&inputs);
+    write_text(f->folder, "labels.txt", "0 cat 1\n");
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), -1);
+    assert_non_null(strstr(err.message, "cat"));
+    inputs_release(&inputs);
+    model_free(model);
+}
+
+static void test_folder(void **state)
+{
+    struct fixture *f = *state;
+    struct inputs inputs;
+    struct error err;
+    struct value *values;
+    const float data[] = {1, 2};
+    struct model *model = one_input();
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), 0);
+    assert_int_equal(inputs_get(&inputs, 0, &values, &err), -1);
+    assert_non_null(strstr(err.message, "input_0"));
+    inputs_release(&inputs);
+    write_npy(f->folder, "x.npy", "<f4", "1, 2", data, sizeof data);
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), 0);
+    assert_int_equal(inputs.samples, 1);
+    assert_int_equal(inputs_get(&inputs, 0, &values, &err), 0);
+    assert_true(tensor_get(&values[0].tensors[0], 1) == 2);
+    values_free(values, 1);
+    inputs_release(&inputs);
+    model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dims, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_samples, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
