@@ -128,7 +128,7 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
     if (!op)
         error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not in the reference's table", domain,
                   *domain ? "." : "", node->op_type);
-    else if (opset < op->since)
+    else if (opset < op->since && op->since > OP_OLDEST)
         error_set(err, ERROR_INVALID, "operator %s does not exist in opset %d", node->op_type, opset);
     else
         return op;

@@ -45,6 +45,8 @@ struct op_types {
 };
 
 enum {
+    OP_OLDEST =
+        11, /* the oldest opset with its own meaning here; older models are read as if they were of it */
     OP_VARIADIC = 1000, /* as max_inputs or max_outputs */
     OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
     OP_SUBGRAPH = 2,    /* flag: has bodies */
@@ -54,7 +56,7 @@ enum {
 
 struct op {
     const char *name;
-    int since; /* first opset of the default domain that has it, as handled here (11 or later unless older) */
+    int since; /* first opset of the default domain that has it; OP_OLDEST for older ones */
     int min_inputs, max_inputs, min_outputs, max_outputs;
     int min_rank, max_rank; /* of the primary input that the sampler can work with */
     unsigned flags;
@@ -130,7 +132,8 @@ int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t ma
  */
 struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape);
 
-/* The same with a value even in a shapes-only call: for results that do not depend on data (Shape, Constant). */
+/* The same with a value even in a shapes-only call: for results that do not depend on data (Shape, Constant).
+ */
 struct bounded *call_output_known(struct op_call *call, size_t index, enum dtype type,
                                   const struct shape *shape);
 

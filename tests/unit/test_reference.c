@@ -28,22 +28,27 @@ static const char *const faulty[] = {
     "test_castlike_BFLOAT16_to_FLOAT_expanded",
     "test_castlike_FLOAT_to_BFLOAT16",
     "test_castlike_FLOAT_to_BFLOAT16_expanded",
+    "test_cast_FLOAT_to_BFLOAT16", /* truncated, not rounded */
     "test_bernoulli",
     "test_training_dropout",
     NULL,
 };
 
+/* Official outputs computed with a shortened pi (3.14159 for the windows): held to ONNX's own tolerance
+ * instead. */
+static const char *const rough[] = {"test_blackmanwindow", "test_hammingwindow", "test_hannwindow", NULL};
+
 enum verdict { PASSED, FAILED, MISSING, SKIPPED };
 
-static bool is_faulty(const char *name)
+static bool listed(const char *const *list, const char *name)
 {
-    for (size_t i = 0; faulty[i]; i++)
-        if (text_starts(name, faulty[i]))
+    for (size_t i = 0; list[i]; i++)
+        if (text_starts(name, list[i]))
             return true;
     return false;
 }
 
-static bool close_enough(long double got, double hard, long double want, enum dtype type)
+static bool close_enough(long double got, double hard, long double want, double slack)
 {
     if (isinf(hard))
         return true;
@@ -51,10 +56,10 @@ static bool close_enough(long double got, double hard, long double want, enum dt
         return isnan(want) && isnan(got);
     if (isinf(want) || isinf(got))
         return want == got;
-    return fabsl(got - want) <= hard + (dtype_is_float(type) ? 1e-7L * fabsl(want) : 0);
+    return fabsl(got - want) <= hard + slack * fabsl(want);
 }
 
-static bool same(const struct bounded *got, const struct value *want, struct str *why)
+static bool same(const struct bounded *got, const struct value *want, double slack, struct str *why)
 {
     char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
     if (want->kind != VALUE_TENSOR) {
@@ -69,7 +74,8 @@ static bool same(const struct bounded *got, const struct value *want, struct str
     }
     for (size_t i = 0; i < got->count; i++) {
         long double expected = tensor_get(tensor, i);
-        if (close_enough(got->value[i], bounded_hard(got, i), expected, got->type))
+        if (close_enough(got->value[i], bounded_hard(got, i), expected,
+                         dtype_is_float(got->type) ? slack : 0))
             continue;
         str_printf(why, "element %zu is %.9Lg instead of %.9Lg (hard bound %.3g)", i, got->value[i], expected,
                    bounded_hard(got, i));
@@ -100,7 +106,7 @@ static size_t read_values(const char *folder, const char *prefix, Onnx__ValueInf
 enum { MAX_VALUES = 64 };
 
 static enum verdict run_set(struct evaluator *evaluator, const struct model *model, const char *folder,
-                            struct str *why)
+                            double slack, struct str *why)
 {
     struct value inputs[MAX_VALUES] = {0}, wanted[MAX_VALUES] = {0};
     struct error err = {0};
@@ -116,7 +122,7 @@ static enum verdict run_set(struct evaluator *evaluator, const struct model *mod
         str_add(why, err.message);
     }
     for (size_t i = 0; verdict == PASSED && i < n_wanted && i < count; i++) {
-        if (!same(&results[i], &wanted[i], why))
+        if (!same(&results[i], &wanted[i], slack, why))
             verdict = FAILED;
     }
     for (size_t i = 0; i < count; i++)
@@ -140,7 +146,7 @@ static enum verdict run_case(const char *folder, struct str *why)
         verdict = err.code == ERROR_UNSUPPORTED ? MISSING : FAILED;
         str_add(why, err.message);
     } else {
-        verdict = run_set(evaluator, model, data, why);
+        verdict = run_set(evaluator, model, data, listed(rough, file_base(folder)) ? 1e-3 : 1e-7, why);
     }
     evaluator_free(evaluator);
     model_free(model);
@@ -163,7 +169,7 @@ static int run_folder(const char *root, const char *pattern, size_t counts[4])
         struct str why;
         str_init(&why);
         if (file_is_folder(folder) && (!pattern || strstr(names[i], pattern))) {
-            enum verdict verdict = is_faulty(names[i]) ? SKIPPED : run_case(folder, &why);
+            enum verdict verdict = listed(faulty, names[i]) ? SKIPPED : run_case(folder, &why);
             counts[verdict]++;
             if (verdict == FAILED || verdict == MISSING || pattern)
                 printf("%s %s: %s\n",
