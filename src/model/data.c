@@ -234,6 +234,13 @@ static int pack_optional(const struct value *value, struct str *out, struct erro
     return result;
 }
 
+int data_pack(const Onnx__TypeProto *type, const struct value *value, struct str *out, struct error *err)
+{
+    if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE)
+        return pack_optional(value, out, err);
+    return pack_plain(value, out, err);
+}
+
 int data_write_typed(const char *path, const Onnx__TypeProto *type, const struct value *value,
                      struct error *err)
 {
@@ -246,8 +253,7 @@ int data_write_typed(const char *path, const Onnx__TypeProto *type, const struct
         return error_set(err, ERROR_USAGE, "%s: data is written to .pb and .npy files", path);
     struct str bytes;
     str_init(&bytes);
-    bool optional = type && type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE;
-    int result = optional ? pack_optional(value, &bytes, err) : pack_plain(value, &bytes, err);
+    int result = data_pack(type, value, &bytes, err);
     if (!result)
         result = file_write(path, bytes.data, bytes.length, err);
     else

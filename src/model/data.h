@@ -6,6 +6,7 @@
 #ifndef MODEL_DATA_H
 #define MODEL_DATA_H
 
+#include "base/str.h"
 #include "onnx.pb-c.h"
 #include "tensor/tensor.h"
 
@@ -23,7 +24,8 @@ int data_write(const char *path, const struct value *value, struct error *err);
 int data_write_typed(const char *path, const Onnx__TypeProto *type, const struct value *value,
                      struct error *err);
 
-/* The .pb format in memory. */
+/* The .pb format in memory; data_pack appends. */
+int data_pack(const Onnx__TypeProto *type, const struct value *value, struct str *out, struct error *err);
 int data_parse(const uint8_t *data, size_t size, const Onnx__TypeProto *type, struct value *value,
                struct error *err);
 

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* A few bytes of indices can claim any shape. */
+#define SPARSE_LIMIT ((size_t)1 << 30)
+
 static int dense_shape(const Onnx__SparseTensorProto *sparse, struct shape *shape, struct error *err)
 {
     if (sparse->n_dims > TENSOR_MAX_RANK)
@@ -58,7 +61,8 @@ int model_sparse_read(const Onnx__SparseTensorProto *sparse, struct tensor *dens
     if (dense_shape(sparse, &shape, err) || model_tensor_read(sparse->values, &values, err))
         return -1;
     int result = model_tensor_read(sparse->indices, &indices, err) ||
-                 tensor_alloc(dense, values.type, &shape, 0, err) || fill(dense, &values, &indices, err);
+                 tensor_alloc(dense, values.type, &shape, SPARSE_LIMIT, err) ||
+                 fill(dense, &values, &indices, err);
     tensor_release(&values);
     tensor_release(&indices);
     if (result)
