@@ -36,7 +36,7 @@ struct box {
 __attribute__((noreturn)) static void fail(const char *what)
 {
     fprintf(stderr, "assay-launch: %s: %s\n", what, strerror(errno));
-    exit(EXIT_LAUNCH);
+    _exit(EXIT_LAUNCH);
 }
 
 __attribute__((noreturn)) static void usage(void)
@@ -44,7 +44,7 @@ __attribute__((noreturn)) static void usage(void)
     fprintf(stderr,
             "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--bubblewrap] [--plain]"
             " -- COMMAND...\n");
-    exit(EXIT_LAUNCH);
+    _exit(EXIT_LAUNCH);
 }
 
 static unsigned long long number(const char *text)
@@ -85,7 +85,7 @@ static void die_with_parent(const struct box *box)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         fail("cannot ask to die with the parent");
     if (box->parent && getppid() != (pid_t)box->parent)
-        exit(EXIT_LAUNCH); /* it died before we asked */
+        _exit(EXIT_LAUNCH); /* it died before we asked */
 }
 
 /* The supervisor has usually made the session already. */

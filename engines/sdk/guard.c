@@ -35,8 +35,9 @@ static void print_crash(int number)
     reported = number;
     signal(SIGALRM, give_up);
     alarm(PRINT_SECONDS);
-    static const char text[] = "crash: stack of the engine\n";
-    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    static const char crash[] = "crash: stack of the engine\n", hang[] = "stopped: stack of the engine\n";
+    ssize_t ignored = number == SIGTERM ? write(STDERR_FILENO, hang, sizeof hang - 1)
+                                        : write(STDERR_FILENO, crash, sizeof crash - 1);
     (void)ignored;
     backtrace_symbols_fd(frames, backtrace(frames, MAX_FRAMES), STDERR_FILENO);
     raise(number);
@@ -44,7 +45,8 @@ static void print_crash(int number)
 
 void guard_print_crashes(void)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
+    /* SIGTERM is what a worker beyond its deadline gets first: its stack says where it hangs. */
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTERM};
     void *frames[1];
     backtrace(frames, 1); /* loads the unwinder now: a crashed process may not be able to */
     stack_t stack = {.ss_size = ALTERNATE_STACK, .ss_sp = malloc(ALTERNATE_STACK)};

@@ -12,7 +12,8 @@ extern "C" {
 /* SIGKILL when the parent dies. Set again here, because an exec of a setuid launcher clears it. */
 void guard_die_with_parent(void);
 
-/* On SIGSEGV and its like: print the stack on stderr from a stack of its own, then die by that signal. */
+/* On SIGSEGV and its like, and on SIGTERM: print the stack on stderr from a stack of its own, then die by
+ * that signal. */
 void guard_print_crashes(void);
 
 /* From now on exec and fork fail with EPERM; threads may still be made. 0, or -1 with errno set. */

@@ -23,11 +23,12 @@ extern "C" {
 struct pool;
 
 struct pool_options {
-    double deadline; /* seconds for each request; 0: 30 */
-    size_t memory;   /* bytes a worker may take; 0: 4 GiB; a spec's own wins */
-    size_t recycle;  /* jobs before a worker is replaced; 0: 5000 */
-    int workers;     /* for each engine; 0: 1 */
-    bool bubblewrap; /* run workers under bwrap as well */
+    double deadline;       /* seconds for each request; 0: 30 */
+    double start_deadline; /* seconds until hello is answered; 0: the deadline, but at least 30 */
+    size_t memory;         /* bytes a worker may take; 0: 4 GiB; a spec's own wins */
+    size_t recycle;        /* jobs before a worker is replaced; 0: 5000 */
+    int workers;           /* for each engine; 0: 1 */
+    bool bubblewrap;       /* run workers under bwrap as well */
 };
 
 /* What an engine said at hello. Strings live in the pool. */
@@ -52,6 +53,7 @@ struct job {
     void *user;
 };
 
+/* Makes the process ignore SIGPIPE: a dying worker must not take us along. */
 struct pool *pool_new(const struct pool_options *options);
 void pool_free(struct pool *pool); /* ends all workers; jobs under way are dropped */
 

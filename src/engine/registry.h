@@ -8,10 +8,17 @@
  *
  *     [onnxruntime]
  *     command = {libexec}/assay-engine-onnxruntime
- *     library = {data}/onnxruntime/{version}/libonnxruntime.so   ; where fetched versions lie; {version} is
- * matched knob-environment.cpu = SOME_VARIABLE                      ; a knob that must be set before the
- * library loads launcher = yes                                            ; the command brings its own
- * isolation (ssh, docker) memory = 4G
+ *     library = {data}/onnxruntime/{version}/libonnxruntime.so
+ *     knob-environment.cpu = SOME_VARIABLE
+ *     environment.OMP_NUM_THREADS = 1
+ *     launcher = yes
+ *     memory = 4G
+ *
+ * library: where versions lie; the path found goes to the adapter in $ASSAY_LIBRARY. A plain name takes the
+ * path in $ASSAY_LIBRARY_NAME, else the newest version found, else what the adapter finds by itself (the
+ * system's library). knob-environment: a knob that must be set before the library loads; it goes into that
+ * variable, not into hello. launcher: the command brings its own isolation (ssh, docker). Without the named
+ * version an engine is not found.
  */
 #ifndef ENGINE_REGISTRY_H
 #define ENGINE_REGISTRY_H

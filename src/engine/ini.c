@@ -1,0 +1,87 @@
+#include "engine/ini.h"
+
+#include "base/file.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILE = 1 << 20 };
+
+/* Cuts white space off both ends, in place. */
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    char *end = text + strlen(text);
+    while (end > text && isspace((unsigned char)end[-1]))
+        end--;
+    *end = '\0';
+    return text;
+}
+
+static void cut_comment(char *line)
+{
+    for (char *at = line; *at; at++)
+        if (*at == ';' && (at == line || isspace((unsigned char)at[-1]))) {
+            *at = '\0';
+            return;
+        }
+}
+
+struct reader {
+    ini_visit visit;
+    void *context;
+    const char *section; /* inside the file's text */
+};
+
+static int read_section(struct reader *reader, char *line, struct error *err)
+{
+    size_t length = strlen(line);
+    if (line[length - 1] != ']' || length < 3)
+        return error_set(err, ERROR_FORMAT, "a section must read [name]");
+    line[length - 1] = '\0';
+    reader->section = trim(line + 1);
+    return reader->visit(reader->context, reader->section, NULL, NULL, err);
+}
+
+static int read_line(struct reader *reader, char *line, struct error *err)
+{
+    cut_comment(line);
+    line = trim(line);
+    if (*line == '\0' || *line == '#')
+        return 0;
+    if (*line == '[')
+        return read_section(reader, line, err);
+    char *equals = strchr(line, '=');
+    if (!equals)
+        return error_set(err, ERROR_FORMAT, "neither [section] nor key = value");
+    if (!reader->section)
+        return error_set(err, ERROR_FORMAT, "a key before the first [section]");
+    *equals = '\0';
+    return reader->visit(reader->context, reader->section, trim(line), trim(equals + 1), err);
+}
+
+int ini_read(const char *path, ini_visit visit, void *context, struct error *err)
+{
+    struct reader reader = {.visit = visit, .context = context};
+    char *text;
+    size_t size;
+    if (file_read(path, MAX_FILE, &text, &size, err))
+        return -1;
+    int result = 0;
+    if (strlen(text) != size)
+        result = error_set(err, ERROR_FORMAT, "%s: not a text file", path);
+    char *line = text;
+    for (int number = 1; !result && line; number++) {
+        char *next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        if (read_line(&reader, line, err))
+            result = error_prefix(err, "%s:%d", path, number);
+        line = next;
+    }
+    free(text);
+    return result;
+}

@@ -1,0 +1,21 @@
+/*
+ * Where things lie. A program run from the build tree uses the adapters built there; an installed one looks
+ * beside itself (PREFIX/bin/.. /libexec/assay), then where the build said it would be installed. All results
+ * are heap strings.
+ */
+#ifndef ENGINE_PATHS_H
+#define ENGINE_PATHS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+char *paths_libexec(void); /* adapters, the launcher and the engines' registry files */
+char *
+paths_data(void); /* $ASSAY_DATA, else $XDG_DATA_HOME/assay, else ~/.local/share/assay: fetched engines */
+char *paths_config(void); /* $XDG_CONFIG_HOME/assay, else ~/.config/assay */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,544 @@
+#include "engine/pool_state.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "engine/paths.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double default_deadline = 30;
+static const size_t default_memory = (size_t)4 << 30, default_recycle = 5000;
+static const int64_t farewell =
+    200 * (int64_t)1000000; /* for idle workers to exit by themselves at the end */
+
+enum { TICK_MS = 50 };
+
+struct task *list_pop(struct task_list *list)
+{
+    struct task *task = list->first;
+    if (task) {
+        list->first = task->next;
+        list->count--;
+        if (!list->first)
+            list->last = NULL;
+        task->next = NULL;
+    }
+    return task;
+}
+
+void list_push(struct task_list *list, struct task *task)
+{
+    task->next = NULL;
+    if (list->last)
+        list->last->next = task;
+    else
+        list->first = task;
+    list->last = task;
+    list->count++;
+}
+
+void list_push_front(struct task_list *list, struct task *task)
+{
+    task->next = list->first;
+    list->first = task;
+    if (!list->last)
+        list->last = task;
+    list->count++;
+}
+
+struct pool *pool_new(const struct pool_options *options)
+{
+    struct pool *pool = memory_zeroed(1, sizeof *pool);
+    if (options)
+        pool->options = *options;
+    if (pool->options.deadline <= 0)
+        pool->options.deadline = default_deadline;
+    if (pool->options.start_deadline <= 0)
+        pool->options.start_deadline =
+            pool->options.deadline > default_deadline ? pool->options.deadline : default_deadline;
+    if (!pool->options.memory)
+        pool->options.memory = default_memory;
+    if (!pool->options.recycle)
+        pool->options.recycle = default_recycle;
+    if (pool->options.workers <= 0)
+        pool->options.workers = 1;
+    pool->libexec = paths_libexec();
+    pool->buffer = memory_zeroed(1, POOL_READ);
+    signal(SIGPIPE, SIG_IGN);
+    return pool;
+}
+
+int pool_add(struct pool *pool, const struct engine_spec *spec)
+{
+    struct engine *engine = memory_zeroed(1, sizeof *engine);
+    engine->spec = spec;
+    engine->info.label = spec->label;
+    engine->info.name = spec->name;
+    engine->info.version = spec->version;
+    engine->memory = spec->memory ? spec->memory : pool->options.memory;
+    result_init(&engine->start);
+    pool->engines =
+        memory_grow(pool->engines, &pool->engine_room, pool->n_engines + 1, sizeof(struct engine *));
+    pool->engines[pool->n_engines] = engine;
+    return (int)pool->n_engines++;
+}
+
+const struct engine_info *pool_engine(const struct pool *pool, int engine)
+{
+    return &pool->engines[engine]->info;
+}
+
+struct pool_counters pool_counters(const struct pool *pool, int engine)
+{
+    return pool->engines[engine]->counters;
+}
+
+size_t pool_pending(const struct pool *pool, int engine)
+{
+    size_t pending = 0;
+    for (size_t i = 0; i < pool->n_engines; i++)
+        if (engine < 0 || (size_t)engine == i)
+            pending += pool->engines[i]->pending;
+    return pending;
+}
+
+void pool_finish(struct pool *pool, struct task *task)
+{
+    list_push(&pool->finished, task);
+}
+
+static void say_hello(struct seat *seat, const struct engine_spec *spec)
+{
+    wire_put_hello(&seat->worker.pending, ++seat->sent, spec->knobs, spec->knob_names, spec->knob_values);
+    seat->head_since = seat->last_bytes = clock_ns();
+    seat->watch_at =
+        spec->launcher ? INT64_MAX : seat->head_since; /* what a launcher takes is not the engine's */
+}
+
+static int open_scratch(struct pool *pool, char **folder, struct error *err)
+{
+    if (!pool->scratch.folder && scratch_open(&pool->scratch, err))
+        return -1;
+    return scratch_add(&pool->scratch, folder, err);
+}
+
+static void start_worker(struct pool *pool, int number)
+{
+    struct engine *engine = pool->engines[number];
+    struct seat *seat = memory_zeroed(1, sizeof *seat);
+    struct error err;
+    char *scratch = NULL;
+    seat->engine = number;
+    if (open_scratch(pool, &scratch, &err) == 0) {
+        struct worker_box box = {.spec = engine->spec,
+                                 .libexec = pool->libexec,
+                                 .scratch = scratch,
+                                 .memory = engine->memory,
+                                 .bubblewrap = pool->options.bubblewrap};
+        if (worker_start(&seat->worker, &box, &err) == 0) {
+            engine->counters.started++;
+            say_hello(seat, engine->spec);
+            pool->seats =
+                memory_grow(pool->seats, &pool->seat_room, pool->n_seats + 1, sizeof(struct seat *));
+            pool->seats[pool->n_seats++] = seat;
+            seat_write(pool, seat);
+            free(scratch);
+            return;
+        }
+    }
+    free(scratch);
+    free(seat);
+    struct result start = {.exit_status = -1, .message = err.message};
+    engine->failures = 1000; /* the system refuses: waiting does not help */
+    engine_failed(pool, number, &start);
+}
+
+/* Writes a job's requests in one go: the worker need not wait for us between them. */
+static void give_task(struct pool *pool, struct seat *seat, struct task *task)
+{
+    const struct job *job = &task->job;
+    struct wire_out *out = &seat->worker.pending;
+    task->step = 0;
+    if (!seat->n_tasks) {
+        seat->head_since = clock_ns();
+        seat->excused = 0;
+        seat->log_mark = seat->worker.log_total;
+    }
+    seat->tasks[seat->n_tasks++] = task;
+    wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs, job->outputs);
+    for (int i = 0; i <= job->repeat; i++)
+        wire_put_run(out, ++seat->sent, job->inputs, job->n_inputs, job->bounds);
+    wire_put_unload(out, ++seat->sent);
+    seat_write(pool, seat);
+}
+
+/* The READY worker of this engine with the fewest jobs, if it can take one more. */
+static struct seat *least_busy(struct pool *pool, int engine)
+{
+    struct seat *best = NULL;
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct seat *seat = pool->seats[i];
+        if (seat->engine == engine && seat->state == SEAT_READY && seat->worker.in >= 0 &&
+            seat->n_tasks < TASKS_AHEAD && (!best || seat->n_tasks < best->n_tasks))
+            best = seat;
+    }
+    return best;
+}
+
+static void fail_task(struct pool *pool, struct task *task, const struct result *start)
+{
+    struct result *result = &task->result;
+    result_release(result);
+    result->outcome = OUTCOME_NO_ENGINE;
+    result->stage = STAGE_START;
+    result->signal = start->signal;
+    result->exit_status = start->exit_status;
+    result->message = start->message ? memory_strdup(start->message) : NULL;
+    result->log = start->log ? memory_strdup(start->log) : NULL;
+    pool_finish(pool, task);
+}
+
+struct staff {
+    int active; /* starting or ready, successors and those who have one counted once */
+    int ready;
+    size_t tasks;
+};
+
+/* From its start until hello is answered, or until its failure to do so is known. */
+static bool is_starting(const struct seat *seat)
+{
+    return seat->answered == 0;
+}
+
+static struct staff count_staff(const struct pool *pool, int engine)
+{
+    struct staff staff = {0};
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        const struct seat *seat = pool->seats[i];
+        if (seat->engine != engine || seat->finished || (seat->state == SEAT_ENDING && !is_starting(seat)))
+            continue;
+        staff.active += !seat->succeeded;
+        staff.ready += seat->state == SEAT_READY && !seat->tired;
+        staff.tasks += seat->n_tasks;
+    }
+    return staff;
+}
+
+/* A tired worker goes on until its successor is up, then finishes what it has and leaves. */
+static void relieve(struct pool *pool, int number)
+{
+    struct engine *engine = pool->engines[number];
+    struct staff staff = count_staff(pool, number);
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct seat *seat = pool->seats[i];
+        if (seat->engine != number || seat->state != SEAT_READY || !seat->tired)
+            continue;
+        if (!seat->succeeded && !engine->broken) {
+            seat->succeeded = true;
+            start_worker(pool, number);
+        } else if (staff.ready && seat->n_tasks == 0) {
+            engine->counters.recycled++;
+            seat_end(pool, seat, CAUSE_RETIRED, NULL);
+        }
+    }
+}
+
+static struct seat *choose_seat(struct pool *pool, int engine)
+{
+    struct seat *seat = least_busy(pool, engine);
+    if (!seat || !seat->tired || !count_staff(pool, engine).ready)
+        return seat;
+    /* A fresh worker is up: the tired one gets nothing new. */
+    struct seat *fresh = NULL;
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct seat *other = pool->seats[i];
+        if (other->engine == engine && other->state == SEAT_READY && !other->tired &&
+            other->n_tasks < TASKS_AHEAD && (!fresh || other->n_tasks < fresh->n_tasks))
+            fresh = other;
+    }
+    return fresh;
+}
+
+void pool_dispatch(struct pool *pool, int number)
+{
+    struct engine *engine = pool->engines[number];
+    struct seat *seat;
+    while (engine->queue.first && (seat = choose_seat(pool, number)))
+        give_task(pool, seat, list_pop(&engine->queue));
+    relieve(pool, number);
+    if (!engine->queue.first)
+        return;
+    struct staff staff = count_staff(pool, number);
+    size_t wanted = staff.tasks + engine->queue.count;
+    for (; !engine->broken && staff.active < pool->options.workers && (size_t)staff.active < wanted;
+         staff.active++)
+        start_worker(pool, number);
+    if (engine->broken && count_staff(pool, number).active == 0)
+        while (engine->queue.first)
+            fail_task(pool, list_pop(&engine->queue), &engine->start);
+}
+
+static struct task *submit(struct pool *pool, const struct job *job)
+{
+    struct task *task = list_pop(&pool->spare);
+    if (!task)
+        task = memory_zeroed(1, sizeof *task);
+    memset(task, 0, sizeof *task);
+    task->job = *job;
+    result_init(&task->result);
+    struct engine *engine = pool->engines[job->engine];
+    engine->pending++;
+    list_push(&engine->queue, task);
+    pool_dispatch(pool, job->engine);
+    return task;
+}
+
+void pool_submit(struct pool *pool, const struct job *job)
+{
+    submit(pool, job);
+}
+
+static void add_poll(struct pool *pool, size_t *count, int fd, short events)
+{
+    pool->polls = memory_grow(pool->polls, &pool->poll_room, *count + 1, sizeof *pool->polls);
+    pool->polls[(*count)++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+/* Four entries a worker, in order: stdout, stderr, stdin, process. Negative descriptors are passed over by
+ * poll. */
+static size_t fill_polls(struct pool *pool)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct worker *worker = &pool->seats[i]->worker;
+        add_poll(pool, &count, worker->out, POLLIN);
+        add_poll(pool, &count, worker->err, POLLIN);
+        add_poll(pool, &count, wire_out_empty(&worker->pending) ? -1 : worker->in, POLLOUT);
+        add_poll(pool, &count, worker->process, POLLIN);
+    }
+    return count;
+}
+
+static int wait_time(const struct pool *pool, double timeout)
+{
+    int64_t now = clock_ns(), until = INT64_MAX;
+    if (timeout >= 0 && timeout < 1e9)
+        until = now + (int64_t)(timeout * 1e9);
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        const struct seat *seat = pool->seats[i];
+        int64_t due = seat_due(pool, seat);
+        if (seat->worker.process < 0 && due > now + TICK_MS * 1000000)
+            due = now + TICK_MS * 1000000; /* no pidfd: look for its end now and then */
+        until = due < until ? due : until;
+    }
+    if (until == INT64_MAX)
+        return -1;
+    if (until <= now)
+        return 0;
+    int64_t wait = (until - now + 999999) / 1000000;
+    return wait > 60000 ? 60000 : (int)wait;
+}
+
+static void remove_finished(struct pool *pool)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct seat *seat = pool->seats[i];
+        if (!seat->finished) {
+            pool->seats[kept++] = seat;
+            continue;
+        }
+        worker_release(&seat->worker);
+        free(seat->reason);
+        free(seat);
+    }
+    pool->n_seats = kept;
+}
+
+/* While the caller was away, a worker with unsent input or unread output may have waited for us: not its
+ * fault. */
+static void excuse(struct seat *seat, int64_t away, bool readable)
+{
+    if (readable || !wire_out_empty(&seat->worker.pending))
+        seat->excused += away;
+}
+
+/* Looks at every worker once. Workers started meanwhile stand behind those that were polled. */
+static int pump(struct pool *pool, double timeout, struct error *err)
+{
+    size_t polled = pool->n_seats, entries = fill_polls(pool);
+    int64_t away = pool->left ? clock_ns() - pool->left : 0;
+    if (poll(pool->polls, (nfds_t)entries, wait_time(pool, timeout)) < 0 && errno != EINTR)
+        return error_errno(err, "cannot poll");
+    for (size_t i = 0; i < polled; i++) {
+        struct seat *seat = pool->seats[i];
+        const struct pollfd *polls = &pool->polls[4 * i];
+        excuse(seat, away, polls[0].revents != 0);
+        bool ended = polls[3].revents || seat->worker.process < 0 || seat->worker.out < 0;
+        if (polls[0].revents)
+            seat_readable(pool, seat);
+        if (polls[1].revents)
+            worker_read_log(&seat->worker, pool->buffer, POOL_READ);
+        if (polls[2].revents)
+            seat_write(pool, seat);
+        if (ended && worker_reap(&seat->worker))
+            seat_conclude(pool, seat);
+        else
+            seat_check(pool, seat, clock_ns());
+    }
+    remove_finished(pool);
+    pool->left = clock_ns();
+    return 0;
+}
+
+void pool_warm(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_engines; i++)
+        for (int active = count_staff(pool, (int)i).active;
+             active < pool->options.workers && !pool->engines[i]->broken; active++)
+            start_worker(pool, (int)i);
+    bool starting = true;
+    while (starting) {
+        starting = false;
+        for (size_t i = 0; i < pool->n_seats; i++)
+            starting = starting || is_starting(pool->seats[i]);
+        if (starting && pump(pool, -1, NULL))
+            return;
+    }
+}
+
+static void give_back(struct pool *pool, struct task *task, struct job *job, struct result *result,
+                      bool *differ)
+{
+    pool->engines[task->job.engine]->pending--;
+    if (job)
+        *job = task->job;
+    *result = task->result;
+    if (differ)
+        *differ = task->differ;
+    list_push_front(&pool->spare, task);
+}
+
+int pool_next(struct pool *pool, double timeout, struct job *job, struct result *result, bool *repeats_differ,
+              struct error *err)
+{
+    int64_t until = timeout < 0 ? INT64_MAX : clock_ns() + (int64_t)(timeout * 1e9);
+    result_init(result);
+    while (pool_pending(pool, -1)) {
+        double left = timeout < 0 ? -1 : (double)(until - clock_ns()) / 1e9;
+        bool waiting = pool->finished.first == NULL;
+        /* Even when a result waits, the workers are looked after first: the caller may be long away with it.
+         */
+        if (pump(pool, !waiting || (timeout >= 0 && left < 0) ? 0 : left, err))
+            return -1;
+        if (pool->finished.first) {
+            give_back(pool, list_pop(&pool->finished), job, result, repeats_differ);
+            return 1;
+        }
+        if (timeout >= 0 && left <= 0)
+            return 0;
+    }
+    return 0;
+}
+
+static bool take_finished(struct pool *pool, const struct task *task)
+{
+    struct task *before = NULL;
+    for (struct task *at = pool->finished.first; at; before = at, at = at->next) {
+        if (at != task)
+            continue;
+        if (before)
+            before->next = at->next;
+        else
+            pool->finished.first = at->next;
+        if (pool->finished.last == at)
+            pool->finished.last = before;
+        pool->finished.count--;
+        return true;
+    }
+    return false;
+}
+
+int pool_run_one(struct pool *pool, const struct job *job, struct result *result, struct error *err)
+{
+    struct task *task = submit(pool, job);
+    result_init(result);
+    while (!take_finished(pool, task))
+        if (pump(pool, -1, err))
+            return -1;
+    give_back(pool, task, NULL, result, NULL);
+    return 0;
+}
+
+/* Idle workers are asked to leave, busy ones are killed; then all are, and waited for. */
+static void end_workers(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct seat *seat = pool->seats[i];
+        if (seat->n_tasks || seat->state == SEAT_STARTING)
+            worker_signal(&seat->worker, SIGKILL);
+        worker_close_input(&seat->worker);
+    }
+    int64_t now = clock_ns(), polite = now + farewell, last = now + 25 * farewell;
+    size_t alive = pool->n_seats;
+    while (alive && clock_ns() < last) {
+        alive = 0;
+        for (size_t i = 0; i < pool->n_seats; i++) {
+            struct worker *worker = &pool->seats[i]->worker;
+            worker_read_log(worker, pool->buffer, POOL_READ); /* so that none blocks on a full pipe */
+            if (worker_reap(worker))
+                continue;
+            alive++;
+            if (clock_ns() > polite)
+                worker_signal(worker, SIGKILL);
+            poll(&(struct pollfd){.fd = worker->process, .events = POLLIN}, 1, 5);
+        }
+    }
+}
+
+static void free_tasks(struct task_list *list)
+{
+    struct task *task;
+    while ((task = list_pop(list))) {
+        result_release(&task->result);
+        free(task);
+    }
+}
+
+static void free_engine(struct engine *engine)
+{
+    free_tasks(&engine->queue);
+    if (engine->welcome)
+        assay__welcome__free_unpacked(engine->welcome, NULL);
+    result_release(&engine->start);
+    free(engine);
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    end_workers(pool);
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct seat *seat = pool->seats[i];
+        while (seat->n_tasks)
+            list_push(&pool->finished, seat->tasks[--seat->n_tasks]);
+        seat->finished = true;
+    }
+    remove_finished(pool);
+    for (size_t i = 0; i < pool->n_engines; i++)
+        free_engine(pool->engines[i]);
+    free_tasks(&pool->finished);
+    while (pool->spare.first)
+        free(list_pop(&pool->spare));
+    scratch_close(&pool->scratch);
+    free(pool->engines);
+    free(pool->seats);
+    free(pool->polls);
+    free(pool->buffer);
+    free(pool->libexec);
+    free(pool);
+}

@@ -1,0 +1,548 @@
+#include "engine/registry.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/str.h"
+#include "engine/ini.h"
+#include "engine/paths.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_KNOBS = 64, MAX_WORDS = 64 };
+
+struct pair {
+    const char *name, *value;
+};
+
+/* A section. Strings live in the registry's arena. */
+struct entry {
+    const char *name, *command, *library, *file;
+    bool launcher;
+    size_t memory;
+    struct pair knob_variables[MAX_KNOBS], variables[MAX_KNOBS];
+    size_t n_knob_variables, n_variables;
+};
+
+/* One engine's versions, ascending. */
+struct versions {
+    char **names, **paths;
+    size_t count;
+};
+
+struct registry {
+    struct arena arena;
+    char *libexec, *data;
+    struct entry **entries;
+    size_t count, room;
+    const char *file; /* being read */
+};
+
+static struct entry *find_entry(const struct registry *registry, const char *name)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (text_equal(registry->entries[i]->name, name))
+            return registry->entries[i];
+    return NULL;
+}
+
+/* A section seen again starts afresh: it replaces the earlier one. */
+static int begin_section(struct registry *registry, const char *name, struct error *err)
+{
+    if (strpbrk(name, "@:,= \t"))
+        return error_set(err, ERROR_FORMAT, "an engine's name cannot hold @ : , = or spaces: '%s'", name);
+    struct entry *entry = find_entry(registry, name);
+    if (!entry) {
+        entry = arena_alloc(&registry->arena, sizeof *entry);
+        registry->entries =
+            memory_grow(registry->entries, &registry->room, registry->count + 1, sizeof(struct entry *));
+        registry->entries[registry->count++] = entry;
+    }
+    memset(entry, 0, sizeof *entry);
+    entry->name = arena_strdup(&registry->arena, name);
+    entry->file = registry->file;
+    return 0;
+}
+
+static int add_pair(struct registry *registry, struct pair *pairs, size_t *count, const char *name,
+                    const char *value, struct error *err)
+{
+    if (*count == MAX_KNOBS)
+        return error_set(err, ERROR_LIMIT, "more than %d entries of this kind", MAX_KNOBS);
+    pairs[*count].name = arena_strdup(&registry->arena, name);
+    pairs[(*count)++].value = arena_strdup(&registry->arena, value);
+    return 0;
+}
+
+/* "4G", "512M", plain bytes. */
+static int parse_size(const char *text, size_t *size, struct error *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    int shift = 0;
+    if (*end == 'K' || *end == 'M' || *end == 'G' || *end == 'T')
+        shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 40;
+    end += shift != 0;
+    if (errno || end == text || *end || !isdigit((unsigned char)*text) || number == 0 ||
+        number > (SIZE_MAX >> shift))
+        return error_set(err, ERROR_FORMAT, "memory must read like 4G or 512M, not '%s'", text);
+    *size = (size_t)number << shift;
+    return 0;
+}
+
+static int parse_yes(const char *text, bool *yes, struct error *err)
+{
+    *yes = text_equal(text, "yes");
+    if (!*yes && !text_equal(text, "no"))
+        return error_set(err, ERROR_FORMAT, "yes or no, not '%s'", text);
+    return 0;
+}
+
+static int visit_key(void *context, const char *section, const char *key, const char *value,
+                     struct error *err)
+{
+    static const char knob[] = "knob-environment.", variable[] = "environment.";
+    struct registry *registry = context;
+    if (!key)
+        return begin_section(registry, section, err);
+    struct entry *entry = find_entry(registry, section);
+    if (text_equal(key, "command"))
+        entry->command = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "library"))
+        entry->library = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "launcher"))
+        return parse_yes(value, &entry->launcher, err);
+    else if (text_equal(key, "memory"))
+        return parse_size(value, &entry->memory, err);
+    else if (text_starts(key, knob))
+        return add_pair(registry, entry->knob_variables, &entry->n_knob_variables, key + sizeof knob - 1,
+                        value, err);
+    else if (text_starts(key, variable))
+        return add_pair(registry, entry->variables, &entry->n_variables, key + sizeof variable - 1, value,
+                        err);
+    else
+        return error_set(err, ERROR_FORMAT,
+                         "no key '%s'; there are command, library, launcher, memory, environment.NAME and "
+                         "knob-environment.KNOB",
+                         key);
+    return 0;
+}
+
+static int read_registry_file(struct registry *registry, const char *path, struct error *err)
+{
+    registry->file = arena_strdup(&registry->arena, path);
+    return ini_read(path, visit_key, registry, err);
+}
+
+static int read_installed(struct registry *registry, struct error *err)
+{
+    char **names;
+    size_t count;
+    if (file_list(registry->libexec, &names, &count, NULL))
+        return 0; /* nothing installed: other files may still name engines */
+    int result = 0;
+    for (size_t i = 0; i < count && !result; i++) {
+        if (!text_ends(names[i], ".ini"))
+            continue;
+        char *path = file_join(registry->libexec, names[i]);
+        result = read_registry_file(registry, path, err);
+        free(path);
+    }
+    file_names_free(names, count);
+    return result;
+}
+
+static int read_user_files(struct registry *registry, struct error *err)
+{
+    char *config = paths_config();
+    char *path = file_join(config, "engines.ini");
+    int result = file_exists(path) ? read_registry_file(registry, path, err) : 0;
+    free(path);
+    free(config);
+    const char *named = getenv("ASSAY_ENGINES");
+    if (!result && named && *named)
+        result = read_registry_file(registry, named, err);
+    return result;
+}
+
+static int check_entries(const struct registry *registry, struct error *err)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (!registry->entries[i]->command)
+            return error_set(err, ERROR_FORMAT, "%s: engine %s has no command", registry->entries[i]->file,
+                             registry->entries[i]->name);
+    return 0;
+}
+
+int registry_open(struct registry **result, const char *const *extra_files, size_t count, struct error *err)
+{
+    struct registry *registry = memory_zeroed(1, sizeof *registry);
+    arena_init(&registry->arena);
+    registry->libexec = paths_libexec();
+    registry->data = paths_data();
+    int failed = read_installed(registry, err) || read_user_files(registry, err);
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = read_registry_file(registry, extra_files[i], err);
+    failed = failed || check_entries(registry, err);
+    if (failed) {
+        registry_free(registry);
+        registry = NULL;
+    }
+    *result = registry;
+    return failed ? -1 : 0;
+}
+
+void registry_free(struct registry *registry)
+{
+    if (!registry)
+        return;
+    arena_release(&registry->arena);
+    free(registry->libexec);
+    free(registry->data);
+    free(registry->entries);
+    free(registry);
+}
+
+/* Replaces {libexec} and {data}; {library} by `library` when that is not NULL. */
+static char *expand(struct registry *registry, const char *text, const char *library)
+{
+    const struct pair words[] = {
+        {"{libexec}", registry->libexec}, {"{data}", registry->data}, {"{library}", library}};
+    struct str out;
+    str_init(&out);
+    while (*text) {
+        size_t i = 0;
+        while (i < 3 && !(words[i].value && text_starts(text, words[i].name)))
+            i++;
+        if (i < 3) {
+            str_add(&out, words[i].value);
+            text += strlen(words[i].name);
+        } else {
+            str_append(&out, text++, 1);
+        }
+    }
+    char *copy = arena_strdup(&registry->arena, out.data);
+    str_release(&out);
+    return copy;
+}
+
+static void versions_free(struct versions *versions)
+{
+    file_names_free(versions->names, versions->count);
+    file_names_free(versions->paths, versions->count);
+}
+
+static void add_version(struct versions *versions, const char *name, size_t length, const char *path)
+{
+    size_t room = versions->count;
+    versions->names = memory_grow(versions->names, &room, versions->count + 1, sizeof(char *));
+    room = versions->count;
+    versions->paths = memory_grow(versions->paths, &room, versions->count + 1, sizeof(char *));
+    char *copy = memory_strdup(name);
+    copy[length] = '\0';
+    versions->names[versions->count] = copy;
+    versions->paths[versions->count++] = memory_strdup(path);
+}
+
+/* The folder's entries come with numbers in order, so the versions do too. */
+static void list_versions(const char *folder, const char *before, const char *after, const char *rest,
+                          struct versions *versions)
+{
+    char **names;
+    size_t count;
+    if (file_list(folder, &names, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(names[i]), edges = strlen(before) + strlen(after);
+        if (length <= edges || !text_starts(names[i], before) || !text_ends(names[i], after))
+            continue;
+        struct str path;
+        str_init(&path);
+        str_printf(&path, "%s/%s%s", folder, names[i], rest);
+        if (file_exists(path.data))
+            add_version(versions, names[i] + strlen(before), length - edges, path.data);
+        str_release(&path);
+    }
+    file_names_free(names, count);
+}
+
+/* What lies where the library pattern says: FOLDER/BEFORE{version}AFTER/REST, the version inside one name. */
+static struct versions find_versions(struct registry *registry, const struct entry *entry)
+{
+    struct versions versions = {0};
+    if (!entry->library)
+        return versions;
+    char *pattern = expand(registry, entry->library, NULL);
+    char *at = strstr(pattern, "{version}");
+    if (!at)
+        return versions;
+    char *after = at + strlen("{version}"), *slash = strchr(after, '/');
+    const char *rest = slash ? arena_strdup(&registry->arena, slash) : "";
+    if (slash)
+        *slash = '\0';
+    *at = '\0';
+    char *start = strrchr(pattern, '/');
+    if (!start)
+        return versions;
+    *start = '\0';
+    list_versions(pattern, start + 1, after, rest, &versions);
+    return versions;
+}
+
+/* Cuts a label into its parts: name@version:knobs. */
+struct label {
+    char *name, *version, *knobs; /* version and knobs may be NULL */
+};
+
+static struct label split_label(struct registry *registry, const char *text)
+{
+    struct label label = {.name = arena_strdup(&registry->arena, text)};
+    char *colon = strchr(label.name, ':');
+    if (colon) {
+        *colon = '\0';
+        label.knobs = colon + 1;
+    }
+    char *at = strchr(label.name, '@');
+    if (at) {
+        *at = '\0';
+        label.version = at + 1;
+    }
+    return label;
+}
+
+/* "a=b,c=d" into pairs. A piece without '=' belongs to the value before it: values may hold commas and ';'.
+ */
+static int split_knobs(char *text, struct pair pairs[MAX_KNOBS], size_t *count, struct error *err)
+{
+    *count = 0;
+    while (text && *text) {
+        char *equals = strchr(text, '='), *comma = strchr(text, ',');
+        if (!equals || equals == text || (comma && comma < equals))
+            return error_set(err, ERROR_USAGE, "a knob must read name=value: '%s'", text);
+        while (comma && !memchr(comma + 1, '=', strcspn(comma + 1, ",")))
+            comma = strchr(comma + 1, ',');
+        if (comma)
+            *comma = '\0';
+        *equals = '\0';
+        if (*count == MAX_KNOBS)
+            return error_set(err, ERROR_LIMIT, "more than %d knobs", MAX_KNOBS);
+        pairs[(*count)++] = (struct pair){text, equals + 1};
+        text = comma ? comma + 1 : NULL;
+    }
+    return 0;
+}
+
+static const char *knob_variable(const struct entry *entry, const char *knob)
+{
+    for (size_t i = 0; i < entry->n_knob_variables; i++)
+        if (text_equal(entry->knob_variables[i].name, knob))
+            return entry->knob_variables[i].value;
+    return NULL;
+}
+
+static int set_knobs(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
+                     struct str *environment, char *text, struct error *err)
+{
+    struct pair pairs[MAX_KNOBS];
+    size_t count;
+    if (split_knobs(text, pairs, &count, err))
+        return -1;
+    const char **names = arena_array(&registry->arena, count, sizeof *names);
+    const char **values = arena_array(&registry->arena, count, sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        const char *variable = knob_variable(entry, pairs[i].name);
+        if (variable) {
+            str_printf(environment, "%s=%s", variable, pairs[i].value);
+            str_append(environment, "", 1);
+        } else {
+            names[spec->knobs] = pairs[i].name;
+            values[spec->knobs++] = pairs[i].value;
+        }
+    }
+    spec->knob_names = names;
+    spec->knob_values = values;
+    return 0;
+}
+
+/* NUL-separated texts as a NULL-terminated list. */
+static const char *const *as_list(struct registry *registry, const struct str *texts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < texts->length; i++)
+        count += texts->data[i] == '\0';
+    const char **list = arena_array(&registry->arena, count + 1, sizeof *list);
+    const char *at = arena_copy(&registry->arena, texts->data, texts->length + 1);
+    for (size_t i = 0; i < count; i++) {
+        list[i] = at;
+        at += strlen(at) + 1;
+    }
+    return list;
+}
+
+/* Cuts a command into words at spaces; "..." holds a word with spaces together. */
+static int split_command(struct registry *registry, struct engine_spec *spec, const char *command,
+                         const char *library, struct error *err)
+{
+    struct str words;
+    str_init(&words);
+    const char *at = command;
+    int result = 0;
+    while (*(at += strspn(at, " \t"))) {
+        bool quoted = *at == '"';
+        at += quoted;
+        size_t length = strcspn(at, quoted ? "\"" : " \t");
+        if (quoted && at[length] != '"') {
+            result =
+                error_set(err, ERROR_FORMAT, "engine %s: a quote is not closed in its command", spec->name);
+            break;
+        }
+        char *word = arena_copy(&registry->arena, at, length + 1);
+        word[length] = '\0';
+        if (library || !text_equal(word, "{library}")) { /* no library: the adapter finds its own */
+            str_add(&words, expand(registry, word, library ? library : ""));
+            str_append(&words, "", 1);
+        }
+        at += length + (quoted ? 1 : 0);
+    }
+    if (!result && words.length == 0)
+        result = error_set(err, ERROR_FORMAT, "engine %s has an empty command", spec->name);
+    if (!result)
+        spec->argv = as_list(registry, &words);
+    str_release(&words);
+    return result;
+}
+
+static void list_names(const struct registry *registry, struct str *text)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        str_printf(text, "%s%s", i ? ", " : "", registry->entries[i]->name);
+}
+
+static int no_engine(const struct registry *registry, const char *name, struct error *err)
+{
+    struct str names;
+    str_init(&names);
+    list_names(registry, &names);
+    int result =
+        error_set(err, ERROR_NOT_FOUND, "no engine '%s'; there are: %s. Name another in a file given with -E",
+                  name, names.length ? names.data : "none");
+    str_release(&names);
+    return result;
+}
+
+static int no_version(const struct entry *entry, const char *version, const struct versions *versions,
+                      struct registry *registry, struct error *err)
+{
+    struct str found;
+    str_init(&found);
+    for (size_t i = 0; i < versions->count; i++)
+        str_printf(&found, "%s%s", i ? ", " : "", versions->names[i]);
+    int result;
+    if (!entry->library)
+        result = error_set(err, ERROR_NOT_FOUND, "engine %s has no versions to choose from: write plain '%s'",
+                           entry->name, entry->name);
+    else
+        result = error_set(
+            err, ERROR_NOT_FOUND, "no version %s of %s; there are: %s. It would lie at %s (see tools/)",
+            version, entry->name, found.length ? found.data : "none", expand(registry, entry->library, NULL));
+    str_release(&found);
+    return result;
+}
+
+/* $ASSAY_LIBRARY_NAME, the name in capitals. */
+static const char *library_from_environment(const struct entry *entry)
+{
+    struct str variable;
+    str_init(&variable);
+    str_add(&variable, "ASSAY_LIBRARY_");
+    for (const char *at = entry->name; *at; at++) {
+        char c = isalnum((unsigned char)*at) ? (char)toupper((unsigned char)*at) : '_';
+        str_append(&variable, &c, 1);
+    }
+    const char *path = getenv(variable.data);
+    str_release(&variable);
+    return path && *path ? path : NULL;
+}
+
+/* Sets the version and gives the library's path, NULL when the adapter must find its own. */
+static int choose_library(struct registry *registry, const struct entry *entry, const char *version,
+                          struct engine_spec *spec, const char **library, struct error *err)
+{
+    struct versions versions = find_versions(registry, entry);
+    int result = 0;
+    *library = version ? NULL : library_from_environment(entry);
+    if (!version && !*library && entry->library && !strstr(entry->library, "{version}"))
+        *library = expand(registry, entry->library, NULL);
+    for (size_t i = 0; i < versions.count && !*library; i++) {
+        bool wanted = version ? text_equal(versions.names[i], version) : i + 1 == versions.count;
+        if (wanted) {
+            spec->version = arena_strdup(&registry->arena, versions.names[i]);
+            *library = arena_strdup(&registry->arena, versions.paths[i]);
+        }
+    }
+    if (version && !*library)
+        result = no_version(entry, version, &versions, registry, err);
+    versions_free(&versions);
+    return result;
+}
+
+static void set_environment(struct registry *registry, const struct entry *entry, const char *library,
+                            struct str *environment)
+{
+    for (size_t i = 0; i < entry->n_variables; i++) {
+        str_printf(environment, "%s=%s", entry->variables[i].name,
+                   expand(registry, entry->variables[i].value, library));
+        str_append(environment, "", 1);
+    }
+    if (library) {
+        str_printf(environment, "ASSAY_LIBRARY=%s", library);
+        str_append(environment, "", 1);
+    }
+}
+
+int registry_find(struct registry *registry, const char *text, const struct engine_spec **result,
+                  struct error *err)
+{
+    struct label label = split_label(registry, text);
+    const struct entry *entry = find_entry(registry, label.name);
+    if (!entry)
+        return no_engine(registry, label.name, err);
+    struct engine_spec *spec = arena_alloc(&registry->arena, sizeof *spec);
+    spec->label = arena_strdup(&registry->arena, text);
+    spec->name = entry->name;
+    spec->launcher = entry->launcher;
+    spec->memory = entry->memory;
+    const char *library;
+    if (choose_library(registry, entry, label.version, spec, &library, err) ||
+        split_command(registry, spec, entry->command, library, err))
+        return -1;
+    struct str environment;
+    str_init(&environment);
+    set_environment(registry, entry, library, &environment);
+    int failed = set_knobs(registry, spec, entry, &environment, label.knobs, err);
+    spec->environment = as_list(registry, &environment);
+    str_release(&environment);
+    *result = spec;
+    return failed ? -1 : 0;
+}
+
+int registry_each(struct registry *registry,
+                  int (*visit)(void *context, const char *name, const char *version, const char *path),
+                  void *context)
+{
+    int result = 0;
+    for (size_t i = 0; i < registry->count && !result; i++) {
+        const struct entry *entry = registry->entries[i];
+        struct versions versions = find_versions(registry, entry);
+        if (!versions.count)
+            result = visit(context, entry->name, NULL, NULL);
+        for (size_t j = 0; j < versions.count && !result; j++)
+            result = visit(context, entry->name, versions.names[j], versions.paths[j]);
+        versions_free(&versions);
+    }
+    return result;
+}

@@ -1,0 +1,502 @@
+/*
+ * What a worker says, how long it takes and how it ends, and what that means for its jobs.
+ */
+#define _GNU_SOURCE
+#include "engine/pool_state.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    START_FAILURES = 3, /* crashes at the start in a row until an engine counts as broken */
+    MS = 1000 * 1000,
+};
+
+static const int64_t term_grace = 500 * (int64_t)MS; /* between SIGTERM and SIGKILL: time to print a stack */
+static const int64_t retire_grace = 2000 * (int64_t)MS; /* to exit after the end of its input */
+static const int64_t watch_every = 200 * (int64_t)MS;
+static const int64_t answer_gap = 100 * (int64_t)MS; /* an answer that still flows is no hang */
+
+static struct engine *engine_of(struct pool *pool, const struct seat *seat)
+{
+    return pool->engines[seat->engine];
+}
+
+static int last_step(const struct task *task)
+{
+    return 2 + task->job.repeat; /* load, run, repeats, unload */
+}
+
+static enum stage stage_of(const struct seat *seat)
+{
+    if (seat->answered == 0)
+        return STAGE_START;
+    if (!seat->n_tasks)
+        return STAGE_NONE;
+    const struct task *task = seat->tasks[0];
+    return task->step == 0 ? STAGE_LOAD : task->step == last_step(task) ? STAGE_UNLOAD : STAGE_RUN;
+}
+
+static double deadline_of(const struct pool *pool, const struct seat *seat)
+{
+    if (seat->state == SEAT_STARTING)
+        return pool->options.start_deadline;
+    double own = seat->tasks[0]->job.deadline;
+    return own > 0 ? own : pool->options.deadline;
+}
+
+static bool is_waiting(const struct seat *seat)
+{
+    return seat->state == SEAT_STARTING || (seat->state == SEAT_READY && seat->n_tasks);
+}
+
+static int64_t expiry(const struct pool *pool, const struct seat *seat)
+{
+    return seat->head_since + seat->excused + (int64_t)(deadline_of(pool, seat) * 1e9);
+}
+
+int64_t seat_due(const struct pool *pool, const struct seat *seat)
+{
+    int64_t due = INT64_MAX;
+    if (seat->kill_at)
+        due = seat->kill_at;
+    if (is_waiting(seat)) {
+        int64_t expires = expiry(pool, seat);
+        due = expires < due ? expires : due;
+        due = seat->watch_at < due ? seat->watch_at : due;
+    }
+    return due;
+}
+
+/* What is not yet begun goes back to the front of the queue, in order. */
+static void hand_back(struct pool *pool, struct seat *seat, size_t keep)
+{
+    while (seat->n_tasks > keep)
+        list_push_front(&engine_of(pool, seat)->queue, seat->tasks[--seat->n_tasks]);
+}
+
+void seat_end(struct pool *pool, struct seat *seat, enum cause cause, const char *reason)
+{
+    if (seat->state == SEAT_ENDING)
+        return;
+    enum seat_state before = seat->state;
+    seat->state = SEAT_ENDING;
+    seat->cause = cause;
+    seat->reason = reason ? memory_strdup(reason) : NULL;
+    int64_t grace = cause == CAUSE_NONE || cause == CAUSE_RETIRED ? retire_grace : term_grace;
+    seat->kill_at = clock_ns() + grace;
+    if (cause == CAUSE_HANG)
+        worker_signal(&seat->worker, SIGTERM);
+    else if (cause == CAUSE_GARBAGE || cause == CAUSE_MEMORY)
+        worker_signal(&seat->worker, SIGKILL);
+    worker_close_input(&seat->worker);
+    hand_back(pool, seat, 1);
+    if (before == SEAT_READY)
+        pool_dispatch(pool, seat->engine); /* the successor starts now, not when this one is gone */
+}
+
+static void garbage(struct pool *pool, struct seat *seat, const char *reason)
+{
+    seat_end(pool, seat, CAUSE_GARBAGE, reason);
+}
+
+static void set_message(struct result *result, const char *text)
+{
+    free(result->message);
+    result->message = memory_strdup(text);
+}
+
+static void set_error(struct result *result, const Assay__Error *error, enum stage stage)
+{
+    static const enum outcome outcomes[] = {
+        [ASSAY__ERROR__CLASS__FAILED] = OUTCOME_FAILED,
+        [ASSAY__ERROR__CLASS__UNSUPPORTED] = OUTCOME_UNSUPPORTED,
+        [ASSAY__ERROR__CLASS__REJECTED] = OUTCOME_REJECTED,
+    };
+    unsigned number = (unsigned)error->class_;
+    result->outcome = number < sizeof outcomes / sizeof *outcomes ? outcomes[number] : OUTCOME_FAILED;
+    result->stage = stage;
+    set_message(result, error->message);
+}
+
+static void keep_welcome(struct engine *engine, const Assay__Welcome *welcome)
+{
+    if (engine->welcome)
+        return;
+    size_t size = assay__welcome__get_packed_size(welcome);
+    uint8_t *packed = memory_zeroed(1, size);
+    assay__welcome__pack(welcome, packed);
+    engine->welcome = assay__welcome__unpack(NULL, size, packed);
+    free(packed);
+    if (!engine->welcome)
+        memory_exhausted(size);
+    engine->info.welcome = engine->welcome;
+    engine->info.version = engine->welcome->version;
+}
+
+static void on_welcome(struct pool *pool, struct seat *seat, const Assay__Reply *reply)
+{
+    struct engine *engine = engine_of(pool, seat);
+    if (reply->error) {
+        struct result start;
+        result_init(&start);
+        set_error(&start, reply->error, STAGE_START);
+        engine->failures = START_FAILURES; /* it said so itself: no use in asking again */
+        engine_failed(pool, seat->engine, &start);
+        result_release(&start);
+        seat_end(pool, seat, CAUSE_RETIRED, NULL);
+        return;
+    }
+    if (reply->result_case != ASSAY__REPLY__RESULT_WELCOME || reply->welcome->protocol != WIRE_PROTOCOL) {
+        garbage(pool, seat, "its answer to hello is no welcome of this protocol");
+        return;
+    }
+    keep_welcome(engine, reply->welcome);
+    engine->failures = 0;
+    seat->state = SEAT_READY;
+    pool_dispatch(pool, seat->engine);
+}
+
+static void keep_borrowed(struct result *result, const Assay__Loaded *loaded)
+{
+    if (!loaded->n_borrowed)
+        return;
+    result->borrowed = memory_zeroed(loaded->n_borrowed + 1, sizeof *result->borrowed);
+    for (size_t i = 0; i < loaded->n_borrowed; i++)
+        result->borrowed[i] = memory_strdup(loaded->borrowed[i]);
+}
+
+static bool same_values(const struct result *result, const struct wire_message *message)
+{
+    if (result->count != message->count)
+        return false;
+    for (size_t i = 0; i < message->count; i++) {
+        const struct value *a = &result->outputs[i], *b = &message->values[i];
+        if (a->kind != b->kind || a->count != b->count)
+            return false;
+        for (size_t j = 0; j < a->count; j++)
+            if (!tensor_identical(&a->tensors[j], &b->tensors[j]))
+                return false;
+    }
+    return true;
+}
+
+/* The first run's values are the result; a repeated run's are only compared with them. */
+static void on_values(struct task *task, struct wire_message *message, int64_t took)
+{
+    struct result *result = &task->result;
+    if (task->step > 1) {
+        if (result->outcome == OUTCOME_OK && !same_values(result, message))
+            task->differ = true;
+        return;
+    }
+    result->outcome = OUTCOME_OK;
+    result->stage = STAGE_RUN;
+    result->run_ns = took;
+    result->count = message->count;
+    result->outputs = message->values;
+    result->bounds = message->bounds;
+    message->count = 0;
+    message->values = NULL;
+    message->bounds = NULL;
+}
+
+static void finish_task(struct pool *pool, struct seat *seat)
+{
+    struct task *task = seat->tasks[0];
+    seat->n_tasks--;
+    memmove(seat->tasks, seat->tasks + 1, seat->n_tasks * sizeof *seat->tasks);
+    seat->log_mark = seat->worker.log_total;
+    if (++seat->jobs >= pool->options.recycle)
+        seat->tired = true;
+    pool_finish(pool, task);
+    pool_dispatch(pool, seat->engine);
+}
+
+/* Whether the reply answers what was asked at this step. */
+static bool reply_fits(const struct task *task, const Assay__Reply *reply)
+{
+    if (reply->error)
+        return true;
+    if (task->step == 0)
+        return reply->result_case == ASSAY__REPLY__RESULT_LOADED;
+    if (task->step == last_step(task))
+        return reply->result_case == ASSAY__REPLY__RESULT_DONE;
+    return reply->result_case == ASSAY__REPLY__RESULT_VALUES;
+}
+
+static void on_answer(struct pool *pool, struct seat *seat, struct wire_message *message)
+{
+    const Assay__Reply *reply = message->reply;
+    struct task *task = seat->tasks[0];
+    struct result *result = &task->result;
+    int64_t now = clock_ns(), took = now - seat->head_since;
+    if (!reply_fits(task, reply)) {
+        garbage(pool, seat, "its answer is to another question");
+        return;
+    }
+    /* After a failed load, runs can only fail too: the first failure is the result. */
+    bool failed = result->outcome != OUTCOME_UNTESTED && result->outcome != OUTCOME_OK;
+    if (reply->error && !failed)
+        set_error(result, reply->error, stage_of(seat));
+    else if (!failed && task->step == 0)
+        keep_borrowed(result, reply->loaded);
+    else if (!failed && message->reply->result_case == ASSAY__REPLY__RESULT_VALUES)
+        on_values(task, message, took);
+    if (task->step == 0)
+        result->load_ns = took;
+    seat->head_since = now;
+    seat->excused = 0;
+    if (task->step++ == last_step(task))
+        finish_task(pool, seat);
+}
+
+static void on_reply(struct pool *pool, struct seat *seat, struct wire_message *message)
+{
+    if (message->reply->id != seat->answered + 1 || seat->answered == seat->sent) {
+        garbage(pool, seat, "an answer to nothing that was asked");
+        return;
+    }
+    seat->answered++;
+    if (seat->state == SEAT_STARTING)
+        on_welcome(pool, seat, message->reply);
+    else
+        on_answer(pool, seat, message);
+}
+
+static void take_bytes(struct pool *pool, struct seat *seat, const uint8_t *data, size_t size)
+{
+    while (size && seat->state != SEAT_ENDING) {
+        struct wire_message message;
+        struct error err;
+        size_t used;
+        int result = wire_decode(seat->worker.decoder, data, size, &used, &message, &err);
+        if (result < 0)
+            garbage(pool, seat, err.message);
+        if (result > 0)
+            on_reply(pool, seat, &message);
+        wire_message_release(&message);
+        data += used;
+        size -= used;
+    }
+}
+
+static void output_closed(struct pool *pool, struct seat *seat)
+{
+    close(seat->worker.out);
+    seat->worker.out = -1;
+    seat_end(pool, seat, CAUSE_NONE, NULL); /* it is on its way out; if not, SIGKILL is due */
+}
+
+/* One read, or until nothing is left when the process has ended. */
+void seat_readable(struct pool *pool, struct seat *seat)
+{
+    struct worker *worker = &seat->worker;
+    while (worker->out >= 0) {
+        ssize_t got = read(worker->out, pool->buffer, POOL_READ);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EAGAIN)
+            return;
+        if (got <= 0) {
+            output_closed(pool, seat);
+            return;
+        }
+        seat->last_bytes = clock_ns();
+        take_bytes(pool, seat, pool->buffer, (size_t)got);
+        if (!worker->ended)
+            return;
+    }
+}
+
+void seat_write(struct pool *pool, struct seat *seat)
+{
+    (void)pool;
+    /* A failed write means that it is going away; its end tells more than EPIPE does. */
+    if (seat->worker.in >= 0 && wire_out_write(&seat->worker.pending, seat->worker.in, NULL) < 0)
+        worker_close_input(&seat->worker);
+}
+
+/* Whether an answer is just coming in: slowly read by us, perhaps, but not hanging. */
+static bool is_answering(const struct seat *seat, int64_t now)
+{
+    return !wire_decoder_idle(seat->worker.decoder) && now - seat->last_bytes < answer_gap;
+}
+
+static void check_deadline(struct pool *pool, struct seat *seat, int64_t now)
+{
+    double deadline = deadline_of(pool, seat);
+    int64_t waited = now - seat->head_since - seat->excused;
+    if ((double)waited <= deadline * 1e9)
+        return;
+    if (is_answering(seat, now) && (double)waited < 10 * deadline * 1e9)
+        return;
+    char reason[100];
+    snprintf(reason, sizeof reason, "no answer within %g s", deadline);
+    seat_end(pool, seat, CAUSE_HANG, reason);
+}
+
+static void check_memory(struct pool *pool, struct seat *seat, int64_t now)
+{
+    if (now < seat->watch_at)
+        return;
+    seat->watch_at = now + watch_every;
+    size_t most = engine_of(pool, seat)->memory, resident = worker_resident(&seat->worker);
+    if (resident > most) {
+        char reason[100];
+        snprintf(reason, sizeof reason, "took %zu MB of the %zu MB allowed", resident >> 20, most >> 20);
+        seat_end(pool, seat, CAUSE_MEMORY, reason);
+    } else if (resident > most / 2) {
+        seat->tired = true; /* it leaks, or keeps what it had: a fresh one next */
+    }
+}
+
+void seat_check(struct pool *pool, struct seat *seat, int64_t now)
+{
+    if (seat->kill_at && now >= seat->kill_at) {
+        if (seat->cause == CAUSE_NONE && seat->reason == NULL)
+            seat->reason = memory_strdup("closed its output and stayed");
+        worker_signal(&seat->worker, SIGKILL);
+        seat->kill_at = now + term_grace;
+    }
+    if (is_waiting(seat))
+        check_deadline(pool, seat, now);
+    if (is_waiting(seat))
+        check_memory(pool, seat, now);
+}
+
+/* Whether a death that looks like a crash came from the memory limit. */
+static bool died_of_memory(struct pool *pool, const struct seat *seat, const char *log)
+{
+    size_t most = engine_of(pool, seat)->memory, slack = (size_t)128 << 20;
+    if (slack < most / 8)
+        slack = most / 8;
+    if (seat->worker.signal == SIGKILL && !seat->worker.killed)
+        return true; /* nobody else kills it but the kernel, short of memory */
+    if (most > slack && seat->worker.peak >= most - slack)
+        return true;
+    return log && (strstr(log, "bad_alloc") || strcasestr(log, "out of memory"));
+}
+
+static enum outcome outcome_of(struct pool *pool, const struct seat *seat, const char *log)
+{
+    switch (seat->cause) {
+    case CAUSE_HANG:
+        return OUTCOME_HANG;
+    case CAUSE_GARBAGE:
+        return OUTCOME_GARBAGE;
+    case CAUSE_MEMORY:
+        return OUTCOME_MEMORY;
+    default:
+        if (seat->reason)
+            return OUTCOME_GARBAGE; /* had to be killed after it closed its output */
+        return died_of_memory(pool, seat, log) ? OUTCOME_MEMORY : OUTCOME_CRASH;
+    }
+}
+
+static void describe_end(struct result *result, const struct seat *seat)
+{
+    char text[400];
+    if (seat->reason)
+        snprintf(text, sizeof text, "%s", seat->reason);
+    else if (seat->worker.signal)
+        snprintf(text, sizeof text, "died by SIG%s (%s)", sigabbrev_np(seat->worker.signal),
+                 strsignal(seat->worker.signal));
+    else
+        snprintf(text, sizeof text, "left with exit status %d", seat->worker.exit_status);
+    set_message(result, text);
+}
+
+static void count_end(struct pool_counters *counters, enum outcome outcome)
+{
+    counters->crashed += outcome == OUTCOME_CRASH;
+    counters->hung += outcome == OUTCOME_HANG;
+    counters->garbage += outcome == OUTCOME_GARBAGE;
+    counters->memory += outcome == OUTCOME_MEMORY;
+}
+
+/* Takes over `log`. */
+static void blame(struct result *result, const struct seat *seat, enum outcome outcome, enum stage stage,
+                  char *log)
+{
+    result->outcome = outcome;
+    result->stage = stage;
+    result->signal = seat->worker.signal;
+    result->exit_status = seat->worker.exit_status;
+    free(result->log);
+    result->log = log;
+    describe_end(result, seat);
+}
+
+static void conclude_start(struct pool *pool, struct seat *seat, enum outcome outcome, char *log)
+{
+    struct engine *engine = engine_of(pool, seat);
+    struct result start;
+    result_init(&start);
+    blame(&start, seat, OUTCOME_NO_ENGINE, STAGE_START, log);
+    /* Only a death may be bad luck; who hangs or babbles at the start, or could not be executed, would do so
+     * again. */
+    bool hopeless = outcome != OUTCOME_CRASH || seat->worker.exit_status == 125;
+    engine->failures = hopeless ? START_FAILURES : engine->failures + 1;
+    engine_failed(pool, seat->engine, &start);
+    result_release(&start);
+}
+
+static void copy_text(char **to, const char *from)
+{
+    free(*to);
+    *to = from ? memory_strdup(from) : NULL;
+}
+
+void engine_failed(struct pool *pool, int number, const struct result *start)
+{
+    struct engine *engine = pool->engines[number];
+    for (size_t i = 0; i < pool->n_seats; i++)
+        if (pool->seats[i]->engine == number)
+            pool->seats[i]->succeeded = false; /* the successor did not come; a next one may */
+    engine->start.outcome = OUTCOME_NO_ENGINE;
+    engine->start.stage = STAGE_START;
+    engine->start.signal = start->signal;
+    engine->start.exit_status = start->exit_status;
+    copy_text(&engine->start.message, start->message);
+    copy_text(&engine->start.log, start->log);
+    engine->broken = engine->failures >= START_FAILURES;
+}
+
+void seat_conclude(struct pool *pool, struct seat *seat)
+{
+    seat_readable(pool, seat); /* answers given before its end count */
+    bool started = seat->answered > 0;
+    if (seat->state != SEAT_ENDING)
+        seat_end(pool, seat, CAUSE_NONE, NULL); /* somebody else holds its stdout open */
+    uint64_t before;
+    do {
+        before = seat->worker.log_total;
+        worker_read_log(&seat->worker, pool->buffer, POOL_READ);
+    } while (seat->worker.log_total != before);
+    seat->finished = true;
+    if (seat->cause != CAUSE_RETIRED) {
+        char *log = worker_log_since(&seat->worker, seat->log_mark);
+        enum outcome outcome = outcome_of(pool, seat, log);
+        count_end(&engine_of(pool, seat)->counters, outcome);
+        if (!started) {
+            conclude_start(pool, seat, outcome, log);
+        } else if (seat->n_tasks) {
+            enum stage stage = stage_of(seat);
+            struct task *task = seat->tasks[--seat->n_tasks];
+            blame(&task->result, seat, outcome, stage, log);
+            pool_finish(pool, task);
+        } else {
+            free(log);
+        }
+    }
+    hand_back(pool, seat, 0);
+    pool_dispatch(pool, seat->engine);
+}

@@ -1,0 +1,295 @@
+#define _GNU_SOURCE
+#include "engine/worker.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PIPE_SIZE = 1 << 20 };
+
+extern char **environ;
+
+struct pipes {
+    int in[2], out[2], err[2];
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void pipes_close(struct pipes *pipes)
+{
+    int *all[] = {pipes->in, pipes->out, pipes->err};
+    for (size_t i = 0; i < 3; i++) {
+        close_fd(&all[i][0]);
+        close_fd(&all[i][1]);
+    }
+}
+
+static int pipes_open(struct pipes *pipes, struct error *err)
+{
+    int *all[] = {pipes->in, pipes->out, pipes->err};
+    for (size_t i = 0; i < 3; i++)
+        all[i][0] = all[i][1] = -1;
+    for (size_t i = 0; i < 3; i++)
+        if (pipe2(all[i], O_CLOEXEC) < 0) {
+            int result = error_errno(err, "cannot make a pipe");
+            pipes_close(pipes);
+            return result;
+        }
+    /* Larger pipes mean fewer wake-ups for large tensors; a user's quota may refuse them, and then 64 KB do.
+     */
+    fcntl(pipes->in[1], F_SETPIPE_SZ, PIPE_SIZE);
+    fcntl(pipes->out[0], F_SETPIPE_SZ, PIPE_SIZE);
+    fcntl(pipes->in[1], F_SETFL, O_NONBLOCK);
+    fcntl(pipes->out[0], F_SETFL, O_NONBLOCK);
+    fcntl(pipes->err[0], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+static char **make_arguments(const struct worker_box *box, struct arena *arena)
+{
+    size_t count = 0;
+    while (box->spec->argv[count])
+        count++;
+    char **argv = arena_array(arena, count + 12, sizeof *argv);
+    size_t n = 0;
+    argv[n++] = arena_printf(arena, "%s/assay-launch", box->libexec);
+    argv[n++] = arena_strdup(arena, "--parent");
+    argv[n++] = arena_printf(arena, "%ld", (long)getpid());
+    if (box->spec->launcher) {
+        argv[n++] = arena_strdup(arena, "--plain");
+    } else {
+        argv[n++] = arena_strdup(arena, "--scratch");
+        argv[n++] = arena_strdup(arena, box->scratch);
+        argv[n++] = arena_strdup(arena, "--memory");
+        argv[n++] = arena_printf(arena, "%zu", box->memory);
+        if (box->bubblewrap)
+            argv[n++] = arena_strdup(arena, "--bubblewrap");
+    }
+    argv[n++] = arena_strdup(arena, "--");
+    for (size_t i = 0; i < count; i++)
+        argv[n++] = arena_strdup(arena, box->spec->argv[i]);
+    return argv;
+}
+
+/* True when `variable` ("NAME=value") sets the same name as one of the spec's. */
+static bool is_replaced(const char *variable, const char *const *environment)
+{
+    const char *equals = strchr(variable, '=');
+    size_t length = equals ? (size_t)(equals - variable) + 1 : strlen(variable);
+    for (size_t i = 0; environment && environment[i]; i++)
+        if (strncmp(environment[i], variable, length) == 0)
+            return true;
+    return false;
+}
+
+static char **make_environment(const struct worker_box *box, struct arena *arena)
+{
+    const char *const *added = box->spec->environment;
+    size_t ours = 0, theirs = 0, n = 0;
+    while (environ[ours])
+        ours++;
+    while (added && added[theirs])
+        theirs++;
+    char **list = arena_array(arena, ours + theirs + 1, sizeof *list);
+    for (size_t i = 0; i < ours; i++)
+        if (!is_replaced(environ[i], added))
+            list[n++] = environ[i];
+    for (size_t i = 0; i < theirs; i++)
+        list[n++] = arena_strdup(arena, added[i]);
+    return list;
+}
+
+static int spawn(struct worker *worker, const struct worker_box *box, const struct pipes *pipes,
+                 struct error *err)
+{
+    struct arena arena;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    arena_init(&arena);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipes->in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, pipes->out[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, pipes->err[1], STDERR_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID); /* a group to kill from the first moment on */
+    char **argv = make_arguments(box, &arena);
+    errno = posix_spawn(&worker->pid, argv[0], &actions, &attributes, argv, make_environment(box, &arena));
+    int result = errno ? error_errno(err, "cannot start %s", argv[0]) : 0;
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    arena_release(&arena);
+    return result;
+}
+
+static long own_peak(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+}
+
+int worker_start(struct worker *worker, const struct worker_box *box, struct error *err)
+{
+    struct pipes pipes;
+    memset(worker, 0, sizeof *worker);
+    worker->process = worker->in = worker->out = worker->err = -1;
+    worker->exit_status = -1;
+    worker->resident_before = own_peak();
+    worker->wrapped = box->bubblewrap && !box->spec->launcher;
+    if (pipes_open(&pipes, err))
+        return -1;
+    if (spawn(worker, box, &pipes, err)) {
+        pipes_close(&pipes);
+        return -1;
+    }
+    worker->in = pipes.in[1];
+    worker->out = pipes.out[0];
+    worker->err = pipes.err[0];
+    close_fd(&pipes.in[0]);
+    close_fd(&pipes.out[1]);
+    close_fd(&pipes.err[1]);
+    worker->process = (int)syscall(SYS_pidfd_open, worker->pid, 0);
+    struct wire_limits limits = wire_default_limits;
+    if (!box->spec->launcher && box->memory < limits.payload)
+        limits.payload = box->memory; /* it cannot hold more */
+    worker->decoder = wire_decoder_new(true, &limits);
+    wire_out_init(&worker->pending);
+    worker->log = memory_zeroed(1, 2 * WORKER_LOG);
+    worker->scratch = memory_strdup(box->scratch);
+    return 0;
+}
+
+void worker_release(struct worker *worker)
+{
+    close_fd(&worker->in);
+    close_fd(&worker->out);
+    close_fd(&worker->err);
+    close_fd(&worker->process);
+    wire_out_release(&worker->pending);
+    wire_decoder_free(worker->decoder);
+    if (worker->scratch)
+        file_remove_tree(worker->scratch, NULL);
+    free(worker->scratch);
+    free(worker->log);
+    memset(worker, 0, sizeof *worker);
+}
+
+void worker_signal(struct worker *worker, int number)
+{
+    if (worker->ended)
+        return; /* the number may be somebody else's by now */
+    kill(-worker->pid, number);
+    worker->killed = worker->killed || number == SIGKILL;
+}
+
+void worker_close_input(struct worker *worker)
+{
+    wire_out_clear(&worker->pending);
+    close_fd(&worker->in);
+}
+
+static void keep_status(struct worker *worker, int status)
+{
+    if (WIFSIGNALED(status))
+        worker->signal = WTERMSIG(status);
+    else
+        worker->exit_status = WEXITSTATUS(status);
+    if (worker->wrapped && worker->exit_status > 128) {
+        worker->signal = worker->exit_status - 128;
+        worker->exit_status = -1;
+    }
+}
+
+bool worker_reap(struct worker *worker)
+{
+    siginfo_t info = {0};
+    if (worker->ended)
+        return true;
+    /* Look first, and kill what is left of the group while the zombie still holds its number. */
+    if (waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+        return false;
+    kill(-worker->pid, SIGKILL);
+    struct rusage usage;
+    int status;
+    if (wait4(worker->pid, &status, 0, &usage) < 0)
+        return false;
+    worker->ended = true;
+    keep_status(worker, status);
+    if (usage.ru_maxrss > worker->resident_before)
+        worker->peak = (size_t)usage.ru_maxrss * 1024;
+    return true;
+}
+
+static void keep_log(struct worker *worker, const char *data, size_t size)
+{
+    worker->log_total += size;
+    if (size > WORKER_LOG) {
+        data += size - WORKER_LOG;
+        size = WORKER_LOG;
+    }
+    if (worker->log_length + size > 2 * WORKER_LOG) {
+        size_t keep = WORKER_LOG;
+        memmove(worker->log, worker->log + worker->log_length - keep, keep);
+        worker->log_length = keep;
+    }
+    memcpy(worker->log + worker->log_length, data, size);
+    worker->log_length += size;
+}
+
+void worker_read_log(struct worker *worker, void *buffer, size_t size)
+{
+    if (worker->err < 0)
+        return;
+    ssize_t got = read(worker->err, buffer, size);
+    if (got > 0)
+        keep_log(worker, buffer, (size_t)got);
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        close_fd(&worker->err);
+}
+
+char *worker_log_since(const struct worker *worker, uint64_t mark)
+{
+    uint64_t wanted = worker->log_total - mark;
+    size_t size = wanted < WORKER_LOG ? (size_t)wanted : WORKER_LOG;
+    if (size > worker->log_length)
+        size = worker->log_length;
+    if (size == 0)
+        return NULL;
+    char *text = memory_zeroed(1, size + 1);
+    memcpy(text, worker->log + worker->log_length - size, size);
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '\0')
+            text[i] = ' '; /* else the string would end here */
+    return text;
+}
+
+size_t worker_resident(const struct worker *worker)
+{
+    char path[64], text[128];
+    snprintf(path, sizeof path, "/proc/%ld/statm", (long)worker->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    unsigned long total, resident;
+    if (sscanf(text, "%lu %lu", &total, &resident) != 2)
+        return 0;
+    return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}

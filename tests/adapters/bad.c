@@ -1,0 +1,213 @@
+/*
+ * An engine that misbehaves as its knob `mode` says; see `modes` below. In all other respects it gives its
+ * inputs back, like the identity engine. Modes that need the first input look at its first element.
+ */
+#include "adapter.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The real stdout, kept from before the SDK hides it, for those who write what they should not. */
+enum { RAW_OUTPUT = 100 };
+
+struct bad {
+    const char *mode;
+    int cases, runs;
+};
+
+static bool is(const struct adapter_call *call, const char *mode)
+{
+    return strcmp(((const struct bad *)call->engine)->mode, mode) == 0;
+}
+
+static void crash(void)
+{
+    fprintf(stderr, "about to crash\n");
+    raise(SIGSEGV);
+}
+
+static void hang(void)
+{
+    fprintf(stderr, "about to hang\n");
+    for (;;)
+        pause();
+}
+
+static void write_raw(const void *data, size_t size)
+{
+    if (write(RAW_OUTPUT, data, size) < 0)
+        _exit(1);
+}
+
+/* A reply to the present run with one tensor of bytes that claims `dim` elements and `size` bytes. */
+static void write_claim(const struct bad *bad, int64_t dim, uint64_t size)
+{
+    Assay__Reply reply = ASSAY__REPLY__INIT;
+    Assay__Values list = ASSAY__VALUES__INIT;
+    Assay__Value value = ASSAY__VALUE__INIT, *values[] = {&value};
+    Assay__Tensor tensor = ASSAY__TENSOR__INIT, *tensors[] = {&tensor};
+    reply.id = 3 + 3 * (uint64_t)(bad->cases - 1);
+    reply.result_case = ASSAY__REPLY__RESULT_VALUES;
+    reply.values = &list;
+    list.n_values = 1;
+    list.values = values;
+    value.n_tensors = 1;
+    value.tensors = tensors;
+    tensor.type = DTYPE_UINT8;
+    tensor.n_dims = 1;
+    tensor.dims = &dim;
+    tensor.size = size;
+    uint8_t packed[204] = {0};
+    size_t length = assay__reply__pack(&reply, packed + 4);
+    packed[0] = (uint8_t)length;
+    write_raw(packed, length + 4);
+}
+
+static void eat_memory(void)
+{
+    enum { BITE = 8 << 20 };
+    for (;;) {
+        char *bite = malloc(BITE);
+        if (!bite)
+            abort();
+        memset(bite, 1, BITE);
+    }
+}
+
+static void flood(void)
+{
+    for (int i = 0; i < 200 * 1000; i++) {
+        printf("chatter on stdout, line %d\n", i);
+        fprintf(stderr, "chatter on stderr, line %d\n", i);
+    }
+}
+
+static int bad_start(struct adapter_call *call, void **engine, struct str *version)
+{
+    struct bad *bad = calloc(1, sizeof *bad);
+    *engine = bad;
+    bad->mode = adapter_knob(call->adapter, "mode");
+    str_add(version, "1");
+    if (is(call, "exit-hello")) {
+        fprintf(stderr, "cannot start today\n");
+        _exit(3); /* exit would let a leak checker have the last word on the status */
+    }
+    if (is(call, "segv-hello"))
+        crash();
+    if (is(call, "hang-hello"))
+        hang();
+    if (is(call, "error-hello"))
+        return adapter_fail(call, ADAPTER_UNSUPPORTED, "not on this machine");
+    if (is(call, "stubborn"))
+        signal(SIGTERM, SIG_IGN);
+    return 0;
+}
+
+static int bad_load(struct adapter_call *call, const struct adapter_model *model,
+                    struct adapter_loaded *loaded)
+{
+    struct bad *bad = call->engine;
+    bad->cases++;
+    bad->runs = 0;
+    fprintf(stderr, "case %d\n", bad->cases);
+    if (is(call, "segv-load"))
+        crash();
+    if (is(call, "reject-load"))
+        return adapter_fail(call, ADAPTER_REJECTED, "do not like this model");
+    if (is(call, "borrow"))
+        adapter_list_add(&loaded->borrowed, "Einsum");
+    (void)model;
+    return 0;
+}
+
+/* Bad runs that never come back or answer by themselves. */
+static void misbehave(struct adapter_call *call, long first)
+{
+    const struct bad *bad = call->engine;
+    if (is(call, "segv-run") || (is(call, "third") && bad->cases % 3 == 0) ||
+        (is(call, "random") && first % 200 == 13) || (is(call, "negative") && first < 0))
+        crash();
+    if (is(call, "hang") || is(call, "stubborn") || (is(call, "random") && first % 200 == 113))
+        hang();
+    if (is(call, "garbage"))
+        write_raw("\x0d\0\0\0Hello, world!", 17);
+    if (is(call, "wrong-length"))
+        write_claim(bad, 10, 11);
+    if (is(call, "huge"))
+        write_claim(bad, (int64_t)1 << 60, (uint64_t)1 << 60);
+    if (is(call, "eat"))
+        eat_memory();
+    if (is(call, "flood"))
+        flood();
+    if (is(call, "die-writing")) {
+        write_claim(bad, 1000, 1000);
+        write_raw("\xe8\x03\0\0half", 8);
+        _exit(7);
+    }
+    if (is(call, "close-output")) {
+        for (int fd = 3; fd <= RAW_OUTPUT; fd++)
+            close(fd);
+        hang();
+    }
+    if (is(call, "exit-0"))
+        _exit(0);
+    if (is(call, "slow"))
+        usleep(20 * 1000);
+}
+
+static int bad_run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
+                   struct adapter_outputs *outputs)
+{
+    struct bad *bad = call->engine;
+    (void)bounds;
+    bad->runs++;
+    long first = count && inputs[0].count && inputs[0].tensors[0].count
+                     ? (long)tensor_get(&inputs[0].tensors[0], 0)
+                     : 0;
+    misbehave(call, first);
+    if (is(call, "fail-run"))
+        return adapter_fail(call, ADAPTER_FAILED, "kernel says no");
+    for (size_t i = 0; i < count; i++) {
+        struct error err;
+        if (value_copy(adapter_output(outputs, NULL), &inputs[i], &err))
+            return adapter_fail(call, ADAPTER_FAILED, "%s", err.message);
+    }
+    if (is(call, "differ") && count)
+        tensor_set(&outputs->values[0].tensors[0], 0, bad->runs);
+    return 0;
+}
+
+static void bad_unload(struct adapter_call *call)
+{
+    if (is(call, "segv-unload"))
+        crash();
+}
+
+static void bad_stop(void *engine)
+{
+    free(engine);
+}
+
+int main(int argc, char **argv)
+{
+    struct adapter_knob knobs[] = {
+        {"mode", "NAME", "good", "how to misbehave"},
+        {NULL, NULL, NULL, NULL},
+    };
+    struct adapter adapter = {
+        .name = "bad",
+        .knobs = knobs,
+        .start = bad_start,
+        .load = bad_load,
+        .run = bad_run,
+        .unload = bad_unload,
+        .stop = bad_stop,
+    };
+    if (dup2(STDOUT_FILENO, RAW_OUTPUT) < 0)
+        return 1;
+    return adapter_main(&adapter, argc, argv);
+}

@@ -1,0 +1,427 @@
+#include "engine/pool.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct registry *open_registry(void)
+{
+    struct registry *registry;
+    struct error err = {0};
+    char *file = file_join(getenv("ASSAY_TEST_DATA"), "adapters/adapters.ini");
+    if (registry_open(&registry, (const char *[]){file}, 1, &err))
+        fail_msg("%s", err.message);
+    free(file);
+    return registry;
+}
+
+static int add(struct pool *pool, struct registry *registry, const char *label)
+{
+    const struct engine_spec *spec;
+    struct error err = {0};
+    if (registry_find(registry, label, &spec, &err))
+        fail_msg("%s", err.message);
+    return pool_add(pool, spec);
+}
+
+static struct value make_input(size_t count, long double first)
+{
+    struct value value;
+    struct tensor tensor;
+    struct shape shape = shape_make(1, (int64_t[]){(int64_t)count});
+    value_init(&value);
+    value_set_name(&value, "x");
+    assert_int_equal(tensor_alloc(&tensor, DTYPE_FLOAT, &shape, 0, NULL), 0);
+    for (size_t i = 0; i < count; i += 1 + count / 1000)
+        tensor_set(&tensor, i, (long double)i + first);
+    value_set_tensor(&value, &tensor);
+    return value;
+}
+
+static struct job make_job(int engine, const struct value *input)
+{
+    return (struct job){.engine = engine, .model = "model", .model_size = 5, .n_inputs = 1, .inputs = input};
+}
+
+static void assert_answered(const struct result *result, const struct value *input)
+{
+    assert_string_equal(outcome_name(result->outcome), "ok");
+    assert_int_equal(result->count, 1);
+    assert_true(tensor_identical(&result->outputs[0].tensors[0], &input->tensors[0]));
+}
+
+static bool no_children(void)
+{
+    return waitpid(-1, NULL, WNOHANG) == -1;
+}
+
+static struct result run_one(struct pool *pool, int engine, const struct value *input)
+{
+    struct result result;
+    struct error err = {0};
+    struct job job = make_job(engine, input);
+    if (pool_run_one(pool, &job, &result, &err))
+        fail_msg("%s", err.message);
+    return result;
+}
+
+struct expectation {
+    const char *label;
+    enum outcome outcome;
+    enum stage stage;
+    int signal; /* -1: any */
+    int exit_status;
+    const char *log;     /* in the log, or NULL */
+    const char *message; /* in the message */
+    double deadline;     /* of the job; 0: 1 s */
+};
+
+/* For what comes behind a deadline: signals, the end of the process, other work on this machine. */
+static const double slack = 5;
+
+static void check(const struct expectation *expected)
+{
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 30, .start_deadline = 4});
+    struct value input = make_input(100, 1);
+    int bad = add(pool, registry, expected->label), good = add(pool, registry, "identity");
+    pool_warm(pool);
+    for (int round = 0; round < 2; round++) { /* the second case meets a fresh worker, and the same fate */
+        double before = clock_seconds();
+        struct job job = make_job(bad, &input);
+        job.deadline = expected->deadline > 0 ? expected->deadline : 1;
+        struct result result;
+        struct error err = {0};
+        assert_int_equal(pool_run_one(pool, &job, &result, &err), 0);
+        double took = clock_seconds() - before;
+        if (result.outcome != expected->outcome || result.stage != expected->stage ||
+            (expected->signal >= 0 && result.signal != expected->signal) ||
+            (expected->signal >= 0 && result.exit_status != expected->exit_status))
+            fail_msg("%s: %s at %s, signal %d, status %d, %s, log %s", expected->label,
+                     outcome_name(result.outcome), stage_name(result.stage), result.signal,
+                     result.exit_status, result.message, result.log);
+        if (expected->log && (!result.log || !strstr(result.log, expected->log)))
+            fail_msg("%s: log without '%s': %s", expected->label, expected->log, result.log);
+        if (!result.message || !strstr(result.message, expected->message))
+            fail_msg("%s: message without '%s': %s", expected->label, expected->message, result.message);
+        if (took > job.deadline + slack)
+            fail_msg("%s: took %g s", expected->label, took);
+        result_release(&result);
+        result = run_one(pool, good, &input);
+        assert_answered(&result, &input);
+        result_release(&result);
+    }
+    pool_free(pool);
+    assert_true(no_children());
+    registry_free(registry);
+    value_release(&input);
+}
+
+static void each_misdeed_has_its_outcome(void **state)
+{
+    (void)state;
+    static const struct expectation all[] = {
+        {"bad:mode=exit-hello", OUTCOME_NO_ENGINE, STAGE_START, 0, 3, "cannot start today", "exit status 3",
+         0},
+        {"bad:mode=segv-hello", OUTCOME_NO_ENGINE, STAGE_START, SIGSEGV, -1, "about to crash", "SIGSEGV", 0},
+        {"bad:mode=hang-hello", OUTCOME_NO_ENGINE, STAGE_START, SIGTERM, -1, "about to hang", "within 4 s",
+         0},
+        {"bad:mode=error-hello", OUTCOME_NO_ENGINE, STAGE_START, 0, -1, NULL, "not on this machine", 0},
+        {"bad:nonsense=1", OUTCOME_NO_ENGINE, STAGE_START, 0, -1, NULL, "no knob 'nonsense'; there are: mode",
+         0},
+        {"absent", OUTCOME_NO_ENGINE, STAGE_START, 0, 125, "no-such-program", "exit status 125", 0},
+        {"bad:mode=segv-load", OUTCOME_CRASH, STAGE_LOAD, SIGSEGV, -1, "about to crash", "SIGSEGV", 0},
+        {"bad:mode=segv-run", OUTCOME_CRASH, STAGE_RUN, SIGSEGV, -1, "crash: stack", "SIGSEGV", 0},
+        {"bad:mode=segv-unload", OUTCOME_CRASH, STAGE_UNLOAD, SIGSEGV, -1, "about to crash", "SIGSEGV", 0},
+        {"bad:mode=exit-0", OUTCOME_CRASH, STAGE_RUN, 0, 0, "case 1", "exit status 0", 0},
+        {"bad:mode=hang", OUTCOME_HANG, STAGE_RUN, SIGTERM, -1, "stopped: stack", "no answer within 1 s", 0},
+        {"bad:mode=stubborn", OUTCOME_HANG, STAGE_RUN, SIGKILL, -1, "about to hang", "no answer within 1 s",
+         0},
+        {"bad:mode=garbage", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, "case 1", "no message", 0},
+        {"bad:mode=wrong-length", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, NULL, "announced with 11 bytes",
+         0},
+        {"bad:mode=huge", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, NULL, "1152921504606846976 bytes", 0},
+        {"bad:mode=die-writing", OUTCOME_CRASH, STAGE_RUN, 0, 7, "case 1", "exit status 7", 0},
+        {"bad:mode=close-output", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, "about to hang",
+         "closed its output", 0},
+        {"hungry:mode=eat", OUTCOME_MEMORY, STAGE_RUN, -1, -1, NULL, "", 30},
+        {"bad:mode=reject-load", OUTCOME_REJECTED, STAGE_LOAD, 0, -1, NULL, "do not like this model", 0},
+        {"bad:mode=fail-run", OUTCOME_FAILED, STAGE_RUN, 0, -1, NULL, "kernel says no", 0},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check(&all[i]);
+}
+
+static void chatter_is_no_harm(void **state)
+{
+    (void)state;
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 20});
+    struct value input = make_input(100, 1);
+    int flood = add(pool, registry, "bad:mode=flood"), remote = add(pool, registry, "remote");
+    int borrow = add(pool, registry, "bad:mode=borrow");
+    struct result result = run_one(pool, flood, &input);
+    assert_answered(&result, &input);
+    result_release(&result);
+    result = run_one(pool, remote, &input);
+    assert_answered(&result, &input);
+    result_release(&result);
+    result = run_one(pool, borrow, &input);
+    assert_string_equal(result.borrowed[0], "Einsum");
+    assert_null(result.borrowed[1]);
+    result_release(&result);
+    assert_string_equal(pool_engine(pool, remote)->version, "1");
+    assert_string_equal(pool_engine(pool, remote)->welcome->knobs[0]->name, "mode");
+    pool_free(pool);
+    registry_free(registry);
+    value_release(&input);
+}
+
+/* One case in three crashes; the one kept ahead of it must not be blamed or lost. */
+static void only_the_guilty_are_blamed(void **state)
+{
+    (void)state;
+    enum { CASES = 60 };
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 5, .workers = 2});
+    int engine = add(pool, registry, "bad:mode=negative");
+    struct value inputs[CASES];
+    for (int i = 0; i < CASES; i++) {
+        inputs[i] = make_input(10, i % 3 ? i : -1 - i);
+        struct job job = make_job(engine, &inputs[i]);
+        job.user = &inputs[i];
+        pool_submit(pool, &job);
+    }
+    assert_int_equal(pool_pending(pool, engine), CASES);
+    struct job job;
+    struct result result;
+    struct error err;
+    bool differ;
+    int seen = 0;
+    while (pool_next(pool, 10, &job, &result, &differ, &err) == 1) {
+        size_t i = (size_t)((const struct value *)job.user - inputs);
+        if (i % 3)
+            assert_answered(&result, &inputs[i]);
+        else
+            assert_int_equal(result.outcome, OUTCOME_CRASH);
+        result_release(&result);
+        seen++;
+    }
+    assert_int_equal(seen, CASES);
+    assert_int_equal(pool_pending(pool, -1), 0);
+    assert_int_equal(pool_counters(pool, engine).crashed, CASES / 3);
+    pool_free(pool);
+    assert_true(no_children());
+    registry_free(registry);
+    for (int i = 0; i < CASES; i++)
+        value_release(&inputs[i]);
+}
+
+static void every_third_case_crashes(void **state)
+{
+    (void)state;
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 5});
+    int engine = add(pool, registry, "bad:mode=third");
+    struct value input = make_input(10, 1);
+    for (int i = 1; i <= 12; i++) {
+        struct result result = run_one(pool, engine, &input);
+        assert_int_equal(result.outcome, i % 3 ? OUTCOME_OK : OUTCOME_CRASH);
+        result_release(&result);
+    }
+    assert_int_equal(pool_counters(pool, engine).started, 4);
+    pool_free(pool);
+    registry_free(registry);
+    value_release(&input);
+}
+
+static void large_tensors_both_ways(void **state)
+{
+    (void)state;
+    enum { CASES = 4 };
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 30});
+    int engine = add(pool, registry, "identity");
+    struct value input = make_input((size_t)16 << 20, 1); /* 64 MB */
+    struct job job = make_job(engine, &input), done;
+    struct result result;
+    job.repeat = 1;
+    for (int i = 0; i < CASES; i++)
+        pool_submit(pool, &job);
+    bool differ = true;
+    for (int i = 0; i < CASES; i++) {
+        assert_int_equal(pool_next(pool, 60, &done, &result, &differ, NULL), 1);
+        assert_answered(&result, &input);
+        assert_false(differ);
+        result_release(&result);
+    }
+    pool_free(pool);
+    registry_free(registry);
+    value_release(&input);
+}
+
+static void many_engines_at_once(void **state)
+{
+    (void)state;
+    enum { ENGINES = 12, CASES = 50 };
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(NULL);
+    struct value input = make_input(10, 1);
+    for (int i = 0; i < ENGINES; i++)
+        assert_int_equal(add(pool, registry, i % 2 ? "identity" : "bad"), i);
+    pool_warm(pool);
+    for (int i = 0; i < ENGINES * CASES; i++) {
+        struct job job = make_job(i % ENGINES, &input);
+        pool_submit(pool, &job);
+    }
+    int seen[ENGINES] = {0};
+    struct job job;
+    struct result result;
+    while (pool_next(pool, 10, &job, &result, NULL, NULL) == 1) {
+        assert_answered(&result, &input);
+        seen[job.engine]++;
+        result_release(&result);
+    }
+    for (int i = 0; i < ENGINES; i++) {
+        assert_int_equal(seen[i], CASES);
+        assert_int_equal(pool_counters(pool, i).started, 1);
+    }
+    pool_free(pool);
+    assert_true(no_children());
+    registry_free(registry);
+    value_release(&input);
+}
+
+static void workers_are_recycled_without_a_gap(void **state)
+{
+    (void)state;
+    enum { CASES = 200 };
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.recycle = 20});
+    int engine = add(pool, registry, "identity");
+    struct value input = make_input(10, 1);
+    struct job job = make_job(engine, &input), done;
+    struct result result;
+    for (int i = 0; i < CASES; i++) {
+        pool_submit(pool, &job);
+        assert_int_equal(pool_next(pool, 10, &done, &result, NULL, NULL), 1);
+        assert_answered(&result, &input);
+        result_release(&result);
+        usleep(1000); /* time for a successor to come up */
+    }
+    struct pool_counters counters = pool_counters(pool, engine);
+    assert_in_range(counters.recycled, 2, CASES / 20);
+    assert_in_range(counters.started, counters.recycled + 1, counters.recycled + 2);
+    assert_int_equal(counters.crashed + counters.hung + counters.garbage + counters.memory, 0);
+    pool_free(pool);
+    assert_true(no_children());
+    registry_free(registry);
+    value_release(&input);
+}
+
+static void repeats_are_compared(void **state)
+{
+    (void)state;
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(NULL);
+    struct value input = make_input(10, 1);
+    static const char *const labels[] = {"bad:mode=differ", "bad"};
+    for (int i = 0; i < 2; i++) {
+        struct job job = make_job(add(pool, registry, labels[i]), &input), done;
+        struct result result;
+        bool differ;
+        job.repeat = 2;
+        pool_submit(pool, &job);
+        assert_int_equal(pool_next(pool, 10, &done, &result, &differ, NULL), 1);
+        assert_int_equal(result.outcome, OUTCOME_OK);
+        assert_int_equal(differ, i == 0);
+        assert_true(result.load_ns > 0 && result.run_ns > 0);
+        result_release(&result);
+    }
+    pool_free(pool);
+    registry_free(registry);
+    value_release(&input);
+}
+
+/* A caller who is away longer than the deadline must not find good answers called hangs. */
+static void absence_is_no_hang(void **state)
+{
+    (void)state;
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 0.3});
+    struct value input = make_input((size_t)4 << 20, 1); /* larger than the pipe: the worker waits for us */
+    int engine = add(pool, registry, "identity");
+    pool_warm(pool);
+    struct job job = make_job(engine, &input), done;
+    struct result result;
+    pool_submit(pool, &job);
+    for (int i = 0; i < 40; i++)
+        assert_in_range(pool_next(pool, 0, &done, &result, NULL, NULL), 0, 0);
+    usleep(600 * 1000);
+    assert_int_equal(pool_next(pool, 10, &done, &result, NULL, NULL), 1);
+    assert_answered(&result, &input);
+    result_release(&result);
+    assert_int_equal(pool_next(pool, 1, &done, &result, NULL, NULL), 0); /* nothing pending */
+    pool_free(pool);
+    registry_free(registry);
+    value_release(&input);
+}
+
+static void bubblewrap_tells_the_signal(void **state)
+{
+    (void)state;
+    if (access("/usr/bin/bwrap", X_OK))
+        skip();
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 1, .bubblewrap = true});
+    struct value input = make_input(10, 1);
+    int crash = add(pool, registry, "bad:mode=segv-run"), hang = add(pool, registry, "bad:mode=hang");
+    int good = add(pool, registry, "identity");
+    struct result result = run_one(pool, good, &input);
+    if (result.outcome == OUTCOME_NO_ENGINE && result.log && strstr(result.log, "bwrap:")) {
+        print_message("no user namespaces here: %s", result.log);
+        result_release(&result);
+    } else {
+        assert_answered(&result, &input);
+        result_release(&result);
+        result = run_one(pool, crash, &input);
+        assert_int_equal(result.outcome, OUTCOME_CRASH);
+        assert_int_equal(result.signal, SIGSEGV);
+        result_release(&result);
+        result = run_one(pool, hang, &input);
+        assert_int_equal(result.outcome, OUTCOME_HANG);
+        result_release(&result);
+    }
+    pool_free(pool);
+    assert_true(no_children());
+    registry_free(registry);
+    value_release(&input);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_misdeed_has_its_outcome),
+        cmocka_unit_test(chatter_is_no_harm),
+        cmocka_unit_test(only_the_guilty_are_blamed),
+        cmocka_unit_test(every_third_case_crashes),
+        cmocka_unit_test(large_tensors_both_ways),
+        cmocka_unit_test(many_engines_at_once),
+        cmocka_unit_test(workers_are_recycled_without_a_gap),
+        cmocka_unit_test(repeats_are_compared),
+        cmocka_unit_test(absence_is_no_hang),
+        cmocka_unit_test(bubblewrap_tells_the_signal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
