@@ -423,6 +423,6 @@ const struct op ops_gather[] = {
      sample_gather_elements},
     {"GatherND", 11, 2, 2, 1, 1, 1, 5, 0, MOVE_TYPES, nd_params, eval_gather_nd, sample_gather_nd},
     {"NonZero", 9, 1, 1, 1, 1, 0, 5, OP_DATA_SHAPE, MOVE_TYPES, NULL, eval_nonzero, sample_nonzero},
-    {"OneHot", 9, 3, 3, 1, 1, 0, 4, 0, {{9, NUMBERS_11}}, one_hot_params, eval_one_hot, sample_one_hot},
+    {"OneHot", 9, 3, 3, 1, 1, 1, 4, 0, {{9, NUMBERS_11}}, one_hot_params, eval_one_hot, sample_one_hot},
     {NULL},
 };

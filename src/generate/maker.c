@@ -1,0 +1,225 @@
+#include "generate/maker.h"
+
+#include "base/memory.h"
+#include "ops/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void maker_init(struct maker *m, int opset, struct rng rng)
+{
+    *m = (struct maker){.model = model_new(opset), .opset = opset, .rng = rng};
+}
+
+void maker_release(struct maker *m)
+{
+    for (size_t i = 0; i < m->n_values; i++)
+        bounded_release(&m->values[i].value);
+    free(m->values);
+    values_free(m->inputs, m->n_inputs);
+    model_free(m->model);
+    *m = (struct maker){0};
+}
+
+static struct maker_value *find_value(const struct maker *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_values; i++)
+        if (strcmp(m->values[i].name, name) == 0)
+            return &m->values[i];
+    return NULL;
+}
+
+/* Lists of integers and scalars may fix shapes; other data does not. */
+enum { SMALL_LIST = 64 };
+
+static int know(struct bounded *value, const struct tensor *data, enum maker_knowledge knowledge,
+                struct error *err)
+{
+    bool small = data->count == 1 || (!dtype_is_float(data->type) && data->count <= SMALL_LIST);
+    if (knowledge == KNOW_ALL || small)
+        return bounded_from_tensor(value, data, err);
+    return bounded_alloc(value, data->type, &data->shape, true, err);
+}
+
+/* Views of what a node uses; `own` holds those that are new. */
+struct uses {
+    size_t count;
+    const struct bounded **views;
+    struct bounded *own;
+};
+
+static int uses_init(struct uses *uses, const struct maker *m, const struct drawn *drawn, size_t count,
+                     enum maker_knowledge knowledge, struct error *err)
+{
+    uses->count = count;
+    uses->views = memory_zeroed(count, sizeof(struct bounded *));
+    uses->own = memory_zeroed(count, sizeof *uses->own);
+    for (size_t i = 0; i < count; i++) {
+        if (drawn[i].source == DRAWN_OMITTED)
+            continue;
+        if (drawn[i].source == DRAWN_EXISTING) {
+            uses->views[i] = &find_value(m, drawn[i].existing)->value;
+            continue;
+        }
+        if (know(&uses->own[i], &drawn[i].data, knowledge, err))
+            return -1;
+        uses->views[i] = &uses->own[i];
+    }
+    return 0;
+}
+
+static void uses_release(struct uses *uses)
+{
+    for (size_t i = 0; i < uses->count; i++)
+        bounded_release(&uses->own[i]);
+    free(uses->own);
+    free(uses->views);
+}
+
+/* Names: x inputs, w initialisers, v results, numbered as they come. */
+static void name_node(struct maker *m, struct draw *d)
+{
+    struct arena *arena = &m->model->arena;
+    size_t number = m->names;
+    d->node->n_input = d->n_inputs;
+    d->node->input = arena_array(arena, d->n_inputs + 1, sizeof *d->node->input);
+    for (size_t i = 0; i < d->n_inputs; i++) {
+        const struct drawn *input = &d->inputs[i];
+        if (input->source == DRAWN_NEW)
+            d->node->input[i] = arena_printf(arena, "%c%zu", input->constant ? 'w' : 'x', number++);
+        else
+            d->node->input[i] = arena_strdup(arena, input->source == DRAWN_EXISTING ? input->existing : "");
+    }
+    d->node->n_output = d->n_outputs;
+    d->node->output = arena_array(arena, d->n_outputs + 1, sizeof *d->node->output);
+    for (size_t i = 0; i < d->n_outputs; i++)
+        d->node->output[i] = arena_printf(arena, "v%zu", number++);
+}
+
+int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, struct bounded *outputs,
+              struct error *err)
+{
+    struct uses inputs = {0}, captured = {0};
+    struct captured *names = memory_zeroed(d->n_captured + 1, sizeof *names);
+    name_node(m, d);
+    int result = uses_init(&inputs, m, d->inputs, d->n_inputs, knowledge, err);
+    if (!result)
+        result = uses_init(&captured, m, d->captured, d->n_captured, knowledge, err);
+    for (size_t i = 0; !result && i < d->n_captured; i++)
+        names[i] = (struct captured){d->captured[i].existing, captured.views[i]};
+    if (!result)
+        result = infer_node_capturing(m->opset, d->node, inputs.views, inputs.count, names, d->n_captured,
+                                      outputs, d->n_outputs, err);
+    uses_release(&inputs);
+    uses_release(&captured);
+    free(names);
+    return result;
+}
+
+static struct maker_value *add_value(struct maker *m, const char *name)
+{
+    m->values = memory_grow(m->values, &m->capacity, m->n_values + 1, sizeof *m->values);
+    struct maker_value *value = &m->values[m->n_values++];
+    *value = (struct maker_value){.name = name};
+    return value;
+}
+
+/* A new tensor becomes an initialiser or a graph input; its payload goes with it. */
+static void add_new(struct maker *m, struct drawn *drawn, const char *name)
+{
+    struct maker_value *value = add_value(m, name);
+    value->constant = drawn->constant;
+    value->uses = 1;
+    if (know(&value->value, &drawn->data, KNOW_ALL, NULL))
+        memory_exhausted(0);
+    if (drawn->constant) {
+        model_add_initializer(m->model, name, &drawn->data);
+        return;
+    }
+    model_add_input(m->model, name, drawn->type, &drawn->shape);
+    m->inputs = memory_grow(m->inputs, &m->inputs_capacity, m->n_inputs + 1, sizeof *m->inputs);
+    struct value *input = &m->inputs[m->n_inputs++];
+    value_init(input);
+    value_set_name(input, name);
+    value_set_tensor(input, &drawn->data);
+}
+
+static void add_used(struct maker *m, struct drawn *drawn, const char *name)
+{
+    if (drawn->source == DRAWN_NEW)
+        add_new(m, drawn, name);
+    else if (drawn->source == DRAWN_EXISTING)
+        find_value(m, name)->uses++;
+}
+
+void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs)
+{
+    Onnx__NodeProto *drawn = d->node;
+    for (size_t i = 0; i < d->n_inputs; i++)
+        add_used(m, &d->inputs[i], drawn->input[i]);
+    for (size_t i = 0; i < d->n_captured; i++)
+        add_used(m, &d->captured[i], d->captured[i].existing);
+    Onnx__NodeProto *node =
+        model_add_node(m->model, drawn->op_type, NULL, drawn->n_input, (const char *const *)drawn->input,
+                       drawn->n_output, (const char *const *)drawn->output);
+    node->n_attribute = drawn->n_attribute;
+    node->attribute = drawn->attribute;
+    for (size_t i = 0; i < d->n_outputs; i++) {
+        struct maker_value *value = add_value(m, drawn->output[i]);
+        value->made = true;
+        value->value = outputs[i];
+        bounded_init(&outputs[i]);
+    }
+    m->names += d->n_inputs + d->n_outputs;
+}
+
+int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct error *err)
+{
+    for (size_t i = 0; i < m->n_values; i++) {
+        const struct maker_value *value = &m->values[i];
+        if (value->made && !value->uses)
+            model_add_output(m->model, value->name, value->value.type,
+                             shapeless ? NULL : &value->value.shape);
+    }
+    if (model_pack(m->model, &out->model, &out->model_size, err))
+        return -1;
+    out->opset = m->opset;
+    out->nodes = m->model->graph->n_node;
+    out->inputs = m->inputs;
+    out->n_inputs = m->n_inputs;
+    m->inputs = NULL;
+    m->n_inputs = 0;
+    return 0;
+}
+
+bool options_allow(const struct generate_options *options, const struct op *op)
+{
+    if (!op->sample || op->since > (options->opset ? options->opset : OPSET_LAST))
+        return false;
+    if (options->max_opset && op->since > options->max_opset)
+        return false;
+    size_t length = strlen(op->name);
+    for (const char *at = options->ops; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, op->name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    return !options->ops;
+}
+
+int draw_opset(struct rng *rng, const struct generate_options *options, int since)
+{
+    int low = since > OPSET_FIRST ? since : OPSET_FIRST, high = OPSET_LAST;
+    if (options->max_opset && options->max_opset < high)
+        high = options->max_opset;
+    return options->opset ? options->opset : (int)rng_range(rng, low, high);
+}
+
+enum dtype draw_primary_type(struct rng *rng, dtype_set set)
+{
+    if (dtype_in(DTYPE_FLOAT, set) && rng_chance(rng, 0.5))
+        return DTYPE_FLOAT;
+    uint64_t members = (uint64_t)__builtin_popcount(set), skip = members ? rng_below(rng, members) : 0;
+    for (int type = 1; type < DTYPE_COUNT; type++)
+        if (dtype_in((enum dtype)type, set) && skip-- == 0)
+            return (enum dtype)type;
+    return DTYPE_NONE;
+}

@@ -1,0 +1,54 @@
+/* A model that grows node by node: what generators share. */
+#ifndef GENERATE_MAKER_H
+#define GENERATE_MAKER_H
+
+#include "generate/onecase.h"
+
+struct maker_value {
+    const char *name;
+    struct bounded value; /* type and shape; numbers where they are known */
+    bool constant;        /* an initialiser: not offered to other nodes */
+    bool made;            /* by a node */
+    size_t uses;
+};
+
+struct maker {
+    struct model *model;
+    int opset;
+    struct rng rng;
+    struct maker_value *values;
+    size_t n_values, capacity;
+    struct value *inputs; /* of the graph */
+    size_t n_inputs, inputs_capacity;
+    size_t names; /* given out so far */
+};
+
+void maker_init(struct maker *m, int opset, struct rng rng);
+void maker_release(struct maker *m);
+
+/* How much of the inputs' data a node's shapes are computed from. */
+enum maker_knowledge {
+    KNOW_SMALL, /* lists of integers and scalars: enough for shapes, and cheap */
+    KNOW_ALL    /* everything: results are computed, too */
+};
+
+/*
+ * Types, shapes (and numbers) of the drawn node's outputs; names for its inputs and outputs are set in
+ * d->node. Fails when the node does not fit. `outputs` has d->n_outputs items, which the caller releases.
+ */
+int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, struct bounded *outputs,
+              struct error *err);
+
+/* Puts the node that was tried last into the model; takes over the outputs' numbers. */
+void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs);
+
+/* The finished case; shapes of outputs are left out when `shapeless`. */
+int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct error *err);
+
+/* An operator allowed by the options at some opset; NULL when there is none. `graph`: one that extends a
+ * graph. */
+bool options_allow(const struct generate_options *options, const struct op *op);
+int draw_opset(struct rng *rng, const struct generate_options *options, int since);
+enum dtype draw_primary_type(struct rng *rng, dtype_set set);
+
+#endif

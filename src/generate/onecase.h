@@ -1,0 +1,56 @@
+/*
+ * Cases from nothing: one operator, or a small graph.
+ *
+ * A case is a pure function of its recipe: kind, seed, index and options, one line of text. The same recipe
+ * gives the same bytes on any machine.
+ */
+#ifndef GENERATE_ONECASE_H
+#define GENERATE_ONECASE_H
+
+#include "ops/draw.h"
+
+#include <stdio.h>
+
+struct gencase {
+    uint8_t *model; /* serialised */
+    size_t model_size;
+    struct value *inputs; /* one for each graph input, in order, by name */
+    size_t n_inputs;
+    char *recipe;           /* what makes this case again (generate_recipe) */
+    char *note;             /* "illegal kernel_shape=0", or "" */
+    const struct op *first; /* the operator of a one-operator case; of the first node in a graph */
+    int opset;
+    size_t nodes;
+};
+
+enum { OPSET_FIRST = 11, OPSET_LAST = 21 };
+
+/* What to draw from; all zero: everything. */
+struct generate_options {
+    const char *ops; /* comma-separated operator names; NULL: all of the table */
+    int opset;       /* 0: any of OPSET_FIRST to OPSET_LAST */
+    int max_opset;   /* 0: OPSET_LAST; for engines and checkers that know no newer one */
+    dtype_set types; /* of primary inputs; 0: all */
+    int fill;        /* FILL_... + 1; 0: any */
+    bool illegal;    /* one operator only: one parameter gets an illegal value from the operator's table */
+    int min_nodes, max_nodes; /* graphs; 0: 2 and 20 */
+};
+
+/*
+ * Both fail with ERROR_NOT_FOUND when the options leave nothing to draw. Numbers in graphs stay of moderate
+ * size and finite, as far as the reference sees; a graph's outputs are all values that nobody uses.
+ */
+int generate_one(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
+                 struct error *err);
+int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
+                   struct error *err);
+
+/* A case from the line of text that gencase.recipe holds. */
+int generate_recipe(const char *recipe, struct gencase *out, struct error *err);
+
+/* "one seed=1 index=2 ops=Conv illegal" and the like, as a heap string. */
+char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct generate_options *options);
+
+void gencase_release(struct gencase *c);
+
+#endif

@@ -1,0 +1,132 @@
+#include "generate/onecase.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct generate_options *options)
+{
+    struct str s;
+    str_init(&s);
+    str_printf(&s, "%s seed=%" PRIu64 " index=%" PRIu64, kind, seed, index);
+    if (options->ops)
+        str_printf(&s, " ops=%s", options->ops);
+    if (options->opset)
+        str_printf(&s, " opset=%d", options->opset);
+    if (options->max_opset)
+        str_printf(&s, " max_opset=%d", options->max_opset);
+    if (options->types) {
+        const char *before = " types=";
+        for (int type = 1; type < DTYPE_COUNT; type++)
+            if (dtype_in((enum dtype)type, options->types)) {
+                str_printf(&s, "%s%s", before, dtype_name((enum dtype)type));
+                before = ",";
+            }
+    }
+    if (options->fill)
+        str_printf(&s, " fill=%s", fill_name((enum fill)(options->fill - 1)));
+    if (options->illegal)
+        str_add(&s, " illegal");
+    if (options->min_nodes || options->max_nodes)
+        str_printf(&s, " nodes=%d..%d", options->min_nodes, options->max_nodes);
+    return str_detach(&s);
+}
+
+static int parse_number(const char *text, uint64_t *number)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return -1;
+    *number = strtoull(text, &end, 10);
+    return *end ? -1 : 0;
+}
+
+static int parse_types(char *text, dtype_set *types)
+{
+    char *rest = NULL;
+    for (char *name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        enum dtype type = dtype_from_name(name);
+        if (type == DTYPE_NONE)
+            return -1;
+        *types |= DTYPE_BIT(type);
+    }
+    return 0;
+}
+
+static int parse_fill(const char *text, int *fill)
+{
+    for (int i = 0; i < FILL_COUNT; i++)
+        if (strcmp(text, fill_name((enum fill)i)) == 0) {
+            *fill = i + 1;
+            return 0;
+        }
+    return -1;
+}
+
+static int parse_small(const char *text, int *number)
+{
+    uint64_t value;
+    if (parse_number(text, &value) || value > 1000)
+        return -1;
+    *number = (int)value;
+    return 0;
+}
+
+static int parse_nodes(char *text, struct generate_options *options)
+{
+    char *dots = strstr(text, "..");
+    if (!dots)
+        return -1;
+    *dots = 0;
+    return parse_small(text, &options->min_nodes) || parse_small(dots + 2, &options->max_nodes) ? -1 : 0;
+}
+
+static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct generate_options *options)
+{
+    char *value = strchr(word, '=');
+    if (!value) {
+        options->illegal = strcmp(word, "illegal") == 0;
+        return options->illegal ? 0 : -1;
+    }
+    *value++ = 0;
+    if (strcmp(word, "seed") == 0)
+        return parse_number(value, seed);
+    if (strcmp(word, "index") == 0)
+        return parse_number(value, index);
+    if (strcmp(word, "opset") == 0)
+        return parse_small(value, &options->opset);
+    if (strcmp(word, "max_opset") == 0)
+        return parse_small(value, &options->max_opset);
+    if (strcmp(word, "types") == 0)
+        return parse_types(value, &options->types);
+    if (strcmp(word, "fill") == 0)
+        return parse_fill(value, &options->fill);
+    if (strcmp(word, "nodes") == 0)
+        return parse_nodes(value, options);
+    if (strcmp(word, "ops") != 0)
+        return -1;
+    options->ops = value;
+    return 0;
+}
+
+int generate_recipe(const char *recipe, struct gencase *out, struct error *err)
+{
+    struct generate_options options = {0};
+    uint64_t seed = 0, index = 0;
+    char *text = memory_strdup(recipe), *rest = NULL, *kind = strtok_r(text, " ", &rest);
+    int result = kind ? 0 : -1;
+    *out = (struct gencase){0};
+    for (char *word = strtok_r(NULL, " ", &rest); !result && word; word = strtok_r(NULL, " ", &rest))
+        result = parse_word(word, &seed, &index, &options);
+    if (!result && strcmp(kind, "one") == 0)
+        result = generate_one(seed, index, &options, out, err);
+    else if (!result && strcmp(kind, "graph") == 0)
+        result = generate_graph(seed, index, &options, out, err);
+    else
+        result = error_set(err, ERROR_USAGE, "'%s' is no recipe", recipe);
+    free(text);
+    return result;
+}
