@@ -69,23 +69,37 @@ static long double gelu(const double *p, long double x)
     return x / 2 * erfcl(-x / sqrtl(2));
 }
 
+static long double gelu_argument(long double x)
+{
+    return 0.797884560802865355879892119868763737L * (x + 0.044715L * x * x * x);
+}
+
 static long double gelu_tanh(const double *p, long double x)
 {
     (void)p;
-    long double t = 0.797884560802865355879892119868763737L * (x + 0.044715L * x * x * x);
+    long double t = gelu_argument(x);
     /* 1 + tanh t without cancellation. */
     return isinf(t) && t < 0 ? -0.0L : x / (1 + expl(-2 * t));
 }
 
-/*
- * The formula says -inf * 0 at -inf, the limit is 0: left open. In half precision the constants of the tanh
- * form are rounded, 2 units, and its argument is computed in 4 steps, all multiplied by t * tanh'(t) < 0.45.
- */
+/* The formula says -inf * 0 at -inf, the limit is 0: left open. */
 static long double gelu_error(const struct curve_spot *s)
 {
     if (isinf(s->x))
         return s->x < 0 ? NAN : 0;
     return scaled(s, s->x);
+}
+
+/*
+ * The two constants are float32 in ONNX's body, so even float64 may compute with a relative error of 2^-24 in
+ * t, which becomes x/2 * t / cosh^2(t) times that.
+ */
+static long double gelu_tanh_error(const struct curve_spot *s)
+{
+    if (isinf(s->x))
+        return s->x < 0 ? NAN : 0;
+    long double t = fabsl(gelu_argument(s->x)), slope = t > 100 ? 0 : t / (coshl(t) * coshl(t));
+    return scaled(s, s->x) + 0x1p-24L * fabsl(s->x) / 2 * slope;
 }
 
 static long double hard_sigmoid(const double *p, long double x)
@@ -140,6 +154,14 @@ static long double softplus(const double *p, long double x)
 static long double of_scale_one(const struct curve_spot *s)
 {
     return isfinite(s->y) ? scaled(s, 1) : 0;
+}
+
+/* ONNX's body is log(exp(x) + 1) as it stands, which overflows where exp does: inf and x are both found. */
+static long double softplus_error(const struct curve_spot *s)
+{
+    if (isfinite(s->x) && s->x >= logl(dtype_highest(s->type)) * (1 - library * s->unit))
+        return INFINITY;
+    return of_scale_one(s);
 }
 
 static long double mish(const double *p, long double x)
@@ -202,7 +224,7 @@ static const struct curve curves[] = {
     {"Selu", selu, selu_error, .params = {"alpha", "gamma"},
      .defaults = {1.67326319217681884765625f, 1.05070102214813232421875f}, .draw_low = -8, .draw_high = 8},
     {"Sigmoid", sigmoid, of_scale_one, .draw_low = -30, .draw_high = 30},
-    {"Softplus", softplus, of_scale_one, .draw_low = -100, .draw_high = 100},
+    {"Softplus", softplus, softplus_error, .draw_low = -100, .draw_high = 100},
     {"Softsign", softsign, softsign_error, .draw_low = -100, .draw_high = 100},
     {NULL},
 };
@@ -222,7 +244,7 @@ static int sample_activation(struct draw *d)
 
 static const struct curve gelu_curves[] = {
     {"none", gelu, gelu_error, .n_turns = 1, .turns = {-0.7517915}, .draw_low = -6, .draw_high = 6},
-    {"tanh", gelu_tanh, gelu_error, .n_turns = 1, .turns = {-0.7524615}, .draw_low = -6, .draw_high = 6},
+    {"tanh", gelu_tanh, gelu_tanh_error, .n_turns = 1, .turns = {-0.7524615}, .draw_low = -6, .draw_high = 6},
     {NULL},
 };
 

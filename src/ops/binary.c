@@ -235,7 +235,10 @@ static int sample_binary(struct draw *d)
     return 0;
 }
 
-/* A divisor: of integers hardly ever 0, for that ends in SIGFPE or an error as often as in a number. */
+/*
+ * A divisor: of integers hardly ever 0, nor -1 where the least integer may be divided, for these end in
+ * SIGFPE or an error as often as in a number.
+ */
 static int sample_divisor(struct draw *d)
 {
     struct drawn a = draw_primary(d);
@@ -250,7 +253,8 @@ static int sample_divisor(struct draw *d)
     int64_t *values = arena_alloc(d->arena, (count ? count : 1) * sizeof *values);
     for (size_t i = 0; i < count; i++) {
         values[i] = draw_between(d, 1, draw_chance(d, 0.1) ? 127 : 9);
-        if (dtype_is_signed(a.type) && draw_chance(d, 0.5))
+        bool least = values[i] == 1 && d->fill == FILL_SPECIAL;
+        if (dtype_is_signed(a.type) && !least && draw_chance(d, 0.5))
             values[i] = -values[i];
     }
     draw_int_typed(d, a.type, &shape, values);

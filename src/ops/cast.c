@@ -119,7 +119,7 @@ static int sample_cast(struct draw *d)
     draw_castable(d, x.type, to);
     draw_int(d, "to", to);
     if (d->opset >= 19 && draw_chance(d, 0.2))
-        draw_int(d, "saturate", draw_between(d, 0, 1));
+        draw_int(d, "saturate", 1); /* 0 has a meaning for float8 alone, and is refused by some for others */
     return 0;
 }
 

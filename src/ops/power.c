@@ -61,16 +61,17 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
 
 static void put_integer(const struct pair *p, struct bounded *out, size_t i)
 {
-    long double z = truncl(powl(p->a, p->b)), magnitude = fabsl(z);
-    if (!(p->b >= 0) || is_open(p->a, p->b) || !(z >= dtype_lowest(p->type) && z <= dtype_highest(p->type)))
+    long double z = truncl(powl(p->a, p->b)), spread = 0;
+    bool whole = is_whole(p->b);
+    if (!whole || fabsl(z) > 0x1p53L)
+        spread = 1 + fabsl(z) * library * (whole ? 0x1p-53L : 0x1p-24L);
+    if (!(p->b >= 0) || is_open(p->a, p->b) || !(z - spread >= dtype_lowest(p->type)) ||
+        !(z + spread <= dtype_highest(p->type)))
         bounded_put_open(out, i);
     else if (!p->exact)
         bounded_put_undecided(out, i, z);
-    else if (is_whole(p->b) && magnitude <= 0x1p53L)
-        bounded_put(out, i, z, 0, 0);
     else
-        bounded_put_range(out, i, z, z - 1 - magnitude * library * (is_whole(p->b) ? 0x1p-53L : 0x1p-24L),
-                          z + 1 + magnitude * library * (is_whole(p->b) ? 0x1p-53L : 0x1p-24L));
+        bounded_put_range(out, i, z, z - spread, z + spread);
 }
 
 static int eval_pow(struct op_call *call)

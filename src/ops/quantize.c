@@ -245,7 +245,7 @@ static int sample_quantize(struct draw *d)
     else if (d->opset >= 21 && draw_chance(d, 0.5))
         draw_int(d, "output_dtype", draw_type(d, to));
     if (d->opset >= 19 && draw_chance(d, 0.2))
-        draw_int(d, "saturate", draw_between(d, 0, 1));
+        draw_int(d, "saturate", 1); /* 0 has a meaning for float8 alone, and is refused by some for others */
     return 0;
 }
 
