@@ -28,7 +28,11 @@ int onnx_check(const uint8_t *model, size_t size, struct error *err);
 int onnx_infer_shapes(const uint8_t *model, size_t size, int strict, uint8_t **out, size_t *out_size,
                       struct error *err);
 
-/* ONNX text form: a whole model. */
+/*
+ * ONNX text form: a whole model. The printer of 1.12 writes for people: it leaves out initialisers and names
+ * of nodes, and what it writes cannot always be read back (a float attribute of 1 prints as the integer 1, an
+ * omitted first output as nothing). Models are kept as bytes.
+ */
 int onnx_parse_text(const char *text, uint8_t **model, size_t *size, struct error *err);
 int onnx_print_text(const uint8_t *model, size_t size, char **text, struct error *err);
 int onnx_convert_opset(const uint8_t *model, size_t size, int opset, uint8_t **out, size_t *out_size,
@@ -38,7 +42,7 @@ int onnx_convert_opset(const uint8_t *model, size_t size, int opset, uint8_t **o
 struct onnx_schema {
     int since;
     int min_inputs, max_inputs, min_outputs, max_outputs; /* max INT_MAX: variadic */
-    int has_function_body;
+    int has_function_body; /* also one that depends on the node, which onnx_function_body cannot give */
     int deprecated;
 };
 /* 0 found, -1 no such operator (err says so). domain "" is the default one. */

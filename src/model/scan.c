@@ -167,10 +167,20 @@ static int check_wire(const struct scan *scan, const ProtobufCFieldDescriptor *k
     return error_set(scan->err, ERROR_FORMAT, "wire type %d where %d belongs", field->wire, wire);
 }
 
-static int check_repetition(const struct scan *scan, int depth, uint32_t number, size_t *graphs)
+/*
+ * protobuf merges a singular message that comes twice. No writer of ours or theirs makes such, protobuf-c
+ * needs quadratic memory for many, and two graphs would number initialisers anew: refused. `seen` has a bit
+ * for each of the type's fields, of which no type of onnx.proto has more than 30.
+ */
+static int check_repetition(const struct scan *scan, const ProtobufCMessageDescriptor *type,
+                            const ProtobufCFieldDescriptor *known, uint64_t *seen)
 {
-    if (depth == 0 && number == MODEL_GRAPH && scan->root == &onnx__model_proto__descriptor && (*graphs)++)
-        return error_set(scan->err, ERROR_FORMAT, "a second graph");
+    uint64_t bit = (uint64_t)1 << ((known - type->fields) & 63);
+    if (known->type != PROTOBUF_C_TYPE_MESSAGE || known->label == PROTOBUF_C_LABEL_REPEATED)
+        return 0;
+    if (*seen & bit)
+        return error_set(scan->err, ERROR_FORMAT, "a second one, where only one may be");
+    *seen |= bit;
     return 0;
 }
 
@@ -185,7 +195,7 @@ static bool is_weight(const struct scan *scan, const ProtobufCMessageDescriptor 
 static int check_message(struct scan *scan, const ProtobufCMessageDescriptor *type, const uint8_t *at,
                          const uint8_t *end, const struct frame *frame, int depth)
 {
-    size_t graphs = 0;
+    uint64_t seen = 0;
     if (depth > MAX_MESSAGES) {
         error_set(scan->err, ERROR_LIMIT, "nested deeper than %d messages", MAX_MESSAGES);
         return fail_at(scan, frame, "...", at);
@@ -199,7 +209,7 @@ static int check_message(struct scan *scan, const ProtobufCMessageDescriptor *ty
             field.number ? protobuf_c_message_descriptor_get_field(type, field.number) : NULL;
         scan->memory += FIELD_OVERHEAD;
         if (!bad && known)
-            bad = check_wire(scan, known, &field) || check_repetition(scan, depth, field.number, &graphs);
+            bad = check_wire(scan, known, &field) || check_repetition(scan, type, known, &seen);
         if (bad)
             return fail_at(scan, frame, known ? known->name : NULL, start);
         if (is_weight(scan, type, depth, &field)) {

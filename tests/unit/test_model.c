@@ -440,7 +440,9 @@ static void broken_models_are_refused_with_the_reason(void **state)
     refuse_model("\x3a\x02\x0a", 3, "claims 2 bytes, 1 are there");
     refuse_model("\x38\x01", 2, "wire type 0 where 2 belongs");
     refuse_model("\x3b", 1, "wire type 3");
-    refuse_model("\x3a\0\x3a\0", 4, "a second graph");
+    refuse_model("\x3a\0\x3a\0", 4, "graph at byte 2: a second one");
+    refuse_model("\x3a\x0a\x0a\x08\x2a\x06\x2a\0\x0a\0\x2a\0", 12,
+                 "graph.node.attribute.t at byte 10: a second one");
     refuse_model("\x3a\x04\x12\x02z\0", 6, "NUL");
     refuse_model("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11, "key is cut off");
     refuse_model("\0\0", 2, "not a field number");
