@@ -1,0 +1,446 @@
+/*
+ * Generated cases through engines and the reference, judged: the measurement behind bench/false-alarms,
+ * bench/bounds, bench/faults and bench/sensitivity.
+ *
+ *     trials [--one N] [--graphs N] [--ops A,B] [--nodes MIN,MAX] [--illegal] [--opset N] [--types A,B]
+ * [--fill NAME]
+ *            [--seed S] [--from INDEX] [--explained FILE] [--bounds] [--list] [--quiet] -e ENGINE...
+ *
+ * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
+ * with its types and attributes, and the recipe of the first case. --explained names a table of engine bugs
+ * that are written up: engine, verdict, node (all three shell patterns) and the document; what matches a row
+ * counts as explained. The last line is
+ *
+ *     cases N findings N explained N unexplained N untested N
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "campaign/trial.h"
+#include "generate/onecase.h"
+
+#include <fnmatch.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ENGINES = 8, MAX_OPS = 256 };
+
+struct row { /* of bench/explained.tsv */
+    char *engine, *verdict, *node, *document;
+    size_t met;
+};
+
+struct finding {
+    char *key, *text, *recipe;
+    const struct row *explained;
+    size_t count;
+};
+
+struct tally {
+    size_t cases, elements, judged;
+    size_t verdicts[VERDICT_COUNT];
+    double factor, deviations; /* largest seen on agreeing cases */
+};
+
+struct run {
+    struct generate_options options;
+    uint64_t seed, from;
+    size_t one, graphs;
+    bool bounds, list, quiet;
+    size_t n_engines;
+    const char *labels[MAX_ENGINES];
+    struct row *rows;
+    size_t n_rows;
+    struct finding *findings;
+    size_t n_findings, capacity;
+    size_t settled[VERDICT_COUNT];
+    struct tally by_op[MAX_OPS], all;
+    size_t untested, found, explained;
+};
+
+/* "Conv opset=13 types=float32,float32 group=2 pads=0,1": what explanations match against. */
+static void node_text(const struct model *model, const Onnx__NodeProto *node, const struct testcase *testcase,
+                      struct str *text)
+{
+    str_printf(text, "%s opset=%d", node->op_type, model_opset(model));
+    for (size_t i = 0; i < node->n_input; i++) {
+        const struct tensor *found = NULL;
+        for (size_t k = 0; k < testcase->n_inputs; k++)
+            if (testcase->inputs[k].kind == VALUE_TENSOR &&
+                text_equal(testcase->inputs[k].name, node->input[i]))
+                found = &testcase->inputs[k].tensors[0];
+        char shape[SHAPE_TEXT_SIZE];
+        if (found)
+            str_printf(text, " %s%s", dtype_name(found->type), shape_text(&found->shape, shape));
+        for (size_t k = 0; !found && k < model->graph->n_initializer; k++) {
+            const Onnx__TensorProto *tensor = model->graph->initializer[k];
+            if (!text_equal(tensor->name, node->input[i]))
+                continue;
+            struct shape dims = shape_make((int)tensor->n_dims, tensor->dims);
+            str_printf(text, " const:%s%s", dtype_name((enum dtype)tensor->data_type),
+                       shape_text(&dims, shape));
+        }
+    }
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__AttributeProto *a = node->attribute[i];
+        str_printf(text, " %s=", a->name);
+        if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
+            str_append(text, a->s.data, a->s.len);
+        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
+            str_printf(text, "%g", (double)a->f);
+        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT)
+            str_printf(text, "%lld", (long long)a->i);
+        for (size_t k = 0; k < a->n_ints; k++)
+            str_printf(text, "%s%lld", k ? "," : "", (long long)a->ints[k]);
+    }
+}
+
+static int read_explained(struct run *run, const char *path)
+{
+    char *data;
+    size_t size, capacity = 0;
+    struct error err;
+    if (file_read(path, 1 << 20, &data, &size, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return -1;
+    }
+    for (char *line = strtok(data, "\n"); line; line = strtok(NULL, "\n")) {
+        if (*line == '#')
+            continue;
+        char *field[4] = {line};
+        int n = 1;
+        for (char *at = line; *at && n < 4; at++)
+            if (*at == '\t') {
+                *at = '\0';
+                field[n++] = at + 1;
+            }
+        if (n < 4)
+            continue;
+        run->rows = memory_grow(run->rows, &capacity, run->n_rows + 1, sizeof *run->rows);
+        run->rows[run->n_rows++] = (struct row){memory_strdup(field[0]), memory_strdup(field[1]),
+                                                memory_strdup(field[2]), memory_strdup(field[3]), 0};
+    }
+    free(data);
+    return 0;
+}
+
+static struct row *find_row(struct run *run, const char *engine, const char *verdict, const char *node)
+{
+    for (size_t i = 0; i < run->n_rows; i++)
+        if (!fnmatch(run->rows[i].engine, engine, 0) && !fnmatch(run->rows[i].verdict, verdict, 0) &&
+            !fnmatch(run->rows[i].node, node, 0))
+            return &run->rows[i];
+    return NULL;
+}
+
+/* One line for each different (engine, verdict, operators); the first case stands for the rest. */
+static void note_finding(struct run *run, const struct trial_done *done, size_t engine)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[engine];
+    const struct settlement *settlement = &done->settlements[engine];
+    struct model *model = NULL;
+    struct str key, node;
+    str_init(&key);
+    str_init(&node);
+    if (!model_parse(&model, done->testcase.model, done->testcase.model_size, NULL)) {
+        size_t count = settlement->count ? settlement->count : model->graph->n_node;
+        for (size_t i = 0; i < count; i++) {
+            size_t number = settlement->count ? settlement->nodes[i] : i;
+            str_add(&node, i ? " + " : "");
+            node_text(model, model->graph->node[number], &done->testcase, &node);
+        }
+    }
+    struct row *row = find_row(run, run->labels[engine], verdict_name(verdict->kind), node.data);
+    run->found++;
+    run->explained += row != NULL;
+    if (row)
+        row->met++;
+    const char *brief = settlement->count ? settlement->text : verdict->text;
+    str_printf(&key, "%s\t%s\t%.*s", run->labels[engine], verdict_name(verdict->kind),
+               (int)strcspn(node.data, " "), node.data);
+    for (size_t i = 0; i < run->n_findings; i++)
+        if (text_equal(run->findings[i].key, key.data) && (run->findings[i].explained == row)) {
+            run->findings[i].count++;
+            goto out;
+        }
+    run->findings = memory_grow(run->findings, &run->capacity, run->n_findings + 1, sizeof *run->findings);
+    struct finding *finding = &run->findings[run->n_findings++];
+    str_printf(&node, "\n      %s", brief);
+    *finding =
+        (struct finding){str_detach(&key), str_detach(&node), memory_strdup(done->testcase.recipe), row, 1};
+out:
+    str_release(&key);
+    str_release(&node);
+    model_free(model);
+}
+
+static void tally_add(struct tally *tally, const struct verdict *verdict)
+{
+    tally->cases++;
+    tally->elements += verdict->total;
+    tally->judged += verdict->judged;
+    tally->verdicts[verdict->kind]++;
+    if (verdict_is_finding(verdict->kind))
+        return;
+    tally->factor = fmax(tally->factor, verdict->factor);
+    tally->deviations = fmax(tally->deviations, verdict->deviations);
+}
+
+static void take(struct run *run, struct trial_done *done)
+{
+    size_t op = (size_t)(uintptr_t)done->user;
+    for (size_t i = 0; i < run->n_engines; i++) {
+        const struct verdict *verdict = &done->judgement.verdicts[i];
+        tally_add(&run->by_op[op], verdict);
+        tally_add(&run->all, verdict);
+        run->untested += verdict->kind == VERDICT_UNTESTED || verdict->kind == VERDICT_NO_ENGINE;
+        if (verdict_is_finding(verdict->kind))
+            note_finding(run, done, i);
+        if (run->list)
+            printf("%s\t%s\t%s\t%s\n", run->labels[i], verdict_name(verdict->kind),
+                   done->settlements[i].count ? done->settlements[i].text : verdict->text,
+                   done->testcase.recipe);
+    }
+    trial_done_release(done);
+}
+
+static size_t op_number(const struct op *op)
+{
+    for (size_t i = 0; i < op_count(); i++)
+        if (op_at(i) == op)
+            return i;
+    return 0;
+}
+
+static int make_case(struct run *run, size_t number, struct testcase *testcase, size_t *op)
+{
+    struct gencase made;
+    struct error err = {0};
+    bool one = number < run->one;
+    uint64_t index = run->from + (one ? number : number - run->one);
+    int status = one ? generate_one(run->seed, index, &run->options, &made, &err)
+                     : generate_graph(run->seed, index, &run->options, &made, &err);
+    if (status) {
+        fprintf(stderr, "no case %zu: %s\n", number, err.message);
+        return -1;
+    }
+    *testcase = (struct testcase){made.recipe, made.model, made.model_size, made.n_inputs, made.inputs};
+    *op = op_number(made.first);
+    free(made.note);
+    return 0;
+}
+
+static int run_cases(struct run *run, struct trials *trials)
+{
+    size_t total = run->one + run->graphs, submitted = 0, finished = 0;
+    struct progress progress;
+    struct error err = {0};
+    progress_begin(&progress, "cases", total);
+    while (finished < total) {
+        while (submitted < total && trials_room(trials)) {
+            struct testcase testcase;
+            size_t op;
+            if (make_case(run, submitted++, &testcase, &op))
+                return -1;
+            trials_submit(trials, &testcase, (void *)(uintptr_t)op);
+        }
+        struct trial_done done;
+        if (trials_next(trials, &done, &err) != 1) {
+            fprintf(stderr, "%s\n", err.message);
+            return -1;
+        }
+        take(run, &done);
+        progress_step(&progress, ++finished);
+    }
+    progress_end(&progress);
+    return 0;
+}
+
+static void print_row(const char *name, const struct tally *t)
+{
+    size_t findings = 0;
+    for (int k = 0; k < VERDICT_COUNT; k++)
+        findings += verdict_is_finding((enum verdict_kind)k) ? t->verdicts[k] : 0;
+    printf("%-22s %8zu %8zu %8zu %8zu %8zu %8zu %8zu %8zu  %9.3g %9.3g\n", name, t->cases,
+           t->verdicts[VERDICT_AGREES], t->verdicts[VERDICT_UNSUPPORTED],
+           t->verdicts[VERDICT_UNDECIDED] + t->verdicts[VERDICT_OPEN], t->verdicts[VERDICT_MISTRUSTED],
+           t->verdicts[VERDICT_SUSPECT], t->verdicts[VERDICT_IMPRECISE], findings, t->factor, t->deviations);
+}
+
+static void print_tables(const struct run *run)
+{
+    printf("%-22s %8s %8s %8s %8s %8s %8s %8s %8s  %9s %9s\n", "operator", "verdicts", "agrees", "lacks",
+           "open", "mistrust", "suspect", "imprec", "findings", "err/hard", "err/sigma");
+    for (size_t i = 0; run->bounds && i < op_count(); i++)
+        if (run->by_op[i].cases)
+            print_row(op_at(i)->name, &run->by_op[i]);
+    print_row("all", &run->all);
+    for (size_t i = 0; !run->quiet && i < run->n_findings; i++) {
+        const struct finding *f = &run->findings[i];
+        printf("%s%s\t%zu\n      %s\n      %s\n", f->explained ? "explained " : "", f->key, f->count, f->text,
+               f->recipe);
+        if (f->explained)
+            printf("      %s\n", f->explained->document);
+    }
+}
+
+static int number_pair(const char *text, int *low, int *high)
+{
+    return sscanf(text, "%d,%d", low, high) == 2 ? 0 : -1;
+}
+
+static dtype_set read_types(char *text)
+{
+    dtype_set set = 0;
+    for (char *word = strtok(text, ","); word; word = strtok(NULL, ","))
+        set |= DTYPE_BIT(dtype_from_name(word));
+    return set;
+}
+
+static int read_fill(const char *name)
+{
+    for (int fill = 0; fill < FILL_COUNT; fill++)
+        if (text_equal(fill_name((enum fill)fill), name))
+            return fill + 1;
+    return 0;
+}
+
+static const struct option long_options[] = {
+    {"one", 1, NULL, '1'},     {"graphs", 1, NULL, 'g'}, {"ops", 1, NULL, 'o'},       {"nodes", 1, NULL, 'n'},
+    {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},  {"types", 1, NULL, 't'},     {"fill", 1, NULL, 'f'},
+    {"seed", 1, NULL, 's'},    {"from", 1, NULL, 'F'},   {"bounds", 0, NULL, 'b'},    {"list", 0, NULL, 'l'},
+    {"quiet", 0, NULL, 'q'},   {"engine", 1, NULL, 'e'}, {"explained", 1, NULL, 'x'}, {NULL, 0, NULL, 0},
+};
+
+static int read_options(struct run *run, int argc, char **argv)
+{
+    int c;
+    while ((c = getopt_long(argc, argv, "e:", long_options, NULL)) != -1)
+        switch (c) {
+        case '1':
+            run->one = strtoull(optarg, NULL, 10);
+            break;
+        case 'g':
+            run->graphs = strtoull(optarg, NULL, 10);
+            break;
+        case 'o':
+            run->options.ops = optarg;
+            break;
+        case 'n':
+            if (number_pair(optarg, &run->options.min_nodes, &run->options.max_nodes))
+                return -1;
+            break;
+        case 'i':
+            run->options.illegal = true;
+            break;
+        case 'p':
+            run->options.opset = atoi(optarg);
+            break;
+        case 't':
+            run->options.types = read_types(optarg);
+            break;
+        case 'f':
+            run->options.fill = read_fill(optarg);
+            break;
+        case 's':
+            run->seed = strtoull(optarg, NULL, 10);
+            break;
+        case 'F':
+            run->from = strtoull(optarg, NULL, 10);
+            break;
+        case 'b':
+            run->bounds = true;
+            break;
+        case 'l':
+            run->list = true;
+            break;
+        case 'q':
+            run->quiet = true;
+            break;
+        case 'x':
+            if (read_explained(run, optarg))
+                return -1;
+            break;
+        case 'e':
+            if (run->n_engines == MAX_ENGINES)
+                return -1;
+            run->labels[run->n_engines++] = optarg;
+            break;
+        default:
+            return -1;
+        }
+    return run->n_engines ? 0 : -1;
+}
+
+static int add_engine(struct registry *registry, struct pool *pool, const char *label)
+{
+    const struct engine_spec *spec;
+    struct error err = {0};
+    if (registry_find(registry, label, &spec, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return -1;
+    }
+    return pool_add(pool, spec);
+}
+
+static void free_run(struct run *run)
+{
+    for (size_t i = 0; i < run->n_findings; i++) {
+        free(run->findings[i].key);
+        free(run->findings[i].text);
+        free(run->findings[i].recipe);
+    }
+    free(run->findings);
+    for (size_t i = 0; i < run->n_rows; i++) {
+        free(run->rows[i].engine);
+        free(run->rows[i].verdict);
+        free(run->rows[i].node);
+        free(run->rows[i].document);
+    }
+    free(run->rows);
+    free(run);
+}
+
+int main(int argc, char **argv)
+{
+    struct run *run = memory_zeroed(1, sizeof *run);
+    run->seed = 1;
+    struct registry *registry = NULL;
+    struct error err = {0};
+    if (read_options(run, argc, argv) || registry_open(&registry, NULL, 0, &err)) {
+        fprintf(stderr, "usage: see the head of bench/trials.c; %s\n", err.message);
+        return 2;
+    }
+    struct pool_options pool_options = {.deadline = 10};
+    struct pool *pool = pool_new(&pool_options);
+    int reference = add_engine(registry, pool, "reference"), engines[MAX_ENGINES];
+    for (size_t i = 0; i < run->n_engines; i++)
+        if ((engines[i] = add_engine(registry, pool, run->labels[i])) < 0)
+            return 2;
+    struct trial_options options = {
+        .pool = pool,
+        .reference = reference,
+        .n_engines = run->n_engines,
+        .engines = engines,
+        .settle = true,
+    };
+    double start = clock_seconds();
+    struct trials *trials = trials_new(&options);
+    int status = run_cases(run, trials);
+    trials_free(trials);
+    pool_free(pool);
+    registry_free(registry);
+    print_tables(run);
+    size_t unexplained = run->found - run->explained;
+    printf("cases %zu findings %zu explained %zu unexplained %zu untested %zu seconds %.1f\n",
+           run->one + run->graphs, run->found, run->explained, unexplained, run->untested,
+           clock_seconds() - start);
+    bool clean = !status && !unexplained && !run->untested;
+    free_run(run);
+    return status ? 2 : clean ? 0 : 1;
+}
