@@ -70,6 +70,18 @@ void node_set_floats(struct arena *arena, Onnx__NodeProto *node, const char *nam
     attribute->floats = arena_copy(arena, values, count * sizeof *values);
 }
 
+void node_set_strings(struct arena *arena, Onnx__NodeProto *node, const char *name, const char *const *values,
+                      size_t count)
+{
+    Onnx__AttributeProto *attribute = renew(arena, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+    attribute->n_strings = count;
+    attribute->strings = arena_array(arena, count, sizeof *attribute->strings);
+    for (size_t i = 0; i < count; i++) {
+        attribute->strings[i].len = strlen(values[i]);
+        attribute->strings[i].data = (uint8_t *)arena_strdup(arena, values[i]);
+    }
+}
+
 void node_set_tensor(struct arena *arena, Onnx__NodeProto *node, const char *name,
                      const struct tensor *tensor)
 {

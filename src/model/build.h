@@ -34,6 +34,8 @@ void node_set_ints(struct arena *arena, Onnx__NodeProto *node, const char *name,
                    size_t count);
 void node_set_floats(struct arena *arena, Onnx__NodeProto *node, const char *name, const float *values,
                      size_t count);
+void node_set_strings(struct arena *arena, Onnx__NodeProto *node, const char *name, const char *const *values,
+                      size_t count);
 void node_set_tensor(struct arena *arena, Onnx__NodeProto *node, const char *name,
                      const struct tensor *tensor);
 void node_set_graph(struct arena *arena, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *graph);

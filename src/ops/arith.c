@@ -69,5 +69,6 @@ struct number number_clamp(struct number a, long double limit)
 
 void number_put(struct bounded *b, size_t i, struct number n)
 {
-    bounded_put(b, i, n.v, n.h, n.l);
+    /* An error of at most h deviates by h at most. */
+    bounded_put(b, i, n.v, n.h, fminl(n.l, n.h));
 }

@@ -1,0 +1,366 @@
+/* LSTM, GRU and RNN: the equations; everything around them is in rnn.c. */
+#include "ops/draw.h"
+#include "ops/rnn.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct number gate_sum(const struct rnn *rnn, size_t time, size_t batch, size_t gate, size_t unit)
+{
+    return rnn_add(rnn, rnn_from_input(rnn, time, batch, gate, unit), rnn_from_state(rnn, batch, gate, unit));
+}
+
+static int run_simple(struct rnn *rnn)
+{
+    for (size_t n = 0; n < rnn->steps; n++) {
+        if (rnn_recur(rnn, &rnn->state, 0, 1))
+            return -1;
+        for (size_t b = 0; b < rnn->batch; b++)
+            for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++) {
+                size_t t = rnn_time(rnn, b, n);
+                rnn_emit(rnn, t, b, j, rnn_activate(rnn, 0, gate_sum(rnn, t, b, 0, j)));
+            }
+    }
+    return 0;
+}
+
+static int eval_rnn(struct op_call *call)
+{
+    static const enum activation_kind defaults[] = {ACT_TANH};
+    struct rnn rnn;
+    int result = rnn_begin(&rnn, call, 1, defaults, 1);
+    for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
+        result = rnn_direction(&rnn, d) || run_simple(&rnn) ? -1 : 0;
+        if (result == 0)
+            rnn_finish(&rnn);
+    }
+    rnn_end(&rnn);
+    return result;
+}
+
+enum gru_gate { GRU_Z, GRU_R, GRU_H };
+
+/* Ht = (1 - z) h + z H, which some compute as h + z (H - h): a few roundings of the size of both. */
+static struct number blend(const struct rnn *rnn, struct number z, struct number h, struct number before)
+{
+    struct number rest = number_sub(number_exact(1), z, rnn->u);
+    struct number sum = number_add(number_mul(rest, h, rnn->u), number_mul(z, before, rnn->u), rnn->u);
+    long double scale = rnn->u * (fabsl(h.v) + fabsl(before.v));
+    return number_loosen(sum, 4 * scale, scale);
+}
+
+static struct number reset_gate(const struct rnn *rnn, size_t time, size_t batch, size_t unit)
+{
+    return rnn_activate(rnn, 0, gate_sum(rnn, time, batch, GRU_R, unit));
+}
+
+/* r . H for all, as the state that the hidden gate's product takes. */
+static void reset_state(const struct rnn *rnn, size_t n, struct bounded *reset)
+{
+    for (size_t b = 0; b < rnn->batch; b++)
+        for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++) {
+            size_t at = b * rnn->hidden + j;
+            struct number r = reset_gate(rnn, rnn_time(rnn, b, n), b, j);
+            number_put(reset, at, number_mul(r, number_of(&rnn->state, at), rnn->u));
+        }
+}
+
+static struct number hidden_gate(const struct rnn *rnn, size_t time, size_t batch, size_t unit, bool late)
+{
+    struct number part = rnn_from_state(rnn, batch, GRU_H, unit);
+    if (late)
+        part = number_mul(reset_gate(rnn, time, batch, unit), part, rnn->u);
+    struct number sum = rnn_add(rnn, rnn_from_input(rnn, time, batch, GRU_H, unit), part);
+    return rnn_activate(rnn, 1, sum);
+}
+
+static int gru_step(struct rnn *rnn, size_t n, bool late, struct bounded *reset)
+{
+    if (rnn_recur(rnn, &rnn->state, 0, late ? 3 : 2))
+        return -1;
+    if (!late) {
+        reset_state(rnn, n, reset);
+        if (rnn_recur(rnn, reset, GRU_H, 1))
+            return -1;
+    }
+    for (size_t b = 0; b < rnn->batch; b++)
+        for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++) {
+            size_t t = rnn_time(rnn, b, n);
+            struct number z = rnn_activate(rnn, 0, gate_sum(rnn, t, b, GRU_Z, j));
+            struct number before = number_of(&rnn->state, b * rnn->hidden + j);
+            rnn_emit(rnn, t, b, j, blend(rnn, z, hidden_gate(rnn, t, b, j, late), before));
+        }
+    return 0;
+}
+
+static int run_gru(struct rnn *rnn)
+{
+    bool late = call_int(rnn->call, "linear_before_reset", 0) != 0;
+    struct bounded reset;
+    int result = bounded_copy(&reset, &rnn->state, rnn->call->err);
+    for (size_t n = 0; result == 0 && n < rnn->steps; n++)
+        result = gru_step(rnn, n, late, &reset);
+    bounded_release(&reset);
+    return result;
+}
+
+static int eval_gru(struct op_call *call)
+{
+    static const enum activation_kind defaults[] = {ACT_SIGMOID, ACT_TANH};
+    struct rnn rnn;
+    int result = rnn_begin(&rnn, call, 3, defaults, 2);
+    for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
+        result = rnn_direction(&rnn, d) || run_gru(&rnn) ? -1 : 0;
+        if (result == 0)
+            rnn_finish(&rnn);
+    }
+    rnn_end(&rnn);
+    return result;
+}
+
+enum lstm_gate { LSTM_I, LSTM_O, LSTM_F, LSTM_C };
+
+struct lstm {
+    struct rnn *rnn;
+    struct bounded cell;
+    const struct bounded *peepholes;
+    bool coupled; /* input_forget */
+};
+
+/* A gate with its peephole (P is in the order i, o, f, as the gates are). */
+static struct number lstm_gate(const struct lstm *l, size_t time, size_t batch, size_t gate, size_t unit,
+                               struct number cell)
+{
+    const struct rnn *rnn = l->rnn;
+    struct number sum = gate_sum(rnn, time, batch, gate, unit);
+    if (l->peepholes && gate != LSTM_C) {
+        size_t at = (rnn->direction * 3 + gate) * rnn->hidden + unit;
+        sum = rnn_add(rnn, sum, number_mul(number_of(l->peepholes, at), cell, rnn->u));
+    }
+    return rnn_activate(rnn, gate == LSTM_C ? 1 : 0, sum);
+}
+
+static void lstm_unit(struct lstm *l, size_t time, size_t batch, size_t unit)
+{
+    struct rnn *rnn = l->rnn;
+    long double u = rnn->u;
+    size_t at = batch * rnn->hidden + unit;
+    struct number before = number_of(&l->cell, at);
+    struct number in = lstm_gate(l, time, batch, LSTM_I, unit, before), forget;
+    if (l->coupled)
+        forget = number_sub(number_exact(1), in, u);
+    else
+        forget = lstm_gate(l, time, batch, LSTM_F, unit, before);
+    struct number fresh = lstm_gate(l, time, batch, LSTM_C, unit, before);
+    number_put(&l->cell, at, number_add(number_mul(forget, before, u), number_mul(in, fresh, u), u));
+    struct number cell = number_of(&l->cell, at);
+    struct number out = lstm_gate(l, time, batch, LSTM_O, unit, cell);
+    rnn_emit(rnn, time, batch, unit, number_mul(out, rnn_activate(rnn, 2, cell), u));
+}
+
+static int run_lstm(struct lstm *l)
+{
+    struct rnn *rnn = l->rnn;
+    if (rnn_state_load(rnn, 6, &l->cell))
+        return -1;
+    for (size_t n = 0; n < rnn->steps; n++) {
+        if (rnn_recur(rnn, &rnn->state, 0, 4))
+            return -1;
+        for (size_t b = 0; b < rnn->batch; b++)
+            for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++)
+                lstm_unit(l, rnn_time(rnn, b, n), b, j);
+    }
+    return 0;
+}
+
+static int lstm_check(struct lstm *l)
+{
+    struct op_call *call = l->rnn->call;
+    l->peepholes = call_input(call, 7);
+    l->coupled = call_int(call, "input_forget", 0) != 0;
+    const struct shape want = {.rank = 2, .dims = {(int64_t)l->rnn->directions, 3 * (int64_t)l->rnn->hidden}};
+    if (l->peepholes && !shape_equal(&l->peepholes->shape, &want))
+        return call_invalid(call, "P has a wrong shape");
+    return rnn_state_check(l->rnn, 6);
+}
+
+static int eval_lstm(struct op_call *call)
+{
+    static const enum activation_kind defaults[] = {ACT_SIGMOID, ACT_TANH, ACT_TANH};
+    struct rnn rnn;
+    struct lstm l = {.rnn = &rnn};
+    struct bounded *cells = NULL;
+    bounded_init(&l.cell);
+    int result = rnn_begin(&rnn, call, 4, defaults, 3);
+    if (result == 0)
+        result = lstm_check(&l);
+    if (result == 0 && call->n_outputs > 2) {
+        struct shape shape = rnn_state_shape(&rnn);
+        cells = call_output(call, 2, rnn.type, &shape);
+        result = cells ? 0 : -1;
+    }
+    for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
+        result = rnn_direction(&rnn, d) || run_lstm(&l) ? -1 : 0;
+        if (result == 0) {
+            rnn_finish(&rnn);
+            rnn_store(&rnn, &l.cell, cells);
+        }
+    }
+    bounded_release(&l.cell);
+    rnn_end(&rnn);
+    return result;
+}
+
+/* What a drawn node is like. */
+struct recipe {
+    int64_t gates, activations, directions, steps, batch, input, hidden, layout;
+};
+
+static void draw_activations(struct draw *d, const struct recipe *r)
+{
+    const char *names[RNN_DIRECTIONS * RNN_ACTIVATIONS];
+    float alphas[RNN_DIRECTIONS * RNN_ACTIVATIONS], betas[RNN_DIRECTIONS * RNN_ACTIVATIONS];
+    size_t count = (size_t)(r->activations * r->directions), n_alphas = 0, n_betas = 0;
+    if (draw_chance(d, 0.6))
+        return;
+    bool need = false, values = draw_chance(d, 0.4);
+    for (size_t i = 0; i < count; i++) {
+        enum activation_kind kind = (enum activation_kind)draw_between(d, 0, ACT_COUNT - 1);
+        names[i] = activation_name(kind);
+        need = need || kind == ACT_SCALED_TANH;
+        if (activation_has_alpha(kind))
+            alphas[n_alphas++] = (float)draw_between(d, 1, 8) / 8;
+        if (activation_has_beta(kind))
+            betas[n_betas++] = (float)draw_between(d, 1, 8) / 8;
+    }
+    node_set_strings(d->arena, d->node, "activations", names, count);
+    if ((values || need) && n_alphas)
+        node_set_floats(d->arena, d->node, "activation_alpha", alphas, n_alphas);
+    if ((values || need) && n_betas)
+        node_set_floats(d->arena, d->node, "activation_beta", betas, n_betas);
+}
+
+static int draw_recipe(struct draw *d, const struct drawn *x, struct recipe *r)
+{
+    for (int i = 0; i < 3; i++)
+        if (x->shape.rank != 3 || x->shape.dims[i] < 1)
+            return -1;
+    r->layout = d->opset >= 14 && draw_chance(d, 0.25);
+    r->steps = x->shape.dims[r->layout];
+    r->batch = x->shape.dims[1 - r->layout];
+    r->input = x->shape.dims[2];
+    r->hidden = draw_between(d, 1, 6);
+    const char *direction = draw_word(d, "forward|reverse|bidirectional");
+    r->directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
+    if (r->layout || (d->opset >= 14 && draw_chance(d, 0.2)))
+        draw_int(d, "layout", r->layout);
+    if (strcmp(direction, "forward") != 0 || draw_chance(d, 0.5))
+        draw_string(d, "direction", direction);
+    draw_int(d, "hidden_size", r->hidden);
+    if (draw_chance(d, 0.2))
+        draw_float(d, "clip", (float)draw_between(d, 1, 12) / 4);
+    draw_activations(d, r);
+    return 0;
+}
+
+static void draw_state(struct draw *d, enum dtype type, const struct recipe *r)
+{
+    struct shape shape = {.rank = 3, .dims = {r->directions, r->batch, r->hidden}};
+    if (r->layout)
+        shape = (struct shape){.rank = 3, .dims = {r->batch, r->directions, r->hidden}};
+    if (draw_chance(d, 0.5))
+        draw_omit(d);
+    else
+        draw_data(d, type, &shape);
+}
+
+/* Inputs up to initial_h: optional ones at the end are left out or omitted by name. */
+static int sample_common(struct draw *d, struct recipe *r, enum dtype *type)
+{
+    struct drawn x = draw_primary_ranked(d, 3, 3);
+    if (draw_recipe(d, &x, r))
+        return -1;
+    *type = x.type;
+    int64_t rows = r->gates * r->hidden, lengths[64];
+    struct shape w = {.rank = 3, .dims = {r->directions, rows, r->input}};
+    struct shape recurrence = {.rank = 3, .dims = {r->directions, rows, r->hidden}};
+    struct shape bias = {.rank = 2, .dims = {r->directions, 2 * rows}},
+                 batch = {.rank = 1, .dims = {r->batch}};
+    draw_data(d, x.type, &w);
+    draw_data(d, x.type, &recurrence);
+    if (draw_chance(d, 0.4))
+        draw_omit(d);
+    else
+        draw_data(d, x.type, &bias);
+    if (r->batch > 64 || draw_chance(d, 0.7)) {
+        draw_omit(d);
+    } else {
+        for (int64_t i = 0; i < r->batch; i++)
+            lengths[i] = draw_between(d, 1, r->steps);
+        draw_int_typed(d, DTYPE_INT32, &batch, lengths);
+    }
+    draw_state(d, x.type, r);
+    draw_outputs(d, (size_t)draw_between(d, 1, d->op->max_outputs));
+    return 0;
+}
+
+static int sample_rnn(struct draw *d)
+{
+    struct recipe r = {.gates = 1, .activations = 1};
+    enum dtype type;
+    return sample_common(d, &r, &type);
+}
+
+static int sample_gru(struct draw *d)
+{
+    struct recipe r = {.gates = 3, .activations = 2};
+    enum dtype type;
+    if (draw_chance(d, 0.5))
+        draw_int(d, "linear_before_reset", draw_between(d, 0, 1));
+    return sample_common(d, &r, &type);
+}
+
+static int sample_lstm(struct draw *d)
+{
+    struct recipe r = {.gates = 4, .activations = 3};
+    enum dtype type;
+    if (draw_chance(d, 0.25))
+        draw_int(d, "input_forget", draw_between(d, 0, 1));
+    if (sample_common(d, &r, &type))
+        return -1;
+    struct shape peepholes = {.rank = 2, .dims = {r.directions, 3 * r.hidden}};
+    draw_state(d, type, &r);
+    if (draw_chance(d, 0.4))
+        draw_data(d, type, &peepholes);
+    return 0;
+}
+
+#define RECURRENT_PARAMS                                                                           \
+    {"activations", PARAM_STRING, 0, 0, NULL, NULL, NULL},                                         \
+        {"clip", PARAM_FLOAT, 0, 0, "0.5|1|10", "0|-1", NULL},                                     \
+        {"direction", PARAM_STRING, 0, 0, "forward|reverse|bidirectional", "backward", "forward"}, \
+        {"hidden_size", PARAM_INT, 0, 0, NULL, "0|-1", NULL},                                      \
+        {"layout", PARAM_INT, 14, 0, "0|1", "2|-1", "0"},                                          \
+        {"sequence_lens", PARAM_INPUT, 0, 0, NULL, "-1|1000000", NULL},
+
+static const struct op_param rnn_params[] = {RECURRENT_PARAMS{NULL}};
+static const struct op_param gru_params[] = {
+    RECURRENT_PARAMS{"linear_before_reset", PARAM_INT, 0, 0, "0|1", NULL, "0"}, {NULL}};
+static const struct op_param lstm_params[] = {
+    RECURRENT_PARAMS{"input_forget", PARAM_INT, 0, 0, "0|1", NULL, "0"}, {NULL}};
+
+enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 };
+#define RECURRENT_TYPES       \
+    {                         \
+        {7, RECURRENT_FLOAT}, \
+        {                     \
+            22, DTYPES_FLOAT  \
+        }                     \
+    }
+
+const struct op ops_recurrent[] = {
+    {"GRU", 7, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, gru_params, eval_gru, sample_gru},
+    {"LSTM", 7, 3, 8, 1, 3, 3, 3, 0, RECURRENT_TYPES, lstm_params, eval_lstm, sample_lstm},
+    {"RNN", 7, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, rnn_params, eval_rnn, sample_rnn},
+    {NULL},
+};

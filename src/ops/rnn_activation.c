@@ -1,0 +1,168 @@
+#include "ops/rnn.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+/*
+ * Defaults are those of the ONNX operators of the same name; ScaledTanh never had any. In engines these are
+ * vector polynomials that clamp their argument: an absolute error of 16 u on the scale of the function is
+ * allowed to those that saturate.
+ */
+static const struct kind {
+    const char *name;
+    bool has_alpha, has_beta, must;
+    double alpha, beta;
+} kinds[ACT_COUNT] = {
+    [ACT_RELU] = {"Relu", false, false, false, 0, 0},
+    [ACT_TANH] = {"Tanh", false, false, false, 0, 0},
+    [ACT_SIGMOID] = {"Sigmoid", false, false, false, 0, 0},
+    [ACT_AFFINE] = {"Affine", true, true, false, 1, 0},
+    [ACT_LEAKY_RELU] = {"LeakyRelu", true, false, false, 0.01f, 0},
+    [ACT_THRESHOLDED_RELU] = {"ThresholdedRelu", true, false, false, 1, 0},
+    [ACT_SCALED_TANH] = {"ScaledTanh", true, true, true, 1, 1},
+    [ACT_HARD_SIGMOID] = {"HardSigmoid", true, true, false, 0.2f, 0.5},
+    [ACT_ELU] = {"Elu", true, false, false, 1, 0},
+    [ACT_SOFTSIGN] = {"Softsign", false, false, false, 0, 0},
+    [ACT_SOFTPLUS] = {"Softplus", false, false, false, 0, 0},
+};
+
+const char *activation_name(enum activation_kind kind)
+{
+    return kinds[kind].name;
+}
+
+bool activation_has_alpha(enum activation_kind kind)
+{
+    return kinds[kind].has_alpha;
+}
+
+bool activation_has_beta(enum activation_kind kind)
+{
+    return kinds[kind].has_beta;
+}
+
+static int find_kind(struct op_call *call, const ProtobufCBinaryData *name, enum activation_kind *kind)
+{
+    for (int i = 0; i < ACT_COUNT; i++)
+        if (strlen(kinds[i].name) == name->len &&
+            strncasecmp(kinds[i].name, (const char *)name->data, name->len) == 0) {
+            *kind = (enum activation_kind)i;
+            return 0;
+        }
+    return call_invalid(call, "an activation is none of the known functions");
+}
+
+/* The next of a list of values, or the function's default. */
+static long double take(const Onnx__AttributeProto *list, size_t *used, double otherwise)
+{
+    return list && *used < list->n_floats ? (long double)list->floats[(*used)++] : otherwise;
+}
+
+int activations_read(struct op_call *call, size_t count, const enum activation_kind *defaults, size_t period,
+                     struct activation *activations)
+{
+    const Onnx__AttributeProto *names = node_attribute(call->node, "activations");
+    const Onnx__AttributeProto *alphas = node_attribute(call->node, "activation_alpha");
+    const Onnx__AttributeProto *betas = node_attribute(call->node, "activation_beta");
+    size_t alphas_used = 0, betas_used = 0;
+    bool given = names && names->n_strings > 0;
+    /* RNN's default is written as two functions even for one direction. */
+    if (given && names->n_strings < count)
+        return call_invalid(call, "%zu activations, not %zu", names->n_strings, count);
+    for (size_t i = 0; i < count; i++) {
+        struct activation *a = &activations[i];
+        a->kind = defaults[i % period];
+        if (given && find_kind(call, &names->strings[i], &a->kind))
+            return -1;
+        const struct kind *kind = &kinds[a->kind];
+        if (kind->must &&
+            (!alphas || alphas->n_floats <= alphas_used || !betas || betas->n_floats <= betas_used))
+            return call_unsupported(call, "%s without alpha and beta", kind->name);
+        a->alpha = kind->has_alpha ? take(alphas, &alphas_used, kind->alpha) : 0;
+        a->beta = kind->has_beta ? take(betas, &betas_used, kind->beta) : 0;
+    }
+    return 0;
+}
+
+static long double value_of(long double x, const void *context)
+{
+    const struct activation *a = context;
+    if (isnan(x))
+        return x;
+    switch (a->kind) {
+    case ACT_RELU:
+        return fmaxl(x, 0);
+    case ACT_TANH:
+        return tanhl(x);
+    case ACT_SIGMOID:
+        return 1 / (1 + expl(-x));
+    case ACT_AFFINE:
+        return a->alpha * x + a->beta;
+    case ACT_LEAKY_RELU:
+        return x >= 0 ? x : a->alpha * x;
+    case ACT_THRESHOLDED_RELU:
+        return x >= a->alpha ? x : 0;
+    case ACT_SCALED_TANH:
+        return a->alpha * tanhl(a->beta * x);
+    case ACT_HARD_SIGMOID:
+        return fminl(fmaxl(a->alpha * x + a->beta, 0), 1);
+    case ACT_ELU:
+        return x >= 0 ? x : a->alpha * expm1l(x);
+    case ACT_SOFTSIGN:
+        return isinf(x) ? copysignl(1, x) : x / (1 + fabsl(x));
+    default:
+        return x > 50 ? x : log1pl(expl(x));
+    }
+}
+
+/* The function's own error. */
+static long double own_error(const struct activation *a, long double x, long double u)
+{
+    long double y = fabsl(value_of(x, a));
+    switch (a->kind) {
+    case ACT_RELU:
+    case ACT_THRESHOLDED_RELU:
+        return 0;
+    case ACT_TANH:
+    case ACT_SIGMOID:
+        return 16 * u;
+    case ACT_AFFINE:
+        return 2 * u * (fabsl(a->alpha * x) + fabsl(a->beta));
+    case ACT_HARD_SIGMOID:
+        /* The clamp hides it unless the line is near [0, 1]. */
+        return 2 * u * fminl(fabsl(a->alpha * x) + fabsl(a->beta), 2 + 2 * fabsl(a->beta));
+    case ACT_LEAKY_RELU:
+        return u * y;
+    case ACT_SCALED_TANH:
+        return 20 * u * fabsl(a->alpha);
+    case ACT_ELU:
+        return x >= 0 ? 0 : 16 * u * fabsl(a->alpha);
+    case ACT_SOFTSIGN:
+        return 4 * u * y;
+    default:
+        return 16 * u * (1 + y);
+    }
+}
+
+/* Not monotone for a negative alpha, and Elu and LeakyRelu have a kink: the larger slope bounds the change.
+ */
+static long double slope(const struct activation *a)
+{
+    return a->kind == ACT_LEAKY_RELU || a->kind == ACT_ELU ? fmaxl(1, fabsl(a->alpha)) : 0;
+}
+
+struct number activation_apply(const struct activation *a, struct number x, long double u)
+{
+    if (a->kind == ACT_THRESHOLDED_RELU && !(fabsl(x.v - a->alpha) > x.h)) {
+        long double reach = fabsl(x.v) + x.h;
+        return (struct number){value_of(x.v, a), reach, reach};
+    }
+    long double own = own_error(a, isfinite(x.v) ? x.v : 0, u);
+    struct number y = number_monotone(x, value_of, a, own);
+    if (slope(a) > 0) {
+        y.h = fmaxl(y.h, slope(a) * x.h + own);
+        y.l = fmaxl(y.l, slope(a) * x.l);
+    }
+    return y;
+}
