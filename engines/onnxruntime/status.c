@@ -7,10 +7,10 @@
 static const char *const lacking[] = {
     "Could not find an implementation",
     "is not a registered function/op",
+    "No Op registered for",
     "support for models stamped with official released",
     "Unsupported model IR version",
     "Unknown model file format version",
-    "is currently not supported",
     "NOT_IMPLEMENTED",
 };
 

@@ -1,0 +1,30 @@
+/*
+ * What the programs of bench/overhead share: a folder of small models, each with one float input "x", and a
+ * list of them. overhead_models writes it, overhead_bare and overhead_pool read it.
+ */
+#ifndef BENCH_OVERHEAD_H
+#define BENCH_OVERHEAD_H
+
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct overhead_case {
+    char *model; /* serialised */
+    size_t size;
+    struct tensor input;
+};
+
+/* The folder's list: one line a model, "FILE D0 D1 D2 D3". Inputs are filled from the case's number. */
+int overhead_read(const char *folder, struct overhead_case **cases, size_t *count, struct error *err);
+void overhead_free(struct overhead_case *cases, size_t count);
+
+/* Seconds of CPU of this process and of its children that were waited for. */
+double overhead_cpu(void);
+
+/* "wall W cpu C cases N": what the script reads. */
+void overhead_print(double wall, double cpu, size_t count);
+
+#endif
