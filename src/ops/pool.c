@@ -388,16 +388,16 @@ enum {
 };
 
 #define ROW(op_name, outputs, op_params, kind)                                                    \
-    .name = op_name, .since = 11, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1,             \
+    .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1,             \
     .max_outputs = outputs, .min_rank = 3, .max_rank = 5, .params = op_params, .eval = eval_pool, \
     .sample = sample_##kind
 
 const struct op ops_pool[] = {
-    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{11, FLOATS}}},
-    [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{11, FLOATS}}},
-    [GLOBAL_LP] = {ROW("GlobalLpPool", 1, global_lp_params, global), .types = {{11, FLOATS}}},
-    [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{11, FLOATS}}},
-    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{11, FLOATS}}},
-    [MAX] = {ROW("MaxPool", 2, max_params, pool), .types = {{11, FLOATS}, {12, FLOATS | BYTES}}},
+    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}}},
+    [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}}},
+    [GLOBAL_LP] = {ROW("GlobalLpPool", 1, global_lp_params, global), .types = {{1, FLOATS}}},
+    [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{1, FLOATS}}},
+    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}},
+    [MAX] = {ROW("MaxPool", 2, max_params, pool), .types = {{1, FLOATS}, {12, FLOATS | BYTES}}},
     {0},
 };

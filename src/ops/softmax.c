@@ -208,8 +208,8 @@ enum {
 
 #define ROW(op_name)                                                                                        \
     {                                                                                                       \
-        .name = op_name, .since = 11, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = 1, \
-        .min_rank = 1, .max_rank = 5, .types = {{11, BASE}, {13, BASE | BRAIN}}, .params = params,          \
+        .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = 1, \
+        .min_rank = 1, .max_rank = 5, .types = {{1, BASE}, {13, BASE | BRAIN}}, .params = params,          \
         .eval = eval_softmax, .sample = sample_softmax                                                      \
     }
 

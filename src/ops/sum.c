@@ -50,7 +50,7 @@ long double sum_likely(const struct sum *s, double unit)
     if (is_exact(s, unit) || s->count < 2)
         return sqrtl(s->variance);
     long double roundings = (s->walk + (long double)s->count * s->squares) / 3;
-    return sqrtl(s->variance + (long double)unit * unit * roundings);
+    return fminl(sqrtl(s->variance + (long double)unit * unit * roundings), sum_hard(s, unit));
 }
 
 bool sum_overflows(const struct sum *s, enum dtype type)

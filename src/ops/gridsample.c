@@ -1,0 +1,267 @@
+/*
+ * GridSample: samples X at the coordinates of `grid`, which run from -1 to 1 over the image and are given in
+ * the order x, y, z. Coordinates are known up to a few roundings of the grid's type; see interpolate.h.
+ */
+#include "ops/draw.h"
+#include "ops/interpolate.h"
+#include "ops/op.h"
+
+#include <math.h>
+#include <string.h>
+
+enum mode { LINEAR, NEAREST, CUBIC };
+enum padding { ZEROS, BORDER, REFLECTION };
+
+struct sampler {
+    enum mode mode;
+    enum padding padding;
+    bool align;
+    int rank; /* spatial */
+    int64_t dims[TENSOR_MAX_RANK];
+    struct strides strides;
+};
+
+static int64_t reflect(int64_t index, int64_t length, bool align)
+{
+    /* About the centres of the edge samples, or about the edges themselves. */
+    int64_t period = align ? 2 * (length - 1) : 2 * length;
+    if (period == 0)
+        return 0;
+    index %= period;
+    if (index < 0)
+        index += period;
+    if (index < length)
+        return index;
+    return align ? period - index : period - 1 - index;
+}
+
+static int64_t map_index(const struct sampler *s, int axis, int64_t index)
+{
+    int64_t length = s->dims[axis];
+    if (index >= 0 && index < length)
+        return index;
+    if (s->padding == ZEROS)
+        return -1;
+    if (s->padding == BORDER)
+        return index < 0 ? 0 : length - 1;
+    return reflect(index, length, s->align);
+}
+
+static int64_t map_nearest(const void *context, int axis, int64_t index)
+{
+    return map_index(context, axis, index);
+}
+
+/*
+ * Border and cubic: implementations clamp the coordinate, or the samples around it. Between the edge and
+ * where all samples are the edge's, that makes a difference.
+ */
+static bool is_disputed(const struct sampler *s, int axis, long double x)
+{
+    if (s->mode != CUBIC || s->padding != BORDER)
+        return false;
+    long double length = (long double)s->dims[axis], margin = s->align ? 0 : 0.5L;
+    bool beyond = x < -margin || x > length - 1 + margin;
+    return beyond && x > -2 && x < length + 1;
+}
+
+struct spot {
+    long double x, e;
+};
+
+/* Four roundings of numbers no larger than (|n| + 1) * length. */
+static struct spot locate(const struct sampler *s, int axis, const struct bounded *grid, size_t at)
+{
+    long double n = grid->value[at], length = (long double)s->dims[axis];
+    long double x = s->align ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
+    return (struct spot){x, 4 * unit_of(grid->type) * (fabsl(n) + 1) * length +
+                                bounded_hard(grid, at) * length / 2};
+}
+
+static bool use_nearest(const struct sampler *s, struct bounded *out, size_t i, const struct bounded *x,
+                        size_t base, const struct spot *spots)
+{
+    struct nearest nearest[TENSOR_MAX_RANK];
+    for (int a = 0; a < s->rank; a++) {
+        if (!(spots[a].e < 1))
+            return false;
+        nearest[a].chosen = (int64_t)rintl(spots[a].x);
+        nearest[a].low = (int64_t)ceill(spots[a].x - spots[a].e - 0.5L);
+        nearest[a].high = (int64_t)floorl(spots[a].x + spots[a].e + 0.5L);
+        nearest[a].stride = s->strides.of[a];
+    }
+    put_nearest(out, i, x, base, s->rank, nearest, map_nearest, s);
+    return true;
+}
+
+static bool use_kernel(const struct sampler *s, struct bounded *out, size_t i, const struct bounded *x,
+                       size_t base, const struct spot *spots)
+{
+    struct tap taps[3][12];
+    struct tap_list lists[3];
+    struct kernel kernel = {.cubic = s->mode == CUBIC, .a = -0.75, .stretch = 1, .unit = unit_of(x->type)};
+    if (kernel.unit < 0x1p-24)
+        kernel.unit = 0x1p-24; /* weights in float32 for float64 data */
+    for (int a = 0; a < s->rank; a++) {
+        size_t count = taps_at(&kernel, spots[a].x, spots[a].e, taps[a]);
+        if (count == 0 || is_disputed(s, a, spots[a].x))
+            return false;
+        for (size_t k = 0; k < count; k++) {
+            int64_t index = map_index(s, a, taps[a][k].index);
+            taps[a][k].index = index < 0 ? TAP_OUTSIDE : index;
+        }
+        lists[a] = (struct tap_list){taps[a], count, s->strides.of[a]};
+    }
+    put_interpolated(out, i, x, base, s->rank, lists);
+    return true;
+}
+
+/* One output position: the same coordinates serve all channels. */
+static void sample_position(const struct sampler *s, struct bounded *out, const struct bounded *x,
+                            const struct bounded *grid, size_t n, size_t position, size_t positions)
+{
+    struct spot spots[3] = {{0, 0}};
+    size_t rank = (size_t)s->rank, channels = (size_t)x->shape.dims[1],
+           block = shape_span(&x->shape, 2, x->shape.rank);
+    bool known = true;
+    for (size_t a = 0; a < rank; a++) {
+        spots[a] = locate(s, (int)a, grid, (n * positions + position) * rank + rank - 1 - a);
+        known &= fabsl(spots[a].x) < 1e9L;
+    }
+    for (size_t c = 0; c < channels; c++) {
+        size_t i = (n * channels + c) * positions + position, base = (n * channels + c) * block;
+        bool done = known && (s->mode == NEAREST ? use_nearest(s, out, i, x, base, spots)
+                                                 : use_kernel(s, out, i, x, base, spots));
+        if (!done)
+            bounded_put_undecided(out, i, 0);
+    }
+}
+
+static int read_attributes(struct op_call *call, struct sampler *s)
+{
+    bool renamed = call->opset >= 20;
+    const char *mode = call_string(call, "mode", renamed ? "linear" : "bilinear");
+    const char *padding = call_string(call, "padding_mode", "zeros");
+    if (strcmp(mode, renamed ? "linear" : "bilinear") == 0)
+        s->mode = LINEAR;
+    else if (strcmp(mode, "nearest") == 0)
+        s->mode = NEAREST;
+    else if (strcmp(mode, renamed ? "cubic" : "bicubic") == 0)
+        s->mode = CUBIC;
+    else
+        return call_invalid(call, "mode %.40s is not known", mode);
+    if (strcmp(padding, "zeros") == 0)
+        s->padding = ZEROS;
+    else if (strcmp(padding, "border") == 0)
+        s->padding = BORDER;
+    else if (strcmp(padding, "reflection") == 0)
+        s->padding = REFLECTION;
+    else
+        return call_invalid(call, "padding_mode %.40s is not known", padding);
+    s->align = call_int(call, "align_corners", 0) != 0;
+    return 0;
+}
+
+static int check_shapes(struct op_call *call, const struct bounded *x, const struct bounded *grid,
+                        struct sampler *s)
+{
+    s->rank = x->shape.rank - 2;
+    if (s->rank < 1 || x->shape.rank != grid->shape.rank || (call->opset < 20 && s->rank != 2))
+        return call_invalid(call, "ranks %d and %d", x->shape.rank, grid->shape.rank);
+    if (s->rank > 3)
+        return call_unsupported(call, "%d spatial dims", s->rank);
+    if (grid->shape.dims[0] != x->shape.dims[0] || grid->shape.dims[grid->shape.rank - 1] != s->rank)
+        return call_invalid(call, "the grid does not fit the input");
+    struct shape spatial = shape_make(s->rank, x->shape.dims + 2);
+    s->strides = strides_dense(&spatial);
+    for (int a = 0; a < s->rank; a++) {
+        s->dims[a] = spatial.dims[a];
+        if (s->dims[a] == 0)
+            return call_invalid(call, "an empty image");
+    }
+    return 0;
+}
+
+/* 0 * inf is NaN where an implementation multiplies and nothing where it skips. */
+static bool has_strange(const struct bounded *x)
+{
+    for (size_t i = 0; i < x->count; i++)
+        if (!isfinite(x->value[i]))
+            return true;
+    return false;
+}
+
+static int eval_grid_sample(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0), *grid = call_need(call, 1);
+    struct sampler s = {0};
+    if (!x || !grid || read_attributes(call, &s) || check_shapes(call, x, grid, &s))
+        return -1;
+    struct shape shape = x->shape;
+    memcpy(shape.dims + 2, grid->shape.dims + 1, (size_t)s.rank * sizeof *shape.dims);
+    struct bounded *out = call_output(call, 0, x->type, &shape);
+    if (!out)
+        return -1;
+    if (call->shapes_only || out->count == 0)
+        return 0;
+    if (s.mode != NEAREST && has_strange(x)) {
+        for (size_t i = 0; i < out->count; i++)
+            bounded_put_undecided(out, i, 0);
+        return 0;
+    }
+    size_t positions = shape_span(&shape, 2, shape.rank);
+    for (size_t n = 0; n < (size_t)shape.dims[0]; n++)
+        for (size_t p = 0; p < positions; p++)
+            sample_position(&s, out, x, grid, n, p, positions);
+    return 0;
+}
+
+static int sample_grid_sample(struct draw *d)
+{
+    struct drawn x = draw_primary_ranked(d, 4, d->opset >= 20 && draw_chance(d, 0.3) ? 5 : 4);
+    if (x.shape.rank != 4 && d->opset < 20)
+        return -1;
+    for (int i = 0; i < x.shape.rank; i++)
+        if (x.shape.dims[i] == 0)
+            return -1;
+    bool renamed = d->opset >= 20, deep = x.shape.rank == 5;
+    struct shape grid = x.shape;
+    for (int i = 1; i < grid.rank - 1; i++)
+        grid.dims[i] = draw_between(d, 1, deep ? 3 : 6);
+    grid.dims[grid.rank - 1] = grid.rank - 2;
+    double reach = draw_chance(d, 0.5) ? 1 : 1.8;
+    draw_range(d, x.type, &grid, -reach, reach);
+    if (draw_chance(d, 0.8)) {
+        const char *all = renamed ? "linear|nearest|cubic" : "bilinear|nearest|bicubic";
+        draw_string(d, "mode", draw_word(d, deep ? "linear|nearest" : all));
+    }
+    if (draw_chance(d, 0.8))
+        draw_string(d, "padding_mode", draw_word(d, "zeros|border|reflection"));
+    if (draw_chance(d, 0.6))
+        draw_int(d, "align_corners", draw_between(d, 0, 1));
+    return 0;
+}
+
+static const struct op_param params[] = {
+    {"mode", PARAM_STRING, 16, 19, "bilinear|nearest|bicubic", "linear|", "bilinear"},
+    {"mode", PARAM_STRING, 20, 0, "linear|nearest|cubic", "bilinear|", "linear"},
+    {"padding_mode", PARAM_STRING, 0, 0, "zeros|border|reflection", "reflect|", "zeros"},
+    {"align_corners", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
+    {0},
+};
+
+const struct op ops_gridsample[] = {
+    {.name = "GridSample",
+     .since = 16,
+     .min_inputs = 2,
+     .max_inputs = 2,
+     .min_outputs = 1,
+     .max_outputs = 1,
+     .min_rank = 4,
+     .max_rank = 5,
+     .types = {{16, DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE)}},
+     .params = params,
+     .eval = eval_grid_sample,
+     .sample = sample_grid_sample},
+    {0},
+};

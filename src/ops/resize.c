@@ -1,0 +1,478 @@
+/*
+ * Resize. Every axis is treated on its own: for each output coordinate the coordinate in the input, how far
+ * rounding may have moved it, and the taps or the candidates there. Output elements are products over axes.
+ *
+ * Coordinates are computed in float32 by engines. Given `scales`, which are float32, a coordinate near a jump
+ * of `nearest` may fall on either side. Given `sizes`, the scale is a quotient of integers and a coordinate
+ * is a rational number that a correct implementation can have exactly: nearest is decided, ties included.
+ */
+#include "ops/interpolate.h"
+#include "ops/resize.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const resize_transforms[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+    "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize",
+};
+const char *const resize_roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+const char *const resize_modes[] = {"nearest", "linear", "cubic"};
+const char *const resize_policies[] = {"stretch", "not_larger", "not_smaller"};
+
+/* Half an ulp of float32, in which coordinates are computed whatever the data's type. */
+static const double coordinate_unit = 0x1p-24;
+
+struct axis {
+    int64_t in, out;
+    long double num, den; /* scale = num / den */
+    bool rational;        /* from sizes */
+    bool resized;         /* `axes` names it */
+    long double start, end;
+};
+
+enum side { INSIDE, OUTSIDE, UNSURE };
+
+/* What an output coordinate needs, once for each. */
+struct place {
+    enum side side; /* OUTSIDE: extrapolation_value */
+    struct nearest nearest;
+    struct tap *taps;
+    size_t n_taps;
+};
+
+struct resize {
+    enum mode mode;
+    enum transform transform;
+    enum rounding rounding;
+    enum policy policy;
+    bool exclude_outside, antialias, disputed;
+    double a, extrapolation;
+    struct axis axes[TENSOR_MAX_RANK];
+    struct place *places[TENSOR_MAX_RANK];
+    struct tap *taps[TENSOR_MAX_RANK]; /* of all places of an axis */
+};
+
+static int read_word(struct op_call *call, const char *name, const char *const *words, int count, int initial,
+                     int *value)
+{
+    const char *text = call_string(call, name, words[initial]);
+    for (*value = 0; *value < count; ++*value)
+        if (strcmp(text, words[*value]) == 0)
+            return 0;
+    return call_invalid(call, "%s %.60s is not known", name, text);
+}
+
+static int read_attributes(struct op_call *call, struct resize *r)
+{
+    int mode, transform, rounding, policy;
+    bool old = call->opset < 11;
+    if (read_word(call, "mode", resize_modes, MODES, NEAREST, &mode) ||
+        read_word(call, "coordinate_transformation_mode", resize_transforms, TRANSFORMS,
+                  old ? ASYMMETRIC : HALF_PIXEL, &transform) ||
+        read_word(call, "nearest_mode", resize_roundings, ROUNDINGS, old ? ROUND_FLOOR : ROUND_PREFER_FLOOR,
+                  &rounding) ||
+        read_word(call, "keep_aspect_ratio_policy", resize_policies, POLICIES, STRETCH, &policy))
+        return -1;
+    if (transform == HALF_PIXEL_SYMMETRIC && call->opset < 19)
+        return call_invalid(call, "half_pixel_symmetric came with opset 19");
+    if (transform == TF_HALF_PIXEL_FOR_NN && call->opset > 12)
+        return call_invalid(call, "tf_half_pixel_for_nn went with opset 13");
+    r->mode = (enum mode)mode;
+    r->transform = (enum transform)transform;
+    r->rounding = (enum rounding)rounding;
+    r->policy = (enum policy)policy;
+    r->exclude_outside = call_int(call, "exclude_outside", 0) != 0;
+    r->antialias = call->opset >= 18 && call_int(call, "antialias", 0) != 0 && mode != NEAREST;
+    r->a = call_float(call, "cubic_coeff_a", -0.75);
+    r->extrapolation = call_float(call, "extrapolation_value", 0);
+    return 0;
+}
+
+/* Input `index` unless omitted or empty, with `count` values known. */
+static int read_list(struct op_call *call, size_t index, size_t count, const struct bounded **list)
+{
+    *list = call_input(call, index);
+    if (!*list || (*list)->count == 0) {
+        *list = NULL;
+        return 0;
+    }
+    if ((*list)->count != count)
+        return call_invalid(call, "input %zu has %zu values, not %zu", index, (*list)->count, count);
+    if (!(*list)->value)
+        return call_unsupported(call, "the shape depends on data (input %zu)", index);
+    return 0;
+}
+
+/* Which axes the lists speak of, in their order. */
+static int read_axes(struct op_call *call, int rank, int *order, size_t *count)
+{
+    const int64_t *axes = call->opset >= 18 ? call_ints(call, "axes", count) : (*count = 0, NULL);
+    bool seen[TENSOR_MAX_RANK] = {false};
+    if (*count == 0) {
+        for (int i = 0; i < rank; i++)
+            order[i] = i;
+        *count = (size_t)rank;
+        return 0;
+    }
+    if (*count > (size_t)rank)
+        return call_invalid(call, "more axes than dims");
+    for (size_t i = 0; i < *count; i++) {
+        if (call_axis(call, axes[i], rank, &order[i]))
+            return -1;
+        if (seen[order[i]])
+            return call_invalid(call, "axis %d is given twice", order[i]);
+        seen[order[i]] = true;
+    }
+    return 0;
+}
+
+/* One scale for all named axes; sizes round half up. */
+static void keep_ratio(struct resize *r, const int *order, size_t count)
+{
+    const struct axis *best = &r->axes[order[0]];
+    for (size_t i = 1; i < count; i++) {
+        const struct axis *axis = &r->axes[order[i]];
+        bool less = axis->num * best->den < best->num * axis->den;
+        if (less == (r->policy == NOT_LARGER))
+            best = axis;
+    }
+    long double num = best->num, den = best->den;
+    for (size_t i = 0; i < count; i++) {
+        struct axis *axis = &r->axes[order[i]];
+        axis->num = num;
+        axis->den = den;
+        axis->out = (int64_t)floorl(num * (long double)axis->in / den + 0.5L);
+    }
+}
+
+static int from_sizes(struct op_call *call, struct resize *r, const struct bounded *sizes, const int *order,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct axis *axis = &r->axes[order[i]];
+        axis->out = (int64_t)sizes->value[i];
+        axis->num = (long double)axis->out;
+        axis->den = (long double)axis->in;
+        axis->rational = true;
+        if (axis->out < 0 || (axis->in == 0 && axis->out > 0))
+            return call_invalid(call, "size %" PRId64 " for a dim of %" PRId64, axis->out, axis->in);
+    }
+    if (r->policy != STRETCH && count > 0)
+        keep_ratio(r, order, count);
+    return 0;
+}
+
+/*
+ * Where the product of dim and scale is no integer, texts and implementations disagree on whether the length
+ * that these transformations divide by is that product or the size.
+ */
+static void find_disputes(struct resize *r, const struct axis *axis, long double length)
+{
+    bool uses_length = r->transform == ALIGN_CORNERS || r->transform == TF_CROP_AND_RESIZE ||
+                       (r->transform == PYTORCH_HALF_PIXEL && axis->out == 1);
+    if (uses_length && fabsl(length - (long double)axis->out) > 1e-5L * length)
+        r->disputed = true;
+}
+
+static int from_scales(struct op_call *call, struct resize *r, const struct bounded *scales, const int *order,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct axis *axis = &r->axes[order[i]];
+        long double scale = scales->value[i], length = scale * (long double)axis->in;
+        if (r->transform == TF_CROP_AND_RESIZE)
+            length *= axis->end - axis->start;
+        if (!(scale > 0) || !(length < 0x1p40L))
+            return call_invalid(call, "scale %Lg is out of range", scale);
+        axis->out = (int64_t)floorl(length);
+        axis->num = scale;
+        axis->den = 1;
+        find_disputes(r, axis, length);
+    }
+    return 0;
+}
+
+static int read_sizes(struct op_call *call, struct resize *r, const struct bounded *x)
+{
+    const struct bounded *roi = NULL, *scales, *sizes = NULL;
+    int order[TENSOR_MAX_RANK];
+    size_t count;
+    bool old = call->opset < 11, crop = r->transform == TF_CROP_AND_RESIZE;
+    if (read_axes(call, x->shape.rank, order, &count) || read_list(call, old ? 1 : 2, count, &scales) ||
+        (!old && read_list(call, 3, count, &sizes)) || (crop && read_list(call, 1, 2 * count, &roi)))
+        return -1;
+    if (!scales == !sizes)
+        return call_invalid(call, "one of scales and sizes must be given");
+    if (crop && !roi)
+        return call_invalid(call, "roi is missing");
+    for (int i = 0; i < x->shape.rank; i++)
+        r->axes[i] =
+            (struct axis){.in = x->shape.dims[i], .out = x->shape.dims[i], .num = 1, .den = 1, .end = 1};
+    for (size_t i = 0; i < count; i++) {
+        r->axes[order[i]].resized = true;
+        if (roi) {
+            r->axes[order[i]].start = roi->value[i];
+            r->axes[order[i]].end = roi->value[count + i];
+        }
+    }
+    return sizes ? from_sizes(call, r, sizes, order, count) : from_scales(call, r, scales, order, count);
+}
+
+static bool is_power_of_two(long double v)
+{
+    int exponent;
+    return frexpl(v, &exponent) == 0.5L;
+}
+
+static bool is_untouched(const struct resize *r, const struct axis *axis)
+{
+    bool whole = r->transform != TF_CROP_AND_RESIZE || (axis->start == 0 && axis->end == 1);
+    return axis->in == axis->out && axis->num == axis->den && whole && r->transform != TF_HALF_PIXEL_FOR_NN;
+}
+
+/*
+ * The input coordinate of output coordinate p, and in *e how far float32 may move it: 4 roundings of what is
+ * added. A scale that is a power of two moves nothing.
+ */
+static long double coordinate(const struct resize *r, const struct axis *axis, int64_t p, long double *e)
+{
+    long double in = (long double)axis->in, out = (long double)axis->out, x = (long double)p;
+    long double scaled = x * axis->den / axis->num, centred = (x + 0.5L) * axis->den / axis->num;
+    bool exact = is_power_of_two(axis->num / axis->den);
+    *e = exact ? 0 : 4 * coordinate_unit * (centred + 1);
+    switch (r->transform) {
+    case HALF_PIXEL:
+        return centred - 0.5L;
+    case HALF_PIXEL_SYMMETRIC: {
+        long double offset = in / 2 * (1 - out * axis->den / (axis->num * in));
+        if (offset != 0 || !exact)
+            *e = 4 * coordinate_unit * (centred + in + 1);
+        return offset + centred - 0.5L;
+    }
+    case PYTORCH_HALF_PIXEL:
+        if (axis->out > 1)
+            return centred - 0.5L;
+        *e = 0;
+        return 0;
+    case ALIGN_CORNERS:
+        *e = axis->out == 1 || axis->in == axis->out ? 0 : 4 * coordinate_unit * in;
+        return axis->out == 1 ? 0 : x * (in - 1) / (out - 1);
+    case ASYMMETRIC:
+        return scaled;
+    case TF_HALF_PIXEL_FOR_NN:
+        return centred;
+    default:
+        *e = 6 * coordinate_unit * (fabsl(axis->start) + fabsl(axis->end) + 1) * in;
+        if (axis->out == 1)
+            return (axis->start + axis->end) * (in - 1) / 2;
+        return axis->start * (in - 1) + x * (axis->end - axis->start) * (in - 1) / (out - 1);
+    }
+}
+
+static int64_t round_coordinate(enum rounding rounding, long double x)
+{
+    switch (rounding) {
+    case ROUND_PREFER_FLOOR:
+        return (int64_t)ceill(x - 0.5L);
+    case ROUND_PREFER_CEIL:
+        return (int64_t)floorl(x + 0.5L);
+    case ROUND_FLOOR:
+        return (int64_t)floorl(x);
+    default:
+        return (int64_t)ceill(x);
+    }
+}
+
+static int64_t clamp(int64_t index, int64_t length)
+{
+    return index < 0 ? 0 : index >= length ? length - 1 : index;
+}
+
+static void place_taps(const struct resize *r, const struct axis *axis, const struct kernel *kernel,
+                       long double x, long double e, struct place *place)
+{
+    /* Beyond the edge the hat sees the edge sample alone. */
+    long double last = (long double)(axis->in - 1);
+    if (!kernel->cubic && kernel->stretch == 1 && (x + e <= 0 || x - e >= last)) {
+        x = x + e <= 0 ? 0 : last;
+        e = 0;
+    }
+    place->n_taps = taps_at(kernel, x, e, place->taps);
+    for (size_t i = 0; i < place->n_taps; i++) {
+        int64_t index = place->taps[i].index;
+        bool outside = index < 0 || index >= axis->in;
+        place->taps[i].index = outside && r->exclude_outside ? TAP_OUTSIDE : clamp(index, axis->in);
+    }
+    if (r->exclude_outside)
+        place->n_taps = taps_normalise(place->taps, place->n_taps, kernel->unit);
+}
+
+static void fill_place(const struct resize *r, const struct axis *axis, const struct kernel *kernel,
+                       int64_t p, struct place *place)
+{
+    long double e, x = coordinate(r, axis, p, &e), last = (long double)(axis->in - 1);
+    if (is_untouched(r, axis)) {
+        place->nearest = (struct nearest){p, p, p, 0};
+        place->taps[0] = (struct tap){p, 1, 0};
+        place->n_taps = 1;
+        return;
+    }
+    if (r->transform == TF_CROP_AND_RESIZE)
+        place->side = x + e < 0 || x - e > last ? OUTSIDE : x - e < 0 || x + e > last ? UNSURE : INSIDE;
+    if (r->mode != NEAREST) {
+        place_taps(r, axis, kernel, x, e, place);
+        return;
+    }
+    if (axis->rational && r->transform != TF_CROP_AND_RESIZE)
+        e = 0;
+    place->nearest.chosen = clamp(round_coordinate(r->rounding, x), axis->in);
+    place->nearest.low = clamp(round_coordinate(r->rounding, x - e), axis->in);
+    place->nearest.high = clamp(round_coordinate(r->rounding, x + e), axis->in);
+}
+
+static int make_places(struct op_call *call, struct resize *r, int a, enum dtype type)
+{
+    const struct axis *axis = &r->axes[a];
+    struct kernel kernel = {.cubic = r->mode == CUBIC, .a = r->a, .stretch = 1, .unit = coordinate_unit};
+    if (dtype_is_float(type) && unit_of(type) > kernel.unit)
+        kernel.unit = unit_of(type);
+    if (r->antialias && axis->num < axis->den)
+        kernel.stretch = axis->num / axis->den;
+    size_t room = taps_max(&kernel), count = (size_t)axis->out;
+    if (count > BOUNDED_LIMIT / room)
+        return call_unsupported(call, "axis %d is too long", a);
+    r->places[a] = calloc(count, sizeof *r->places[a]);
+    r->taps[a] = calloc(count * room, sizeof *r->taps[a]);
+    if (!r->places[a] || !r->taps[a])
+        return error_set(call->err, ERROR_MEMORY, "no memory for an axis of %zu", count);
+    for (size_t p = 0; p < count; p++) {
+        r->places[a][p].taps = r->taps[a] + p * room;
+        fill_place(r, axis, &kernel, (int64_t)p, &r->places[a][p]);
+    }
+    return 0;
+}
+
+static int64_t same_index(const void *context, int axis, int64_t index)
+{
+    (void)context;
+    (void)axis;
+    return index;
+}
+
+static void put_element(const struct resize *r, struct bounded *out, size_t i, const struct bounded *x,
+                        const struct strides *strides, const int64_t *index)
+{
+    int rank = x->shape.rank;
+    struct tap_list lists[TENSOR_MAX_RANK];
+    struct nearest nearest[TENSOR_MAX_RANK];
+    enum side side = INSIDE;
+    for (int a = 0; a < rank; a++) {
+        const struct place *place = &r->places[a][index[a]];
+        if (place->side == OUTSIDE || (place->side == UNSURE && side == INSIDE))
+            side = place->side;
+        lists[a] = (struct tap_list){place->taps, place->n_taps, strides->of[a]};
+        nearest[a] = place->nearest;
+        nearest[a].stride = strides->of[a];
+    }
+    if (r->disputed)
+        bounded_put_open(out, i);
+    else if (side == UNSURE)
+        bounded_put_undecided(out, i, 0);
+    else if (side == OUTSIDE && (dtype_is_float(out->type) || r->extrapolation == floor(r->extrapolation)))
+        bounded_put(out, i, r->extrapolation, 0, 0);
+    else if (side == OUTSIDE)
+        bounded_put_open(out, i);
+    else if (r->mode == NEAREST)
+        put_nearest(out, i, x, 0, rank, nearest, same_index, NULL);
+    else
+        put_interpolated(out, i, x, 0, rank, lists);
+}
+
+/* 0 * inf is NaN where an implementation multiplies and nothing where it skips. */
+static bool has_strange(const struct bounded *x)
+{
+    for (size_t i = 0; i < x->count; i++)
+        if (!isfinite(x->value[i]))
+            return true;
+    return false;
+}
+
+static int compute(struct op_call *call, struct resize *r, const struct bounded *x, struct bounded *out)
+{
+    int result = -1;
+    for (int a = 0; a < x->shape.rank; a++)
+        if (make_places(call, r, a, x->type))
+            goto out;
+    struct strides strides = strides_dense(&x->shape);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    bool strange = r->mode != NEAREST && has_strange(x);
+    for (size_t i = 0; i < out->count; i++) {
+        if (strange)
+            bounded_put_undecided(out, i, 0);
+        else
+            put_element(r, out, i, x, &strides, index);
+        odometer_next(index, &out->shape);
+    }
+    result = 0;
+out:
+    for (int a = 0; a < x->shape.rank; a++) {
+        free(r->places[a]);
+        free(r->taps[a]);
+    }
+    return result;
+}
+
+static int eval_resize(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0);
+    struct resize r = {0};
+    if (!x || read_attributes(call, &r) || read_sizes(call, &r, x))
+        return -1;
+    struct shape shape = {.rank = x->shape.rank};
+    for (int i = 0; i < shape.rank; i++)
+        shape.dims[i] = r.axes[i].out;
+    struct bounded *out = call_output(call, 0, x->type, &shape);
+    if (!out)
+        return -1;
+    if (call->shapes_only || out->count == 0)
+        return 0;
+    return compute(call, &r, x, out);
+}
+
+static const struct op_param params[] = {
+    {"mode", PARAM_STRING, 0, 0, "nearest|linear|cubic", "bilinear|", "nearest"},
+    {"coordinate_transformation_mode", PARAM_STRING, 11, 0,
+     "half_pixel|pytorch_half_pixel|align_corners|asymmetric|tf_crop_and_resize", "half|", "half_pixel"},
+    {"nearest_mode", PARAM_STRING, 11, 0, "round_prefer_floor|round_prefer_ceil|floor|ceil", "round|",
+     "round_prefer_floor"},
+    {"cubic_coeff_a", PARAM_FLOAT, 11, 0, "-0.75|-0.5|0", "nan", "-0.75"},
+    {"exclude_outside", PARAM_INT, 11, 0, "0|1", "-1|2", "0"},
+    {"extrapolation_value", PARAM_FLOAT, 11, 0, "0|10|-1", "nan", "0"},
+    {"antialias", PARAM_INT, 18, 0, "0|1", "-1|2", "0"},
+    {"axes", PARAM_INTS, 18, 0, "2,3|-2,-1|3,2", "99|2,2", NULL},
+    {"keep_aspect_ratio_policy", PARAM_STRING, 18, 0, "stretch|not_larger|not_smaller", "keep|", "stretch"},
+    {"scales", PARAM_INPUT, 0, 0, "1,1,2,2|1,1,0.6,0.6", "0,0,0,0|-1,1,1,1", NULL},
+    {"sizes", PARAM_INPUT, 11, 0, "1,1,3,3|1,1,7,8", "-1,1,1,1|0,0,0,0", NULL},
+    {0},
+};
+
+enum { PLAIN = (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)) & ~DTYPE_BIT(DTYPE_BFLOAT16) };
+
+const struct op ops_resize[] = {
+    {.name = "Resize",
+     .since = 10,
+     .min_inputs = 2,
+     .max_inputs = 4,
+     .min_outputs = 1,
+     .max_outputs = 1,
+     .min_rank = 1,
+     .max_rank = 5,
+     .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}},
+     .params = params,
+     .eval = eval_resize,
+     .sample = resize_sample},
+    {0},
+};
