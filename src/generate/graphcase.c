@@ -185,7 +185,7 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
         result = maker_finish(&g.m, false, out, err);
     }
     if (!result) {
-        out->recipe = recipe_text("graph", seed, index, options);
+        out->test.recipe = recipe_text("graph", seed, index, options);
         out->note = memory_strdup("");
     }
     free(g.ops);

@@ -181,12 +181,12 @@ int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct er
             model_add_output(m->model, value->name, value->value.type,
                              shapeless ? NULL : &value->value.shape);
     }
-    if (model_pack(m->model, &out->model, &out->model_size, err))
+    if (model_pack(m->model, &out->test.model, &out->test.model_size, err))
         return -1;
     out->opset = m->opset;
     out->nodes = m->model->graph->n_node;
-    out->inputs = m->inputs;
-    out->n_inputs = m->n_inputs;
+    out->test.inputs = m->inputs;
+    out->test.n_inputs = m->n_inputs;
     m->inputs = NULL;
     m->n_inputs = 0;
     return 0;

@@ -9,9 +9,7 @@
 
 void gencase_release(struct gencase *c)
 {
-    free(c->model);
-    values_free(c->inputs, c->n_inputs);
-    free(c->recipe);
+    testcase_release(&c->test);
     free(c->note);
     *c = (struct gencase){0};
 }
@@ -98,11 +96,12 @@ int generate_one(uint64_t seed, uint64_t index, const struct generate_options *o
         result = attempt(rng_split(&rng, i + 10), op, options, out, &note, &why);
     }
     if (result) {
-        str_release(&note);
-        return error_set(err, why.code, "%s", why.message);
+        error_set(err, why.code, "%s", why.message);
+    } else {
+        out->first = op;
+        out->note = str_detach(&note);
+        out->test.recipe = recipe_text("one", seed, index, options);
     }
-    out->first = op;
-    out->note = str_detach(&note);
-    out->recipe = recipe_text("one", seed, index, options);
-    return 0;
+    str_release(&note);
+    return result;
 }

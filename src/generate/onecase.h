@@ -7,16 +7,11 @@
 #ifndef GENERATE_ONECASE_H
 #define GENERATE_ONECASE_H
 
+#include "generate/testcase.h"
 #include "ops/draw.h"
 
-#include <stdio.h>
-
 struct gencase {
-    uint8_t *model; /* serialised */
-    size_t model_size;
-    struct value *inputs; /* one for each graph input, in order, by name */
-    size_t n_inputs;
-    char *recipe;           /* what makes this case again (generate_recipe) */
+    struct testcase test;   /* its recipe makes the case again (generate_recipe) */
     char *note;             /* "illegal kernel_shape=0", or "" */
     const struct op *first; /* the operator of a one-operator case; of the first node in a graph */
     int opset;
@@ -45,7 +40,7 @@ int generate_one(uint64_t seed, uint64_t index, const struct generate_options *o
 int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
                    struct error *err);
 
-/* A case from the line of text that gencase.recipe holds. */
+/* A case from the line of text that testcase.recipe holds. */
 int generate_recipe(const char *recipe, struct gencase *out, struct error *err);
 
 /* "one seed=1 index=2 ops=Conv illegal" and the like, as a heap string. */

@@ -32,7 +32,9 @@ char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct 
         str_add(&s, " illegal");
     if (options->min_nodes || options->max_nodes)
         str_printf(&s, " nodes=%d..%d", options->min_nodes, options->max_nodes);
-    return str_detach(&s);
+    char *text = str_detach(&s);
+    str_release(&s);
+    return text;
 }
 
 static int parse_number(const char *text, uint64_t *number)

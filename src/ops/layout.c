@@ -108,10 +108,12 @@ static int sample_expand(struct draw *d)
     if (!more && x.shape.rank > 1 && draw_chance(d, 0.2))
         skip = (int)draw_between(d, 1, x.shape.rank - 1);
     int rank = x.shape.rank + more - skip;
+    int64_t room = 300 / (int64_t)(1 + shape_span(&x.shape, 0, x.shape.rank));
     for (int i = 0; i < rank; i++) {
         int64_t own = i < more ? 1 : x.shape.dims[i - more + skip];
-        bool free = own == 1 && draw_chance(d, 0.7);
-        dims[i] = free ? draw_dim(d) : draw_chance(d, 0.3) ? 1 : own;
+        bool free = own == 1 && room > 1 && draw_chance(d, 0.7);
+        dims[i] = free ? draw_between(d, 1, 6) : draw_chance(d, 0.3) ? 1 : own;
+        room /= free ? dims[i] : 1;
     }
     draw_int_input(d, dims, (size_t)rank);
     return 0;
@@ -354,10 +356,10 @@ static int sample_tile(struct draw *d)
 {
     struct drawn x = draw_primary(d);
     int64_t repeats[TENSOR_MAX_RANK];
-    int64_t room = 2000;
+    int64_t room = 600 / (int64_t)(1 + shape_span(&x.shape, 0, x.shape.rank));
     for (int i = 0; i < x.shape.rank; i++) {
         repeats[i] = draw_chance(d, 0.02) ? 0 : draw_between(d, 1, room > 1 ? 3 : 1);
-        room /= (x.shape.dims[i] ? x.shape.dims[i] : 1) * (repeats[i] ? repeats[i] : 1);
+        room /= repeats[i] ? repeats[i] : 1;
     }
     draw_int_input(d, repeats, (size_t)x.shape.rank);
     return 0;

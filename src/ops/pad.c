@@ -151,7 +151,7 @@ static int eval_pad(struct op_call *call)
 static int64_t draw_pad(struct draw *d, enum pad_mode mode, int64_t dim)
 {
     int64_t most = mode == PAD_REFLECT ? dim - 1 : mode == PAD_WRAP ? dim : 3;
-    if (mode != PAD_CONSTANT && dim == 0)
+    if ((mode != PAD_CONSTANT && dim == 0) || draw_chance(d, 0.4))
         return 0;
     if (mode != PAD_CONSTANT && draw_chance(d, 0.02))
         most = 2 * dim + 3;
@@ -205,6 +205,6 @@ static const struct op_param pad_params[] = {
 #define NUMBERS_11 (DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16))
 
 const struct op ops_pad[] = {
-    {"Pad", 11, 2, 4, 1, 1, 1, 5, 0, {{11, NUMBERS_11}, {13, MOVE_ANY}}, pad_params, eval_pad, sample_pad},
+    {"Pad", 11, 2, 4, 1, 1, 1, 4, 0, {{11, NUMBERS_11}, {13, MOVE_ANY}}, pad_params, eval_pad, sample_pad},
     {NULL},
 };

@@ -22,12 +22,14 @@ typedef int generate(uint64_t seed, uint64_t index, const struct generate_option
 
 static bool same_case(const struct gencase *a, const struct gencase *b)
 {
-    if (a->model_size != b->model_size || memcmp(a->model, b->model, a->model_size) != 0 ||
-        a->n_inputs != b->n_inputs || strcmp(a->recipe, b->recipe) != 0 || strcmp(a->note, b->note) != 0)
+    if (a->test.model_size != b->test.model_size ||
+        memcmp(a->test.model, b->test.model, a->test.model_size) != 0 ||
+        a->test.n_inputs != b->test.n_inputs || strcmp(a->test.recipe, b->test.recipe) != 0 ||
+        strcmp(a->note, b->note) != 0)
         return false;
-    for (size_t i = 0; i < a->n_inputs; i++)
-        if (strcmp(a->inputs[i].name, b->inputs[i].name) != 0 ||
-            !tensor_identical(&a->inputs[i].tensors[0], &b->inputs[i].tensors[0]))
+    for (size_t i = 0; i < a->test.n_inputs; i++)
+        if (strcmp(a->test.inputs[i].name, b->test.inputs[i].name) != 0 ||
+            !tensor_identical(&a->test.inputs[i].tensors[0], &b->test.inputs[i].tensors[0]))
             return false;
     return true;
 }
@@ -39,11 +41,11 @@ static int evaluate_case(const struct gencase *c, struct error *err)
     struct evaluator *evaluator = NULL;
     struct bounded *results = NULL;
     size_t count = 0;
-    int result = model_parse(&model, c->model, c->model_size, err);
+    int result = model_parse(&model, c->test.model, c->test.model_size, err);
     if (!result)
         result = evaluator_new(&evaluator, model, NULL, err);
     if (!result)
-        result = evaluator_run(evaluator, c->inputs, c->n_inputs, NULL, 0, &results, &count, err);
+        result = evaluator_run(evaluator, c->test.inputs, c->test.n_inputs, NULL, 0, &results, &count, err);
     for (size_t i = 0; !result && i < count; i++) {
         const Onnx__TypeProto__Tensor *type = model->graph->output[i]->type->tensor_type;
         bool same = type->elem_type == (int)results[i].type && type->shape &&
@@ -69,7 +71,7 @@ static bool inference_is_right(const struct gencase *c)
 {
     struct model *model;
     bool right = true;
-    assert_int_equal(model_parse(&model, c->model, c->model_size, NULL), 0);
+    assert_int_equal(model_parse(&model, c->test.model, c->test.model_size, NULL), 0);
     for (size_t i = 0; i < model->graph->n_node; i++)
         right &= strcmp(model->graph->node[i]->op_type, "ConvTranspose") != 0;
     model_free(model);
@@ -80,9 +82,10 @@ static int check_case(const struct gencase *c, struct error *err)
 {
     uint8_t *inferred = NULL;
     size_t size;
-    if (onnx_check(c->model, c->model_size, err) == -1)
+    if (onnx_check(c->test.model, c->test.model_size, err) == -1)
         return -1;
-    if (inference_is_right(c) && onnx_infer_shapes(c->model, c->model_size, 1, &inferred, &size, err) == -1)
+    if (inference_is_right(c) &&
+        onnx_infer_shapes(c->test.model, c->test.model_size, 1, &inferred, &size, err) == -1)
         return -1;
     free(inferred);
     return evaluate_case(c, err);
@@ -91,8 +94,8 @@ static int check_case(const struct gencase *c, struct error *err)
 static void complain(const struct gencase *c, const struct error *err)
 {
     char *text = NULL;
-    onnx_print_text(c->model, c->model_size, &text, NULL);
-    print_error("%s\n  %s\n%s\n", c->recipe, err->message, text ? text : "");
+    onnx_print_text(c->test.model, c->test.model_size, &text, NULL);
+    print_error("%s\n  %s\n%s\n", c->test.recipe, err->message, text ? text : "");
     free(text);
 }
 
@@ -113,7 +116,7 @@ static size_t try_cases(generate *make, const struct generate_options *options, 
             bad++;
         }
         if (i % 10 == 0) {
-            assert_int_equal(generate_recipe(c.recipe, &again, &err), 0);
+            assert_int_equal(generate_recipe(c.test.recipe, &again, &err), 0);
             assert_true(same_case(&c, &again));
             gencase_release(&again);
         }
@@ -159,8 +162,8 @@ static void test_options(void **state)
         assert_int_equal(generate_one(3, i, &options, &c, NULL), 0);
         assert_true(strcmp(c.first->name, "Transpose") == 0 || strcmp(c.first->name, "Concat") == 0);
         assert_int_equal(c.opset, 13);
-        for (size_t k = 0; k < c.n_inputs; k++)
-            assert_int_equal(c.inputs[k].tensors[0].type, DTYPE_INT8);
+        for (size_t k = 0; k < c.test.n_inputs; k++)
+            assert_int_equal(c.test.inputs[k].tensors[0].type, DTYPE_INT8);
         gencase_release(&c);
     }
     options.ops = "Abs,NoSuchOperator";
@@ -186,9 +189,9 @@ static void test_illegal(void **state)
         struct evaluator *evaluator = NULL;
         struct bounded *results = NULL;
         size_t count = 0;
-        assert_int_equal(model_parse(&model, c.model, c.model_size, &err), 0);
+        assert_int_equal(model_parse(&model, c.test.model, c.test.model_size, &err), 0);
         if (evaluator_new(&evaluator, model, NULL, &err) ||
-            evaluator_run(evaluator, c.inputs, c.n_inputs, NULL, 0, &results, &count, &err))
+            evaluator_run(evaluator, c.test.inputs, c.test.n_inputs, NULL, 0, &results, &count, &err))
             refused++;
         for (size_t k = 0; k < count; k++)
             bounded_release(&results[k]);
