@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IR_FREE_INITIALIZERS = 4 };
-
 /* Numbers of values in the order in which they were first named. */
 struct list {
     size_t *items, count, capacity;
@@ -144,20 +142,11 @@ static const struct tensor *known_tensor(const struct edit_types *types, const c
 static Onnx__ValueInfoProto *describe(const struct cut *cut, size_t number)
 {
     const struct index_value *value = &cut->index->values[number];
-    const Onnx__GraphProto *graph = cut->index->model->graph;
     struct arena *arena = &cut->part->arena;
     const struct tensor *tensor = known_tensor(cut->types, value->name);
-    Onnx__TypeProto *type = NULL;
-    if (tensor) {
-        type = type_make(arena, tensor->type, &tensor->shape);
-    } else if (value->info) {
-        type = (Onnx__TypeProto *)tree_copy(&value->info->type->base, arena, NULL, NULL);
-    } else if (value->source == SOURCE_INITIALIZER && value->number < graph->n_initializer) {
-        const Onnx__TensorProto *proto = graph->initializer[value->number];
-        struct shape shape = shape_make((int)proto->n_dims, proto->dims);
-        type = type_make(arena, (enum dtype)proto->data_type, &shape);
-    }
-    return value_info_make(arena, value->name, type);
+    return value_info_make(arena, value->name,
+                           tensor ? type_make(arena, tensor->type, &tensor->shape)
+                                  : model_index_type(cut->index, value, arena));
 }
 
 static Onnx__ValueInfoProto **describe_all(const struct cut *cut, const struct list *list)
@@ -171,7 +160,7 @@ static Onnx__ValueInfoProto **describe_all(const struct cut *cut, const struct l
 static int make_inputs(const struct cut *cut, struct error *err)
 {
     Onnx__GraphProto *graph = cut->part->graph;
-    bool also = cut->part->proto->ir_version < IR_FREE_INITIALIZERS;
+    bool also = cut->part->proto->ir_version < MODEL_IR_FREE_INITIALIZERS;
     size_t extra = also ? cut->initializers.count : 0;
     graph->input = arena_array(&cut->part->arena, cut->inputs.count + extra, sizeof *graph->input);
     for (size_t i = 0; i < cut->inputs.count + extra; i++) {

@@ -2,29 +2,8 @@
 
 #include "base/str.h"
 #include "model/build.h"
-#include "model/tree.h"
 
 #include <string.h>
-
-/* IR version 4 was the first to allow initialisers that are no inputs. */
-enum { IR_FREE_INITIALIZERS = 4 };
-
-/* What is known of a value's type, as an output's ValueInfoProto in the model's own arena. */
-static Onnx__ValueInfoProto *describe(struct model *model, const struct index_value *value)
-{
-    struct arena *arena = &model->arena;
-    Onnx__TypeProto *type = NULL;
-    if (value->info) {
-        type = (Onnx__TypeProto *)tree_copy(&value->info->type->base, arena, NULL, NULL);
-    } else if (value->source == SOURCE_INITIALIZER && value->number < model->graph->n_initializer) {
-        const Onnx__TensorProto *tensor = model->graph->initializer[value->number];
-        if (tensor->n_dims <= TENSOR_MAX_RANK) {
-            struct shape shape = shape_make((int)tensor->n_dims, tensor->dims);
-            type = type_make(arena, (enum dtype)tensor->data_type, &shape);
-        }
-    }
-    return value_info_make(arena, value->name, type);
-}
 
 /* The existing output of the name, or a new one. */
 static int find_output(struct model *model, const struct model_index *index, const char *name,
@@ -38,7 +17,7 @@ static int find_output(struct model *model, const struct model_index *index, con
         if (text_equal(model->graph->output[i]->name, name))
             *output = model->graph->output[i];
     if (!*output)
-        *output = describe(model, value);
+        *output = value_info_make(&model->arena, name, model_index_type(index, value, &model->arena));
     return 0;
 }
 
@@ -133,7 +112,7 @@ int model_freeze_input(struct model *model, const char *name, const struct tenso
         at++;
     if (at == graph->n_input)
         return error_set(err, ERROR_NOT_FOUND, "no input '%.100s' in the model", name);
-    if (model->proto->ir_version >= IR_FREE_INITIALIZERS) {
+    if (model->proto->ir_version >= MODEL_IR_FREE_INITIALIZERS) {
         graph->n_input--;
         memmove(graph->input + at, graph->input + at + 1, (graph->n_input - at) * sizeof *graph->input);
     }

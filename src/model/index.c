@@ -2,6 +2,8 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "model/build.h"
+#include "model/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +324,19 @@ void model_index_release(struct model_index *index)
 const struct index_value *model_index_find(const struct model_index *index, const char *name)
 {
     return find(index, name);
+}
+
+Onnx__TypeProto *model_index_type(const struct model_index *index, const struct index_value *value,
+                                  struct arena *arena)
+{
+    const Onnx__GraphProto *graph = index->model->graph;
+    if (value->info)
+        return (Onnx__TypeProto *)tree_copy(&value->info->type->base, arena, NULL, NULL);
+    if (value->source != SOURCE_INITIALIZER || value->number >= graph->n_initializer)
+        return NULL;
+    const Onnx__TensorProto *tensor = graph->initializer[value->number];
+    struct shape shape = shape_make((int)tensor->n_dims, tensor->dims);
+    return type_make(arena, (enum dtype)tensor->data_type, &shape);
 }
 
 static int each_node(Onnx__GraphProto *graph, int depth,

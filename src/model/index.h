@@ -41,6 +41,10 @@ int model_index_init(struct model_index *index, const struct model *model, struc
 void model_index_release(struct model_index *index);
 const struct index_value *model_index_find(const struct model_index *index, const char *name);
 
+/* What the model says of a value's type and shape, copied into the arena; NULL when it says nothing. */
+Onnx__TypeProto *model_index_type(const struct model_index *index, const struct index_value *value,
+                                  struct arena *arena);
+
 /* "node 3 (Conv 'c1')", for messages. */
 const char *model_node_text(const struct model *model, size_t number, char *buffer, size_t size);
 

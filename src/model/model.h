@@ -23,7 +23,11 @@
 #include "onnx.pb-c.h"
 #include "tensor/tensor.h"
 
-enum { MODEL_INLINE_LIMIT = 64 * 1024, MODEL_MAX_DEPTH = 32 };
+enum {
+    MODEL_INLINE_LIMIT = 64 * 1024,
+    MODEL_MAX_DEPTH = 32,          /* of bodies within bodies */
+    MODEL_IR_FREE_INITIALIZERS = 4 /* the first IR version whose initialisers need not be inputs too */
+};
 
 struct model_file; /* a mapped file: the model itself or one of external data */
 
