@@ -4,7 +4,9 @@
  *
  *     trials [--one N] [--graphs N] [--ops A,B] [--nodes MIN,MAX] [--illegal] [--opset N] [--types A,B]
  * [--fill NAME]
- *            [--seed S] [--from INDEX] [--explained FILE] [--bounds] [--list] [--quiet] -e ENGINE...
+ *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX] [--explained FILE]
+ * [--bounds] [--list]
+ * [--quiet] -e ENGINE...
  *
  * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
  * with its types and attributes, and the recipe of the first case. --explained names a table of engine bugs
@@ -20,6 +22,7 @@
 #include "base/str.h"
 #include "campaign/trial.h"
 #include "generate/onecase.h"
+#include "variant.h"
 
 #include <fnmatch.h>
 #include <getopt.h>
@@ -51,6 +54,9 @@ struct run {
     struct generate_options options;
     uint64_t seed, from;
     size_t one, graphs;
+    const char *edits; /* variant.h */
+    int repeat;
+    double deadline;
     bool bounds, list, quiet;
     size_t n_engines;
     const char *labels[MAX_ENGINES];
@@ -138,8 +144,9 @@ static struct row *find_row(struct run *run, const char *engine, const char *ver
     return NULL;
 }
 
-/* One line for each different (engine, verdict, operators); the first case stands for the rest. */
-static void note_finding(struct run *run, const struct trial_done *done, size_t engine)
+/* One line for each different (engine, verdict, operators); the first case stands for the rest. True when
+ * explained. */
+static bool note_finding(struct run *run, const struct trial_done *done, size_t engine)
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
     const struct settlement *settlement = &done->settlements[engine];
@@ -177,6 +184,7 @@ out:
     str_release(&key);
     str_release(&node);
     model_free(model);
+    return row != NULL;
 }
 
 static void tally_add(struct tally *tally, const struct verdict *verdict)
@@ -199,10 +207,10 @@ static void take(struct run *run, struct trial_done *done)
         tally_add(&run->by_op[op], verdict);
         tally_add(&run->all, verdict);
         run->untested += verdict->kind == VERDICT_UNTESTED || verdict->kind == VERDICT_NO_ENGINE;
-        if (verdict_is_finding(verdict->kind))
-            note_finding(run, done, i);
+        bool explained = verdict_is_finding(verdict->kind) && note_finding(run, done, i);
         if (run->list)
-            printf("%s\t%s\t%s\t%s\n", run->labels[i], verdict_name(verdict->kind),
+            printf("%s\t%s%s\t%s\t%s\n", run->labels[i], explained ? "explained " : "",
+                   verdict_name(verdict->kind),
                    done->settlements[i].count ? done->settlements[i].text : verdict->text,
                    done->testcase.recipe);
     }
@@ -232,6 +240,10 @@ static int make_case(struct run *run, size_t number, struct testcase *testcase, 
     *testcase = (struct testcase){made.recipe, made.model, made.model_size, made.n_inputs, made.inputs};
     *op = op_number(made.first);
     free(made.note);
+    if (variant_apply(testcase, run->edits, &err)) {
+        fprintf(stderr, "%s: %s\n", testcase->recipe, err.message);
+        return -1;
+    }
     return 0;
 }
 
@@ -311,10 +323,13 @@ static int read_fill(const char *name)
 }
 
 static const struct option long_options[] = {
-    {"one", 1, NULL, '1'},     {"graphs", 1, NULL, 'g'}, {"ops", 1, NULL, 'o'},       {"nodes", 1, NULL, 'n'},
-    {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},  {"types", 1, NULL, 't'},     {"fill", 1, NULL, 'f'},
-    {"seed", 1, NULL, 's'},    {"from", 1, NULL, 'F'},   {"bounds", 0, NULL, 'b'},    {"list", 0, NULL, 'l'},
-    {"quiet", 0, NULL, 'q'},   {"engine", 1, NULL, 'e'}, {"explained", 1, NULL, 'x'}, {NULL, 0, NULL, 0},
+    {"one", 1, NULL, '1'},   {"graphs", 1, NULL, 'g'},  {"ops", 1, NULL, 'o'},
+    {"nodes", 1, NULL, 'n'}, {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},
+    {"types", 1, NULL, 't'}, {"fill", 1, NULL, 'f'},    {"seed", 1, NULL, 's'},
+    {"from", 1, NULL, 'F'},  {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
+    {"quiet", 0, NULL, 'q'}, {"engine", 1, NULL, 'e'},  {"explained", 1, NULL, 'x'},
+    {"edit", 1, NULL, 'E'},  {"repeat", 1, NULL, 'r'},  {"deadline", 1, NULL, 'd'},
+    {NULL, 0, NULL, 0},
 };
 
 static int read_options(struct run *run, int argc, char **argv)
@@ -361,6 +376,15 @@ static int read_options(struct run *run, int argc, char **argv)
             break;
         case 'q':
             run->quiet = true;
+            break;
+        case 'E':
+            run->edits = optarg;
+            break;
+        case 'r':
+            run->repeat = atoi(optarg);
+            break;
+        case 'd':
+            run->deadline = atof(optarg);
             break;
         case 'x':
             if (read_explained(run, optarg))
@@ -410,13 +434,14 @@ int main(int argc, char **argv)
 {
     struct run *run = memory_zeroed(1, sizeof *run);
     run->seed = 1;
+    run->deadline = 10;
     struct registry *registry = NULL;
     struct error err = {0};
     if (read_options(run, argc, argv) || registry_open(&registry, NULL, 0, &err)) {
         fprintf(stderr, "usage: see the head of bench/trials.c; %s\n", err.message);
         return 2;
     }
-    struct pool_options pool_options = {.deadline = 10};
+    struct pool_options pool_options = {.deadline = run->deadline};
     struct pool *pool = pool_new(&pool_options);
     int reference = add_engine(registry, pool, "reference"), engines[MAX_ENGINES];
     for (size_t i = 0; i < run->n_engines; i++)
@@ -428,6 +453,7 @@ int main(int argc, char **argv)
         .n_engines = run->n_engines,
         .engines = engines,
         .settle = true,
+        .repeat = run->repeat,
     };
     double start = clock_seconds();
     struct trials *trials = trials_new(&options);

@@ -82,7 +82,10 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
     if (!kinds[result->outcome])
         return false;
     verdict->kind = kinds[result->outcome];
-    if (result->signal)
+    if (result->outcome == OUTCOME_HANG)
+        snprintf(verdict->text, sizeof verdict->text, "at %s: no answer within the deadline",
+                 stage_name(result->stage));
+    else if (result->signal)
         snprintf(verdict->text, sizeof verdict->text, "at %s: signal %d, %s", stage_name(result->stage),
                  result->signal, signal_text(result->signal));
     else if (result->exit_status >= 0)
