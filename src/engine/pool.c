@@ -377,6 +377,8 @@ static int pump(struct pool *pool, double timeout, struct error *err)
         struct seat *seat = pool->seats[i];
         const struct pollfd *polls = &pool->polls[4 * i];
         excuse(seat, away, polls[0].revents != 0);
+        seat->log_before = seat->log_now;
+        seat->log_now = seat->worker.log_total;
         bool ended = polls[3].revents || seat->worker.process < 0 || seat->worker.out < 0;
         if (polls[0].revents)
             seat_readable(pool, seat);

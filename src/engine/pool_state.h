@@ -42,17 +42,18 @@ struct seat {
     char *reason; /* text for the cause; heap, may be NULL */
     struct task *tasks[TASKS_AHEAD];
     size_t n_tasks;
-    uint64_t sent, answered; /* request numbers, hello is 1 */
-    int64_t head_since;      /* when the request not yet answered became the next */
-    int64_t excused;         /* of the time since, during which it may have waited for us */
-    int64_t last_bytes;      /* when its stdout last gave anything */
-    int64_t kill_at;         /* SIGKILL is due then; 0: not */
-    int64_t watch_at;        /* next look at its memory */
-    uint64_t log_mark;       /* its stderr when the present task began */
-    size_t jobs;             /* finished */
-    bool tired;              /* due for recycling */
-    bool succeeded;          /* a successor was started */
-    bool finished;           /* to be removed from the pool */
+    uint64_t sent, answered;      /* request numbers, hello is 1 */
+    int64_t head_since;           /* when the request not yet answered became the next */
+    int64_t excused;              /* of the time since, during which it may have waited for us */
+    int64_t last_bytes;           /* when its stdout last gave anything */
+    int64_t kill_at;              /* SIGKILL is due then; 0: not */
+    int64_t watch_at;             /* next look at its memory */
+    uint64_t log_mark;            /* its stderr when the present task began, or a little before */
+    uint64_t log_now, log_before; /* its stderr at the last two looks */
+    size_t jobs;                  /* finished */
+    bool tired;                   /* due for recycling */
+    bool succeeded;               /* a successor was started */
+    bool finished;                /* to be removed from the pool */
 };
 
 struct engine {

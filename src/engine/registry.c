@@ -20,7 +20,7 @@ struct pair {
 
 /* A section. Strings live in the registry's arena. */
 struct entry {
-    const char *name, *command, *library, *file;
+    const char *name, *command, *library, *fetch, *file;
     bool launcher;
     size_t memory;
     struct pair knob_variables[MAX_KNOBS], variables[MAX_KNOBS];
@@ -114,6 +114,8 @@ static int visit_key(void *context, const char *section, const char *key, const 
         entry->command = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "library"))
         entry->library = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "fetch"))
+        entry->fetch = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "launcher"))
         return parse_yes(value, &entry->launcher, err);
     else if (text_equal(key, "memory"))
@@ -126,8 +128,8 @@ static int visit_key(void *context, const char *section, const char *key, const 
                         err);
     else
         return error_set(err, ERROR_FORMAT,
-                         "no key '%s'; there are command, library, launcher, memory, environment.NAME and "
-                         "knob-environment.KNOB",
+                         "no key '%s'; there are command, library, fetch, launcher, memory, environment.NAME "
+                         "and knob-environment.KNOB",
                          key);
     return 0;
 }
@@ -435,21 +437,23 @@ static int no_engine(const struct registry *registry, const char *name, struct e
 }
 
 static int no_version(const struct entry *entry, const char *version, const struct versions *versions,
-                      struct registry *registry, struct error *err)
+                      struct error *err)
 {
-    struct str found;
-    str_init(&found);
-    for (size_t i = 0; i < versions->count; i++)
-        str_printf(&found, "%s%s", i ? ", " : "", versions->names[i]);
-    int result;
     if (!entry->library)
-        result = error_set(err, ERROR_NOT_FOUND, "engine %s has no versions to choose from: write plain '%s'",
-                           entry->name, entry->name);
-    else
-        result = error_set(
-            err, ERROR_NOT_FOUND, "no version %s of %s; there are: %s. It would lie at %s (see tools/)",
-            version, entry->name, found.length ? found.data : "none", expand(registry, entry->library, NULL));
-    str_release(&found);
+        return error_set(err, ERROR_NOT_FOUND, "engine %s has no versions to choose from: write plain '%s'",
+                         entry->name, entry->name);
+    struct str text;
+    str_init(&text);
+    str_printf(&text, "no version %s of %s; ", version, entry->name);
+    if (entry->fetch)
+        str_printf(&text, "get it with '%s %s'; ", entry->fetch, version);
+    str_add(&text, "there are: ");
+    for (size_t i = versions->count; i > 0; i--) /* the newest first: the message may be cut */
+        str_printf(&text, "%s%s", versions->names[i - 1], i > 1 ? ", " : "");
+    if (!versions->count)
+        str_printf(&text, "none at %s", entry->library);
+    int result = error_set(err, ERROR_NOT_FOUND, "%s", text.data);
+    str_release(&text);
     return result;
 }
 
@@ -485,7 +489,7 @@ static int choose_library(struct registry *registry, const struct entry *entry, 
         }
     }
     if (version && !*library)
-        result = no_version(entry, version, &versions, registry, err);
+        result = no_version(entry, version, &versions, err);
     versions_free(&versions);
     return result;
 }

@@ -9,6 +9,7 @@
  *     [onnxruntime]
  *     command = {libexec}/assay-engine-onnxruntime
  *     library = {data}/onnxruntime/{version}/libonnxruntime.so
+ *     fetch = tools/fetch-onnxruntime
  *     knob-environment.cpu = SOME_VARIABLE
  *     environment.OMP_NUM_THREADS = 1
  *     launcher = yes

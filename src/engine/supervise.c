@@ -213,7 +213,9 @@ static void finish_task(struct pool *pool, struct seat *seat)
     struct task *task = seat->tasks[0];
     seat->n_tasks--;
     memmove(seat->tasks, seat->tasks + 1, seat->n_tasks * sizeof *seat->tasks);
-    seat->log_mark = seat->worker.log_total;
+    /* The next task may have written before we read this answer, but not before the look at stdout before
+     * that. */
+    seat->log_mark = seat->log_before;
     if (++seat->jobs >= pool->options.recycle)
         seat->tired = true;
     pool_finish(pool, task);

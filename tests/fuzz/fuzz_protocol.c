@@ -1,0 +1,89 @@
+/*
+ * The decoder of the engine protocol, both directions: the first byte says which, the second how the rest is
+ * cut into portions. What is accepted must be encoded and decoded again to the same values.
+ */
+#include "base/hash.h"
+#include "engine/wire.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct wire_limits limits = {.message = 1 << 16, .payload = 1 << 20};
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void require_same(const struct wire_message *a, const struct wire_message *b)
+{
+    require(a->count == b->count && (a->bounds != NULL) == (b->bounds != NULL));
+    for (size_t i = 0; i < a->count; i++) {
+        require(a->values[i].kind == b->values[i].kind && a->values[i].count == b->values[i].count);
+        for (size_t j = 0; j < a->values[i].count; j++)
+            require(tensor_identical(&a->values[i].tensors[j], &b->values[i].tensors[j]));
+        if (!a->bounds)
+            continue;
+        require(a->bounds[i].present == b->bounds[i].present);
+        require(tensor_identical(&a->bounds[i].hard, &b->bounds[i].hard));
+        require(tensor_identical(&a->bounds[i].likely, &b->bounds[i].likely));
+    }
+}
+
+/* A message's values, out and in again. */
+static void round_trip(const struct wire_message *message)
+{
+    struct wire_out out;
+    struct str bytes;
+    struct wire_message again;
+    struct error err;
+    size_t used;
+    wire_out_init(&out);
+    str_init(&bytes);
+    if (message->reply)
+        wire_put_values(&out, 1, message->values, message->count, message->bounds);
+    else
+        wire_put_run(&out, 1, message->values, message->count, false);
+    wire_out_copy(&out, &bytes);
+    struct wire_decoder *decoder = wire_decoder_new(message->reply != NULL, NULL);
+    require(wire_decode(decoder, bytes.data, bytes.length, &used, &again, &err) == 1);
+    require(used == bytes.length && wire_decoder_idle(decoder));
+    require_same(message, &again);
+    wire_message_release(&again);
+    wire_decoder_free(decoder);
+    str_release(&bytes);
+    wire_out_release(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    bool replies = data[0] & 1;
+    uint64_t cuts = data[1];
+    struct wire_decoder *decoder = wire_decoder_new(replies, &limits);
+    int result = 0;
+    data += 2;
+    size -= 2;
+    while (size && result >= 0) {
+        struct wire_message message;
+        struct error err = {0};
+        size_t used, portion = size;
+        if (cuts) { /* 0: all at once */
+            cuts = hash_mix(cuts + 1) | 1;
+            portion = 1 + cuts % (cuts & 2 ? 8 : 300);
+            portion = portion < size ? portion : size;
+        }
+        result = wire_decode(decoder, data, portion, &used, &message, &err);
+        require(used <= portion && (result != 0 || used == portion) && (result >= 0 || err.message[0]));
+        if (result > 0)
+            round_trip(&message);
+        wire_message_release(&message);
+        data += used;
+        size -= used;
+    }
+    wire_decoder_free(decoder);
+    return 0;
+}

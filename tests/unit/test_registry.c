@@ -1,0 +1,223 @@
+#include "engine/registry.h"
+
+#include "base/file.h"
+#include "base/str.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A folder with fetched versions and registry files, the user's own kept out. */
+static int set_up(void **state)
+{
+    static const char *const versions[] = {"1.9.0", "1.10.1", "1.10.0", "2.0.0-rc1"};
+    char *folder = strdup("/tmp/assay-test-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    for (size_t i = 0; i < 4; i++) {
+        struct str path;
+        str_init(&path);
+        str_printf(&path, "%s/data/lib/%s", folder, versions[i]);
+        assert_int_equal(file_make_folders(path.data, NULL), 0);
+        str_add(&path, "/libx.so");
+        assert_int_equal(file_write(path.data, "x", 1, NULL), 0);
+        str_release(&path);
+    }
+    char *empty = file_join(folder, "data/lib/3.0.0"); /* no library in it: not a version */
+    assert_int_equal(file_make_folders(empty, NULL), 0);
+    free(empty);
+    char *data = file_join(folder, "data");
+    setenv("ASSAY_DATA", data, 1);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    unsetenv("ASSAY_ENGINES");
+    free(data);
+    *state = folder;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    int result = file_remove_tree(*state, NULL);
+    free(*state);
+    return result;
+}
+
+static int open_with(struct registry **registry, const char *folder, const char *text, struct error *err)
+{
+    char *path = file_join(folder, "test.ini");
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+    int result = registry_open(registry, (const char *[]){path}, 1, err);
+    free(path);
+    return result;
+}
+
+static const char basic[] = "; a comment\n"
+                            "[x]\n"
+                            "command = \"{libexec}/a b\" --flag {library}   ; behind it\n"
+                            "library = {data}/lib/{version}/libx.so\n"
+                            "fetch = tools/fetch-x\n"
+                            "environment.THREADS = 1\n"
+                            "knob-environment.isa = X_ISA\n"
+                            "memory = 512M\n"
+                            "\n"
+                            "# another\n"
+                            "[plain]\n"
+                            "command = run {library} it\n"
+                            "launcher = yes\n";
+
+static const char *variable(const struct engine_spec *spec, const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; spec->environment[i]; i++)
+        if (strncmp(spec->environment[i], name, length) == 0 && spec->environment[i][length] == '=')
+            return spec->environment[i] + length + 1;
+    return NULL;
+}
+
+static void names_become_commands(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state, basic, &err), 0);
+    assert_int_equal(registry_find(registry, "x@1.10.0:opt=none,passes=A;B,C,isa=sse41", &spec, &err), 0);
+    assert_string_equal(spec->label, "x@1.10.0:opt=none,passes=A;B,C,isa=sse41");
+    assert_string_equal(spec->name, "x");
+    assert_string_equal(spec->version, "1.10.0");
+    assert_true(text_ends(spec->argv[0], "/a b"));
+    assert_string_equal(spec->argv[1], "--flag");
+    assert_true(text_ends(spec->argv[2], "/data/lib/1.10.0/libx.so"));
+    assert_null(spec->argv[3]);
+    assert_string_equal(variable(spec, "ASSAY_LIBRARY"), spec->argv[2]);
+    assert_string_equal(variable(spec, "THREADS"), "1");
+    assert_string_equal(variable(spec, "X_ISA"), "sse41");
+    assert_int_equal(spec->knobs, 2);
+    assert_string_equal(spec->knob_names[1], "passes");
+    assert_string_equal(spec->knob_values[1], "A;B,C");
+    assert_int_equal(spec->memory, (size_t)512 << 20);
+    assert_false(spec->launcher);
+    assert_int_equal(registry_find(registry, "plain", &spec, &err), 0);
+    assert_string_equal(spec->argv[0], "run");
+    assert_string_equal(spec->argv[1], "it"); /* without a library its place is left out */
+    assert_null(spec->version);
+    assert_null(variable(spec, "ASSAY_LIBRARY"));
+    assert_true(spec->launcher);
+    assert_int_equal(registry_find(registry, "identity", &spec, &err), 0); /* comes with the build */
+    assert_true(file_exists(spec->argv[0]));
+    registry_free(registry);
+}
+
+static void a_plain_name_is_the_newest(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state, basic, &err), 0);
+    assert_int_equal(registry_find(registry, "x", &spec, &err), 0);
+    assert_string_equal(spec->version, "2.0.0-rc1");
+    setenv("ASSAY_LIBRARY_X", "/some/libx.so", 1);
+    assert_int_equal(registry_find(registry, "x", &spec, &err), 0);
+    assert_string_equal(variable(spec, "ASSAY_LIBRARY"), "/some/libx.so");
+    assert_null(spec->version);
+    unsetenv("ASSAY_LIBRARY_X");
+    registry_free(registry);
+}
+
+static int collect(void *context, const char *name, const char *version, const char *path)
+{
+    if (text_equal(name, "x"))
+        str_printf(context, "%s%s;", version, text_ends(path, "libx.so") ? "" : "?");
+    if (text_equal(name, "plain"))
+        str_printf(context, "plain%s;", version || path ? "?" : "");
+    return 0;
+}
+
+static void versions_come_in_order(void **state)
+{
+    struct registry *registry;
+    struct error err;
+    struct str seen;
+    str_init(&seen);
+    assert_int_equal(open_with(&registry, *state, basic, &err), 0);
+    assert_int_equal(registry_each(registry, collect, &seen), 0);
+    assert_string_equal(seen.data, "1.9.0;1.10.0;1.10.1;2.0.0-rc1;plain;");
+    str_release(&seen);
+    registry_free(registry);
+}
+
+static void what_is_missing_is_said(void **state)
+{
+    static const struct {
+        const char *label, *says, *says_too;
+    } cases[] = {
+        {"y", "no engine 'y'", "identity"},
+        {"x@9", "no version 9 of x; get it with 'tools/fetch-x 9'", "1.10.1"},
+        {"plain@1", "no versions to choose from", "plain"},
+    };
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state, basic, &err), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(registry_find(registry, cases[i].label, &spec, &err), -1);
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+        assert_non_null(strstr(err.message, cases[i].says));
+        assert_non_null(strstr(err.message, cases[i].says_too));
+    }
+    assert_int_equal(registry_find(registry, "x:opt", &spec, &err), -1);
+    assert_int_equal(err.code, ERROR_USAGE);
+    assert_int_equal(registry_find(registry, "x:=1", &spec, &err), -1);
+    registry_free(registry);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"command = a\n", "test.ini:1: a key before"},
+        {"[x]\nnonsense\n", "test.ini:2: neither"},
+        {"[x\ncommand = a\n", "test.ini:1: a section"},
+        {"[x]\ncolour = red\n", "test.ini:2: no key 'colour'"},
+        {"[x]\nmemory = much\n", "memory must read"},
+        {"[x]\nmemory = 99999999999T\n", "memory must read"},
+        {"[x]\nlauncher = perhaps\n", "yes or no"},
+        {"[x]\nmemory = 1G\n", "engine x has no command"},
+        {"[a@b]\ncommand = a\n", "cannot hold"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct registry *registry;
+        struct error err;
+        assert_int_equal(open_with(&registry, *state, cases[i].text, &err), -1);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("'%s' does not say '%s'", err.message, cases[i].says);
+    }
+}
+
+static void a_later_section_replaces_an_earlier(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(
+        open_with(&registry, *state, "[identity]\ncommand = a\nmemory = 1G\n[identity]\ncommand = b\n", &err),
+        0);
+    assert_int_equal(registry_find(registry, "identity", &spec, &err), 0);
+    assert_string_equal(spec->argv[0], "b");
+    assert_int_equal(spec->memory, 0);
+    registry_free(registry);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_become_commands),  cmocka_unit_test(a_plain_name_is_the_newest),
+        cmocka_unit_test(versions_come_in_order), cmocka_unit_test(what_is_missing_is_said),
+        cmocka_unit_test(bad_files_are_refused),  cmocka_unit_test(a_later_section_replaces_an_earlier),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
