@@ -35,10 +35,21 @@ static void put_mul(const struct pair *p, struct bounded *out, size_t i)
                     likely_add(times(p->a, p->likely_b), times(p->b, p->likely_a)));
 }
 
-/* Division may be a product with the reciprocal, estimated and improved: two more units. */
+static bool is_power_of_two(long double value)
+{
+    int exponent;
+    return isfinite(value) && fabsl(frexpl(value, &exponent)) == 0.5L;
+}
+
+/*
+ * Division may be a product with the reciprocal, estimated and improved: two more units, none by a power of
+ * two.
+ */
 static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
 {
     long double q = p->a / p->b, own = isfinite(q) ? 2 * unit_of(p->type) * fabsl(q) : 0;
+    if (is_power_of_two(p->b))
+        own = 0;
     /* Whether the reciprocal of a subnormal divisor overflows is no matter of taste: a/b is a number. */
     if (p->exact || (isnan(q) && !isinf(p->hard_a) && fabsl(p->b) > p->hard_b)) {
         bounded_put(out, i, q, own, own / 2);
@@ -81,21 +92,29 @@ static void put_integer_div(const struct pair *p, struct bounded *out, size_t i)
     }
 }
 
-/*
- * The remainder is exact, in every type. It jumps where the quotient passes an integer: an uncertain dividend
- * is followed between jumps only.
- */
-static void put_remainder(const struct pair *p, struct bounded *out, size_t i, long double r,
-                          long double (*quotient)(long double))
+/* Whether the rounded quotient is the same all over the operands' intervals; *n is it. */
+static bool one_quotient(const struct pair *p, long double (*round)(long double), long double *n)
 {
-    if (p->exact) {
+    if (fabsl(p->b) <= p->hard_b || isinf(p->b) || isinf(p->hard_a) || isinf(p->hard_b))
+        return false;
+    *n = round(p->a / p->b);
+    bool same = true;
+    for (int corner = 0; corner < 4; corner++)
+        same = same && round((p->a + (corner & 1 ? p->hard_a : -p->hard_a)) /
+                             (p->b + (corner & 2 ? p->hard_b : -p->hard_b))) == *n;
+    return same;
+}
+
+/* The remainder a - n b is exact, in every type. It jumps where the quotient passes an integer. */
+static void put_remainder(const struct pair *p, struct bounded *out, size_t i, long double r,
+                          long double (*round)(long double))
+{
+    long double n;
+    if (p->exact)
         bounded_put(out, i, r, 0, 0);
-        return;
-    }
-    bool same = p->hard_b == 0 && p->b != 0 && isfinite(p->b) && !isinf(p->hard_a) &&
-                quotient((p->a - p->hard_a) / p->b) == quotient((p->a + p->hard_a) / p->b);
-    if (same)
-        bounded_put(out, i, r, p->hard_a, p->likely_a);
+    else if (one_quotient(p, round, &n))
+        bounded_put(out, i, r, p->hard_a + times(n, p->hard_b),
+                    likely_add(p->likely_a, times(n, p->likely_b)));
     else
         bounded_put_undecided(out, i, r);
 }
