@@ -237,7 +237,7 @@ static int make_case(struct run *run, size_t number, struct testcase *testcase, 
         fprintf(stderr, "no case %zu: %s\n", number, err.message);
         return -1;
     }
-    *testcase = (struct testcase){made.recipe, made.model, made.model_size, made.n_inputs, made.inputs};
+    *testcase = made.test;
     *op = op_number(made.first);
     free(made.note);
     if (variant_apply(testcase, run->edits, &err)) {
