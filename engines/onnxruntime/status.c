@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* What a release says of operators, types and opsets newer than itself; stable since 1.10. */
+/*
+ * What a release says of operators, types and opsets newer than itself, and kernels of forms that they leave out; stable since
+ * 1.10. Kernels say it when they are made or when they run, often through an assertion.
+ */
 static const char *const lacking[] = {
     "Could not find an implementation",
     "is not a registered function/op",
@@ -12,6 +15,11 @@ static const char *const lacking[] = {
     "Unsupported model IR version",
     "Unknown model file format version",
     "NOT_IMPLEMENTED",
+    "not supported",
+    "not implemented",
+    "Unsupported",
+    "unsupported",
+    "layout_ == 0 was false",
 };
 
 static bool says_lacking(const char *message)
@@ -26,7 +34,7 @@ static enum adapter_class class_of(enum ort_stage stage, OrtErrorCode code, cons
 {
     if (stage == ORT_STAGE_START)
         return ADAPTER_FAILED;
-    if (code == ORT_NOT_IMPLEMENTED || (stage == ORT_STAGE_LOAD && says_lacking(message)))
+    if (code == ORT_NOT_IMPLEMENTED || says_lacking(message))
         return ADAPTER_UNSUPPORTED;
     bool refuses = code == ORT_INVALID_GRAPH || code == ORT_INVALID_ARGUMENT || code == ORT_FAIL ||
                    code == ORT_INVALID_PROTOBUF || code == ORT_RUNTIME_EXCEPTION;
