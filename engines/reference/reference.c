@@ -28,7 +28,7 @@ struct reference {
     size_t n_outputs;
     char **outputs;  /* as asked at load */
     char *disturbed; /* node name, or NULL */
-    size_t element;
+    size_t element;  /* of that node's first output */
 };
 
 static int fail(struct adapter_call *call, const struct error *err)
@@ -57,15 +57,6 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
         return adapter_fail(call, ADAPTER_REJECTED, "no fault is called %s; see assay engines --faults",
                             fault);
     reference->scene.optimised = strcmp(adapter_knob(call->adapter, "opt"), "all") == 0;
-    const char *disturb = adapter_knob(call->adapter, "disturb");
-    if (*disturb) {
-        reference->disturbed = strdup(disturb);
-        char *at = strrchr(reference->disturbed, '@');
-        if (at) {
-            *at = '\0';
-            reference->element = (size_t)strtoull(at + 1, NULL, 10);
-        }
-    }
     return 0;
 }
 
@@ -83,11 +74,29 @@ static int disturb_hook(void *context, struct op_call *call)
     return 0;
 }
 
+static void read_disturbance(struct reference *reference)
+{
+    const Onnx__ModelProto *proto = reference->model->proto;
+    for (size_t i = 0; i < proto->n_metadata_props; i++) {
+        const Onnx__StringStringEntryProto *entry = proto->metadata_props[i];
+        if (!entry->key || !entry->value || strcmp(entry->key, "disturb") != 0)
+            continue;
+        free(reference->disturbed);
+        reference->disturbed = strdup(entry->value);
+        char *at = reference->disturbed ? strrchr(reference->disturbed, '@') : NULL;
+        reference->element = at ? (size_t)strtoull(at + 1, NULL, 10) : 0;
+        if (at)
+            *at = '\0';
+    }
+}
+
 static void unload(struct adapter_call *call)
 {
     struct reference *reference = call->engine;
     if (!reference->model)
         return;
+    free(reference->disturbed);
+    reference->disturbed = NULL;
     evaluator_free(reference->exact);
     evaluator_free(reference->rounded);
     reference->exact = reference->rounded = NULL;
@@ -147,6 +156,8 @@ static int load(struct adapter_call *call, const struct adapter_model *model, st
         return fail(call, &err);
     }
     keep_outputs(reference, model, loaded);
+    if (on(call, "disturb"))
+        read_disturbance(reference);
     reference->scene.model = reference->model;
     reference->scene.index = &reference->index;
     if (reference->scene.fault && reference->scene.fault->load)
@@ -176,7 +187,7 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     struct error err = {0};
     if (!reference->model)
         return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
-    bool exact = bounds && !reference->scene.fault && !reference->disturbed && !on(call, "round");
+    bool exact = bounds && !reference->scene.fault && !on(call, "disturb") && !on(call, "round");
     struct evaluator **evaluator = exact ? &reference->exact : &reference->rounded;
     if (make_evaluator(reference, exact, evaluator, &err))
         return fail(call, &err);
@@ -197,10 +208,7 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
 
 static void stop(void *engine)
 {
-    struct reference *reference = engine;
-    if (reference)
-        free(reference->disturbed);
-    free(reference);
+    free(engine);
 }
 
 int main(int argc, char **argv)
@@ -215,7 +223,8 @@ int main(int argc, char **argv)
         {"fault", "none|NAME", "none", faults},
         {"opt", "none|all", "none", "whether faults of an optimiser are active"},
         {"round", "on|off", "off", "round every value and give no bounds, as engines do"},
-        {"disturb", "NODE[@ELEMENT]", "", "move one element of that node's output by a relative 1e-3"},
+        {"disturb", "on|off", "off",
+         "obey the model's metadata: disturb = NODE@ELEMENT moves it by a relative 1e-3"},
         {NULL, NULL, NULL, NULL},
     };
     struct adapter adapter = {
