@@ -48,6 +48,15 @@ long double curve_reach(const struct curve *curve, const double *p, long double 
     return reach;
 }
 
+/* Where the function is as good as straight over the interval, the deviation goes the way of the bound. */
+static long double deviation(const struct curve *curve, const double *p, long double x, long double y,
+                             long double h, long double s, long double reach)
+{
+    if (h <= 0.01L * fminl(1, fabsl(x)) && !isinf(reach))
+        return reach * (s / h);
+    return curve_reach(curve, p, x, y, s);
+}
+
 static void put(const struct curve *curve, const double *p, const struct bounded *in, struct bounded *out,
                 size_t i)
 {
@@ -58,15 +67,17 @@ static void put(const struct curve *curve, const double *p, const struct bounded
     }
     struct curve_spot spot = {p, x, curve->value(p, x), unit_of(out->type), out->type};
     long double error = curve->error ? curve->error(&spot) : 0;
-    if (isnan(error))
+    if (isnan(error)) {
         bounded_put_open(out, i);
-    else if (isnan(spot.y) && outside(curve, x, h) > 0)
+    } else if (isnan(spot.y) && outside(curve, x, h) > 0) {
         bounded_put(out, i, spot.y, 0, 0);
-    else if (h == 0)
+    } else if (h == 0) {
         bounded_put(out, i, spot.y, error, error * CURVE_DEVIATION);
-    else
-        bounded_put(out, i, spot.y, error + curve_reach(curve, p, x, spot.y, h),
-                    likely_add(error * CURVE_DEVIATION, curve_reach(curve, p, x, spot.y, s)));
+    } else {
+        long double reach = curve_reach(curve, p, x, spot.y, h);
+        bounded_put(out, i, spot.y, error + reach,
+                    likely_add(error * CURVE_DEVIATION, deviation(curve, p, x, spot.y, h, s, reach)));
+    }
 }
 
 int curve_eval(struct op_call *call, const struct curve *curve, const double *p)

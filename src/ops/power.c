@@ -18,6 +18,12 @@ static bool is_whole(long double y)
     return isfinite(y) && y == floorl(y);
 }
 
+/* Squares are most of all powers, and powl is slow. */
+static long double power(long double x, long double y)
+{
+    return y == 2 ? x * x : powl(x, y);
+}
+
 /* pow is monotone in each argument for x > 0, and in x on either side of 0 for a whole exponent: the ends of
  * the intervals are enough, and 0. */
 static long double reach(long double z, long double x, long double hx, long double y, long double hy)
@@ -28,11 +34,18 @@ static long double reach(long double z, long double x, long double hx, long doub
     if (isinf(hx) || isinf(hy) || (crosses && (hy > 0 || !is_whole(y) || (y < 0 && x + hx >= 0))))
         return INFINITY;
     long double far = 0;
-    for (int corner = 0; corner < 4; corner++)
-        far = fmaxl(far, fabsl(powl(x + (corner & 1 ? hx : -hx), y + (corner & 2 ? hy : -hy)) - z));
+    for (int corner = 0; corner < (hy > 0 ? 4 : 2); corner++)
+        far = fmaxl(far, fabsl(power(x + (corner & 1 ? hx : -hx), y + (corner & 2 ? hy : -hy)) - z));
     if (crosses && x + hx >= 0)
-        far = fmaxl(far, fabsl(powl(0, y) - z));
+        far = fmaxl(far, fabsl(power(0, y) - z));
     return far;
+}
+
+/* By the slopes: y z / x in the base, z ln x in the exponent. */
+static long double deviation(long double z, const struct pair *p, long double log_base)
+{
+    long double by_base = p->likely_a == 0 ? 0 : fabsl(p->b * power(p->a, p->b - 1)) * p->likely_a;
+    return likely_add(by_base, p->likely_b == 0 ? 0 : fabsl(z * log_base) * p->likely_b);
 }
 
 static bool is_open(long double x, long double y)
@@ -42,7 +55,7 @@ static bool is_open(long double x, long double y)
 
 static void put_float(const struct pair *p, struct bounded *out, size_t i)
 {
-    long double z = powl(p->a, p->b);
+    long double z = power(p->a, p->b);
     if (is_open(p->a, p->b)) {
         bounded_put_open(out, i);
         return;
@@ -53,10 +66,14 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
         bounded_put_undecided(out, i, z);
         return;
     }
-    long double growth = p->a == 0 || !isfinite(p->a) ? 0 : fabsl(p->b * logl(fabsl(p->a)));
+    long double log_base = p->a == 0 || !isfinite(p->a) ? 0 : logl(fabsl(p->a));
+    long double growth = fabsl(p->b * log_base);
     long double own = isfinite(z) && isfinite(growth) ? (library + growth) * unit_of(p->type) * fabsl(z) : 0;
-    bounded_put(out, i, z, own + reach(z, p->a, p->hard_a, p->b, p->hard_b),
-                likely_add(own / library, reach(z, p->a, p->likely_a, p->b, p->likely_b)));
+    if (p->exact)
+        bounded_put(out, i, z, own, own / library);
+    else
+        bounded_put(out, i, z, own + reach(z, p->a, p->hard_a, p->b, p->hard_b),
+                    likely_add(own / library, deviation(z, p, log_base)));
 }
 
 static void put_integer(const struct pair *p, struct bounded *out, size_t i)

@@ -160,6 +160,7 @@ static int eval_is_inf(struct op_call *call)
 /* An end of Clip's interval: input `index`, or the type's own end. */
 struct end {
     long double value, hard, likely;
+    long double inner; /* what is beyond it towards the other end is surely not clipped by this one */
     bool given;
 };
 
@@ -168,7 +169,7 @@ static int clip_end(struct op_call *call, size_t index, const struct bounded *in
     const struct bounded *limit = call_input(call, index);
     end->given = limit != NULL;
     end->hard = end->likely = 0;
-    end->value = index == 1 ? -INFINITY : INFINITY;
+    end->value = end->inner = index == 1 ? -INFINITY : INFINITY;
     if (!limit)
         return 0;
     if (limit->type != in->type)
@@ -181,6 +182,7 @@ static int clip_end(struct op_call *call, size_t index, const struct bounded *in
         end->value = limit->value[0];
         end->hard = bounded_hard(limit, 0);
         end->likely = bounded_likely(limit, 0);
+        end->inner = end->value + (index == 1 ? end->hard : -end->hard);
     }
     return 0;
 }
@@ -205,7 +207,7 @@ static void put_clip(struct op_call *call, const struct bounded *in, struct boun
         bounded_put_open(out, i);
         return;
     }
-    if (isnan(x) || (x - h >= low->value + low->hard && x + h <= high->value - high->hard)) {
+    if (isnan(x) || (x - h >= low->inner && x + h <= high->inner)) {
         bounded_move(out, i, in, i);
         return;
     }
