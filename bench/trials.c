@@ -162,12 +162,16 @@ static bool note_finding(struct run *run, const struct trial_done *done, size_t 
             node_text(model, model->graph->node[number], &done->testcase, &node);
         }
     }
-    struct row *row = find_row(run, run->labels[engine], verdict_name(verdict->kind), node.data);
+    const char *brief = settlement->count ? settlement->text : verdict->text;
+    struct str both;
+    str_init(&both);
+    str_printf(&both, "%s :: %s", node.data, brief);
+    struct row *row = find_row(run, run->labels[engine], verdict_name(verdict->kind), both.data);
+    str_release(&both);
     run->found++;
     run->explained += row != NULL;
     if (row)
         row->met++;
-    const char *brief = settlement->count ? settlement->text : verdict->text;
     str_printf(&key, "%s\t%s\t%.*s", run->labels[engine], verdict_name(verdict->kind),
                (int)strcspn(node.data, " "), node.data);
     for (size_t i = 0; i < run->n_findings; i++)
