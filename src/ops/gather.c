@@ -341,12 +341,17 @@ static int sample_one_hot(struct draw *d)
 {
     struct drawn x = draw_primary(d);
     int64_t depth = draw_between(d, 1, 6);
-    enum dtype depth_type = draw_chance(d, 0.8) ? DTYPE_INT64 : draw_type(d, DTYPES_NUMBER & ~DTYPES_FLOAT);
-    enum dtype type = draw_type(d, MOVE_ANY_11);
-    /* Whole numbers, some of them out of range; fractions are cast towards zero. */
+    /* Engines have few of the many combinations of types. */
+    bool usual = draw_chance(d, 0.6);
+    enum dtype depth_type = usual ? DTYPE_INT64 : draw_type(d, DTYPES_NUMBER & ~DTYPES_FLOAT);
+    enum dtype type = usual ? draw_chance(d, 0.5) ? DTYPE_INT64 : DTYPE_FLOAT : draw_type(d, MOVE_ANY_11);
+    /* Whole numbers, some of them out of range; seldom fractions, which are cast towards zero. */
     if (draw_chance(d, 0.8))
         draw_primary_range(d, dtype_is_signed(x.type) || dtype_is_float(x.type) ? (double)(-depth - 1) : 0,
                            (double)(depth + 1));
+    bool whole = d->inputs[0].source == DRAWN_NEW && dtype_is_float(x.type) && draw_chance(d, 0.9);
+    for (size_t i = 0; whole && i < d->inputs[0].data.count; i++)
+        tensor_set(&d->inputs[0].data, i, truncl(tensor_get(&d->inputs[0].data, i)));
     struct shape depth_shape = {.rank = draw_chance(d, 0.5) ? 1 : 0, .dims = {1}};
     draw_int_typed(d, depth_type, &depth_shape, &depth);
     draw_data(d, type, &(struct shape){.rank = 1, .dims = {2}});

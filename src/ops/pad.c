@@ -173,8 +173,10 @@ static int sample_pad(struct draw *d)
         before[n] = draw_pad(d, mode, dim);
         after[n] = draw_pad(d, mode, dim);
         if (crops && draw_chance(d, 0.5)) {
-            before[n] = -draw_between(d, 0, dim / 2);
-            after[n] = draw_chance(d, 0.9) ? -draw_between(d, 0, dim - dim / 2) : after[n];
+            /* Something is left over where it may be repeated. */
+            int64_t rest = mode == PAD_CONSTANT || dim == 0 ? dim : dim - 1;
+            before[n] = -draw_between(d, 0, rest / 2);
+            after[n] = draw_chance(d, 0.9) ? -draw_between(d, 0, rest - rest / 2) : after[n];
         }
         axes[n++] = draw_chance(d, 0.3) ? i - x.shape.rank : i;
     }
@@ -188,7 +190,7 @@ static int sample_pad(struct draw *d)
     else
         draw_omit(d);
     if (with_axes)
-        draw_int_typed(d, draw_chance(d, 0.3) ? DTYPE_INT32 : DTYPE_INT64,
+        draw_int_typed(d, draw_chance(d, 0.05) ? DTYPE_INT32 : DTYPE_INT64,
                        &(struct shape){.rank = 1, .dims = {(int64_t)n}}, axes);
     if (mode != PAD_CONSTANT || draw_chance(d, 0.5))
         draw_string(d, "mode", names[mode]);

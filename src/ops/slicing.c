@@ -32,6 +32,8 @@ static struct cut cut_axis(int64_t dim, int64_t start, int64_t end, int64_t step
         end = clamp(end, 0, dim);
         return (struct cut){start, step, end > start ? (end - start - 1) / step + 1 : 0};
     }
+    if (dim == 0)
+        return (struct cut){0, step, 0};
     start = clamp(start, 0, dim - 1);
     end = clamp(end, -1, dim - 1);
     int64_t back = step == INT64_MIN ? INT64_MAX : -step;
