@@ -23,13 +23,23 @@ struct operand operand_of(const struct bounded *b)
     return o;
 }
 
-bool contract_exact(enum dtype type, const struct operand *a, const struct operand *b, size_t k,
-                    long double more)
+/* Integers whose every partial sum is exact in the type: no rounding in any order. */
+static bool all_exact(const struct contraction *c)
 {
+    const struct operand *a = c->a.of, *b = c->b.of;
     if (!a->integral || !b->integral)
         return false;
-    long double limit = dtype_is_float(type) ? 1 / (long double)unit_of(type) : 0x1p63L;
-    return a->largest * b->largest * (long double)k + more <= limit;
+    long double size = a->largest * b->largest * (long double)c->k;
+    if (c->then) {
+        const struct epilogue *e = c->then;
+        struct operand addend = {.integral = true};
+        if (e->c)
+            addend = operand_of(e->c);
+        if (!addend.integral || e->alpha != rintl(e->alpha) || e->beta != rintl(e->beta))
+            return false;
+        size = size * fmaxl(1, fabsl(e->alpha)) + fabsl(e->beta) * addend.largest;
+    }
+    return size <= (dtype_is_float(c->type) ? 1 / (long double)unit_of(c->type) : 0x1p63L);
 }
 
 size_t *offsets_linear(size_t count, size_t step, struct error *err)
@@ -62,8 +72,9 @@ size_t *offsets_of(const struct shape *shape, const struct strides *strides, str
 
 /* Everything the bound of one element needs. */
 struct tally {
-    long double value, size, squares; /* sums of t, |t|, t^2 */
-    long double inherited, variance;  /* what the inputs' bounds become */
+    long double value, squares;      /* sums of t and t^2 */
+    long double up, down;            /* sums of |t| over positive and negative terms */
+    long double inherited, variance; /* what the inputs' bounds become */
 };
 
 /* What underflow may take from one product; halves are never flushed. */
@@ -73,27 +84,73 @@ static long double underflow(enum dtype type)
     return type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
 }
 
+/* Undecided when a partial sum may overflow: `up` and `down` is how far one may go to either side. */
+static struct number guard(const struct contraction *c, struct number y, long double up, long double down)
+{
+    long double highest = dtype_highest(c->type);
+    if (!dtype_is_float(c->type) || !isfinite(y.v))
+        return y;
+    bool over = !(up < highest), under = !(down < highest);
+    bool beyond = fabsl(y.v) - y.h > highest * (1 + (long double)unit_of(c->type));
+    bool sure = over != under && beyond && (y.v > 0) == over;
+    if ((over || under) && !sure)
+        y.h = INFINITY;
+    return y;
+}
+
+/*
+ * The epilogue. BLAS does not read what is multiplied by zero, others do: an infinity or a NaN there may or
+ * may not show. The sum itself must not overflow when it is scaled afterwards.
+ */
+static struct number follow(const struct contraction *c, size_t i, size_t j, struct number sum,
+                            long double up, long double down, bool exact)
+{
+    const struct epilogue *e = c->then;
+    if (!e)
+        return guard(c, sum, up, down);
+    if (e->alpha != 1)
+        sum = guard(c, sum, up, down);
+    if (e->alpha != 1 && (!isfinite(sum.h) || !isfinite(sum.v) || fabsl(sum.v) > dtype_highest(c->type)))
+        return (struct number){sum.v, INFINITY, INFINITY};
+    long double alpha = fabsl(e->alpha), reach_up = e->alpha < 0 ? down : up,
+                reach_down = e->alpha < 0 ? up : down;
+    struct number y = {e->alpha * sum.v, alpha * sum.h, alpha * sum.l};
+    if (!e->c)
+        return guard(c, y, alpha * reach_up, alpha * reach_down);
+    struct number add = number_of(e->c, e->rows[i] + e->cols[j]);
+    if (e->beta == 0 && !(isfinite(add.v) && isfinite(add.h)))
+        return (struct number){y.v, INFINITY, INFINITY};
+    bool is_exact = exact || !dtype_is_float(c->type);
+    long double u = is_exact ? 0 : unit_of(c->type), scaled = e->beta * add.v, size = fabsl(scaled);
+    long double more = fabsl(e->beta) * add.h;
+    /* An infinity that is added decides, unless the sum can overflow to the other one. */
+    bool open = !isfinite(scaled) && (add.h > 0 || !(fmaxl(up, down) < dtype_highest(c->type)));
+    y.v += scaled;
+    y.h += more + (long double)c->roundings * u * size;
+    y.l = likely_add(likely_add(y.l, e->beta * add.l), sqrtl((long double)c->roundings) * u * size);
+    if (open)
+        y.h = INFINITY;
+    return guard(c, y, alpha * reach_up + fmaxl(scaled, 0) + more,
+                 alpha * reach_down + fmaxl(-scaled, 0) + more);
+}
+
 /* What rounding makes of a tally whose sums are finite. */
 static struct number settle(const struct contraction *c, const struct tally *t)
 {
     struct number sum = {t->value, t->inherited, sqrtl(t->variance)};
+    long double size = t->up + t->down, steps = (long double)c->roundings;
     if (!dtype_is_float(c->type)) {
         /* Beyond this the sums themselves are no longer exact here. */
-        if (t->size >= 0x1p63L && t->size != fabsl(t->value))
+        if (size >= 0x1p63L && size != fabsl(t->value))
             sum.h = sum.l = INFINITY;
         return sum;
     }
-    long double u = unit_of(c->type), highest = dtype_highest(c->type);
-    long double gamma = ((long double)c->roundings - 1) * u;
     /* A single product has its one rounding in bounded_put. */
-    if (c->roundings <= 1)
+    if (steps <= 1)
         return sum;
-    sum.h += gamma * (t->size + t->inherited) + (long double)c->roundings * underflow(c->type);
-    sum.l = likely_add(sum.l, u * sqrtl((long double)c->roundings * (t->squares + t->value * t->value / 9)));
-    long double against = (t->size - fabsl(t->value)) / 2 + t->inherited;
-    bool sure = fabsl(t->value) - sum.h > highest * (1 + u) && against < highest;
-    if (t->size + sum.h >= highest && !sure)
-        sum.h = INFINITY;
+    long double u = unit_of(c->type);
+    sum.h += (steps - 1) * u * (size + t->inherited) + steps * underflow(c->type);
+    sum.l = likely_add(sum.l, u * sqrtl(steps * (t->squares + t->value * t->value / 9)));
     return sum;
 }
 
@@ -131,6 +188,8 @@ static struct number settle_special(const struct contraction *c, size_t i, size_
             certain =
                 (ha == 0 || (fabsl(a) > ha && isfinite(a))) && (hb == 0 || (fabsl(b) > hb && isfinite(b)));
     }
+    if (c->then && c->then->c && isfinite(number_of(c->then->c, c->then->rows[i] + c->then->cols[j]).v))
+        finite_part += fabsl(c->then->beta * number_of(c->then->c, c->then->rows[i] + c->then->cols[j]).v);
     certain = certain && finite_part < dtype_highest(c->type);
     return (struct number){value, certain ? 0 : INFINITY, 0};
 }
@@ -152,14 +211,16 @@ static struct number sum_one(const struct contraction *c, size_t i, size_t j, bo
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
         long double product = c->a.of->value[p] * c->b.of->value[q];
         t.value += product;
-        t.size += fabsl(product);
+        t.up += fmaxl(product, 0);
+        t.down += fmaxl(-product, 0);
         t.squares += product * product;
         if (bounds)
             add_inherited(c, &t, p, q);
     }
-    if (!isfinite(t.size))
-        return settle_special(c, i, j, t.value);
-    return exact ? number_exact(t.value) : settle(c, &t);
+    if (!isfinite(t.value))
+        return follow(c, i, j, settle_special(c, i, j, t.value), 0, 0, exact);
+    struct number sum = exact ? number_exact(t.value) : settle(c, &t);
+    return follow(c, i, j, sum, t.up + t.inherited, t.down + t.inherited, exact);
 }
 
 static void contract_loops(const struct contraction *c, bool exact)
@@ -259,21 +320,19 @@ static void multiply(struct blocks *s, size_t rows, size_t cols)
                         s->out.part[target[part]], (int)cols);
 }
 
-static struct number settle_block(const struct blocks *s, size_t at)
+static struct number settle_block(const struct blocks *s, size_t i, size_t j, size_t at)
 {
     const struct contraction *c = s->c;
     struct number sum = {.v = s->out.part[VALUE][at]};
     if (s->exact)
-        return sum;
-    long double u = unit_of(c->type), highest = dtype_highest(c->type);
-    sum.h = s->out.part[HARD][at] + (long double)c->k * underflow(c->type);
+        return follow(c, i, j, sum, 0, 0, true);
+    sum.h = s->out.part[HARD][at] + (long double)c->roundings * underflow(c->type);
     sum.l = sqrtl(s->out.part[LIKELY][at] + (long double)s->c2 * sum.v * sum.v / 9);
     /* h / gamma is at least the sum of magnitudes. */
-    long double size = s->gamma > 0 ? sum.h / s->gamma : 0;
-    bool sure = fabsl(sum.v) - sum.h > highest * (1 + u) && (size - fabsl(sum.v)) / 2 + sum.h < highest;
-    if (!isfinite(sum.v) || (size >= highest && !sure))
+    long double size = s->gamma > 0 ? sum.h / s->gamma : fabsl(sum.v) + sum.h;
+    if (!isfinite(sum.v))
         sum.h = INFINITY;
-    return sum;
+    return follow(c, i, j, sum, size, size, false);
 }
 
 static void run_blocks(struct blocks *s)
@@ -288,7 +347,7 @@ static void run_blocks(struct blocks *s)
             multiply(s, rows, cols);
             for (size_t r = 0; r < rows; r++)
                 for (size_t q = 0; q < cols; q++)
-                    c->sink(c->context, i + r, j + q, settle_block(s, r * cols + q));
+                    c->sink(c->context, i + r, j + q, settle_block(s, i + r, j + q, r * cols + q));
         }
     }
 }
@@ -338,10 +397,18 @@ out:
     return result;
 }
 
-int contract(const struct contraction *c, struct error *err)
+static double epilogue_roundings(const struct epilogue *e)
 {
+    return e ? (e->alpha != 1 ? 2 : 0) + (e->c ? 1 : 0) + (e->beta != 1 ? 1 : 0) : 0;
+}
+
+int contract(const struct contraction *wanted, struct error *err)
+{
+    struct contraction counted = *wanted;
+    const struct contraction *c = &counted;
+    counted.roundings += epilogue_roundings(wanted->then);
     const struct operand *a = c->a.of, *b = c->b.of;
-    bool exact = contract_exact(c->type, a, b, c->k, 0);
+    bool exact = all_exact(c);
     double work = (double)c->m * (double)c->n * (double)c->k;
     /* The blocked form computes in double: enough for what is exact below 2^53, and for the narrow floats. */
     bool fits = exact ? a->largest * b->largest * (long double)c->k <= 0x1p53L

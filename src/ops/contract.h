@@ -44,24 +44,27 @@ struct view {
 /* Gets each sum once, in no particular order; its last rounding is not in the bounds yet. */
 typedef void contract_sink(void *context, size_t i, size_t j, struct number sum);
 
+/* What follows a sum: y = alpha * sum + beta * c[rows[i] + cols[j]], as in Gemm, or a bias. */
+struct epilogue {
+    long double alpha, beta;
+    const struct bounded *c; /* NULL: nothing is added */
+    const size_t *rows, *cols;
+};
+
 struct contraction {
     enum dtype type; /* the type the engine accumulates in at worst: the output's */
     size_t m, n, k;
     struct view a, b; /* a: m rows, k columns; b: k rows, n columns */
-    /* Roundings on the way of one term into the result: k when it is a plain sum of products; more with a
-     * bias or a factor. Ignored where data is exact. */
+    /*
+     * Roundings on the way of one term into the result: k when it is a plain sum of products; the epilogue's
+     * are added by contract.
+     */
     double roundings;
+    const struct epilogue *then; /* NULL: none */
     contract_sink *sink;
     void *context;
 };
 int contract(const struct contraction *c, struct error *err);
-
-/*
- * Whether sums over k terms of a and b, plus `more` (a bound of what the caller adds: bias), are exact in
- * every order: then the sink gets bounds 0, and the caller's own additions are exact too.
- */
-bool contract_exact(enum dtype type, const struct operand *a, const struct operand *b, size_t k,
-                    long double more);
 
 /* Table 0, step, 2 step ... of `count` offsets; and of all index tuples of a shape under strides. Heap. */
 size_t *offsets_linear(size_t count, size_t step, struct error *err);

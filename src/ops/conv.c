@@ -50,7 +50,7 @@ static int plan(struct op_call *call, const struct bounded *x, const struct boun
 static int run(struct op_call *call, struct convolution *c, struct bounded *out)
 {
     c->out = out;
-    c->roundings = (double)shape_span(&c->weights->shape, 1, c->weights->shape.rank) + (c->bias ? 1 : 0);
+    c->roundings = (double)shape_span(&c->weights->shape, 1, c->weights->shape.rank);
     return convolve(c, call->err);
 }
 

@@ -223,7 +223,6 @@ struct plane {
     const struct winograd *winograd; /* NULL: does not apply */
     size_t base;                     /* of the first output */
     size_t first, area;              /* first output channel; elements of one */
-    bool exact;                      /* no rounding anywhere */
     bool odd_weights;                /* some weight is not finite */
 };
 
@@ -239,13 +238,6 @@ static void put_plane(void *context, size_t i, size_t j, struct number sum)
 {
     const struct plane *p = context;
     const struct convolution *c = p->c;
-    if (c->bias) {
-        struct number bias = number_of(c->bias, p->first + i);
-        long double u = p->exact || !dtype_is_float(c->out->type) ? 0 : unit_of(c->out->type);
-        sum.v += bias.v;
-        sum.h += bias.h + (long double)c->roundings * u * fabsl(bias.v);
-        sum.l = likely_add(likely_add(sum.l, bias.l), u * sqrtl((long double)c->roundings) * fabsl(bias.v));
-    }
     sum.h += winograd_at(p, i, j);
     /* Zeros of the padding times an infinite weight: some multiply, some skip. */
     if (p->odd_weights && !isfinite(sum.v))
@@ -255,7 +247,7 @@ static void put_plane(void *context, size_t i, size_t j, struct number sum)
 
 /* Offset tables, the same for every sample and group. */
 struct tables {
-    size_t *weight_rows, *weight_cols, *image_rows, *image_cols;
+    size_t *weight_rows, *weight_cols, *image_rows, *image_cols, *bias_rows, *bias_cols;
     size_t terms, area; /* of one sum; of one output plane */
 };
 
@@ -277,7 +269,10 @@ static int tables_make(const struct convolution *c, struct tables *t, struct err
     t->image_cols = offsets_of(&area, &cols, err);
     t->weight_rows = offsets_linear(outputs, c->transposed ? taps : t->terms, err);
     t->weight_cols = offsets_linear(t->terms, 1, err);
-    if (!t->image_rows || !t->image_cols || !t->weight_rows || !t->weight_cols)
+    t->bias_rows = offsets_linear((size_t)c->out->shape.dims[1], 1, err);
+    t->bias_cols = offsets_linear(t->area, 0, err);
+    if (!t->bias_rows || !t->bias_cols || !t->image_rows || !t->image_cols || !t->weight_rows ||
+        !t->weight_cols)
         return -1;
     for (size_t k = 0; c->transposed && k < t->terms; k++)
         t->weight_cols[k] = k / taps * outputs * taps + (taps - 1 - k % taps);
@@ -290,14 +285,8 @@ static void tables_release(struct tables *t)
     free(t->weight_cols);
     free(t->image_rows);
     free(t->image_cols);
-}
-
-static bool all_exact(const struct convolution *c, const struct operand *a, const struct operand *b, size_t k)
-{
-    struct operand bias = {.integral = true};
-    if (c->bias)
-        bias = operand_of(c->bias);
-    return bias.integral && contract_exact(c->out->type, a, b, k, bias.largest);
+    free(t->bias_rows);
+    free(t->bias_cols);
 }
 
 static int convolve_sample(const struct convolution *c, const struct tables *t, const struct operand *weights,
@@ -313,9 +302,7 @@ static int convolve_sample(const struct convolution *c, const struct tables *t, 
     struct operand pixels = operand_of(&image);
     size_t outputs = (size_t)c->out->shape.dims[1], channel = shape_span(&image.shape, 1, image.shape.rank);
     struct plane plane = {.c = c, .winograd = winograd.near ? &winograd : NULL, .area = t->area};
-    plane.exact = all_exact(c, weights, &pixels, t->terms);
     plane.odd_weights = !weights->finite;
-    pixels.integral = plane.exact;
     result = 0;
     for (size_t g = 0; result == 0 && g < c->groups; g++) {
         plane.first = g * (outputs / c->groups);
@@ -328,6 +315,8 @@ static int convolve_sample(const struct convolution *c, const struct tables *t, 
         sums.b = (struct view){&pixels, g * ((size_t)c->x->shape.dims[1] / c->groups) * channel,
                                t->image_rows, t->image_cols};
         sums.roundings = c->roundings;
+        struct epilogue bias = {1, 1, c->bias, t->bias_rows + plane.first, t->bias_cols};
+        sums.then = &bias;
         sums.sink = put_plane;
         sums.context = &plane;
         result = contract(&sums, err);

@@ -36,7 +36,7 @@ struct convolution {
     int64_t kernel[SPATIAL_MAX], dilation[SPATIAL_MAX], stride[SPATIAL_MAX];
     size_t groups;
     bool transposed;  /* weights are [C, M/group, ...] and flipped */
-    double roundings; /* terms of one sum, bias included */
+    double roundings; /* terms of one sum */
 };
 int convolve(const struct convolution *c, struct error *err);
 

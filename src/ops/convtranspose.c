@@ -93,7 +93,7 @@ static struct convolution arrange(const struct transpose_plan *p, const struct b
 {
     struct convolution c = {.x = x, .weights = weights, .bias = bias, .rank = p->w.rank, .transposed = true};
     c.groups = (size_t)p->w.groups;
-    c.roundings = terms(p, x->shape.dims[1] / p->w.groups) + (bias ? 1 : 0);
+    c.roundings = terms(p, x->shape.dims[1] / p->w.groups);
     for (int i = 0; i < p->w.rank; i++) {
         int64_t extent = conv_extent(&p->w, i);
         c.lead[i] = extent - 1 - p->begin[i];

@@ -242,11 +242,14 @@ struct einsum_target {
     struct bounded *out;
     const size_t *rows, *cols;
     size_t base;
+    bool early; /* see sums_early */
 };
 
 static void put_einsum(void *context, size_t i, size_t j, struct number sum)
 {
     struct einsum_target *t = context;
+    if (t->early)
+        sum.h = INFINITY;
     number_put(t->out, t->base + t->rows[i] + t->cols[j], sum);
 }
 
@@ -264,6 +267,23 @@ static int make_tables(const struct equation *e, const struct split *s, const st
     return 0;
 }
 
+/* A label of one operand alone may be summed before the product, where it may overflow or meet an infinity.
+ */
+static bool sums_early(const struct equation *e, const struct reach *reach, const struct operand *o,
+                       const struct reach *other, bool finite)
+{
+    long double largest = o->largest;
+    bool any = false;
+    for (int i = 0; i < e->summed.count; i++) {
+        int label = e->summed.of[i];
+        if (reach->has[label] && !other->has[label]) {
+            any = true;
+            largest *= (long double)e->dim[label];
+        }
+    }
+    return any && dtype_is_float(o->type) && !(finite && largest < dtype_highest(o->type));
+}
+
 /* Two operands (b is a scalar 1 when there is one). */
 static int contract_pair(const struct equation *e, const struct labels *terms, const struct bounded *a,
                          const struct bounded *b, struct bounded *out, struct error *err)
@@ -274,7 +294,10 @@ static int contract_pair(const struct equation *e, const struct labels *terms, c
     struct operand left = operand_of(a), right = operand_of(b);
     size_t *t[TABLES] = {NULL};
     int result = make_tables(e, &s, reach, t, err);
-    struct einsum_target target = {out, t[OUT_ROWS], t[OUT_COLS], 0};
+    struct einsum_target target = {out, t[OUT_ROWS], t[OUT_COLS], 0, false};
+    bool finite = left.finite && right.finite;
+    target.early = e->operands == 2 && (sums_early(e, &reach[0], &left, &reach[1], finite) ||
+                                        sums_early(e, &reach[1], &right, &reach[0], finite));
     size_t batches = span_of(e, &s.both);
     for (size_t i = 0; result == 0 && i < batches; i++) {
         target.base = t[OUT_BATCH][i];

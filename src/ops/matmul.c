@@ -165,82 +165,50 @@ out:
     return result;
 }
 
-/* Y = alpha A' B' + beta C. */
-struct gemm {
-    struct bounded *out;
-    const struct bounded *c; /* NULL: none */
-    struct strides c_strides;
-    size_t columns;
-    long double alpha, beta;
-    long double roundings; /* of one term, the two scalings and the addition included */
-    bool exact;
-};
-
+/* Integers scaled by a fraction: nothing says how they round. */
 static void put_gemm(void *context, size_t i, size_t j, struct number sum)
 {
-    struct gemm *g = context;
-    struct number y = {g->alpha * sum.v, fabsl(g->alpha) * sum.h, fabsl(g->alpha) * sum.l};
-    /* BLAS does not read what is multiplied by zero: NaN and infinities there may or may not show. */
-    if (g->alpha == 0 && !(isfinite(sum.v) && isfinite(sum.h)))
-        y = (struct number){0, INFINITY, INFINITY};
-    size_t at = i * g->columns + j;
-    if (g->c) {
-        size_t from = strides_at(&g->c_strides, 2, (const int64_t[]){(int64_t)i, (int64_t)j});
-        struct number c = number_of(g->c, from);
-        long double u = g->exact || !dtype_is_float(g->out->type) ? 0 : unit_of(g->out->type);
-        long double added = g->beta * c.v;
-        y.v += added;
-        y.h += fabsl(g->beta) * c.h + g->roundings * u * fabsl(added);
-        y.l = likely_add(likely_add(y.l, g->beta * c.l), sqrtl(g->roundings) * u * fabsl(added));
-        if (g->beta == 0 && !(isfinite(c.v) && isfinite(c.h)))
-            y = (struct number){0, INFINITY, INFINITY};
-    }
-    /* Integers scaled by a fraction: nothing says how they round. */
-    if (!dtype_is_float(g->out->type) && (!isfinite(y.v) || y.v != rintl(y.v)))
-        bounded_put_open(g->out, at);
+    struct target *t = context;
+    size_t at = i * t->columns + j;
+    if (!dtype_is_float(t->out->type) && (!isfinite(sum.v) || sum.v != rintl(sum.v)))
+        bounded_put_open(t->out, at);
     else
-        number_put(g->out, at, y);
+        number_put(t->out, at, sum);
 }
 
-static bool gemm_exact(const struct gemm *g, const struct operand *a, const struct operand *b, size_t k)
-{
-    struct operand c = {.integral = true};
-    if (g->c)
-        c = operand_of(g->c);
-    long double bias = fabsl(g->beta) * c.largest;
-    long double scale = fmaxl(1, fabsl(g->alpha));
-    return g->alpha == rintl(g->alpha) && g->beta == rintl(g->beta) && c.integral &&
-           contract_exact(g->out->type, a, b, k, 0) &&
-           a->largest * b->largest * (long double)k * scale + bias <=
-               (dtype_is_float(g->out->type) ? 1 / (long double)unit_of(g->out->type) : 0x1p63L);
-}
+enum { A_ROWS, A_INNER, B_INNER, B_COLS, C_ROWS, C_COLS, GEMM_TABLES };
 
-static int gemm_run(struct op_call *call, struct gemm *g, size_t m, size_t n, size_t k)
+/* Y = alpha A' B' + beta C. */
+static int gemm_run(struct op_call *call, struct bounded *out, size_t k)
 {
-    const struct bounded *a = call_input(call, 0), *b = call_input(call, 1);
+    const struct bounded *a = call_input(call, 0), *b = call_input(call, 1), *add = call_input(call, 2);
     bool ta = call_int(call, "transA", 0) != 0, tb = call_int(call, "transB", 0) != 0;
-    struct operand left = operand_of(a), right = operand_of(b);
-    size_t *rows = offsets_linear(m, ta ? 1 : k, call->err),
-           *inner_a = offsets_linear(k, ta ? m : 1, call->err);
-    size_t *inner_b = offsets_linear(k, tb ? 1 : n, call->err),
-           *cols = offsets_linear(n, tb ? k : 1, call->err);
-    int result = -1;
-    if (rows && inner_a && inner_b && cols) {
-        g->exact = gemm_exact(g, &left, &right, k);
-        g->roundings = (long double)k + (g->alpha != 1 ? 2 : 0) + (g->c ? 1 : 0) + (g->beta != 1 ? 1 : 0);
-        struct contraction c = {.type = g->out->type, .m = m, .n = n, .k = k, .sink = put_gemm, .context = g};
-        c.a = (struct view){&left, 0, rows, inner_a};
-        c.b = (struct view){&right, 0, inner_b, cols};
-        c.roundings = (double)g->roundings;
-        /* Exact products with a rounded scaling still need the scaling's error. */
-        bool inexact = !g->exact && contract_exact(c.type, &left, &right, k, 0);
-        left.integral = left.integral && !inexact;
+    size_t m = (size_t)out->shape.dims[0], n = (size_t)out->shape.dims[1];
+    struct strides at = {{0}};
+    if (add)
+        at = strides_broadcast(&add->shape, &out->shape);
+    const size_t count[GEMM_TABLES] = {m, k, k, n, m, n};
+    const size_t step[GEMM_TABLES] = {ta ? 1 : k, ta ? m : 1, tb ? 1 : n, tb ? k : 1, at.of[0], at.of[1]};
+    size_t *tables[GEMM_TABLES] = {NULL};
+    int result = 0;
+    for (int i = 0; i < GEMM_TABLES; i++)
+        if (!(tables[i] = offsets_linear(count[i], step[i], call->err)))
+            result = -1;
+    if (result == 0) {
+        struct operand left = operand_of(a), right = operand_of(b);
+        struct target target = {out, 0, n};
+        struct epilogue then = {call_float(call, "alpha", 1), call_float(call, "beta", 1), add,
+                                tables[C_ROWS], tables[C_COLS]};
+        struct contraction c = {.type = out->type, .m = m, .n = n, .k = k, .roundings = (double)k};
+        c.a = (struct view){&left, 0, tables[A_ROWS], tables[A_INNER]};
+        c.b = (struct view){&right, 0, tables[B_INNER], tables[B_COLS]};
+        c.then = &then;
+        c.sink = put_gemm;
+        c.context = &target;
         result = contract(&c, call->err);
     }
-    free(rows);
-    free(inner_a);
-    free(inner_b);
-    free(cols);
+    for (int i = 0; i < GEMM_TABLES; i++)
+        free(tables[i]);
     return result;
 }
 
@@ -264,12 +232,7 @@ static int eval_gemm(struct op_call *call)
     struct bounded *out = call_output(call, 0, a->type, &shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
-    struct gemm g = {.out = out, .c = c, .columns = (size_t)n};
-    g.alpha = call_float(call, "alpha", 1);
-    g.beta = call_float(call, "beta", 1);
-    if (c)
-        g.c_strides = strides_broadcast(&c->shape, &shape);
-    return gemm_run(call, &g, (size_t)m, (size_t)n, (size_t)k);
+    return gemm_run(call, out, (size_t)k);
 }
 
 /* Contractions are drawn short as a rule: a long sum only now and then. */

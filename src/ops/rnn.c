@@ -242,8 +242,9 @@ struct number rnn_add(const struct rnn *rnn, struct number sum, struct number te
     sum.h += term.h + steps * u * (fabsl(term.v) + term.h);
     sum.l = likely_add(likely_add(sum.l, term.l), u * sqrtl(steps) * fabsl(term.v));
     sum.v += term.v;
-    if (isnan(sum.v))
-        sum.h = INFINITY; /* a clamp may swallow it */
+    /* What overflows on the way depends on the order, and a clamp may swallow it. */
+    if (!(fabsl(sum.v) + fabsl(term.v) + sum.h < dtype_highest(rnn->type)))
+        sum.h = INFINITY;
     return sum;
 }
 
