@@ -1,0 +1,141 @@
+/* Operators that move elements, where their texts have corners: models in ONNX's text form, results by hand.
+ */
+#include "model/onnx.h"
+#include "ops/evaluate.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Runs a model without inputs; one output. */
+static struct bounded run(const char *body)
+{
+    char text[1000];
+    uint8_t *bytes;
+    size_t size, count;
+    struct error err = {0};
+    struct model *model;
+    struct evaluator *evaluator;
+    struct bounded *results;
+    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : 16]> g () => (float y) { %s }", body);
+    if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&model, bytes, size, &err) ||
+        evaluator_new(&evaluator, model, NULL, &err) ||
+        evaluator_run(evaluator, NULL, 0, NULL, 0, &results, &count, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(count, 1);
+    struct bounded result = results[0];
+    free(results);
+    evaluator_free(evaluator);
+    model_free(model);
+    free(bytes);
+    return result;
+}
+
+static void expect(const char *body, int rank, const int64_t *dims, const double *values)
+{
+    struct bounded y = run(body);
+    struct shape shape = shape_make(rank, dims);
+    char got[SHAPE_TEXT_SIZE];
+    if (!shape_equal(&y.shape, &shape))
+        fail_msg("%s is of shape %s", body, shape_text(&y.shape, got));
+    for (size_t i = 0; i < y.count; i++)
+        if (!(y.value[i] == values[i] && bounded_hard(&y, i) == 0))
+            fail_msg("%s: element %zu is %Lg", body, i, y.value[i]);
+    bounded_release(&y);
+}
+
+/* An empty axis cut backwards stays empty: the first position is clamped to -1, not to 0. */
+static void test_slice_empty(void **state)
+{
+    (void)state;
+    expect(
+        "s = Constant<value = int64[2] {0, 3}>() x = ConstantOfShape(s)"
+        "a = Constant<value = int64[1] {5}>() b = Constant<value = int64[1] {-9}>()"
+        "c = Constant<value = int64[1] {0}>() d = Constant<value = int64[1] {-1}>() y = Slice(x, a, b, c, d)",
+        2, (int64_t[]){0, 3}, NULL);
+}
+
+static void test_slice_backwards(void **state)
+{
+    (void)state;
+    expect("x = Constant<value = float[5] {0, 1, 2, 3, 4}>() a = Constant<value = int64[1] {100}>()"
+           "b = Constant<value = int64[1] {-100}>() c = Constant<value = int64[1] {0}>()"
+           "d = Constant<value = int64[1] {-3}>() y = Slice(x, a, b, c, d)",
+           1, (int64_t[]){2}, (double[]){4, 1});
+}
+
+static void test_pad_reflect_far(void **state)
+{
+    (void)state;
+    expect("x = Constant<value = float[3] {1, 2, 3}>() p = Constant<value = int64[2] {4, 1}>()"
+           "y = Pad<mode = \"reflect\">(x, p)",
+           1, (int64_t[]){8}, (double[]){1, 2, 3, 2, 1, 2, 3, 2});
+}
+
+/* Cut at the front and reflected at the back: the border is made from the whole axis, and both readings agree
+ * on what is not border. */
+static void test_pad_mixed(void **state)
+{
+    (void)state;
+    struct bounded y =
+        run("x = Constant<value = float[3] {1, 2, 3}>() p = Constant<value = int64[2] {-2, 2}>()"
+            "y = Pad<mode = \"reflect\">(x, p)");
+    assert_int_equal(y.count, 3);
+    assert_true(y.value[0] == 3 && y.value[1] == 2 && y.value[2] == 1);
+    assert_true(bounded_hard(&y, 0) == 0 && isinf(bounded_hard(&y, 1)) && isinf(bounded_hard(&y, 2)));
+    bounded_release(&y);
+}
+
+static void test_nonzero_scalar(void **state)
+{
+    (void)state;
+    expect("x = Constant<value_float = 3.5>() y = NonZero(x)", 2, (int64_t[]){0, 1}, NULL);
+}
+
+/* Indices are cast to int64 first: -0.5 and 0.5 are both 0; out of range lights nothing. */
+static void test_onehot_fractions(void **state)
+{
+    (void)state;
+    expect("x = Constant<value = float[4] {-0.5, 0.5, -1.5, 2.0}>() d = Constant<value_int = 2>()"
+           "v = Constant<value = float[2] {0, 1}>() y = OneHot(x, d, v)",
+           2, (int64_t[]){4, 2}, (double[]){1, 0, 1, 0, 0, 1, 0, 0});
+}
+
+static void test_scatter_twice(void **state)
+{
+    (void)state;
+    const char *shared = "x = Constant<value = float[3] {1, 2, 3}>() i = Constant<value = int64[2] {-1, 2}>()"
+                         "u = Constant<value = float[2] {10, 20}>()";
+    char text[500];
+    snprintf(text, sizeof text, "%s y = ScatterElements(x, i, u)", shared);
+    struct bounded y = run(text);
+    assert_true(bounded_hard(&y, 0) == 0 && isinf(bounded_hard(&y, 2)) && isinf(bounded_likely(&y, 2)));
+    bounded_release(&y);
+    snprintf(text, sizeof text, "%s y = ScatterElements<reduction = \"add\">(x, i, u)", shared);
+    expect(text, 1, (int64_t[]){3}, (double[]){1, 2, 33});
+}
+
+static void test_reshape_zero(void **state)
+{
+    (void)state;
+    expect(
+        "x = Constant<value = float[2, 3] {1, 2, 3, 4, 5, 6}>() s = Constant<value = int64[3] {0, 1, -1}>()"
+        "y = Reshape(x, s)",
+        3, (int64_t[]){2, 1, 3}, (double[]){1, 2, 3, 4, 5, 6});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slice_empty),     cmocka_unit_test(test_slice_backwards),
+        cmocka_unit_test(test_pad_reflect_far), cmocka_unit_test(test_pad_mixed),
+        cmocka_unit_test(test_nonzero_scalar),  cmocka_unit_test(test_onehot_fractions),
+        cmocka_unit_test(test_scatter_twice),   cmocka_unit_test(test_reshape_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
