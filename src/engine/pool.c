@@ -61,6 +61,8 @@ struct pool *pool_new(const struct pool_options *options)
             pool->options.deadline > default_deadline ? pool->options.deadline : default_deadline;
     if (!pool->options.memory)
         pool->options.memory = default_memory;
+    if (pool->options.fresh)
+        pool->options.recycle = 1;
     if (!pool->options.recycle)
         pool->options.recycle = default_recycle;
     if (pool->options.workers <= 0)
@@ -175,6 +177,13 @@ static void give_task(struct pool *pool, struct seat *seat, struct task *task)
     seat_write(pool, seat);
 }
 
+static bool can_take(const struct pool *pool, const struct seat *seat)
+{
+    if (pool->options.fresh)
+        return seat->jobs + seat->n_tasks == 0;
+    return seat->n_tasks < TASKS_AHEAD;
+}
+
 /* The READY worker of this engine with the fewest jobs, if it can take one more. */
 static struct seat *least_busy(struct pool *pool, int engine)
 {
@@ -182,7 +191,7 @@ static struct seat *least_busy(struct pool *pool, int engine)
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *seat = pool->seats[i];
         if (seat->engine == engine && seat->state == SEAT_READY && seat->worker.in >= 0 &&
-            seat->n_tasks < TASKS_AHEAD && (!best || seat->n_tasks < best->n_tasks))
+            can_take(pool, seat) && (!best || seat->n_tasks < best->n_tasks))
             best = seat;
     }
     return best;
@@ -236,7 +245,10 @@ static void relieve(struct pool *pool, int number)
         struct seat *seat = pool->seats[i];
         if (seat->engine != number || seat->state != SEAT_READY || !seat->tired)
             continue;
-        if (!seat->succeeded && !engine->broken) {
+        if (pool->options.fresh) {
+            engine->counters.recycled++;
+            seat_end(pool, seat, CAUSE_RETIRED, NULL);
+        } else if (!seat->succeeded && !engine->broken) {
             seat->succeeded = true;
             start_worker(pool, number);
         } else if (staff.ready && seat->n_tasks == 0) {

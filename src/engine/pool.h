@@ -27,8 +27,9 @@ struct pool_options {
     double start_deadline; /* seconds until hello is answered; 0: the deadline, but at least 30 */
     size_t memory;         /* bytes a worker may take; 0: 4 GiB; a spec's own wins */
     size_t recycle;        /* jobs before a worker is replaced; 0: 5000 */
-    int workers;           /* for each engine; 0: 1 */
-    bool bubblewrap;       /* run workers under bwrap as well */
+    bool fresh;      /* a worker for every job and none ahead: no case sees what another left in memory */
+    int workers;     /* for each engine; 0: 1 */
+    bool bubblewrap; /* run workers under bwrap as well */
 };
 
 /* What an engine said at hello. Strings live in the pool. */
