@@ -254,12 +254,19 @@ static void fold_cradle(struct run *run, struct compare_pair *pair, const struct
     free(truth);
 }
 
+/* An engine that is not there, or lacks an operator, is no evidence against anybody. */
+static bool is_absent(enum outcome outcome)
+{
+    return outcome == OUTCOME_NO_ENGINE || outcome == OUTCOME_UNSUPPORTED;
+}
+
 static void fold_pair(struct run *run, struct compare_pair *pair, const struct flight *flight, bool has_class,
                       size_t class)
 {
     const struct result *a = &flight->results[pair->a], *b = &flight->results[pair->b];
     if (a->outcome != OUTCOME_OK || b->outcome != OUTCOME_OK) {
-        pair->one_sided += a->outcome == OUTCOME_OK || b->outcome == OUTCOME_OK;
+        bool either = a->outcome == OUTCOME_OK || b->outcome == OUTCOME_OK;
+        pair->one_sided += either && !is_absent(a->outcome) && !is_absent(b->outcome);
         return;
     }
     struct str why;

@@ -44,7 +44,7 @@ struct compare_engine {
 struct compare_pair {
     size_t a, b;                    /* engines */
     size_t compared;                /* samples both answered */
-    size_t one_sided;               /* samples only one of them answered */
+    size_t one_sided;               /* samples one answered and the other, present and able, did not */
     size_t mismatched;              /* samples with another number, kind, type or shape of outputs */
     const char *mismatch;           /* the first such, or NULL */
     size_t beyond;                  /* samples with an element outside the tolerance */

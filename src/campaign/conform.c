@@ -15,7 +15,7 @@ const char *conform_verdict_name(enum conform_verdict verdict)
 {
     static const char *const names[CONFORM_COUNT] = {
         "untested", "pass",   "wrong", "nan",  "shape",  "dtype",   "random",    "unsupported",
-        "rejected", "failed", "crash", "hang", "memory", "garbage", "no-engine", "not-runnable",
+        "rejected", "failed", "crash", "hang", "memory", "garbage", "no engine", "not runnable",
     };
     return names[verdict];
 }
@@ -89,8 +89,6 @@ static enum conform_verdict judge(struct run *run, const struct ticket *ticket, 
 {
     str_clear(&run->why);
     if (result->outcome != OUTCOME_OK) {
-        if (result->signal)
-            str_printf(&run->why, "%s%s", strsignal(result->signal), result->message ? ": " : "");
         str_add(&run->why, result->message ? result->message : "");
         return from_outcome(result->outcome);
     }

@@ -31,7 +31,7 @@ enum conform_verdict {
     CONFORM_NOT_RUNNABLE, /* the case's own files cannot be read */
     CONFORM_COUNT
 };
-const char *conform_verdict_name(enum conform_verdict verdict); /* "pass", "not-runnable" ... */
+const char *conform_verdict_name(enum conform_verdict verdict); /* "pass", "not runnable" ... */
 
 /* Pass, random, unsupported and not runnable say nothing against an engine; everything else is a finding. */
 bool conform_is_finding(enum conform_verdict verdict);

@@ -28,6 +28,7 @@ int session_open(struct session *session, const struct common *common, size_t le
         .deadline = common->deadline,
         .memory = (size_t)common->memory,
         .workers = (int)(common->workers < 64 ? common->workers : 64),
+        .fresh = common->fresh,
     };
     session->pool = pool_new(&options);
     for (size_t i = 0; i < session->count; i++)

@@ -18,44 +18,31 @@ struct common {
     double deadline;
     long long memory;
     long long workers;
+    bool fresh;
 };
 
 /* Rows for a command's option table; the settings must begin with a struct common named `common`. */
-#define COMMON_ENGINES(type)                                             \
-    {'e',                                                                \
-     "engine",                                                           \
-     OPTION_LIST,                                                        \
-     "ENGINE",                                                           \
-     offsetof(type, common.engines),                                     \
-     "an engine, name[@version][:knob=value,...]; repeatable"},          \
-        COMMON_REGISTRY(type),                                           \
-        {0,                                                              \
-         "deadline",                                                     \
-         OPTION_TIME,                                                    \
-         "TIME",                                                         \
-         offsetof(type, common.deadline),                                \
-         "for each request to an engine (default 30s)"},                 \
-        {0,                                                              \
-         "memory",                                                       \
-         OPTION_SIZE,                                                    \
-         "SIZE",                                                         \
-         offsetof(type, common.memory),                                  \
-         "an engine process may take (default 4G)"},                     \
-    {                                                                    \
-        0, "workers", OPTION_COUNT, "N", offsetof(type, common.workers), \
-            "processes for each engine (default 1)"                      \
-    }
-#define COMMON_REGISTRY(type)                                                   \
-    {                                                                           \
-        'E', "engines", OPTION_LIST, "FILE", offsetof(type, common.registries), \
-            "read further engine definitions from FILE; repeatable"             \
-    }
-#define COMMON_OUTPUT(type, formats)                                                                   \
+/* clang-format off */
+#define COMMON_REGISTRY(type)                                                                       \
+    {'E', "engines", OPTION_LIST, "FILE", offsetof(type, common.registries),                        \
+     "read further engine definitions from FILE; repeatable"}
+#define COMMON_ENGINES(type)                                                                        \
+    {'e', "engine", OPTION_LIST, "ENGINE", offsetof(type, common.engines),                          \
+     "an engine, name[@version][:knob=value,...]; repeatable"},                                     \
+    COMMON_REGISTRY(type),                                                                          \
+    {0, "deadline", OPTION_TIME, "TIME", offsetof(type, common.deadline),                           \
+     "for each request to an engine (default 30s)"},                                                \
+    {0, "memory", OPTION_SIZE, "SIZE", offsetof(type, common.memory),                               \
+     "an engine process may take (default 4G)"},                                                    \
+    {0, "workers", OPTION_COUNT, "N", offsetof(type, common.workers),                               \
+     "processes for each engine (default 1)"},                                                      \
+    {0, "fresh", OPTION_FLAG, NULL, offsetof(type, common.fresh),                                   \
+     "a new process for every case, so that none sees what another left in memory"}
+#define COMMON_OUTPUT(type, formats)                                                                \
     {0, "format", OPTION_CHOICE, formats, offsetof(type, common.format), "how the result is written"}, \
-    {                                                                                                  \
-        'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \
-            "write the result to FILE instead of stdout"                                               \
-    }
+    {'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \
+     "write the result to FILE instead of stdout"}
+/* clang-format on */
 
 /* Engines found in the registry and added to a pool, in the order of the command line. */
 struct session {
@@ -82,20 +69,14 @@ struct input_settings {
     long long random, seed;
     struct cli_list dims;
 };
-#define COMMON_INPUTS(type)                                                                                \
-    {                                                                                                      \
-        'd',                                                                                               \
-        "data",                                                                                            \
-        OPTION_TEXT,                                                                                       \
-        "DIR",                                                                                             \
-        offsetof(type, inputs.data),                                                                       \
-        "inputs (.pb, .npy) and labels from DIR"},                                                         \
-        {'n', "random", OPTION_COUNT, "N", offsetof(type, inputs.random), "N random samples (default 1)"}, \
-        {0, "seed", OPTION_COUNT, "S", offsetof(type, inputs.seed), "of the random samples (default 1)"},  \
-    {                                                                                                      \
-        0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(type, inputs.dims),                                   \
-            "size of a symbolic dimension (default 1); repeatable"                                         \
-    }
+/* clang-format off */
+#define COMMON_INPUTS(type)                                                                         \
+    {'d', "data", OPTION_TEXT, "DIR", offsetof(type, inputs.data), "inputs (.pb, .npy) and labels from DIR"}, \
+    {'n', "random", OPTION_COUNT, "N", offsetof(type, inputs.random), "N random samples (default 1)"}, \
+    {0, "seed", OPTION_COUNT, "S", offsetof(type, inputs.seed), "of the random samples (default 1)"}, \
+    {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(type, inputs.dims),                               \
+     "size of a symbolic dimension (default 1); repeatable"}
+/* clang-format on */
 
 int inputs_from_settings(struct inputs *inputs, const struct model *model,
                          const struct input_settings *settings, struct error *err);

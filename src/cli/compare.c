@@ -1,0 +1,138 @@
+/* assay compare: the same answers on all engines? */
+#include "cli/compare.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+static int compare_one(struct compare_model *entry, const struct compare_settings *settings,
+                       struct session *session, struct error *err)
+{
+    struct compare_options options = {
+        .thresholds = {.k = (int)settings->top,
+                       .class = settings->class,
+                       .mad = settings->mad,
+                       .percent = settings->percent},
+        .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
+        .progress = true,
+    };
+    struct model *model = NULL;
+    struct inputs inputs = {0};
+    if (model_load(&model, entry->path, err))
+        return -1;
+    int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
+    if (status)
+        error_prefix(err, "%s", entry->path);
+    else
+        status = compare_run(&entry->compare, entry->path, model, &inputs, session->pool, session->count,
+                             &options, err);
+    entry->classes = inputs.classes != NULL;
+    inputs_release(&inputs);
+    model_free(model);
+    return status;
+}
+
+static int exit_status(const struct compare_model *models, size_t count)
+{
+    bool finding = false, trouble = false;
+    for (size_t m = 0; m < count; m++) {
+        const struct compare *compare = &models[m].compare;
+        for (size_t i = 0; i < compare->engines; i++) {
+            enum outcome worst = compare->engine[i].worst;
+            bool absent = worst == OUTCOME_NO_ENGINE || worst == OUTCOME_UNSUPPORTED;
+            trouble |= absent;
+            finding |= worst != OUTCOME_UNTESTED && !absent;
+        }
+        for (size_t i = 0; i < compare->pairs; i++)
+            finding |= compare->pair[i].differs;
+    }
+    return finding ? STATUS_FINDINGS : trouble ? STATUS_TROUBLE : STATUS_AGREE;
+}
+
+static int report(const struct compare_model *models, size_t count, const struct session *session,
+                  const struct compare_settings *settings, struct error *err)
+{
+    struct str out;
+    str_init(&out);
+    if (settings->common.format == FORMAT_JSON)
+        compare_write_json(models, count, session->labels, settings, &out);
+    else if (settings->common.format == FORMAT_JUNIT)
+        compare_write_junit(models, count, session->labels, &out);
+    else
+        compare_write_text(models, count, session->labels, settings, output_colour(&settings->common), &out);
+    int status = output_write(&settings->common, &out, err);
+    str_release(&out);
+    return status ? -1 : exit_status(models, count);
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct compare_settings *settings = raw;
+    if (words->count == 0)
+        return error_set(err, ERROR_USAGE, "give a model");
+    if (settings->top < 1 || settings->top > 60)
+        return error_set(err, ERROR_USAGE, "--top takes 1 to 60");
+    struct session session;
+    struct compare_model *models = memory_zeroed(words->count, sizeof *models);
+    int status = session_open(&session, &settings->common, 2, err);
+    for (size_t i = 0; i < words->count && status == 0; i++) {
+        models[i].path = words->items[i];
+        status = compare_one(&models[i], settings, &session, err);
+    }
+    if (status == 0)
+        status = report(models, words->count, &session, settings, err);
+    session_close(&session);
+    for (size_t i = 0; i < words->count; i++)
+        compare_release(&models[i].compare);
+    free(models);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct compare_settings),
+    COMMON_INPUTS(struct compare_settings),
+    {0, "rtol", OPTION_NUMBER, "X", offsetof(struct compare_settings, rtol),
+     "relative tolerance (default 1e-3)"},
+    {0, "atol", OPTION_NUMBER, "X", offsetof(struct compare_settings, atol),
+     "absolute tolerance (default 1e-5)"},
+    {0, "scale", OPTION_NUMBER, "X", offsetof(struct compare_settings, scale),
+     "or this part of an output's largest magnitude, if more (default 1e-5)"},
+    {0, "top", OPTION_COUNT, "K", offsetof(struct compare_settings, top),
+     "ranks that count for class distance and accuracy (default 5)"},
+    {0, "class-threshold", OPTION_NUMBER, "T", offsetof(struct compare_settings, class),
+     "class distance from which a sample counts (default 8)"},
+    {0, "mad-threshold", OPTION_NUMBER, "T", offsetof(struct compare_settings, mad),
+     "MAD distance from which a sample counts (default 0.2)"},
+    {0, "percent", OPTION_NUMBER, "P", offsetof(struct compare_settings, percent),
+     "of the samples that must count (default 0: one is enough)"},
+    COMMON_OUTPUT(struct compare_settings, "text|json|junit"),
+};
+
+static const struct compare_settings defaults = {
+    .inputs = {.seed = 1},
+    .rtol = 1e-3,
+    .atol = 1e-5,
+    .scale = 1e-5,
+    .top = 5,
+    .class = 8,
+    .mad = 0.2,
+};
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "run models on several engines and compare their outputs",
+    .usage = "MODEL... -e ENGINE -e ENGINE... [OPTION...]",
+    .about =
+        "Compares every pair of engines on every sample: types, shapes and values of all outputs, and\n"
+        "CRADLE's class and MAD distances of the first output to the labels that --data brings. Without\n"
+        "labels the first engine's top class stands in; such distances are shown but decide nothing.\n",
+    .examples =
+        "  assay compare model.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.12.0\n"
+        "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"
+        "  assay compare *.onnx -e onnxruntime -e onnxruntime:opt=none -n 20 --format json -o result.json\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct compare_settings),
+    .run = run,
+};

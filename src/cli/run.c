@@ -1,0 +1,289 @@
+/* assay run: one model on some engines, and what comes out. */
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/common.h"
+#include "judge/metrics.h"
+#include "model/data.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+
+enum { FIRST_VALUES = 4 };
+
+struct settings {
+    struct common common;
+    struct input_settings inputs;
+    const char *folder;
+    int save;
+};
+
+struct work {
+    const struct settings *settings;
+    struct session session;
+    const char *given, *path; /* the model's, as given and absolute */
+    struct model *model;
+    struct inputs inputs;
+    struct table table;
+    struct json json;
+    bool trouble, finding;
+};
+
+static void first_values(const struct tensor *tensor, struct str *out)
+{
+    size_t shown = tensor->count < FIRST_VALUES ? tensor->count : FIRST_VALUES;
+    bool number = dtype_in(tensor->type, DTYPES_NUMBER) || tensor->type == DTYPE_BOOL;
+    for (size_t i = 0; i < shown && number; i++)
+        str_printf(out, "%s%.6g", i ? " " : "", (double)tensor_get(tensor, i));
+    if (number && shown < tensor->count)
+        str_add(out, " ...");
+}
+
+static void number_cell(struct table *table, double value, bool known)
+{
+    if (known)
+        table_add(table, STYLE_PLAIN, "%.6g", value);
+    else
+        table_add(table, STYLE_PLAIN, "-");
+}
+
+static void text_tensor(struct work *work, const char *engine, size_t sample, const char *name,
+                        const struct tensor *tensor)
+{
+    struct metrics_summary summary;
+    struct str first;
+    char shape[SHAPE_TEXT_SIZE];
+    metrics_summarize(tensor, &summary);
+    str_init(&first);
+    first_values(tensor, &first);
+    bool known = summary.min <= summary.max;
+    table_add(&work->table, STYLE_PLAIN, "%s", engine);
+    table_add(&work->table, STYLE_PLAIN, "%zu", sample);
+    table_add(&work->table, STYLE_PLAIN, "%s", name);
+    table_add(&work->table, STYLE_PLAIN, "%s", dtype_name(tensor->type));
+    table_add(&work->table, STYLE_PLAIN, "%s", shape_text(&tensor->shape, shape));
+    number_cell(&work->table, summary.min, known);
+    number_cell(&work->table, summary.max, known);
+    number_cell(&work->table, summary.mean, known);
+    table_add(&work->table, summary.nan ? STYLE_WARN : STYLE_PLAIN, "%zu", summary.nan);
+    table_add(&work->table, summary.inf ? STYLE_WARN : STYLE_PLAIN, "%zu", summary.inf);
+    table_add(&work->table, STYLE_PLAIN, "%s", first.data);
+    str_release(&first);
+}
+
+static void json_tensor(struct work *work, const struct tensor *tensor)
+{
+    struct metrics_summary summary;
+    metrics_summarize(tensor, &summary);
+    bool number = dtype_in(tensor->type, DTYPES_NUMBER) || tensor->type == DTYPE_BOOL;
+    json_object(&work->json, NULL);
+    json_string(&work->json, "dtype", dtype_name(tensor->type));
+    json_array(&work->json, "shape");
+    for (int i = 0; i < tensor->shape.rank; i++)
+        json_int(&work->json, NULL, tensor->shape.dims[i]);
+    json_end(&work->json);
+    json_double(&work->json, "min", summary.min);
+    json_double(&work->json, "max", summary.max);
+    json_double(&work->json, "mean", summary.mean);
+    json_int(&work->json, "nan", (int64_t)summary.nan);
+    json_int(&work->json, "inf", (int64_t)summary.inf);
+    json_array(&work->json, "first");
+    for (size_t i = 0; number && i < tensor->count && i < FIRST_VALUES; i++)
+        json_double(&work->json, NULL, (double)tensor_get(tensor, i));
+    json_end(&work->json);
+    json_end(&work->json);
+}
+
+static void text_result(struct work *work, const char *engine, size_t sample, const struct result *result)
+{
+    for (size_t i = 0; i < result->count; i++) {
+        const struct value *value = &result->outputs[i];
+        for (size_t k = 0; k < value->count; k++) {
+            struct str name;
+            str_init(&name);
+            str_add(&name, value->name ? value->name : "?");
+            if (value->kind == VALUE_SEQUENCE)
+                str_printf(&name, "[%zu]", k);
+            text_tensor(work, engine, sample, name.data, &value->tensors[k]);
+            str_release(&name);
+        }
+    }
+    if (result->outcome == OUTCOME_OK)
+        return;
+    table_add(&work->table, STYLE_PLAIN, "%s", engine);
+    table_add(&work->table, STYLE_PLAIN, "%zu", sample);
+    table_add(&work->table, STYLE_BAD, "%s", outcome_name(result->outcome));
+    for (int i = 3; i < 10; i++)
+        table_add(&work->table, STYLE_PLAIN, "%s", "");
+    table_add(&work->table, STYLE_PLAIN, "at %s: %s", stage_name(result->stage),
+              result->message ? result->message : "");
+}
+
+static void json_result(struct work *work, const char *engine, size_t sample, const struct result *result)
+{
+    static const char *const kinds[] = {"none", "tensor", "sequence"};
+    struct json *json = &work->json;
+    json_object(json, NULL);
+    json_string(json, "engine", engine);
+    json_int(json, "sample", (int64_t)sample);
+    json_string(json, "outcome", outcome_name(result->outcome));
+    json_string(json, "stage", stage_name(result->stage));
+    json_string(json, "message", result->message);
+    json_int(json, "signal", result->signal);
+    json_array(json, "outputs");
+    for (size_t i = 0; i < result->count; i++) {
+        json_object(json, NULL);
+        json_string(json, "name", result->outputs[i].name);
+        json_string(json, "kind", kinds[result->outputs[i].kind]);
+        json_array(json, "tensors");
+        for (size_t k = 0; k < result->outputs[i].count; k++)
+            json_tensor(work, &result->outputs[i].tensors[k]);
+        json_end(json);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+}
+
+static const Onnx__TypeProto *output_type(const struct model *model, const char *name)
+{
+    for (size_t i = 0; name && i < model->graph->n_output; i++)
+        if (model->graph->output[i]->name && text_equal(model->graph->output[i]->name, name))
+            return model->graph->output[i]->type;
+    return NULL;
+}
+
+/* FOLDER/ENGINE/test_data_set_SAMPLE/output_N.pb */
+static int save(const struct work *work, const char *engine, size_t sample, const struct result *result,
+                struct error *err)
+{
+    static const char *const endings[] = {"pb", "npy"};
+    struct str path;
+    str_init(&path);
+    int status = 0;
+    for (size_t i = 0; i < result->count && status == 0; i++) {
+        str_clear(&path);
+        str_printf(&path, "%s/", work->settings->folder);
+        for (const char *c = engine; *c; c++)
+            str_append(&path, *c == '/' ? "_" : c, 1);
+        str_printf(&path, "/test_data_set_%zu", sample);
+        status = file_make_folders(path.data, err);
+        str_printf(&path, "/output_%zu.%s", i, endings[work->settings->save]);
+        if (status == 0)
+            status = data_write_typed(path.data, output_type(work->model, result->outputs[i].name),
+                                      &result->outputs[i], err);
+    }
+    str_release(&path);
+    return status;
+}
+
+static int run_sample(struct work *work, size_t sample, struct error *err)
+{
+    struct value *values;
+    if (inputs_get(&work->inputs, sample, &values, err))
+        return -1;
+    int status = 0;
+    for (size_t i = 0; i < work->session.count && status == 0; i++) {
+        struct job job = {
+            .engine = (int)i, .path = work->path, .n_inputs = work->inputs.count, .inputs = values};
+        struct result result;
+        result_init(&result);
+        status = pool_run_one(work->session.pool, &job, &result, err);
+        if (status == 0) {
+            bool absent = result.outcome == OUTCOME_NO_ENGINE || result.outcome == OUTCOME_UNSUPPORTED;
+            work->trouble |= absent;
+            work->finding |= result.outcome != OUTCOME_OK && !absent;
+            if (work->settings->common.format == FORMAT_TEXT)
+                text_result(work, work->session.labels[i], sample, &result);
+            else
+                json_result(work, work->session.labels[i], sample, &result);
+            if (work->settings->folder)
+                status = save(work, work->session.labels[i], sample, &result, err);
+        }
+        result_release(&result);
+    }
+    values_free(values, work->inputs.count);
+    return status;
+}
+
+static int run_all(struct work *work, struct str *out, struct error *err)
+{
+    const struct common *common = &work->settings->common;
+    bool text = common->format == FORMAT_TEXT;
+    json_init(&work->json, out, true);
+    if (text) {
+        table_head(&work->table, "engine|sample|output|type|shape|min|max|mean|nan|inf|first values");
+    } else {
+        json_object(&work->json, NULL);
+        json_string(&work->json, "model", work->given);
+        json_array(&work->json, "results");
+    }
+    for (size_t sample = 0; sample < work->inputs.samples; sample++)
+        if (run_sample(work, sample, err))
+            return -1;
+    if (text) {
+        table_print(&work->table, out, output_colour(common), 0);
+    } else {
+        json_end(&work->json);
+        json_end(&work->json);
+    }
+    return output_write(common, out, err);
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    struct work work = {.settings = raw};
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "give one model");
+    struct str out;
+    str_init(&out);
+    table_init(&work.table, "lrlllrrrrrl");
+    char *path = realpath(words->items[0], NULL);
+    int status = path ? 0 : error_errno(err, "%s", words->items[0]);
+    work.given = words->items[0];
+    work.path = path;
+    if (status == 0)
+        status = session_open(&work.session, &work.settings->common, 1, err);
+    if (status == 0)
+        status = model_load(&work.model, path, err);
+    if (status == 0)
+        status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
+    if (status == 0)
+        status = run_all(&work, &out, err);
+    inputs_release(&work.inputs);
+    session_close(&work.session);
+    model_free(work.model);
+    table_release(&work.table);
+    str_release(&out);
+    free(path);
+    if (status)
+        return -1;
+    return work.finding ? STATUS_FINDINGS : work.trouble ? STATUS_TROUBLE : STATUS_AGREE;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_INPUTS(struct settings),
+    {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, folder),
+     "also save outputs: DIR/ENGINE/test_data_set_N/output_N"},
+    {0, "save", OPTION_CHOICE, "pb|npy", offsetof(struct settings, save),
+     "how outputs are saved (default pb)"},
+    {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
+     "how the result is written"},
+};
+
+static const struct settings defaults = {.inputs = {.seed = 1}};
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "run a model and show its outputs",
+    .usage = "MODEL -e ENGINE [OPTION...]",
+    .about = "Runs the model on each engine and prints every output's type, shape, range and first values.\n",
+    .examples = "  assay run model.onnx -e onnxruntime\n"
+                "  assay run model.onnx -e onnxruntime --data folder -o outputs --save npy\n"
+                "  assay run model.onnx -e onnxruntime@1.30.0:opt=none -n 3 --seed 7 --dim batch=2\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

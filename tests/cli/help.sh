@@ -1,0 +1,8 @@
+# Help of everything.
+assay help
+assay --version
+for command in engines run compare conform; do
+    assay $command --help
+done
+assay help conform
+assay completion

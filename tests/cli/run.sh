@@ -1,0 +1,13 @@
+# Outputs shown and saved, random and from files.
+assay run "$cases/node/test_abs/model.onnx" -e identity
+assay run "$cases/node/test_abs/model.onnx" -e identity -n 2 --seed 7 --format json
+assay run "$cases/node/test_abs/model.onnx" -e identity --data "$cases/node/test_abs/test_data_set_0" -o saved --save npy
+find saved -type f
+assay run "$cases/node/test_abs/model.onnx" -e identity --data saved/identity/test_data_set_0
+mv saved/identity/test_data_set_0/output_0.npy saved/identity/test_data_set_0/input_0.npy
+assay run "$cases/node/test_abs/model.onnx" -e identity --data saved/identity
+assay run "$cases/node/test_add_uint8/model.onnx" -e identity
+assay run "$cases/node/test_sequence_insert_at_back/model.onnx" -e identity
+assay run "$cases/node/test_sequence_insert_at_back/model.onnx" -e identity --data "$cases/node/test_sequence_insert_at_back/test_data_set_0"
+assay run "$cases/node/test_abs/model.onnx" -E "$bad" -e bad:mode=segv-run -e identity
+assay run "$cases/node/test_abs/model.onnx" -E "$bad" -e absent
