@@ -1,8 +1,10 @@
 #include "engine/pool.h"
+#include "engine/scratch.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/str.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -378,6 +380,50 @@ static void absence_is_no_hang(void **state)
     value_release(&input);
 }
 
+static void the_box_is_closed(void **state)
+{
+    (void)state;
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(NULL);
+    struct value input = make_input(10, 1);
+    struct result result = run_one(pool, add(pool, registry, "bad:mode=escape"), &input);
+    if (result.outcome != OUTCOME_OK)
+        fail_msg("%s", result.message);
+    result_release(&result);
+    pool_free(pool);
+    registry_free(registry);
+    value_release(&input);
+}
+
+/* What a killed process left behind goes when the next one starts; what a living one holds stays. */
+static void abandoned_scratch_is_removed(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/assay-test-XXXXXX",
+         *before = getenv("TMPDIR") ? memory_strdup(getenv("TMPDIR")) : NULL;
+    assert_non_null(mkdtemp(folder));
+    setenv("TMPDIR", folder, 1);
+    struct scratch living, next;
+    struct error err;
+    assert_int_equal(scratch_open(&living, &err), 0);
+    struct str dead;
+    str_init(&dead);
+    str_printf(&dead, "%s/assay-%ld/dead/0", folder, (long)getuid());
+    assert_int_equal(file_make_folders(dead.data, &err), 0);
+    assert_int_equal(scratch_open(&next, &err), 0);
+    assert_false(file_exists(dead.data));
+    assert_true(file_exists(living.folder));
+    scratch_close(&next);
+    scratch_close(&living);
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    free(before);
+    str_release(&dead);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+}
+
 static void bubblewrap_tells_the_signal(void **state)
 {
     (void)state;
@@ -422,6 +468,8 @@ int main(void)
         cmocka_unit_test(repeats_are_compared),
         cmocka_unit_test(absence_is_no_hang),
         cmocka_unit_test(bubblewrap_tells_the_signal),
+        cmocka_unit_test(the_box_is_closed),
+        cmocka_unit_test(abandoned_scratch_is_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
