@@ -6,3 +6,5 @@ done
 assay conform "$one" -E "$bad" -e bad:mode=hang --deadline 1s --list
 assay conform "$one" -E "$bad" -e absent --list
 assay conform "$cases/node" --match 'test_identity*' -E "$bad" -e bad:mode=third -e identity --list
+# A process for each case never reaches its third.
+assay conform "$cases/node" --match 'test_identity*' -E "$bad" -e bad:mode=third --fresh --list
