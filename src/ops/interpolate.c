@@ -50,18 +50,11 @@ size_t taps_at(const struct kernel *kernel, long double x, long double e, struct
     long double reach = support(kernel) + e;
     int64_t first = (int64_t)ceill(x - reach), last = (int64_t)floorl(x + reach);
     long double slope = steepness(kernel) * kernel->stretch;
-    bool exact = e == 0 && kernel->stretch == 1 && x == floorl(x);
     size_t count = 0, room = taps_max(kernel);
     for (int64_t i = first; i <= last && count < room; i++) {
         long double weight = weight_at(kernel, ((long double)i - x) * kernel->stretch);
-        long double hard = exact ? 0 : slope * e;
-        if (weight == 0 && hard == 0)
-            continue;
-        /* Coordinates known exactly still give rounded weights, unless they are short binary fractions. */
-        bool short_weight =
-            e == 0 && !kernel->cubic && kernel->stretch == 1 && weight * 1024 == floorl(weight * 1024);
-        if (!exact && !short_weight)
-            hard += weight_rounding(kernel);
+        /* Rounded even where the coordinate is exact: weights that should add up to 1 do not. */
+        long double hard = slope * e + weight_rounding(kernel);
         taps[count++] = (struct tap){i, weight, hard};
     }
     if (kernel->stretch < 1)

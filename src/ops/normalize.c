@@ -37,6 +37,17 @@ struct affine {
     struct known x, mean, inverse, scale, bias;
 };
 
+/* What becomes of a factor a, or of a product before it is scaled up, below the smallest normal number. */
+static long double underflow_error(const struct affine *t, long double a, enum dtype type)
+{
+    struct dtype_precision p = dtype_precision(type);
+    long double lost = type == DTYPE_FLOAT16 ? p.smallest : p.tiny,
+                error = lost * (1 + fabsl(t->inverse.value));
+    if (fabsl(a) < p.tiny)
+        error += fminl(fabsl(a) + p.smallest, lost) * (fabsl(t->x.value) + fabsl(t->mean.value));
+    return error;
+}
+
 /*
  * Whether computed as written or folded into x * a + (bias - mean * a) with a = scale * inverse: the folded
  * form rounds a x, a mean and bias on their own, 4 units each, which covers the plain one too.
@@ -62,14 +73,17 @@ static void put_affine(struct bounded *out, size_t i, const struct affine *t, do
         fabsl(t->scale.value) * (width * (t->x.hard + t->mean.hard) + fabsl(d) * t->inverse.hard) +
         t->scale.hard * reach * width + t->bias.hard;
     long double size = fabsl(a) * (fabsl(t->x.value) + fabsl(t->mean.value)) + fabsl(t->bias.value);
-    if (size >= dtype_highest(out->type)) {
+    long double largest = fmaxl(fmaxl(size, fabsl(a)), fabsl(t->scale.value) * reach);
+    if (largest >= dtype_highest(out->type)) {
         bounded_put_undecided(out, i, y);
         return;
     }
+    long double lost = underflow_error(t, a, out->type);
     long double spread = likely_add(a * t->x.likely, a * t->mean.likely);
     spread = likely_add(spread, d * t->scale.value * t->inverse.likely);
     spread = likely_add(spread, likely_add(d * t->inverse.value * t->scale.likely, t->bias.likely));
-    bounded_put(out, i, y, inputs + 4 * unit * size, likely_add(spread, unit * size));
+    spread = likely_add(spread, lost / 3);
+    bounded_put(out, i, y, inputs + lost + 4 * unit * size, likely_add(spread, unit * size));
 }
 
 static double coarser(double a, double b)
@@ -153,8 +167,10 @@ struct moments {
 /*
  * The variance bound covers the one-pass form E[x^2] - E[x]^2, which engines use: with q = E[x^2], both terms
  * are off by at most ((1+u)^(n+3) - 1) q, twice for the square. The two-pass form is far better; a large mean
- * with a small variance thus has a wide bound. When the bound leaves room for a negative variance + epsilon
- * nothing is judged. `unit` may be coarser than x's own (LayerNormalization's stash type): then x is rounded.
+ * with a small variance thus has a wide bound. The mean may be a running one (Welford): step k rounds numbers
+ * no larger than the largest |x| and later steps shrink that error by k/n, so n of them make n units of it.
+ * When the bound leaves room for a negative variance + epsilon nothing is judged. `unit` may be coarser than
+ * x's own (LayerNormalization's stash type): then x is rounded.
  */
 static struct moments moments_of(const struct bounded *x, size_t start, size_t n, double epsilon, double unit,
                                  enum dtype type)
@@ -173,18 +189,21 @@ static struct moments moments_of(const struct bounded *x, size_t start, size_t n
     if (m.nan || m.undecided)
         return m;
     long double count = (long double)n, mean = sum.value / count, q = sum.squares / count;
-    long double spread = 0, drift = 0, deviation = 0, h2 = 0;
+    long double spread = 0, drift = 0, deviation = 0, h2 = 0, peak = 0;
     for (size_t i = start; i < start + n; i++) {
+        peak = fmaxl(peak, fabsl(x->value[i]));
         long double d = x->value[i] - mean, h = bounded_hard(x, i), l = bounded_likely(x, i);
         spread += d * d;
         drift += 2 * fabsl(d) * h;
         h2 += h * h;
         deviation += 4 * d * d * l * l;
     }
-    m.mean = (struct known){mean, sum_hard(&sum, unit) / count + 2 * unit * fabsl(mean),
-                            likely_add(sum_likely(&sum, unit) / count, unit * fabsl(mean))};
-    struct known variance = {spread / count, (drift + h2) / count + 4 * rounding_growth(unit, n + 3) * q,
-                             likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
+    m.mean = (struct known){mean, sum.hard / count + rounding_growth(unit, n + 3) * peak,
+                            likely_add(sqrtl(sum.variance) / count, unit * peak * (1 + sqrtl(count) / 3))};
+    long double one_pass = 4 * rounding_growth(unit, n + 3) * q, shift = m.mean.hard;
+    struct known variance = {
+        spread / count, (drift + h2) / count + one_pass + 2 * sqrtl(spread / count) * shift + shift * shift,
+        likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
     m.inverse = inverse_root(&variance, epsilon, unit, type);
     return m;
 }
@@ -339,6 +358,8 @@ static int sample_layer(struct draw *d)
     bool usual = draw_chance(d, 0.2);
     int from = usual ? x.shape.rank - 1 : (int)(axis < 0 ? axis + x.shape.rank : axis);
     struct shape part = shape_make(x.shape.rank - from, x.shape.dims + from);
+    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
+        return -1; /* statistics of nothing */
     if (!usual)
         draw_int(d, "axis", axis);
     draw_data(d, x.type, &part);
@@ -391,8 +412,8 @@ static int sample_group(struct draw *d)
 {
     struct drawn x = draw_primary(d);
     int64_t channels = x.shape.dims[1];
-    if (channels == 0)
-        return -1;
+    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
+        return -1; /* statistics of nothing */
     int64_t groups = draw_between(d, 1, channels);
     while (channels % groups)
         groups--;

@@ -71,13 +71,17 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
     }
     long double hard = sum_hard(sum, unit), likely = sum_likely(sum, unit);
     /* Powers below the smallest normal number may be flushed. */
+    long double lost = 0;
     if (pool->p > 1 && (sum->inexact || hard > 0))
-        hard += (long double)sum->count * dtype_precision(pool->out->type).tiny;
+        lost = (long double)sum->count * dtype_precision(pool->out->type).tiny;
+    hard += lost;
     long double above = powl(s + hard, inverse) - root, below = root - powl(fmaxl(s - hard, 0), inverse);
     bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
     long double own = plain ? 0 : (pool->p == 2 ? 2 : 8 + fabsl(logl(s > 0 ? s : 1))) * unit * root;
-    long double slope = s > 0 ? likely * inverse * root / s : 0;
-    bounded_put(pool->out, at, root, fmaxl(above, below) + own, likely_add(slope, own / 2));
+    long double slope = s > 0 ? likely * inverse * root / s : 0,
+                flushed = (powl(s + lost, inverse) - root) / 2;
+    bounded_put(pool->out, at, root, fmaxl(above, below) + own,
+                likely_add(slope, likely_add(own / 2, flushed)));
 }
 
 /* Column-major numbering of the spatial coordinates; 0 is row-major and needs no conversion. */
@@ -304,6 +308,10 @@ static int sample_pool(struct draw *d)
         struct sizes s = draw_sizes(d, x.shape.dims[i + 2], dilations && !same);
         if (!explicit_pads)
             s.begin = s.end = 0;
+        /* SAME with windows that leave gaps: the padding would be negative, and nobody says what that means.
+         */
+        if (same && s.stride > s.kernel)
+            s.stride = s.kernel;
         if (!same && (s.kernel - 1) * s.dilation + 1 > x.shape.dims[i + 2] + s.begin + s.end)
             s.kernel = 1;
         kernel[i] = s.kernel;
@@ -387,10 +395,9 @@ enum {
     BYTES = DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT8)
 };
 
-#define ROW(op_name, outputs, op_params, kind)                                                    \
-    .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1,             \
-    .max_outputs = outputs, .min_rank = 3, .max_rank = 5, .params = op_params, .eval = eval_pool, \
-    .sample = sample_##kind
+#define ROW(op_name, outputs, op_params, kind)                                                               \
+    .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = outputs, \
+    .min_rank = 3, .max_rank = 5, .params = op_params, .eval = eval_pool, .sample = sample_##kind
 
 const struct op ops_pool[] = {
     [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}}},

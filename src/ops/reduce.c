@@ -174,7 +174,8 @@ static void put_root(struct bounded *out, size_t i, const struct sum *sum, doubl
     long double slope = root > 0 ? likely / (2 * root) : sqrtl(likely);
     bool exact = hard == 0 && root == floorl(root);
     long double own = exact ? 0 : 2 * unit * root;
-    bounded_put(out, i, root, fmaxl(below, above) + own, likely_add(slope, own / 2));
+    long double flushed = (sqrtl(v + lost) - root) / 2;
+    bounded_put(out, i, root, fmaxl(below, above) + own, likely_add(slope, likely_add(own / 2, flushed)));
 }
 
 static void put_log(struct bounded *out, size_t i, const struct sum *sum, double unit)
@@ -245,8 +246,10 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
         hard += growth * g->product.reach;
         likely = likely_add(likely, unit * magnitude * sqrtl((long double)g->count / 3));
     }
-    if (g->product.small < p.tiny)
+    if (g->product.small < p.tiny) {
         hard += p.tiny * g->product.large;
+        likely = likely_add(likely, p.tiny * g->product.large / 2);
+    }
     bounded_put(out, i, v, hard, likely);
 }
 
@@ -335,12 +338,13 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         bounded_put_open(out, i);
         return;
     }
-    if (isnan(m)) {
-        bounded_put(out, i, NAN, 0, 0);
+    /* inf - inf, unless treated apart; beside NaN, which of them the maximum sees first is not said. */
+    if (isinf(m) || (isnan(m) && isinf(top.value))) {
+        bounded_put_undecided(out, i, m);
         return;
     }
-    if (isinf(m)) { /* inf - inf, unless treated apart */
-        bounded_put_undecided(out, i, m);
+    if (isnan(m)) {
+        bounded_put(out, i, NAN, 0, 0);
         return;
     }
     double unit = bounded_unit(out);
@@ -524,21 +528,21 @@ enum {
     BYTES = DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT8)
 };
 
-#define ROW(op_name, op_params)                                                                             \
-    {                                                                                                       \
+#define ROW(op_name, op_params)                                                                            \
+    {                                                                                                      \
         .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 2, .min_outputs = 1, .max_outputs = 1, \
         .min_rank = 0, .max_rank = 5, .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params,       \
-        .eval = eval_reduce, .sample = sample_reduce                                                        \
+        .eval = eval_reduce, .sample = sample_reduce                                                       \
     }
-#define EXTREME_ROW(op_name)                                                                                \
-    {                                                                                                       \
+#define EXTREME_ROW(op_name)                                                                               \
+    {                                                                                                      \
         .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 2, .min_outputs = 1, .max_outputs = 1, \
-        .min_rank = 0, .max_rank = 5,                                                                       \
+        .min_rank = 0, .max_rank = 5,                                                                      \
         .types = {{1, WIDE},                                                                               \
-                  {12, WIDE | BYTES},                                                                       \
-                  {13, WIDE | BYTES | BRAIN},                                                               \
-                  {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}},                                      \
-        .params = params, .eval = eval_reduce, .sample = sample_reduce                                      \
+                  {12, WIDE | BYTES},                                                                      \
+                  {13, WIDE | BYTES | BRAIN},                                                              \
+                  {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}},                                     \
+        .params = params, .eval = eval_reduce, .sample = sample_reduce                                     \
     }
 
 const struct op ops_reduce[] = {

@@ -33,6 +33,8 @@ static float draw_scale(struct draw *d, int64_t in, bool whole)
     for (int attempt = 0; attempt < 8; attempt++) {
         float scale = choices[draw_between(d, 0, 9)];
         double length = (double)scale * (double)in, fraction = length - floor(length);
+        if (scale != 1 && floor(length) == (double)in)
+            continue; /* engines take an unchanged size for an unchanged image */
         bool safe = whole ? fraction == 0 : fraction == 0 || (fraction > 1e-3 && fraction < 0.999);
         if (safe && length >= 1)
             return scale;
@@ -45,7 +47,7 @@ static struct choice draw_choice(struct draw *d, int rank)
     struct choice c = {.mode = NEAREST};
     bool even = rank == 2 || rank == 4;
     if (rank > 1 && draw_chance(d, 0.6))
-        c.mode = even && draw_chance(d, 0.5) ? CUBIC : LINEAR;
+        c.mode = even && dtype_is_float(d->type) && draw_chance(d, 0.5) ? CUBIC : LINEAR;
     /* Engines interpolate over at most three dims, behind batch and channels. */
     c.first = rank >= 4 && c.mode != NEAREST ? 2 : rank >= 3 && draw_chance(d, 0.6) ? 1 : 0;
     c.transform = (enum transform)draw_between(d, 0, TRANSFORMS - 1);
@@ -104,6 +106,9 @@ static void draw_extent(struct draw *d, const struct choice *c, const struct sha
         bool fixed = i < c->first;
         scales[i - from] = fixed ? 1 : draw_scale(d, in, whole);
         sizes[i - from] = fixed ? in : draw_between(d, 1, 2 * in + 1);
+        /* Of an unchanged size engines take the image unchanged, whatever part of it is asked for. */
+        if (c->transform == TF_CROP_AND_RESIZE && !fixed && sizes[i - from] == in)
+            sizes[i - from]++;
     }
     int64_t count = x->rank - from;
     if (!c->sizes) {
@@ -134,7 +139,7 @@ int resize_sample(struct draw *d)
         for (int i = from; i < x.shape.rank; i++)
             axes[i - from] = negative ? i - x.shape.rank : i;
         draw_ints(d, "axes", axes, (size_t)(x.shape.rank - from));
-        if (c.sizes && draw_chance(d, 0.5))
+        if (c.sizes && c.transform != TF_CROP_AND_RESIZE && draw_chance(d, 0.5))
             draw_string(d, "keep_aspect_ratio_policy", resize_policies[draw_between(d, 0, POLICIES - 1)]);
     }
     if (d->opset >= 18 && c.mode != NEAREST && draw_chance(d, 0.3)) {

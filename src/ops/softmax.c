@@ -117,12 +117,14 @@ static void smooth_lane(struct bounded *out, const struct lane *lane, enum kind 
     struct normaliser n = {0};
     if (isfinite(m))
         n = normalise(lane, m, unit);
+    /* NaN beside a positive infinity: which of them a maximum sees first is not said. */
+    bool strange = isinf(m) || (isnan(m) && top.value > dtype_highest(out->type));
     for (size_t k = 0; k < lane->length; k++) {
         size_t at = lane_at(lane, k);
-        if (isnan(m))
-            bounded_put(out, at, NAN, 0, 0);
-        else if (isinf(m)) /* inf - inf, or all -inf: NaN or a limit */
+        if (strange) /* inf - inf, or all -inf: NaN or a limit */
             bounded_put_open(out, at);
+        else if (isnan(m))
+            bounded_put(out, at, NAN, 0, 0);
         else if (kind == SOFTMAX)
             put_softmax(out, at, lane, &n, unit);
         else
@@ -206,11 +208,11 @@ enum {
     BRAIN = DTYPE_BIT(DTYPE_BFLOAT16)
 };
 
-#define ROW(op_name)                                                                                        \
-    {                                                                                                       \
+#define ROW(op_name)                                                                                       \
+    {                                                                                                      \
         .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = 1, \
         .min_rank = 1, .max_rank = 5, .types = {{1, BASE}, {13, BASE | BRAIN}}, .params = params,          \
-        .eval = eval_softmax, .sample = sample_softmax                                                      \
+        .eval = eval_softmax, .sample = sample_softmax                                                     \
     }
 
 const struct op ops_softmax[] = {
