@@ -140,6 +140,21 @@ static struct number lstm_gate(const struct lstm *l, size_t time, size_t batch, 
     return rnn_activate(rnn, gate == LSTM_C ? 1 : 0, sum);
 }
 
+/*
+ * h(Ct). By the text clip bounds "the input of activations", of which Ct is one; implementations that clip
+ * the gates only are as common. Both pass.
+ */
+static struct number squash_cell(const struct rnn *rnn, struct number cell)
+{
+    struct number clipped = rnn_activate(rnn, 2, cell);
+    if (!(fabsl(cell.v) + cell.h > rnn->clip))
+        return clipped;
+    struct number plain = rnn_activate_unclipped(rnn, 2, cell);
+    clipped.h = fmaxl(clipped.h, fabsl(plain.v - clipped.v) + plain.h);
+    clipped.l = fmaxl(clipped.l, fabsl(plain.v - clipped.v) + plain.l);
+    return clipped;
+}
+
 static void lstm_unit(struct lstm *l, size_t time, size_t batch, size_t unit)
 {
     struct rnn *rnn = l->rnn;
@@ -155,7 +170,7 @@ static void lstm_unit(struct lstm *l, size_t time, size_t batch, size_t unit)
     number_put(&l->cell, at, number_add(number_mul(forget, before, u), number_mul(in, fresh, u), u));
     struct number cell = number_of(&l->cell, at);
     struct number out = lstm_gate(l, time, batch, LSTM_O, unit, cell);
-    rnn_emit(rnn, time, batch, unit, number_mul(out, rnn_activate(rnn, 2, cell), u));
+    rnn_emit(rnn, time, batch, unit, number_mul(out, squash_cell(rnn, cell), u));
 }
 
 static int run_lstm(struct lstm *l)
@@ -227,7 +242,7 @@ static void draw_activations(struct draw *d, const struct recipe *r)
     for (size_t i = 0; i < count; i++) {
         enum activation_kind kind = (enum activation_kind)draw_between(d, 0, ACT_COUNT - 1);
         names[i] = activation_name(kind);
-        need = need || kind == ACT_SCALED_TANH;
+        need = need || kind == ACT_SCALED_TANH || kind == ACT_AFFINE;
         if (activation_has_alpha(kind))
             alphas[n_alphas++] = (float)draw_between(d, 1, 8) / 8;
         if (activation_has_beta(kind))

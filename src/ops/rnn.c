@@ -270,15 +270,18 @@ struct number rnn_from_state(const struct rnn *rnn, size_t batch, size_t gate, s
     return add_bias(rnn, rnn->state_part[batch * width + gate * rnn->hidden + unit], 1, gate, unit);
 }
 
-struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x)
+struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct number x)
 {
-    if (isfinite(rnn->clip))
-        x = number_clamp(x, rnn->clip);
-    struct number y =
-        activation_apply(&rnn->activations[rnn->direction * rnn->per_direction + which], x, rnn->u);
+    const struct activation *f = &rnn->activations[rnn->direction * rnn->per_direction + which];
+    struct number y = activation_apply(f, x, rnn->u);
     if (isnan(y.v))
         y.h = INFINITY;
     return y;
+}
+
+struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x)
+{
+    return rnn_activate_unclipped(rnn, which, isfinite(rnn->clip) ? number_clamp(x, rnn->clip) : x);
 }
 
 static size_t output_at(const struct rnn *rnn, size_t time, size_t batch, size_t unit)

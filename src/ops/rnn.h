@@ -97,6 +97,7 @@ struct number rnn_add(const struct rnn *rnn, struct number sum, struct number te
 
 /* Clips and applies the direction's activation number `which`. */
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x);
+struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct number x);
 
 /* The new h of one unit: goes to Y and, later, Y_h. */
 void rnn_emit(struct rnn *rnn, size_t time, size_t batch, size_t unit, struct number h);

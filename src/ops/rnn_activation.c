@@ -5,7 +5,8 @@
 #include <strings.h>
 
 /*
- * Defaults are those of the ONNX operators of the same name; ScaledTanh never had any. In engines these are
+ * Defaults are those of the ONNX operators of the same name; Affine and ScaledTanh are none, so they have no
+ * defaults. In engines these are
  * vector polynomials that clamp their argument: an absolute error of 16 u on the scale of the function is
  * allowed to those that saturate.
  */
@@ -17,7 +18,7 @@ static const struct kind {
     [ACT_RELU] = {"Relu", false, false, false, 0, 0},
     [ACT_TANH] = {"Tanh", false, false, false, 0, 0},
     [ACT_SIGMOID] = {"Sigmoid", false, false, false, 0, 0},
-    [ACT_AFFINE] = {"Affine", true, true, false, 1, 0},
+    [ACT_AFFINE] = {"Affine", true, true, true, 1, 0},
     [ACT_LEAKY_RELU] = {"LeakyRelu", true, false, false, 0.01f, 0},
     [ACT_THRESHOLDED_RELU] = {"ThresholdedRelu", true, false, false, 1, 0},
     [ACT_SCALED_TANH] = {"ScaledTanh", true, true, true, 1, 1},
