@@ -5,10 +5,21 @@
 #include "report/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct settings {
     struct common common;
+    bool faults;
 };
+
+/* The help text of a knob that plants faults has a line for each, its fields separated by tabs. */
+enum { FAULT_FIELDS = 5 };
+
+struct fault {
+    const char *engine, *knob;
+    const char *fields[FAULT_FIELDS]; /* as fault_names below */
+};
+static const char *const fault_names[FAULT_FIELDS] = {"name", "paper", "operator", "parameter", "summary"};
 
 struct version {
     const char *version, *path; /* either may be NULL */
@@ -86,6 +97,88 @@ static const Assay__Welcome *welcome(const struct entry *entry, const struct poo
     return entry->number < 0 ? NULL : pool_engine(pool, entry->number)->welcome;
 }
 
+/* The field at *at, ended by `end`, copied; NULL when there is none. */
+static const char *next_field(struct arena *arena, const char **at, char end)
+{
+    size_t length = strcspn(*at, "\t\n");
+    if ((*at)[length] != end)
+        return NULL;
+    char *field = arena_array(arena, length + 1, 1);
+    memcpy(field, *at, length);
+    *at += length + 1;
+    return field;
+}
+
+static bool next_fault(struct arena *arena, const char **at, struct fault *fault)
+{
+    for (int i = 0; i < FAULT_FIELDS; i++)
+        if (!(fault->fields[i] = next_field(arena, at, i < FAULT_FIELDS - 1 ? '\t' : '\n')))
+            return false;
+    return true;
+}
+
+static size_t count_faults(const char *help)
+{
+    size_t count = 0;
+    for (const char *at = help; strchr(at, '\t') && strchr(at, '\n'); at = strchr(at, '\n') + 1)
+        count++;
+    return count;
+}
+
+static void print_fault(void *context, const struct fault *fault)
+{
+    struct table *table = context;
+    table_add(table, STYLE_PLAIN, "%s:%s=%s", fault->engine, fault->knob, fault->fields[0]);
+    for (int i = 1; i < FAULT_FIELDS; i++)
+        table_add(table, STYLE_PLAIN, "%s", fault->fields[i]);
+}
+
+static void write_fault(void *context, const struct fault *fault)
+{
+    struct json *json = context;
+    json_object(json, NULL);
+    json_string(json, "engine", fault->engine);
+    json_string(json, "knob", fault->knob);
+    for (int i = 0; i < FAULT_FIELDS; i++)
+        json_string(json, fault_names[i], fault->fields[i]);
+    json_end(json);
+}
+
+static void each_fault(struct list *list, const struct pool *pool,
+                       void (*tell)(void *context, const struct fault *fault), void *context)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const Assay__Welcome *hello = welcome(&list->entries[i], pool);
+        for (size_t k = 0; hello && k < hello->n_knobs; k++) {
+            struct fault fault = {.engine = list->entries[i].name, .knob = hello->knobs[k]->name};
+            const char *at = hello->knobs[k]->help;
+            while (next_fault(&list->arena, &at, &fault))
+                tell(context, &fault);
+        }
+    }
+}
+
+static void write_faults(struct list *list, const struct pool *pool, const struct common *common,
+                         struct str *out)
+{
+    if (common->format == FORMAT_TEXT) {
+        struct table table;
+        table_init(&table, "lllll");
+        table_head(&table, "engine|paper|operator|parameter|what it does");
+        each_fault(list, pool, print_fault, &table);
+        table_print(&table, out, output_colour(common), 0);
+        table_release(&table);
+        return;
+    }
+    struct json json;
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    json_array(&json, "faults");
+    each_fault(list, pool, write_fault, &json);
+    json_end(&json);
+    json_end(&json);
+}
+
 static void print_entry(const struct entry *entry, const struct pool *pool, struct str *out, bool colour)
 {
     const Assay__Welcome *hello = welcome(entry, pool);
@@ -116,7 +209,11 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
         const Assay__KnobInfo *knob = hello->knobs[i];
         table_add(&table, STYLE_PLAIN, ":%s=%s", knob->name, knob->values);
         table_add(&table, STYLE_DIM, "%s%s", *knob->default_value ? "default " : "", knob->default_value);
-        table_add(&table, STYLE_PLAIN, "%s", knob->help);
+        size_t faults = count_faults(knob->help);
+        if (faults)
+            table_add(&table, STYLE_PLAIN, "plants one of %zu published bugs; --faults lists them", faults);
+        else
+            table_add(&table, STYLE_PLAIN, "%s", knob->help);
     }
     table_print(&table, out, colour, 2);
     table_release(&table);
@@ -174,9 +271,10 @@ static void write_list(const struct list *list, const struct pool *pool, const s
     json_end(&json);
 }
 
-static int run(void *settings, const struct cli_list *words, struct error *err)
+static int run(void *raw, const struct cli_list *words, struct error *err)
 {
-    const struct common *common = &((const struct settings *)settings)->common;
+    const struct settings *settings = raw;
+    const struct common *common = &settings->common;
     struct list list = {.wanted = words};
     struct registry *registry = NULL;
     struct pool *pool = NULL;
@@ -195,7 +293,10 @@ static int run(void *settings, const struct cli_list *words, struct error *err)
     }
     pool = pool_new(&(struct pool_options){.deadline = common->deadline});
     ask(&list, registry, pool);
-    write_list(&list, pool, common, &out);
+    if (settings->faults)
+        write_faults(&list, pool, common, &out);
+    else
+        write_list(&list, pool, common, &out);
     status = output_write(common, &out, err) ? -1 : STATUS_AGREE;
 out:
     if (pool)
@@ -212,6 +313,8 @@ out:
 
 static const struct cli_option options[] = {
     COMMON_REGISTRY(struct settings),
+    {0, "faults", OPTION_FLAG, NULL, offsetof(struct settings, faults),
+     "list the published bugs that an engine can plant: paper, operator and parameter at fault"},
     {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
      "for an engine to answer (default 30s)"},
     COMMON_OUTPUT(struct settings, "text|json"),
@@ -225,6 +328,7 @@ const struct command command_engines = {
              "name[@version][:knob=value,...]; the plain name is its newest version.\n",
     .examples = "  assay engines\n"
                 "  assay engines onnxruntime --format json\n"
+                "  assay engines reference --faults\n"
                 "  assay engines -E my-engines.ini\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
