@@ -121,8 +121,8 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
     if (e->beta == 0 && !(isfinite(add.v) && isfinite(add.h)))
         return (struct number){y.v, INFINITY, INFINITY};
     bool is_exact = exact || !dtype_is_float(c->type);
-    long double u = is_exact ? 0 : unit_of(c->type), scaled = e->beta * add.v, size = fabsl(scaled);
-    long double more = fabsl(e->beta) * add.h;
+    long double u = is_exact ? 0 : unit_of(c->type), scaled = e->beta * add.v;
+    long double size = isfinite(scaled) ? fabsl(scaled) : 0, more = fabsl(e->beta) * add.h;
     /* An infinity that is added decides, unless the sum can overflow to the other one. */
     bool open = !isfinite(scaled) && (add.h > 0 || !(fmaxl(up, down) < dtype_highest(c->type)));
     y.v += scaled;

@@ -1,0 +1,221 @@
+#include "base/random.h"
+#include "ops/contract.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+struct sums {
+    struct number *at;
+    size_t columns;
+};
+
+static void keep(void *context, size_t i, size_t j, struct number sum)
+{
+    struct sums *s = context;
+    s->at[i * s->columns + j] = sum;
+}
+
+static struct bounded make(int64_t rows, int64_t cols, enum dtype type)
+{
+    struct bounded b;
+    struct shape shape = {.rank = 2, .dims = {rows, cols}};
+    assert_int_equal(bounded_alloc(&b, type, &shape, false, NULL), 0);
+    return b;
+}
+
+static struct bounded make_random(int64_t rows, int64_t cols, uint64_t seed, bool integers, long double hard)
+{
+    struct bounded b = make(rows, cols, DTYPE_FLOAT);
+    struct rng rng = rng_seed(seed);
+    for (size_t i = 0; i < b.count; i++)
+        bounded_put(&b, i, integers ? (float)rng_range(&rng, -4, 4) : (float)rng_normal(&rng), hard,
+                    hard / 3);
+    return b;
+}
+
+/* The product of two matrices: m*n sums, to be freed. */
+static struct number *product(const struct bounded *a, const struct bounded *b, const struct epilogue *then)
+{
+    size_t m = (size_t)a->shape.dims[0], k = (size_t)a->shape.dims[1], n = (size_t)b->shape.dims[1];
+    struct operand left = operand_of(a), right = operand_of(b);
+    size_t *rows = offsets_linear(m, k, NULL), *inner = offsets_linear(k, 1, NULL);
+    size_t *inner_b = offsets_linear(k, n, NULL), *cols = offsets_linear(n, 1, NULL);
+    struct sums sums = {calloc(m * n + 1, sizeof *sums.at), n};
+    assert_non_null(sums.at);
+    struct contraction c = {.type = a->type, .m = m, .n = n, .k = k, .roundings = (double)k};
+    c.a = (struct view){&left, 0, rows, inner};
+    c.b = (struct view){&right, 0, inner_b, cols};
+    c.then = then;
+    c.sink = keep;
+    c.context = &sums;
+    assert_int_equal(contract(&c, NULL), 0);
+    free(rows);
+    free(inner);
+    free(inner_b);
+    free(cols);
+    return sums.at;
+}
+
+static struct number naive(const struct bounded *a, const struct bounded *b, size_t i, size_t j)
+{
+    size_t k = (size_t)a->shape.dims[1], n = (size_t)b->shape.dims[1];
+    long double u = unit_of(a->type), size = 0, squares = 0, inherited = 0, variance = 0, value = 0;
+    for (size_t t = 0; t < k; t++) {
+        struct number x = number_of(a, i * k + t), y = number_of(b, t * n + j);
+        value += x.v * y.v;
+        size += fabsl(x.v * y.v);
+        squares += x.v * x.v * y.v * y.v;
+        inherited += fabsl(x.v) * y.h + x.h * fabsl(y.v) + x.h * y.h;
+        variance += x.v * x.v * y.l * y.l + x.l * x.l * y.v * y.v + x.l * x.l * y.l * y.l;
+    }
+    long double steps = (long double)k;
+    return (struct number){value, inherited + (steps - 1) * u * (size + inherited),
+                           sqrtl(variance + steps * u * u * (squares + value * value / 9))};
+}
+
+static void compare_with_naive(int64_t m, int64_t k, int64_t n, long double hard_a, long double hard_b)
+{
+    struct bounded a = make_random(m, k, 1, false, hard_a), b = make_random(k, n, 2, false, hard_b);
+    struct number *sums = product(&a, &b, NULL);
+    for (size_t i = 0; i < (size_t)(m * n); i++) {
+        struct number want = naive(&a, &b, i / (size_t)n, i % (size_t)n);
+        assert_true(fabsl(sums[i].v - want.v) <= 1e-9L * want.h + 1e-13L);
+        assert_true(fabsl(sums[i].h - want.h) <= 1e-5L * want.h);
+        assert_true(fabsl(sums[i].l - want.l) <= 1e-5L * want.l);
+    }
+    free(sums);
+    bounded_release(&a);
+    bounded_release(&b);
+}
+
+/* Small sizes are loops, larger ones matrix products: the same numbers must come out. */
+static void both_forms_follow_the_definition(void **state)
+{
+    (void)state;
+    compare_with_naive(3, 7, 5, 0, 0);
+    compare_with_naive(3, 7, 5, 1e-5L, 1e-6L);
+    compare_with_naive(40, 30, 50, 0, 0);
+    compare_with_naive(40, 30, 50, 0, 1e-6L);
+    compare_with_naive(40, 30, 50, 1e-5L, 1e-6L);
+    compare_with_naive(1, 3000, 20, 1e-5L, 0);
+}
+
+static void integers_are_exact(void **state)
+{
+    (void)state;
+    for (int64_t size = 4; size <= 64; size *= 4) {
+        struct bounded a = make_random(size, size, 3, true, 0), b = make_random(size, size, 4, true, 0);
+        struct number *sums = product(&a, &b, NULL);
+        for (size_t i = 0; i < a.count; i++) {
+            struct number want = naive(&a, &b, i / (size_t)size, i % (size_t)size);
+            assert_true(sums[i].v == want.v && sums[i].h == 0 && sums[i].l == 0);
+        }
+        free(sums);
+        bounded_release(&a);
+        bounded_release(&b);
+    }
+}
+
+/* float32 sums in four orders stay inside; a quarter of the bound would not do for all sizes. */
+static void float_sums_stay_inside(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct bounded a = make_random(1, 200, seed, false, 0),
+                       b = make_random(200, 1, seed + 1000, false, 0);
+        struct number *sum = product(&a, &b, NULL);
+        float forward = 0, backward = 0, fused = 0, lanes[4] = {0};
+        for (size_t i = 0; i < 200; i++) {
+            float x = (float)a.value[i], y = (float)b.value[i];
+            forward += x * y;
+            fused = fmaf(x, y, fused);
+            lanes[i % 4] += x * y;
+            backward += (float)a.value[199 - i] * (float)b.value[199 - i];
+        }
+        float blocked = lanes[0] + lanes[1] + (lanes[2] + lanes[3]);
+        long double most = sum->h + (long double)unit_of(DTYPE_FLOAT) * fabsl(sum->v);
+        assert_true(fabsl(forward - sum->v) <= most && fabsl(backward - sum->v) <= most);
+        assert_true(fabsl(fused - sum->v) <= most && fabsl(blocked - sum->v) <= most);
+        assert_true(fabsl(forward - sum->v) <= 8 * sum->l);
+        free(sum);
+        bounded_release(&a);
+        bounded_release(&b);
+    }
+}
+
+static struct number dot(const long double *x, const long double *y, int64_t count, const long double *added)
+{
+    struct bounded a = make(1, count, DTYPE_FLOAT), b = make(count, 1, DTYPE_FLOAT),
+                   c = make(1, 1, DTYPE_FLOAT);
+    const size_t zero = 0;
+    struct epilogue then = {1, 1, &c, &zero, &zero};
+    for (int64_t i = 0; i < count; i++) {
+        a.value[i] = x[i];
+        b.value[i] = y[i];
+    }
+    c.value[0] = added ? *added : 0;
+    struct number *sum = product(&a, &b, added ? &then : NULL);
+    struct number result = *sum;
+    free(sum);
+    bounded_release(&a);
+    bounded_release(&b);
+    bounded_release(&c);
+    return result;
+}
+
+static void overflow_is_undecided_unless_sure(void **state)
+{
+    (void)state;
+    const long double most = dtype_highest(DTYPE_FLOAT), ones[] = {1, 1, 1};
+    /* The order decides whether the partial sum overflows. */
+    assert_true(isinf(dot((const long double[]){most, most, -most}, ones, 3, NULL).h));
+    /* One sign only, and surely beyond. */
+    struct number sum = dot((const long double[]){most, most, -1}, ones, 3, NULL);
+    assert_true(isfinite(sum.h) && sum.v > 1.5L * most);
+    /* Both signs overflow although the difference of magnitudes hides the smaller one. */
+    sum = dot((const long double[]){most, -most, 2}, (const long double[]){most, 1.5L, 1}, 3, NULL);
+    assert_true(isinf(sum.h));
+    /* A bias counts as a term. */
+    long double bias = -most;
+    assert_true(isinf(dot((const long double[]){most, most, 1}, ones, 3, &bias).h));
+    bias = 1;
+    assert_true(isfinite(dot(ones, ones, 3, &bias).h));
+}
+
+static void infinities_and_nan_decide(void **state)
+{
+    (void)state;
+    const long double inf = INFINITY;
+    struct number sum = dot((const long double[]){inf, 1}, (const long double[]){2, 3}, 2, NULL);
+    assert_true(isinf(sum.v) && sum.v > 0 && sum.h == 0);
+    sum = dot((const long double[]){inf, 1}, (const long double[]){0, 3}, 2, NULL);
+    assert_true(isnan(sum.v) && sum.h == 0);
+    long double bias = -inf;
+    sum = dot((const long double[]){inf, 1}, (const long double[]){1, 1}, 2, &bias);
+    assert_true(isnan(sum.v) && sum.h == 0);
+}
+
+static void empty_sums_are_zero(void **state)
+{
+    (void)state;
+    struct number sum = dot(NULL, NULL, 0, NULL);
+    assert_true(sum.v == 0 && sum.h == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_forms_follow_the_definition),
+        cmocka_unit_test(integers_are_exact),
+        cmocka_unit_test(float_sums_stay_inside),
+        cmocka_unit_test(overflow_is_undecided_unless_sure),
+        cmocka_unit_test(infinities_and_nan_decide),
+        cmocka_unit_test(empty_sums_are_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
