@@ -1,0 +1,192 @@
+/* The OpenCV engine: start, load, run. */
+#include "opencv.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int switch_of(struct adapter_call *call, const char *knob, bool *on)
+{
+    const char *value = adapter_knob(call->adapter, knob);
+    *on = strcmp(value, "on") == 0;
+    return *on || strcmp(value, "off") == 0
+               ? 0
+               : adapter_fail(call, ADAPTER_REJECTED, "%s=%s: say on or off", knob, value);
+}
+
+static int engine_of(struct adapter_call *call, enum face_engine *engine)
+{
+    const char *value = adapter_knob(call->adapter, "engine");
+    *engine = FACE_ENGINE_DEFAULT;
+    if (strcmp(value, "default") == 0)
+        return 0;
+    if (!face_has_engines()) {
+        return adapter_fail(call, ADAPTER_REJECTED, "engine=%s: OpenCV %s has one engine only", value,
+                            face_version());
+    }
+    *engine = strcmp(value, "new") == 0 ? FACE_ENGINE_NEW : FACE_ENGINE_CLASSIC;
+    return *engine == FACE_ENGINE_NEW || strcmp(value, "classic") == 0
+               ? 0
+               : adapter_fail(call, ADAPTER_REJECTED, "engine=%s: say default, classic or new", value);
+}
+
+static int read_knobs(struct adapter_call *call, struct face_options *options, int *threads)
+{
+    const char *text = adapter_knob(call->adapter, "threads");
+    long long number = 0;
+    if (!text_int64(text, &number) || number < 1 || number > 256)
+        return adapter_fail(call, ADAPTER_REJECTED, "threads=%s: say a number from 1 to 256", text);
+    *threads = (int)number;
+    if (switch_of(call, "fusion", &options->fusion) < 0 ||
+        switch_of(call, "winograd", &options->winograd) < 0)
+        return -1;
+    if (!options->winograd && !face_has_winograd()) {
+        return adapter_fail(call, ADAPTER_REJECTED, "winograd=off: OpenCV %s has no such switch",
+                            face_version());
+    }
+    return engine_of(call, &options->engine);
+}
+
+static int start(struct adapter_call *call, void **engine, struct str *version)
+{
+    struct opencv *opencv = memory_zeroed(1, sizeof *opencv);
+    int threads = 1;
+    *engine = opencv;
+    str_add(version, face_version());
+    if (read_knobs(call, &opencv->options, &threads) < 0)
+        return -1;
+    face_start(threads);
+    return 0;
+}
+
+static void unload(struct adapter_call *call)
+{
+    struct opencv *opencv = call->engine;
+    face_free(opencv->net);
+    model_free(opencv->model);
+    free(opencv->outputs);
+    free(opencv->names);
+    *opencv = (struct opencv){.options = opencv->options};
+}
+
+static bool is_flat(const Onnx__ValueInfoProto *info)
+{
+    const Onnx__TypeProto__Tensor *type = info->type ? info->type->tensor_type : NULL;
+    return type && type->shape && type->shape->n_dim < 2;
+}
+
+static bool has_flat(const Onnx__GraphProto *graph)
+{
+    for (size_t i = 0; i < graph->n_input; i++)
+        if (is_flat(graph->input[i]))
+            return true;
+    for (size_t i = 0; i < graph->n_output; i++)
+        if (is_flat(graph->output[i]))
+            return true;
+    return false;
+}
+
+/* Adapters find their declarations in the model; a model that we cannot read, but the library might, has
+ * none. */
+static int read_model(struct adapter_call *call, const struct adapter_model *model)
+{
+    struct opencv *opencv = call->engine;
+    struct error err = {0};
+    int result = model->path ? model_load(&opencv->model, model->path, &err)
+                             : model_parse(&opencv->model, model->data, model->size, &err);
+    if (result < 0) {
+        opencv->model = NULL;
+        return adapter_fail(call, ADAPTER_REJECTED, "%s", err.message);
+    }
+    opencv->flat = has_flat(opencv->model->graph);
+    return 0;
+}
+
+/* The names asked for, else all of the graph's. */
+static void choose_outputs(struct opencv *opencv, const struct adapter_model *model)
+{
+    const Onnx__GraphProto *graph = opencv->model->graph;
+    size_t size = 0;
+    opencv->n_outputs = model->n_outputs ? model->n_outputs : graph->n_output;
+    opencv->outputs = memory_zeroed(opencv->n_outputs + 1, sizeof *opencv->outputs);
+    for (size_t i = 0; i < model->n_outputs; i++)
+        size += strlen(model->outputs[i]) + 1;
+    char *at = opencv->names = memory_zeroed(size + 1, 1);
+    for (size_t i = 0; i < opencv->n_outputs; i++) {
+        if (model->n_outputs == 0) {
+            opencv->outputs[i] = graph->output[i]->name;
+            continue;
+        }
+        opencv->outputs[i] = strcpy(at, model->outputs[i]);
+        at += strlen(at) + 1;
+    }
+}
+
+static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
+{
+    struct opencv *opencv = call->engine;
+    char message[FACE_MESSAGE_SIZE];
+    unload(call);
+    if (read_model(call, model) < 0)
+        return -1;
+    if (face_load(&opencv->net, model->data, model->size, model->path, &opencv->options, message) < 0) {
+        unload(call);
+        return opencv_fail(call, OPENCV_STAGE_LOAD, message);
+    }
+    choose_outputs(opencv, model);
+    const Onnx__GraphProto *graph = opencv->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++)
+        adapter_list_add(&loaded->inputs, graph->input[i]->name);
+    for (size_t i = 0; i < graph->n_output; i++)
+        adapter_list_add(&loaded->outputs, graph->output[i]->name);
+    return 0;
+}
+
+static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
+               struct adapter_outputs *outputs)
+{
+    struct opencv *opencv = call->engine;
+    char message[FACE_MESSAGE_SIZE];
+    (void)bounds;
+    if (!opencv->net)
+        return adapter_fail(call, ADAPTER_FAILED, "run without a loaded model");
+    for (size_t i = 0; i < count; i++)
+        if (opencv_input(call, &inputs[i]) < 0)
+            return -1;
+    if (face_forward(opencv->net, opencv->outputs, opencv->n_outputs, message) < 0)
+        return opencv_fail(call, OPENCV_STAGE_RUN, message);
+    for (size_t i = 0; i < opencv->n_outputs; i++)
+        if (opencv_output(call, i, adapter_output(outputs, opencv->outputs[i])) < 0)
+            return -1;
+    return 0;
+}
+
+static void stop(void *engine)
+{
+    struct adapter_call call = {.engine = engine};
+    if (engine)
+        unload(&call);
+    free(engine);
+}
+
+int main(int argc, char **argv)
+{
+    struct adapter_knob knobs[] = {
+        {"fusion", "on|off", "on", "layers fused with their neighbours"},
+        {"winograd", "on|off", "on", "Winograd convolution; the switch came with 4.7"},
+        {"engine", "default|classic|new", "default", "graph engine; from 5.0 on"},
+        {"threads", "1..256", "1", "threads inside a layer"},
+        {NULL, NULL, NULL, NULL},
+    };
+    struct adapter adapter = {
+        .name = "opencv",
+        .knobs = knobs,
+        .start = start,
+        .load = load,
+        .run = run,
+        .unload = unload,
+        .stop = stop,
+    };
+    return adapter_main(&adapter, argc, argv);
+}

@@ -1,0 +1,36 @@
+/*
+ * OpenCV's DNN module, whole ONNX models. The library knows neither types nor shapes of the model's outputs
+ * in the sense of ONNX (4.x computes everything but 8-bit models in float32 and has no tensors of rank 0 or
+ * 1), so the adapter reads them from the model itself and says how results are brought back to it: values.c.
+ */
+#ifndef OPENCV_OPENCV_H
+#define OPENCV_OPENCV_H
+
+#include "adapter.h"
+#include "model/model.h"
+#include "opencv_face.h"
+
+struct opencv {
+    struct face_options options;
+    struct face_net *net;
+    struct model *model; /* what was loaded, for its declarations */
+    bool flat;           /* a graph input or output has rank 0 or 1 */
+    size_t n_outputs;
+    const char **outputs; /* wanted, in order; the texts live in model or names */
+    char *names;          /* NUL-separated copies of the wanted names */
+};
+
+enum opencv_stage { OPENCV_STAGE_LOAD, OPENCV_STAGE_RUN };
+
+/* Class from the library's text, and the failure; returns -1. */
+int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message);
+
+/* Values in and out; see the table in docs/engines/opencv.md. */
+int opencv_input(struct adapter_call *call, const struct value *value);
+int opencv_output(struct adapter_call *call, size_t number, struct value *value);
+
+/* The graph input or output of that name, or NULL. */
+const Onnx__ValueInfoProto *opencv_declared(Onnx__ValueInfoProto *const *infos, size_t count,
+                                            const char *name);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * cv::dnn behind C functions: all of C++ that the adapter needs. One source for OpenCV 4.5.1 to 5.0; what
+ * differs between releases stays in opencv_face.cc.
+ *
+ * No exception leaves it: functions return 0, or -1 with the library's own words in the message. Element
+ * types are ours (enum dtype); a type that this release has no matrix of is not taken, see face_takes.
+ */
+#ifndef OPENCV_FACE_H
+#define OPENCV_FACE_H
+
+#include "tensor/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FACE_MESSAGE_SIZE = 2000 };
+
+enum face_engine { FACE_ENGINE_DEFAULT, FACE_ENGINE_CLASSIC, FACE_ENGINE_NEW };
+
+struct face_options {
+    bool fusion;
+    bool winograd;
+    enum face_engine engine;
+};
+
+/* What this release knows. */
+const char *face_version(void);   /* "4.6.0" */
+bool face_has_winograd(void);     /* the switch: from 4.7 on */
+bool face_has_engines(void);      /* from 5.0 on */
+bool face_has_all_types(void);    /* a matrix for every number type, each computed in itself: from 5.0 on */
+bool face_takes(enum dtype type); /* has a matrix of that type */
+void face_start(int threads);     /* silences the library, too */
+
+struct face_net;
+
+/* From bytes, or from the file when data is NULL. */
+int face_load(struct face_net **net, const void *data, size_t size, const char *path,
+              const struct face_options *options, char message[FACE_MESSAGE_SIZE]);
+void face_free(struct face_net *net);
+
+/* The tensor's memory is borrowed only during the call. */
+int face_set_input(struct face_net *net, const char *name, const struct tensor *tensor,
+                   char message[FACE_MESSAGE_SIZE]);
+
+/* Computes the outputs of these names and keeps them until the next call. */
+int face_forward(struct face_net *net, const char *const *names, size_t count,
+                 char message[FACE_MESSAGE_SIZE]);
+
+/* Output `number` of the last face_forward, as the library gives it: owned by the caller. */
+int face_output(struct face_net *net, size_t number, struct tensor *tensor, char message[FACE_MESSAGE_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
