@@ -20,6 +20,12 @@ static long double relative(const struct curve_spot *s)
     return isfinite(s->y) ? library * s->unit * fabsl(s->y) : 0;
 }
 
+/* exp of a finite number is not 0: where long double has lost it, it still underflows like any other. */
+static long double exp_error(const struct curve_spot *s)
+{
+    return s->y == 0 && isfinite(s->x) ? dtype_precision(s->type).smallest : relative(s);
+}
+
 /* Eigen's polynomial for asin is the least precise one met: 3.8 ulp. */
 static long double asin_error(const struct curve_spot *s)
 {
@@ -97,7 +103,7 @@ static const struct curve curves[] = {
     {"Cos", value_cos, of_scale_one, .reach = reach_wave, .draw_low = -20, .draw_high = 20},
     {"Cosh", value_cosh, relative, .n_turns = 1, .draw_low = -10, .draw_high = 10},
     {"Erf", value_erf, of_scale_one, .draw_low = -4, .draw_high = 4},
-    {"Exp", value_exp, relative, .draw_low = -20, .draw_high = 20},
+    {"Exp", value_exp, exp_error, .draw_low = -20, .draw_high = 20},
     {"Log", value_log, relative, .low = 0, .high = HUGE_VAL, .draw_low = 0, .draw_high = 20},
     {"Reciprocal", value_reciprocal, error_newton, .reach = reach_reciprocal},
     {"Sin", value_sin, of_scale_one, .reach = reach_wave, .draw_low = -20, .draw_high = 20},
