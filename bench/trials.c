@@ -47,7 +47,7 @@ struct finding {
 struct tally {
     size_t cases, elements, judged;
     size_t verdicts[VERDICT_COUNT];
-    double factor, deviations; /* largest seen on agreeing cases */
+    double factor, deviations; /* largest seen, explained engine bugs aside */
 };
 
 struct run {
@@ -191,13 +191,15 @@ out:
     return row != NULL;
 }
 
-static void tally_add(struct tally *tally, const struct verdict *verdict)
+/* An explained engine bug says nothing about our bounds; a finding that nothing explains counts against them.
+ */
+static void tally_add(struct tally *tally, const struct verdict *verdict, bool explained)
 {
     tally->cases++;
     tally->elements += verdict->total;
     tally->judged += verdict->judged;
     tally->verdicts[verdict->kind]++;
-    if (verdict_is_finding(verdict->kind))
+    if (explained)
         return;
     tally->factor = fmax(tally->factor, verdict->factor);
     tally->deviations = fmax(tally->deviations, verdict->deviations);
@@ -208,10 +210,10 @@ static void take(struct run *run, struct trial_done *done)
     size_t op = (size_t)(uintptr_t)done->user;
     for (size_t i = 0; i < run->n_engines; i++) {
         const struct verdict *verdict = &done->judgement.verdicts[i];
-        tally_add(&run->by_op[op], verdict);
-        tally_add(&run->all, verdict);
         run->untested += verdict->kind == VERDICT_UNTESTED || verdict->kind == VERDICT_NO_ENGINE;
         bool explained = verdict_is_finding(verdict->kind) && note_finding(run, done, i);
+        tally_add(&run->by_op[op], verdict, explained);
+        tally_add(&run->all, verdict, explained);
         if (run->list)
             printf("%s\t%s%s\t%s\t%s\n", run->labels[i], explained ? "explained " : "",
                    verdict_name(verdict->kind),
