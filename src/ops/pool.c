@@ -78,7 +78,7 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
     long double above = powl(s + hard, inverse) - root, below = root - powl(fmaxl(s - hard, 0), inverse);
     bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
     long double own = plain ? 0 : (pool->p == 2 ? 2 : 8 + fabsl(logl(s > 0 ? s : 1))) * unit * root;
-    long double slope = s > 0 ? likely * inverse * root / s : 0,
+    long double slope = s > 0 ? likely * inverse * root / s : powl(likely, inverse),
                 flushed = (powl(s + lost, inverse) - root) / 2;
     bounded_put(pool->out, at, root, fmaxl(above, below) + own,
                 likely_add(slope, likely_add(own / 2, flushed)));

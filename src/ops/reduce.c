@@ -96,7 +96,8 @@ struct gathered {
     struct {
         long double value, reach; /* product of t and of |t|+h */
         long double large, small; /* products of the factors beyond 1 and below 1, in magnitude */
-        long double variance;     /* relative */
+        long double variance;     /* relative, of the factors that are not 0 */
+        long double spread;       /* product of sqrt(t^2 + deviation^2) */
         bool inexact;
     } product;
     size_t count;
@@ -107,6 +108,7 @@ static void gather_product(struct gathered *g, long double t, double hard, doubl
     long double magnitude = fabsl(t);
     g->product.value *= t;
     g->product.reach *= magnitude + hard;
+    g->product.spread *= likely_add(magnitude, likely);
     if (magnitude > 1)
         g->product.large *= magnitude;
     else
@@ -145,12 +147,12 @@ static void gather(struct gathered *g, enum reduction kind, double unit, long do
     }
 }
 
-static void put_integer(struct bounded *out, size_t i, long double exact)
+static void put_integer(struct bounded *out, size_t i, long double exact, long double hard)
 {
-    if (exact == floorl(exact))
+    if (hard == 0 && exact == floorl(exact))
         bounded_put(out, i, exact, 0, 0);
     else /* the text does not say how an integer type rounds */
-        bounded_put_range(out, i, truncl(exact), floorl(exact), ceill(exact));
+        bounded_put_range(out, i, truncl(exact), floorl(exact - hard), ceill(exact + hard));
 }
 
 /* sqrt of a sum of squares: the interval's ends through sqrt, and one more rounding or two. */
@@ -158,7 +160,7 @@ static void put_root(struct bounded *out, size_t i, const struct sum *sum, doubl
 {
     long double v = sum_value(sum), root = sqrtl(v);
     if (!dtype_is_float(out->type)) {
-        put_integer(out, i, root);
+        put_integer(out, i, root, fmaxl(sqrtl(v + sum->hard) - root, root - sqrtl(fmaxl(v - sum->hard, 0))));
         return;
     }
     if (isinf(v) || isnan(v)) {
@@ -211,7 +213,7 @@ static void put_mean(struct bounded *out, size_t i, const struct sum *sum, doubl
     if (sum->count == 0) {
         bounded_put_open(out, i);
     } else if (!dtype_is_float(out->type)) {
-        put_integer(out, i, mean);
+        put_integer(out, i, mean, sum->hard / n);
     } else if (isnan(mean) || isinf(mean)) {
         bounded_put(out, i, mean, sum->hard, 0);
     } else {
@@ -227,7 +229,7 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
 {
     long double v = g->product.value;
     if (!dtype_is_float(out->type)) {
-        bounded_put(out, i, v, 0, 0);
+        bounded_put(out, i, v, g->product.reach - fabsl(v), 0);
         return;
     }
     struct dtype_precision p = dtype_precision(out->type);
@@ -242,6 +244,7 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
     }
     long double magnitude = fabsl(v), growth = rounding_growth(unit, g->count);
     long double hard = g->product.reach - magnitude, likely = magnitude * sqrtl(g->product.variance);
+    likely = likely_add(likely, g->product.spread - magnitude); /* factors near 0 */
     if (g->product.inexact || g->product.large * unit > 1) {
         hard += growth * g->product.reach;
         likely = likely_add(likely, unit * magnitude * sqrtl((long double)g->count / 3));
@@ -383,7 +386,7 @@ static void reduce_one(struct op_call *call, const struct bounded *x, const stru
         put_log_sum_exp(out, i, x, plan, base, n);
         return;
     }
-    struct gathered g = {.product = {.value = 1, .reach = 1, .large = 1, .small = 1},
+    struct gathered g = {.product = {.value = 1, .reach = 1, .spread = 1, .large = 1, .small = 1},
                          .extreme = {.sign = plan->kind == REDUCE_MIN ? -1 : 1}};
     int64_t index[TENSOR_MAX_RANK] = {0};
     double unit = bounded_unit(out);
@@ -481,6 +484,9 @@ static int sample_reduce(struct draw *d)
     struct drawn x = draw_primary(d);
     int64_t axes[TENSOR_MAX_RANK];
     size_t count = draw_axes(d, x.shape.rank, axes);
+    /* Engines that get the shape of an empty reduction wrong would fail at some later node of a graph. */
+    if (d->offer && shape_span(&x.shape, 0, x.shape.rank) == 0)
+        return -1;
     /* Empty reductions of these have no value that all texts agree on. */
     bool needs_data = kind == REDUCE_MAX || kind == REDUCE_MIN || kind == REDUCE_MEAN ||
                       kind == REDUCE_LOG_SUM || kind == REDUCE_LOG_SUM_EXP;

@@ -135,11 +135,13 @@ int resize_sample(struct draw *d)
     if (d->opset >= 18 && c.first > 0 && draw_chance(d, 0.4)) {
         int64_t axes[TENSOR_MAX_RANK];
         from = c.first;
-        bool negative = draw_chance(d, 0.5);
+        bool keeps = c.sizes && c.transform != TF_CROP_AND_RESIZE && draw_chance(d, 0.5);
+        /* Engines that ignore the policy for negative axes would fail at some later node of a graph. */
+        bool negative = !keeps && draw_chance(d, 0.5);
         for (int i = from; i < x.shape.rank; i++)
             axes[i - from] = negative ? i - x.shape.rank : i;
         draw_ints(d, "axes", axes, (size_t)(x.shape.rank - from));
-        if (c.sizes && c.transform != TF_CROP_AND_RESIZE && draw_chance(d, 0.5))
+        if (keeps)
             draw_string(d, "keep_aspect_ratio_policy", resize_policies[draw_between(d, 0, POLICIES - 1)]);
     }
     if (d->opset >= 18 && c.mode != NEAREST && draw_chance(d, 0.3)) {
