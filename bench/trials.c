@@ -103,6 +103,11 @@ static void node_text(const struct model *model, const Onnx__NodeProto *node, co
             str_printf(text, "%lld", (long long)a->i);
         for (size_t k = 0; k < a->n_ints; k++)
             str_printf(text, "%s%lld", k ? "," : "", (long long)a->ints[k]);
+        for (size_t k = 0; k < a->n_floats; k++)
+            str_printf(text, "%s%g", k ? "," : "", (double)a->floats[k]);
+        for (size_t k = 0; k < a->n_strings; k++)
+            str_printf(text, "%s%.*s", k ? "," : "", (int)a->strings[k].len,
+                       (const char *)a->strings[k].data);
     }
 }
 
