@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * What a release says of operators, types and opsets newer than itself, and kernels of forms that they leave out; stable since
- * 1.10. Kernels say it when they are made or when they run, often through an assertion.
+ * What a release says of operators, types and opsets newer than itself, and kernels of forms that they leave
+ * out; stable since 1.10. Kernels say it when they are made or when they run, often through an assertion.
  */
 static const char *const lacking[] = {
     "Could not find an implementation",

@@ -73,7 +73,8 @@ void node_set_floats(struct arena *arena, Onnx__NodeProto *node, const char *nam
 void node_set_strings(struct arena *arena, Onnx__NodeProto *node, const char *name, const char *const *values,
                       size_t count)
 {
-    Onnx__AttributeProto *attribute = renew(arena, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+    Onnx__AttributeProto *attribute =
+        renew(arena, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
     attribute->n_strings = count;
     attribute->strings = arena_array(arena, count, sizeof *attribute->strings);
     for (size_t i = 0; i < count; i++) {
