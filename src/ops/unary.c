@@ -126,6 +126,19 @@ static int eval_not(struct op_call *call)
     return result;
 }
 
+/* ~x, the same for two's complement and for unsigned: the ends of the range change places. */
+static int eval_bitwise_not(struct op_call *call)
+{
+    int result;
+    const struct bounded *in;
+    struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
+    for (size_t i = 0; out && i < out->count; i++) {
+        bounded_move(out, i, in, i);
+        out->value[i] = dtype_lowest(in->type) + dtype_highest(in->type) - in->value[i];
+    }
+    return result;
+}
+
 static int eval_is_nan(struct op_call *call)
 {
     int result;
@@ -369,6 +382,7 @@ const struct op ops_unary[] = {
      NULL,
      eval_abs,
      sample_plain},
+    {"BitwiseNot", 18, 1, 1, 1, 1, 0, 6, 0, {{18, DTYPES_INTEGER}}, NULL, eval_bitwise_not, sample_plain},
     {"Ceil", 11, 1, 1, 1, 1, 0, 6, 0, {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, NULL, eval_step, sample_step},
     {"Clip",
      11,

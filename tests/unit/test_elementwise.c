@@ -195,6 +195,23 @@ static void test_binary_edges(void **state)
     }
 }
 
+static void test_bitwise_not(void **state)
+{
+    (void)state;
+    static const long double small[] = {-128, 0, 127}, large[] = {0, 18446744073709551615.0L, 5};
+    struct trial t;
+    trial_init(&t, "BitwiseNot", 18, DTYPE_INT8, FILL_NORMAL, 1);
+    give(&t, DTYPE_INT8, 3, small);
+    assert_int_equal(trial_eval(&t), 0);
+    assert_true(t.out[0].value[0] == 127 && t.out[0].value[1] == -1 && t.out[0].value[2] == -128);
+    trial_release(&t);
+    trial_init(&t, "BitwiseNot", 18, DTYPE_UINT64, FILL_NORMAL, 1);
+    give(&t, DTYPE_UINT64, 3, large);
+    assert_int_equal(trial_eval(&t), 0);
+    assert_true(t.out[0].value[0] == large[1] && t.out[0].value[1] == 0 && t.out[0].value[2] == large[1] - 5);
+    trial_release(&t);
+}
+
 static void test_clip_order(void **state)
 {
     (void)state;
@@ -455,8 +472,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges),        cmocka_unit_test(test_exp_underflow),
         cmocka_unit_test(test_binary_edges), cmocka_unit_test(test_clip_order),
-        cmocka_unit_test(test_cast),         cmocka_unit_test(test_quantize),
-        cmocka_unit_test(test_propagation),  cmocka_unit_test(test_exact_fill),
+        cmocka_unit_test(test_bitwise_not),  cmocka_unit_test(test_cast),
+        cmocka_unit_test(test_quantize),     cmocka_unit_test(test_propagation),
+        cmocka_unit_test(test_exact_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
