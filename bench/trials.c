@@ -6,7 +6,7 @@
  * [--fill NAME]
  *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX] [--explained FILE]
  * [--bounds] [--list]
- * [--quiet] -e ENGINE...
+ * [--quiet] [--fresh] -e ENGINE...
  *
  * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
  * with its types and attributes, and the recipe of the first case. --explained names a table of engine bugs
@@ -58,6 +58,7 @@ struct run {
     int repeat;
     double deadline;
     bool bounds, list, quiet;
+    bool fresh; /* a process for every case: none sees what another did to the engine's memory */
     size_t n_engines;
     const char *labels[MAX_ENGINES];
     struct row *rows;
@@ -334,13 +335,13 @@ static int read_fill(const char *name)
 }
 
 static const struct option long_options[] = {
-    {"one", 1, NULL, '1'},   {"graphs", 1, NULL, 'g'},  {"ops", 1, NULL, 'o'},
-    {"nodes", 1, NULL, 'n'}, {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},
-    {"types", 1, NULL, 't'}, {"fill", 1, NULL, 'f'},    {"seed", 1, NULL, 's'},
-    {"from", 1, NULL, 'F'},  {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
-    {"quiet", 0, NULL, 'q'}, {"engine", 1, NULL, 'e'},  {"explained", 1, NULL, 'x'},
-    {"edit", 1, NULL, 'E'},  {"repeat", 1, NULL, 'r'},  {"deadline", 1, NULL, 'd'},
-    {NULL, 0, NULL, 0},
+    {"one", 1, NULL, '1'},       {"graphs", 1, NULL, 'g'},  {"ops", 1, NULL, 'o'},
+    {"nodes", 1, NULL, 'n'},     {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},
+    {"types", 1, NULL, 't'},     {"fill", 1, NULL, 'f'},    {"seed", 1, NULL, 's'},
+    {"from", 1, NULL, 'F'},      {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
+    {"quiet", 0, NULL, 'q'},     {"fresh", 0, NULL, 'w'},   {"engine", 1, NULL, 'e'},
+    {"explained", 1, NULL, 'x'}, {"edit", 1, NULL, 'E'},    {"repeat", 1, NULL, 'r'},
+    {"deadline", 1, NULL, 'd'},  {NULL, 0, NULL, 0},
 };
 
 static int read_options(struct run *run, int argc, char **argv)
@@ -387,6 +388,9 @@ static int read_options(struct run *run, int argc, char **argv)
             break;
         case 'q':
             run->quiet = true;
+            break;
+        case 'w':
+            run->fresh = true;
             break;
         case 'E':
             run->edits = optarg;
@@ -452,7 +456,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: see the head of bench/trials.c; %s\n", err.message);
         return 2;
     }
-    struct pool_options pool_options = {.deadline = run->deadline};
+    struct pool_options pool_options = {.deadline = run->deadline, .fresh = run->fresh};
     struct pool *pool = pool_new(&pool_options);
     int reference = add_engine(registry, pool, "reference"), engines[MAX_ENGINES];
     for (size_t i = 0; i < run->n_engines; i++)
