@@ -15,11 +15,12 @@ enum { WINDOW = 8 };
 struct flight {
     size_t sample, pending;
     struct value *inputs;
-    struct result *results; /* one an engine */
+    struct result *results; /* one an engine, and the reference's */
 };
 
 struct run {
     struct compare *compare;
+    const struct model *model;
     const struct inputs *inputs;
     const struct compare_options *options;
     struct pool *pool;
@@ -31,7 +32,7 @@ struct run {
 
 static void free_flight(struct flight *flight, const struct run *run)
 {
-    for (size_t i = 0; flight->results && i < run->compare->engines; i++)
+    for (size_t i = 0; flight->results && i <= run->compare->engines; i++)
         result_release(&flight->results[i]);
     free(flight->results);
     if (flight->inputs)
@@ -282,8 +283,22 @@ static void fold_pair(struct run *run, struct compare_pair *pair, const struct f
     str_release(&why);
 }
 
+static void fold_word(struct run *run, const struct flight *flight)
+{
+    struct words_sample sample = {
+        .number = flight->sample,
+        .model = run->model,
+        .inputs = flight->inputs,
+        .n_inputs = run->inputs->count,
+        .results = flight->results,
+        .reference = run->options->reference < 0 ? NULL : &flight->results[run->compare->engines],
+    };
+    words_add(&run->compare->words, &sample);
+}
+
 static void fold(struct run *run, const struct flight *flight)
 {
+    fold_word(run, flight);
     size_t class = 0;
     bool has_class = true_class(run, flight, &class);
     if (has_class && run->compare->truth == TRUTH_NONE)
@@ -302,10 +317,15 @@ static int launch(struct run *run, struct error *err)
     *flight = (struct flight){.sample = run->launched};
     if (inputs_get(run->inputs, flight->sample, &flight->inputs, err))
         return -1;
-    flight->results = memory_zeroed(run->compare->engines, sizeof *flight->results);
-    for (size_t i = 0; i < run->compare->engines; i++) {
+    flight->results = memory_zeroed(run->compare->engines + 1, sizeof *flight->results);
+    for (size_t i = 0; i <= run->compare->engines; i++)
         result_init(&flight->results[i]);
-        struct job job = {.engine = (int)i,
+    for (size_t i = 0; i <= run->compare->engines; i++) {
+        bool arbiter = i == run->compare->engines;
+        if (arbiter && run->options->reference < 0)
+            continue;
+        struct job job = {.engine = arbiter ? run->options->reference : (int)i,
+                          .bounds = arbiter,
                           .path = run->path,
                           .model = run->path ? NULL : run->bytes.data,
                           .model_size = run->path ? 0 : run->bytes.size,
@@ -328,7 +348,7 @@ static int receive(struct run *run, struct error *err)
     int status = pool_next(run->pool, -1, &job, &result, &differ, err);
     if (status == 1) {
         struct flight *flight = job.user;
-        flight->results[job.engine] = result;
+        flight->results[job.bounds ? run->compare->engines : (size_t)job.engine] = result;
         flight->pending--;
         return 0;
     }
@@ -425,7 +445,8 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
                 const struct compare_options *options, struct error *err)
 {
     prepare(compare, inputs, engines);
-    struct run run = {.compare = compare, .inputs = inputs, .options = options, .pool = pool};
+    words_init(&compare->words, &compare->arena, pool, engines);
+    struct run run = {.compare = compare, .model = model, .inputs = inputs, .options = options, .pool = pool};
     bool external = false;
     for (size_t i = 0; i < model->graph->n_initializer; i++)
         external |= model->graph->initializer[i]->n_external_data > 0;

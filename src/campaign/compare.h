@@ -6,12 +6,16 @@
  * relative error, tolerance, element ratio), and for the first output the class and MAD distance to the
  * ground truth, with their patterns.
  *
+ * The judge speaks about each engine: with the reference as arbiter where it knows the operators, by vote
+ * where it does not.
+ *
  * Without labels the top class of the first engine stands in for the truth. Near-ties can then look like a
  * large class distance, so such distances are reported but decide nothing; MAD distance needs a real truth.
  */
 #ifndef CAMPAIGN_COMPARE_H
 #define CAMPAIGN_COMPARE_H
 
+#include "campaign/word.h"
 #include "engine/pool.h"
 #include "generate/inputs.h"
 #include "judge/metrics.h"
@@ -61,6 +65,7 @@ struct compare {
     struct arena arena;
     size_t samples, engines, pairs;
     enum truth truth;
+    struct words words; /* the judge's, one an engine */
     struct compare_engine *engine;
     struct compare_pair *pair; /* (0,1), (0,2) ... (1,2) ... */
     size_t unique;             /* different patterns among the inconsistent pairs */
@@ -69,10 +74,11 @@ struct compare {
 struct compare_options {
     struct metrics_thresholds thresholds;
     struct metrics_tolerance tolerance;
+    int reference; /* its number in the pool, or -1: nobody arbitrates, engines vote */
     bool progress;
 };
 
-/* path is the model's file; the pool holds exactly `engines` engines, numbered from 0. */
+/* path is the model's file; the pool holds `engines` engines to compare, numbered from 0. */
 int compare_run(struct compare *compare, const char *path, const struct model *model,
                 const struct inputs *inputs, struct pool *pool, size_t engines,
                 const struct compare_options *options, struct error *err);

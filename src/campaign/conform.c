@@ -30,6 +30,7 @@ bool conform_is_finding(enum conform_verdict verdict)
 struct ticket {
     struct flight *flight;
     size_t set;
+    struct result *results; /* one an engine, and the reference's */
 };
 
 /* A case under way. */
@@ -85,7 +86,7 @@ static const char *tail(struct arena *arena, const char *log)
     return arena_strdup(arena, length > LOG_LINES_LIMIT ? log + length - LOG_LINES_LIMIT : log);
 }
 
-static enum conform_verdict judge(struct run *run, const struct ticket *ticket, const struct result *result)
+static enum conform_verdict hold(struct run *run, const struct ticket *ticket, const struct result *result)
 {
     str_clear(&run->why);
     if (result->outcome != OUTCOME_OK) {
@@ -105,7 +106,7 @@ static void record(struct run *run, const struct ticket *ticket, size_t engine, 
 {
     struct conform *conform = run->conform;
     struct conform_result *kept = &conform->results[ticket->flight->number * conform->engines + engine];
-    enum conform_verdict verdict = judge(run, ticket, result);
+    enum conform_verdict verdict = hold(run, ticket, result);
     kept->load_ns += result->load_ns;
     kept->run_ns += result->run_ns;
     if (kept->verdict != CONFORM_UNTESTED && kept->verdict != CONFORM_PASS)
@@ -116,6 +117,67 @@ static void record(struct run *run, const struct ticket *ticket, size_t engine, 
     kept->log = tail(&conform->arena, result->log);
 }
 
+/* The case's own answer, judged as if an engine had given it. */
+static void judge_golden(struct run *run, const struct ticket *ticket)
+{
+    const struct suite_data *data = &ticket->flight->loaded.data[ticket->set];
+    const struct result *reference = &ticket->results[run->conform->engines];
+    struct result answer = {.outcome = OUTCOME_OK, .count = data->n_outputs, .outputs = data->outputs};
+    struct judge_entry entry = {.name = "golden", .result = &answer};
+    struct judgement judgement;
+    if (data->n_outputs != reference->count)
+        return;
+    judge_case(&judgement, reference, &entry, 1);
+    if (judgement.by_reference && verdict_is_finding(judgement.verdicts[0].kind))
+        run->conform->golden[ticket->flight->number] =
+            arena_strdup(&run->conform->arena, judgement.verdicts[0].text);
+    judgement_release(&judgement);
+}
+
+static void judge_flight(struct run *run, struct flight *flight)
+{
+    struct conform *conform = run->conform;
+    const struct suite_loaded *loaded = &flight->loaded;
+    struct words words;
+    words_init(&words, &conform->arena, run->pool, conform->engines);
+    for (size_t set = 0; set < loaded->sets; set++) {
+        const struct ticket *ticket = &flight->tickets[set];
+        bool arbitrated = run->options->reference >= 0;
+        words_add(&words, &(struct words_sample){
+                              .number = set,
+                              .model = loaded->model,
+                              .inputs = loaded->data[set].inputs,
+                              .n_inputs = loaded->data[set].n_inputs,
+                              .results = ticket->results,
+                              .reference = arbitrated ? &ticket->results[conform->engines] : NULL,
+                          });
+        if (arbitrated && !conform->golden[flight->number])
+            judge_golden(run, ticket);
+    }
+    for (size_t engine = 0; engine < conform->engines; engine++)
+        conform->results[flight->number * conform->engines + engine].judged = &words.word[engine];
+}
+
+/* All engines have answered: each answer is held against the case's own, in the order of the data sets. */
+static void conclude(struct run *run, struct flight *flight)
+{
+    for (size_t set = 0; set < flight->loaded.sets; set++)
+        for (size_t engine = 0; engine < run->conform->engines; engine++)
+            record(run, &flight->tickets[set], engine, &flight->tickets[set].results[engine]);
+    if (!flight->loaded.random)
+        judge_flight(run, flight);
+}
+
+static void free_tickets(const struct run *run, struct flight *flight)
+{
+    for (size_t set = 0; flight->tickets && set < flight->loaded.sets; set++) {
+        for (size_t i = 0; i <= run->conform->engines; i++)
+            result_release(&flight->tickets[set].results[i]);
+        free(flight->tickets[set].results);
+    }
+    free(flight->tickets);
+}
+
 static void land(struct run *run, struct flight *flight)
 {
     *flight->link = flight->next;
@@ -123,22 +185,30 @@ static void land(struct run *run, struct flight *flight)
         flight->next->link = flight->link;
     run->flights--;
     run->bytes -= flight->loaded.size;
+    free_tickets(run, flight);
     suite_unload(&flight->loaded);
-    free(flight->tickets);
     free(flight);
 }
 
 static void submit(struct run *run, struct flight *flight)
 {
     const struct suite_loaded *loaded = &flight->loaded;
+    size_t engines = run->conform->engines;
     flight->tickets = memory_zeroed(loaded->sets, sizeof *flight->tickets);
     for (size_t set = 0; set < loaded->sets; set++) {
-        flight->tickets[set] = (struct ticket){flight, set};
-        for (size_t engine = 0; engine < run->conform->engines; engine++) {
-            struct job job = {.engine = (int)engine,
+        struct ticket *ticket = &flight->tickets[set];
+        *ticket = (struct ticket){flight, set, memory_zeroed(engines + 1, sizeof *ticket->results)};
+        for (size_t i = 0; i <= engines; i++)
+            result_init(&ticket->results[i]);
+        for (size_t i = 0; i <= engines; i++) {
+            bool arbiter = i == engines;
+            if (arbiter && (run->options->reference < 0 || loaded->random))
+                continue;
+            struct job job = {.engine = arbiter ? run->options->reference : (int)i,
+                              .bounds = arbiter,
                               .n_inputs = loaded->data[set].n_inputs,
                               .inputs = loaded->data[set].inputs,
-                              .user = &flight->tickets[set]};
+                              .user = ticket};
             if (loaded->external)
                 job.path = loaded->path;
             else {
@@ -188,11 +258,13 @@ static int receive(struct run *run, struct error *err)
     if (status == 1) {
         struct ticket *ticket = job.user;
         run->answered++;
-        record(run, ticket, (size_t)job.engine, &result);
-        if (--ticket->flight->pending == 0)
+        ticket->results[job.bounds ? run->conform->engines : (size_t)job.engine] = result;
+        if (--ticket->flight->pending == 0) {
+            conclude(run, ticket->flight);
             land(run, ticket->flight);
+        }
+        return 0;
     }
-    result_release(&result);
     if (status == 0)
         return error_set(err, ERROR_IO, "the engines lost %zu answers", run->submitted - run->answered);
     return status < 0 ? -1 : 0;
@@ -226,6 +298,7 @@ int conform_run(struct conform *conform, const struct suite *suite, struct pool 
     *conform = (struct conform){.suite = suite, .engines = engines};
     arena_init(&conform->arena);
     conform->results = memory_zeroed(suite->count * engines, sizeof *conform->results);
+    conform->golden = memory_zeroed(suite->count, sizeof *conform->golden);
     struct run run = {.conform = conform, .pool = pool, .options = options};
     str_init(&run.why);
     struct progress progress;
@@ -255,6 +328,7 @@ int conform_run(struct conform *conform, const struct suite *suite, struct pool 
 void conform_release(struct conform *conform)
 {
     free(conform->results);
+    free(conform->golden);
     free(conform->counts);
     arena_release(&conform->arena);
 }

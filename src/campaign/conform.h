@@ -1,5 +1,6 @@
 /*
- * Every case of a suite on every engine, each held against the answer the case brings.
+ * Every case of a suite on every engine, each held against the answer the case brings. That answer decides;
+ * the judge's word, with the reference as arbiter, stands beside it, on the engines and on the answer itself.
  *
  * All engines work at once. A window of cases is in memory; a case leaves it when its last engine has
  * answered. Each case gets exactly one verdict on each engine, which conform_run asserts: none is lost.
@@ -8,6 +9,7 @@
 #define CAMPAIGN_CONFORM_H
 
 #include "campaign/suite.h"
+#include "campaign/word.h"
 #include "engine/pool.h"
 #include "judge/golden.h"
 
@@ -40,15 +42,17 @@ struct conform_result {
     enum conform_verdict verdict;
     enum stage stage;
     int64_t load_ns, run_ns;
-    const char *message; /* one line, or NULL; lives in the conform */
-    const char *log;     /* the tail of the engine's stderr when it died; or NULL */
+    const char *message;       /* one line, or NULL; lives in the conform */
+    const char *log;           /* the tail of the engine's stderr when it died; or NULL */
+    const struct word *judged; /* over the case's data sets; NULL when the case is not runnable or random */
 };
 
 struct conform {
     struct arena arena;
     const struct suite *suite;
     size_t engines;
-    struct conform_result *results;  /* [case * engines + engine] */
+    struct conform_result *results; /* [case * engines + engine] */
+    const char **golden; /* [case]: how the case's own answer leaves the reference's hard bound, or NULL */
     size_t (*counts)[CONFORM_COUNT]; /* [engine][verdict] */
     double seconds;
 };
@@ -57,10 +61,11 @@ struct conform_options {
     struct metrics_tolerance tolerance;
     size_t window;       /* cases in memory; 0: 32 */
     size_t window_bytes; /* their size; 0: 1 GiB; a single case may exceed it */
+    int reference;       /* its number in the pool, or -1: no arbiter */
     bool progress;
 };
 
-/* The pool must hold exactly `engines` engines, numbered from 0. */
+/* The pool holds `engines` engines to test, numbered from 0. */
 int conform_run(struct conform *conform, const struct suite *suite, struct pool *pool, size_t engines,
                 const struct conform_options *options, struct error *err);
 void conform_release(struct conform *conform); /* also after a failure */

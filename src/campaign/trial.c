@@ -1,6 +1,7 @@
 #include "campaign/trial.h"
 
 #include "base/memory.h"
+#include "campaign/word.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,19 +150,12 @@ static void judge_flight(struct trials *trials, struct flight *flight)
     free(entries);
 }
 
-static bool wants_settling(enum verdict_kind kind)
-{
-    return kind == VERDICT_SUSPECT || kind == VERDICT_WRONG || kind == VERDICT_NAN || kind == VERDICT_SHAPE ||
-           kind == VERDICT_DTYPE;
-}
-
-/* A suspect becomes what settling says; a verdict that was sure keeps its word and gets its node. */
 static void settle_flight(struct trials *trials, struct trial_done *done)
 {
     struct model *model = NULL;
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
-        if (!wants_settling(verdict->kind) || verdict->by_vote || done->results[i].outcome != OUTCOME_OK)
+        if (!word_wants_settling(verdict) || done->results[i].outcome != OUTCOME_OK)
             continue;
         if (!model && model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
             return;
@@ -172,11 +166,7 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
             .inputs = done->testcase.inputs,
             .n_inputs = done->testcase.n_inputs,
         };
-        struct error err = {0};
-        if (settle(&done->settlements[i], &which, &err))
-            continue;
-        if (verdict->kind == VERDICT_SUSPECT)
-            verdict->kind = done->settlements[i].kind;
+        word_settle(&which, verdict, &done->settlements[i]);
     }
     model_free(model);
 }

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-int session_open(struct session *session, const struct common *common, size_t least, struct error *err)
+int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
+                 struct error *err)
 {
-    *session = (struct session){0};
+    *session = (struct session){.reference = -1};
+    const struct engine_spec *reference = NULL;
     if (common->engines.count < least)
         return error_set(err, ERROR_USAGE, "name at least %zu engine%s with -e; 'assay engines' lists them",
                          least, least == 1 ? "" : "s");
@@ -24,6 +26,10 @@ int session_open(struct session *session, const struct common *common, size_t le
             return -1;
         session->labels[i] = session->specs[i]->label;
     }
+    if (arbiter && !common->no_reference && registry_find(session->registry, "reference", &reference, err)) {
+        error_prefix(err, "nobody to arbitrate (--no-reference does without)");
+        return -1;
+    }
     struct pool_options options = {
         .deadline = common->deadline,
         .memory = (size_t)common->memory,
@@ -33,6 +39,8 @@ int session_open(struct session *session, const struct common *common, size_t le
     session->pool = pool_new(&options);
     for (size_t i = 0; i < session->count; i++)
         pool_add(session->pool, session->specs[i]);
+    if (reference)
+        session->reference = pool_add(session->pool, reference);
     pool_warm(session->pool);
     return 0;
 }

@@ -19,6 +19,7 @@ struct common {
     long long memory;
     long long workers;
     bool fresh;
+    bool no_reference;
 };
 
 /* Rows for a command's option table; the settings must begin with a struct common named `common`. */
@@ -38,6 +39,9 @@ struct common {
      "processes for each engine (default 1)"},                                                      \
     {0, "fresh", OPTION_FLAG, NULL, offsetof(type, common.fresh),                                   \
      "a new process for every case, so that none sees what another left in memory"}
+#define COMMON_REFERENCE(type)                                                                      \
+    {0, "no-reference", OPTION_FLAG, NULL, offsetof(type, common.no_reference),                     \
+     "do without the reference engine: engines are judged by vote alone"}
 #define COMMON_OUTPUT(type, formats)                                                                \
     {0, "format", OPTION_CHOICE, formats, offsetof(type, common.format), "how the result is written"}, \
     {'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \
@@ -51,10 +55,13 @@ struct session {
     size_t count;
     const struct engine_spec **specs;
     const char **labels;
+    int reference; /* the arbiter's number in the pool, or -1 */
 };
 
-/* `least` engines must be named; the workers start at once. */
-int session_open(struct session *session, const struct common *common, size_t least, struct error *err);
+/* `least` engines must be named; the workers start at once. arbiter: the healthy reference engine is added,
+ * behind those of the command line, unless the user does without. */
+int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
+                 struct error *err);
 void session_close(struct session *session);
 
 /* Writes the text to the output file, or to stdout when there is none. */

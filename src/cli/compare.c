@@ -14,6 +14,7 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
                        .mad = settings->mad,
                        .percent = settings->percent},
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
+        .reference = session->reference,
         .progress = true,
     };
     struct model *model = NULL;
@@ -38,10 +39,9 @@ static int exit_status(const struct compare_model *models, size_t count)
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
         for (size_t i = 0; i < compare->engines; i++) {
-            enum outcome worst = compare->engine[i].worst;
-            bool absent = worst == OUTCOME_NO_ENGINE || worst == OUTCOME_UNSUPPORTED;
-            trouble |= absent;
-            finding |= worst != OUTCOME_UNTESTED && !absent;
+            enum verdict_kind kind = compare->words.word[i].verdict.kind;
+            trouble |= kind == VERDICT_NO_ENGINE || kind == VERDICT_UNSUPPORTED;
+            finding |= verdict_is_finding(kind);
         }
         for (size_t i = 0; i < compare->pairs; i++)
             finding |= compare->pair[i].differs;
@@ -74,7 +74,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "--top takes 1 to 60");
     struct session session;
     struct compare_model *models = memory_zeroed(words->count, sizeof *models);
-    int status = session_open(&session, &settings->common, 2, err);
+    int status = session_open(&session, &settings->common, settings->common.no_reference ? 2 : 1, true, err);
     for (size_t i = 0; i < words->count && status == 0; i++) {
         models[i].path = words->items[i];
         status = compare_one(&models[i], settings, &session, err);
@@ -90,6 +90,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct compare_settings),
+    COMMON_REFERENCE(struct compare_settings),
     COMMON_INPUTS(struct compare_settings),
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct compare_settings, rtol),
      "relative tolerance (default 1e-3)"},
@@ -123,7 +124,12 @@ const struct command command_compare = {
     .summary = "run models on several engines and compare their outputs",
     .usage = "MODEL... -e ENGINE -e ENGINE... [OPTION...]",
     .about =
-        "Compares every pair of engines on every sample: types, shapes and values of all outputs, and\n"
+        "Says of every engine whether it is right, with the reference engine and its error bounds as\n"
+        "arbiter: who is wrong, at which operator, by how much beyond rounding. Where the reference lacks "
+        "an\n"
+        "operator the engines vote. One engine is enough then.\n"
+        "\n"
+        "Also compares every pair of engines on every sample: types, shapes and values of all outputs, and\n"
         "CRADLE's class and MAD distances of the first output to the labels that --data brings. Without\n"
         "labels the first engine's top class stands in; such distances are shown but decide nothing.\n",
     .examples =

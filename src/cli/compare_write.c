@@ -2,6 +2,7 @@
 #include "cli/compare.h"
 #include "report/junit.h"
 #include "report/table.h"
+#include "report/word.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,32 +92,43 @@ static void text_outputs(const struct compare_model *model, const char *const *l
             }
         }
     }
-    table_print(&table, out, colour, 2);
+    if (table.count > table.columns) {
+        str_add(out, "\n");
+        table_print(&table, out, colour, 2);
+    }
     table_release(&table);
-    str_add(out, "\n");
 }
 
-static void text_failures(const struct compare *compare, const char *const *labels, bool colour,
-                          struct str *out)
+static enum style word_style(enum verdict_kind kind)
 {
-    bool any = false;
+    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE)
+        return STYLE_BAD;
+    return kind == VERDICT_AGREES ? STYLE_GOOD : STYLE_WARN;
+}
+
+/* One line an engine: the judge's word. */
+static void text_words(const struct compare *compare, const char *const *labels, bool colour, struct str *out)
+{
+    struct str sentence;
+    str_init(&sentence);
     for (size_t i = 0; i < compare->engines; i++) {
-        const struct compare_engine *engine = &compare->engine[i];
-        if (engine->worst == OUTCOME_UNTESTED)
-            continue;
-        any = true;
-        str_printf(out, "  %s: ", labels[i]);
-        style_print(out, colour, STYLE_BAD, "%s", outcome_name(engine->worst));
-        str_printf(out, " at %s on %zu of %zu samples, first on sample %zu", stage_name(engine->stage),
-                   compare->samples - engine->outcomes[OUTCOME_OK], compare->samples, engine->worst_sample);
-        if (engine->message) {
-            str_add(out, ": ");
-            text_print(out, engine->message, 300);
-        }
+        const struct word *word = &compare->words.word[i];
+        str_clear(&sentence);
+        word_sentence(word, &sentence);
+        str_add(out, "  ");
+        style_print(out, colour, word_style(word->verdict.kind), "%s", labels[i]);
+        str_add(out, " ");
+        text_print(out, sentence.data, 0);
         str_add(out, "\n");
     }
-    if (any)
+    if (compare->words.reason) {
+        size_t without = compare->words.samples - compare->words.by_reference;
+        str_printf(out, "  judged without the reference on %zu of %zu samples: ", without,
+                   compare->words.samples);
+        text_print(out, compare->words.reason, 300);
         str_add(out, "\n");
+    }
+    str_release(&sentence);
 }
 
 static void distance_cells(struct table *table, const struct metrics_pattern *pattern, bool inconsistent)
@@ -237,9 +249,12 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
         style_print(out, colour, STYLE_HEAD, "%s", models[i].path);
         str_printf(out, ": %zu sample%s, %s\n\n", compare->samples, compare->samples == 1 ? "" : "s",
                    truth_text[compare->truth]);
-        text_failures(compare, labels, colour, out);
+        text_words(compare, labels, colour, out);
         text_outputs(&models[i], labels, settings->top, colour, out);
-        text_pairs(compare, labels, colour, out);
+        if (compare->pairs) {
+            str_add(out, "\n");
+            text_pairs(compare, labels, colour, out);
+        }
         text_patterns(compare, labels, out);
         text_reasons(compare, labels, colour, out);
         unique += compare->unique;
@@ -273,6 +288,7 @@ static void json_engine(struct json *json, const struct compare_model *model, si
     double answered = (double)engine->outcomes[OUTCOME_OK];
     json_object(json, NULL);
     json_string(json, "engine", label);
+    word_json(json, "judge", &model->compare.words.word[number]);
     json_object(json, "outcomes");
     for (int i = 1; i < OUTCOME_COUNT; i++)
         json_int(json, outcome_name((enum outcome)i), (int64_t)engine->outcomes[i]);
@@ -383,6 +399,10 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
         json_int(&json, "samples", (int64_t)compare->samples);
         json_string(&json, "truth", truth_word[compare->truth]);
         json_int(&json, "unique_inconsistencies", (int64_t)compare->unique);
+        int culprit = words_culprit(&compare->words);
+        json_string(&json, "culprit", culprit < 0 ? NULL : labels[culprit]);
+        json_int(&json, "judged_by_reference", (int64_t)compare->words.by_reference);
+        json_string(&json, "without_reference", compare->words.reason);
         json_array(&json, "engines");
         for (size_t i = 0; i < compare->engines; i++)
             json_engine(&json, &models[m], i, labels[i]);
@@ -395,6 +415,33 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
     }
     json_end(&json);
     json_end(&json);
+}
+
+static enum junit_result junit_result(enum verdict_kind kind)
+{
+    if (kind >= VERDICT_WRONG && kind <= VERDICT_DTYPE)
+        return JUNIT_FAILURE;
+    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE || kind == VERDICT_UNTESTED)
+        return JUNIT_ERROR;
+    return kind == VERDICT_AGREES || kind == VERDICT_IMPRECISE ? JUNIT_PASS : JUNIT_SKIPPED;
+}
+
+static void junit_engine(struct junit *junit, const struct compare *compare, size_t number, const char *label)
+{
+    const struct compare_engine *engine = &compare->engine[number];
+    const struct word *word = &compare->words.word[number];
+    struct str sentence;
+    str_init(&sentence);
+    word_sentence(word, &sentence);
+    junit_case(junit, &(struct junit_case){
+                          .name = label,
+                          .seconds = (double)(engine->load_ns + engine->run_ns) * 1e-9,
+                          .result = junit_result(word->verdict.kind),
+                          .type = verdict_name(word->verdict.kind),
+                          .message = sentence.data,
+                          .details = engine->message,
+                      });
+    str_release(&sentence);
 }
 
 static void junit_pair(struct junit *junit, const struct compare *compare, const struct compare_pair *pair,
@@ -424,17 +471,8 @@ void compare_write_junit(const struct compare_model *models, size_t count, const
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
         junit_suite(&junit, models[m].path);
-        for (size_t i = 0; i < compare->engines; i++) {
-            const struct compare_engine *engine = &compare->engine[i];
-            bool failed = engine->worst != OUTCOME_UNTESTED;
-            junit_case(&junit, &(struct junit_case){
-                                   .name = labels[i],
-                                   .seconds = (double)(engine->load_ns + engine->run_ns) * 1e-9,
-                                   .result = failed ? JUNIT_ERROR : JUNIT_PASS,
-                                   .type = failed ? outcome_name(engine->worst) : NULL,
-                                   .message = engine->message,
-                               });
-        }
+        for (size_t i = 0; i < compare->engines; i++)
+            junit_engine(&junit, compare, i, labels[i]);
         for (size_t i = 0; i < compare->pairs; i++)
             junit_pair(&junit, compare, &compare->pair[i], labels);
     }

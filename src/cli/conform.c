@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "report/junit.h"
 #include "report/table.h"
+#include "report/word.h"
 
 #include <stdlib.h>
 
@@ -72,20 +73,70 @@ static void text_row(struct table *table, const char *engine, const char *name,
     str_release(&message);
 }
 
+/* Agreement needs no line of its own, nor does what the table says just as well. */
+static bool has_something_to_say(const struct conform_result *result)
+{
+    if (!result->judged)
+        return false;
+    enum verdict_kind kind = result->judged->verdict.kind;
+    bool nothing = kind == VERDICT_UNDECIDED && result->judged->verdict.by_vote;
+    return kind != VERDICT_AGREES && kind != VERDICT_UNSUPPORTED && kind != VERDICT_NO_ENGINE && !nothing;
+}
+
+static void text_judged(const char *engine, const char *name, const struct conform_result *result,
+                        struct str *out, bool colour)
+{
+    struct str sentence;
+    str_init(&sentence);
+    word_sentence(result->judged, &sentence);
+    str_printf(out, "%s: ", name);
+    style_print(out, colour, verdict_is_finding(result->judged->verdict.kind) ? STYLE_BAD : STYLE_WARN, "%s",
+                engine);
+    str_add(out, " ");
+    text_print(out, sentence.data, 0);
+    str_add(out, "\n");
+    str_release(&sentence);
+}
+
+/* The case passes, and yet no rounding explains the answer: its tolerance is wider than the bound. */
+static bool is_beyond_rounding(const struct conform_result *result)
+{
+    return result->verdict == CONFORM_PASS && result->judged &&
+           verdict_is_finding(result->judged->verdict.kind);
+}
+
+static void text_golden(const struct conform *conform, struct str *out, bool colour)
+{
+    for (size_t i = 0; i < conform->suite->count; i++) {
+        if (!conform->golden[i])
+            continue;
+        style_print(out, colour, STYLE_WARN, "golden outside the reference's bound");
+        str_printf(out, ": %s: ", conform->suite->cases[i].name);
+        text_print(out, conform->golden[i], 0);
+        str_add(out, "\n");
+    }
+}
+
 static void write_text(const struct conform *conform, const struct session *session, bool all,
                        struct str *out, bool colour)
 {
     size_t findings = 0;
     struct table table;
+    struct str judged;
+    str_init(&judged);
     table_init(&table, "lllll");
     table_head(&table, "engine|case|verdict|stage|message");
     for (size_t i = 0; i < conform->suite->count; i++) {
         for (size_t engine = 0; engine < conform->engines; engine++) {
             const struct conform_result *result = conform_at(conform, i, engine);
-            bool finding = conform_is_finding(result->verdict);
+            bool finding = conform_is_finding(result->verdict) || is_beyond_rounding(result);
             findings += finding;
-            if (all || (finding && findings <= SHOWN_FINDINGS))
-                text_row(&table, session->labels[engine], conform->suite->cases[i].name, result);
+            if (!all && !(finding && findings <= SHOWN_FINDINGS))
+                continue;
+            const char *name = conform->suite->cases[i].name;
+            text_row(&table, session->labels[engine], name, result);
+            if (has_something_to_say(result))
+                text_judged(session->labels[engine], name, result, &judged, colour);
         }
     }
     if (all || findings) {
@@ -94,7 +145,13 @@ static void write_text(const struct conform *conform, const struct session *sess
             str_printf(out, "... and %zu more; --list shows every case\n", findings - SHOWN_FINDINGS);
         str_add(out, "\n");
     }
+    if (judged.length) {
+        style_print(out, colour, STYLE_HEAD, "the judge");
+        str_printf(out, "\n%s\n", judged.data);
+    }
+    str_release(&judged);
     table_release(&table);
+    text_golden(conform, out, colour);
     text_summary(conform, session, out, colour);
 }
 
@@ -135,6 +192,18 @@ static void write_json(const struct conform *conform, const struct session *sess
         json_string(&json, "log", result->log);
         json_int(&json, "load_ns", result->load_ns);
         json_int(&json, "run_ns", result->run_ns);
+        if (result->judged)
+            word_json(&json, "judge", result->judged);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_array(&json, "golden_outside_bound");
+    for (size_t i = 0; i < conform->suite->count; i++) {
+        if (!conform->golden[i])
+            continue;
+        json_object(&json, NULL);
+        json_string(&json, "case", conform->suite->cases[i].name);
+        json_string(&json, "text", conform->golden[i]);
         json_end(&json);
     }
     json_end(&json);
@@ -164,22 +233,32 @@ static void write_junit(const struct conform *conform, const struct session *ses
 {
     struct junit junit;
     junit_init(&junit);
+    struct str details;
+    str_init(&details);
     for (size_t engine = 0; engine < conform->engines; engine++) {
         junit_suite(&junit, session->labels[engine]);
         for (size_t i = 0; i < conform->suite->count; i++) {
             const struct conform_result *result = conform_at(conform, i, engine);
+            str_clear(&details);
+            if (has_something_to_say(result)) {
+                str_add(&details, "the judge: ");
+                word_sentence(result->judged, &details);
+                str_add(&details, "\n");
+            }
+            str_add(&details, result->log ? result->log : "");
             junit_case(&junit, &(struct junit_case){
                                    .name = conform->suite->cases[i].name,
                                    .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
                                    .result = junit_result(result->verdict),
                                    .type = conform_verdict_name(result->verdict),
                                    .message = result->message,
-                                   .details = result->log,
+                                   .details = details.data,
                                });
         }
     }
     junit_write(&junit, out);
     junit_release(&junit);
+    str_release(&details);
 }
 
 static int exit_status(const struct conform *conform)
@@ -191,6 +270,8 @@ static int exit_status(const struct conform *conform)
             finding |= counts[v] && v != CONFORM_NO_ENGINE && conform_is_finding((enum conform_verdict)v);
         trouble |= counts[CONFORM_NO_ENGINE] || counts[CONFORM_NOT_RUNNABLE];
     }
+    for (size_t i = 0; i < conform->suite->count * conform->engines; i++)
+        finding |= is_beyond_rounding(&conform->results[i]);
     return finding ? STATUS_FINDINGS : trouble ? STATUS_TROUBLE : STATUS_AGREE;
 }
 
@@ -220,11 +301,14 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct conform conform = {0};
     struct conform_options options = {
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
+        .reference = -1,
         .progress = true,
     };
     int status = suite_open(&suite, words->items, words->count, settings->match, err);
     if (status == 0)
-        status = session_open(&session, &settings->common, 1, err);
+        status = session_open(&session, &settings->common, 1, true, err);
+    if (status == 0)
+        options.reference = session.reference;
     if (status == 0)
         status = conform_run(&conform, &suite, session.pool, session.count, &options, err);
     if (status == 0)
@@ -237,6 +321,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
+    COMMON_REFERENCE(struct settings),
     {'m', "match", OPTION_TEXT, "PATTERN", offsetof(struct settings, match),
      "only cases whose name matches, as in a shell"},
     {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list), "print every case, not only findings"},
@@ -257,7 +342,8 @@ const struct command command_conform = {
         "DIR is a case in ONNX's backend-test layout (model.onnx, test_data_set_0/input_0.pb,\n"
         "output_0.pb) or a tree of them. Every case gets one verdict on every engine: pass, wrong, nan,\n"
         "shape, dtype, random (not judged), unsupported, rejected, failed, crash, hang, memory, garbage,\n"
-        "no engine or not runnable.\n",
+        "no engine or not runnable. The answer a case brings decides; the judge's word, with the reference\n"
+        "engine and its error bounds as arbiter, stands beside it and names the operator.\n",
     .examples = "  assay conform cases/ -e onnxruntime -e onnxruntime:opt=none\n"
                 "  assay conform cases/ -e onnxruntime --match 'node/test_conv*' --list\n"
                 "  assay conform cases/ -e onnxruntime --format junit -o conform.xml\n",

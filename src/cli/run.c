@@ -242,7 +242,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     work.given = words->items[0];
     work.path = path;
     if (status == 0)
-        status = session_open(&work.session, &work.settings->common, 1, err);
+        status = session_open(&work.session, &work.settings->common, 1, false, err);
     if (status == 0)
         status = model_load(&work.model, path, err);
     if (status == 0)

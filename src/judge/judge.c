@@ -85,6 +85,9 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
     if (result->outcome == OUTCOME_HANG)
         snprintf(verdict->text, sizeof verdict->text, "at %s: no answer within the deadline",
                  stage_name(result->stage));
+    else if (result->outcome != OUTCOME_CRASH && result->message)
+        snprintf(verdict->text, sizeof verdict->text, "at %s: %.200s", stage_name(result->stage),
+                 result->message);
     else if (result->signal)
         snprintf(verdict->text, sizeof verdict->text, "at %s: signal %d, %s", stage_name(result->stage),
                  result->signal, signal_text(result->signal));
@@ -252,6 +255,11 @@ static void judge_by_vote(struct judgement *judgement, const struct judge_entry 
         if (entries[i].result->outcome != OUTCOME_OK)
             continue;
         verdict->by_vote = true;
+        if (answers < 2) {
+            verdict->kind = VERDICT_UNDECIDED;
+            snprintf(verdict->text, sizeof verdict->text, "no reference, and no other answer to vote with");
+            continue;
+        }
         bool near = answers_close(entries[best].result, entries[i].result);
         bool majority = best_size * 2 > answers;
         verdict->kind = near && majority ? VERDICT_AGREES : VERDICT_SUSPECT;

@@ -3,7 +3,8 @@
  * engine.
  *
  * With a reference, wrong is decided by the hard bound alone. Without one (an operator it lacks) the engines
- * vote with the published tolerance; then nobody is called wrong, only suspect, and the verdict says so. An
+ * vote with the published tolerance; then nobody is called wrong, only suspect, and the verdict says so; a
+ * single answer is undecided. An
  * engine that crashes, hangs or refuses is judged by that, whatever the reference knows.
  *
  * A refusal is a finding only when the reference can compute the case and nothing in it is open. What one

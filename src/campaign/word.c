@@ -1,0 +1,213 @@
+#include "campaign/word.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SETTLED = 4 }; /* suspects of one engine */
+
+void words_init(struct words *words, struct arena *arena, struct pool *pool, size_t engines)
+{
+    *words = (struct words){.arena = arena, .pool = pool, .engines = engines};
+    words->word = arena_array(arena, engines, sizeof *words->word);
+}
+
+bool word_wants_settling(const struct verdict *verdict)
+{
+    return verdict->kind >= VERDICT_SUSPECT && verdict->kind <= VERDICT_DTYPE && !verdict->by_vote;
+}
+
+bool word_settle(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement)
+{
+    struct error err = {0};
+    struct settlement found;
+    if (!word_wants_settling(verdict))
+        return false;
+    if (settle(&found, which, &err)) {
+        settlement_release(&found);
+        return false;
+    }
+    if (verdict->kind == VERDICT_SUSPECT)
+        verdict->kind = found.kind;
+    *settlement = found;
+    return true;
+}
+
+/* How loud a verdict is; the loudest speaks for the engine. Agreement on some samples outweighs others that
+ * nobody can judge. */
+static int loudness(enum verdict_kind kind)
+{
+    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE)
+        return 6;
+    switch (kind) {
+    case VERDICT_SUSPECT:
+        return 5;
+    case VERDICT_IMPRECISE:
+        return 4;
+    case VERDICT_MISTRUSTED:
+    case VERDICT_UNSUPPORTED:
+        return 3;
+    case VERDICT_AGREES:
+        return 2;
+    case VERDICT_UNTESTED:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+static const char *node_name(const Onnx__NodeProto *node)
+{
+    if (node->name && *node->name)
+        return node->name;
+    return node->n_output ? node->output[0] : "?";
+}
+
+static void keep_nodes(struct words *words, struct word *word, const struct model *model, const size_t *nodes,
+                       size_t count)
+{
+    word->n_nodes = count;
+    word->operators = arena_array(words->arena, count, sizeof *word->operators);
+    word->nodes = arena_array(words->arena, count, sizeof *word->nodes);
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__NodeProto *node = model->graph->node[nodes[i]];
+        word->operators[i] = arena_strdup(words->arena, node->op_type);
+        word->nodes[i] = arena_strdup(words->arena, node_name(node));
+    }
+}
+
+/* What an engine does to itself, whatever its values: a model of one node names the operator. */
+static bool is_outcome(enum verdict_kind kind)
+{
+    return kind >= VERDICT_REJECTED && kind <= VERDICT_GARBAGE;
+}
+
+static void keep(struct words *words, struct word *word, const struct words_sample *sample,
+                 const struct verdict *verdict, const struct settlement *settlement)
+{
+    word->verdict = *verdict;
+    word->sample = sample->number;
+    word->n_nodes = 0;
+    word->fused = settlement && settlement->fused;
+    word->detail = arena_strdup(words->arena, settlement ? settlement->text : verdict->text);
+    static const size_t only = 0;
+    if (settlement)
+        keep_nodes(words, word, sample->model, settlement->nodes, settlement->count);
+    else if (sample->model->graph->n_node == 1 &&
+             (is_outcome(verdict->kind) || verdict->kind == VERDICT_WRONG))
+        keep_nodes(words, word, sample->model, &only, 1);
+}
+
+static void add_verdict(struct words *words, size_t engine, const struct words_sample *sample,
+                        struct verdict *verdict)
+{
+    struct word *word = &words->word[engine];
+    struct settlement settlement = {0};
+    struct settle_case which = {
+        .pool = words->pool,
+        .engine = (int)engine,
+        .model = sample->model,
+        .inputs = sample->inputs,
+        .n_inputs = sample->n_inputs,
+    };
+    bool suspect = verdict->kind == VERDICT_SUSPECT;
+    bool wanted =
+        suspect ? word->settled < MAX_SETTLED : loudness(word->verdict.kind) < loudness(verdict->kind);
+    bool settled =
+        wanted && sample->results[engine].outcome == OUTCOME_OK && word_settle(&which, verdict, &settlement);
+    word->settled += settled && suspect;
+    word->counts[verdict->kind]++;
+    if (loudness(verdict->kind) > loudness(word->verdict.kind))
+        keep(words, word, sample, verdict, settled ? &settlement : NULL);
+    settlement_release(&settlement);
+}
+
+void words_add(struct words *words, const struct words_sample *sample)
+{
+    struct judgement judgement;
+    struct judge_entry *entries = memory_zeroed(words->engines, sizeof *entries);
+    for (size_t i = 0; i < words->engines; i++) {
+        const struct engine_info *info = pool_engine(words->pool, (int)i);
+        entries[i] = (struct judge_entry){info->name, info->version, &sample->results[i], false};
+    }
+    judge_case(&judgement, sample->reference, entries, words->engines);
+    words->samples++;
+    words->by_reference += judgement.by_reference;
+    if (!judgement.by_reference && !words->reason)
+        words->reason = arena_strdup(words->arena, judgement.reason);
+    for (size_t i = 0; i < words->engines; i++)
+        add_verdict(words, i, sample, &judgement.verdicts[i]);
+    judgement_release(&judgement);
+    free(entries);
+}
+
+int words_culprit(const struct words *words)
+{
+    int culprit = -1;
+    for (size_t i = 0; i < words->engines; i++) {
+        if (!verdict_is_finding(words->word[i].verdict.kind))
+            continue;
+        if (culprit >= 0)
+            return -1;
+        culprit = (int)i;
+    }
+    return culprit;
+}
+
+static const char *predicate(const struct verdict *verdict)
+{
+    static const char *const texts[VERDICT_COUNT] = {
+        [VERDICT_UNTESTED] = "was not tested",
+        [VERDICT_AGREES] = "agrees with the reference",
+        [VERDICT_UNSUPPORTED] = "does not support this",
+        [VERDICT_UNDECIDED] = "cannot be judged",
+        [VERDICT_OPEN] = "is free here, the result is open",
+        [VERDICT_MISTRUSTED] = "is mistrusted",
+        [VERDICT_IMPRECISE] = "is imprecise, though no operator is outside its bound",
+        [VERDICT_SUSPECT] = "is suspect",
+        [VERDICT_WRONG] = "is wrong",
+        [VERDICT_NAN] = "is wrong",
+        [VERDICT_SHAPE] = "is wrong",
+        [VERDICT_DTYPE] = "is wrong",
+        [VERDICT_REJECTED] = "refuses a valid case",
+        [VERDICT_FAILED] = "fails on a valid case",
+        [VERDICT_CRASH] = "crashes",
+        [VERDICT_HANG] = "hangs",
+        [VERDICT_MEMORY] = "takes too much memory",
+        [VERDICT_GARBAGE] = "breaks the protocol",
+        [VERDICT_NONDETERMINISTIC] = "is nondeterministic",
+        [VERDICT_NO_ENGINE] = "does not start",
+    };
+    return verdict->kind == VERDICT_AGREES && verdict->by_vote ? "agrees" : texts[verdict->kind];
+}
+
+/* Samples that are like the one it is about. */
+static size_t alike(const struct word *word)
+{
+    size_t count = 0;
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        if (loudness((enum verdict_kind)kind) == loudness(word->verdict.kind))
+            count += word->counts[kind];
+    return count;
+}
+
+void word_sentence(const struct word *word, struct str *out)
+{
+    enum verdict_kind kind = word->verdict.kind;
+    size_t samples = 0;
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        samples += word->counts[i];
+    str_add(out, predicate(&word->verdict));
+    if (is_outcome(kind) && word->n_nodes == 1)
+        str_printf(out, kind <= VERDICT_FAILED ? ", %s (node %s)," : " on %s (node %s)", word->operators[0],
+                   word->nodes[0]);
+    if (word->detail && *word->detail)
+        str_printf(out, "%s%s", text_starts(word->detail, "at ") && kind != VERDICT_OPEN ? " " : ": ",
+                   word->detail);
+    if (samples > 1 && loudness(kind) > 2)
+        str_printf(out, ", on %zu of %zu samples, first on sample %zu", alike(word), samples, word->sample);
+    else if (samples > 1 && alike(word) < samples)
+        str_printf(out, " on %zu of %zu samples", alike(word), samples);
+}

@@ -1,0 +1,62 @@
+/*
+ * The judge's word on each engine over the samples of one model, and where the fault sits.
+ *
+ * Samples are judged as they come; of each engine the worst verdict is kept, the first of its kind, with the
+ * node or fused group that settling finds. Settling runs the engine again, so of each engine only the first
+ * wrong answer is settled, and a few suspects; suspects beyond those stay suspect.
+ */
+#ifndef CAMPAIGN_WORD_H
+#define CAMPAIGN_WORD_H
+
+#include "base/arena.h"
+#include "judge/judge.h"
+#include "locate/settle.h"
+
+/* Of one engine. Strings live in the arena given to words_init. */
+struct word {
+    struct verdict verdict;
+    size_t sample;                /* the one it is about */
+    size_t counts[VERDICT_COUNT]; /* samples; they sum up to those judged */
+    size_t n_nodes;               /* to blame; 0: not known, or nobody */
+    const char **operators, **nodes;
+    bool fused;         /* the nodes are wrong only together */
+    const char *detail; /* what is off and where, without the engine's name; may be empty */
+    size_t settled;     /* suspects that were */
+};
+
+struct words {
+    struct arena *arena;
+    struct pool *pool;
+    size_t engines; /* numbers 0 ... in the pool */
+    struct word *word;
+    size_t samples, by_reference; /* judged at all; judged by the reference */
+    const char *reason;           /* why the reference did not judge, on the first such sample; or NULL */
+};
+
+void words_init(struct words *words, struct arena *arena, struct pool *pool, size_t engines);
+
+/* One sample on all engines. */
+struct words_sample {
+    size_t number;
+    const struct model *model;
+    const struct value *inputs;
+    size_t n_inputs;
+    const struct result *results;   /* one an engine */
+    const struct result *reference; /* with bounds; NULL when it was not asked */
+};
+void words_add(struct words *words, const struct words_sample *sample);
+
+/* The only engine with a finding, or -1: none, or several. */
+int words_culprit(const struct words *words);
+
+/* A sentence without its subject: "is wrong: Conv (node c1): output y[3] is 4, 2 is due: ...". */
+void word_sentence(const struct word *word, struct str *out);
+
+/* Settles one verdict where that is called for: a suspect becomes what settling says; a verdict that was sure
+ * keeps its word and gets its node. False, and *settlement untouched, when nothing was settled. */
+bool word_settle(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement);
+
+/* Whether word_settle would try. */
+bool word_wants_settling(const struct verdict *verdict);
+
+#endif

@@ -1,0 +1,29 @@
+# Who is wrong and at which operator: planted faults of the reference engine, one or several nodes, all formats.
+bn="$cases/node/test_batchnorm_epsilon" conv="$cases/node/test_conv_with_strides_padding"
+assay compare "$bn/model.onnx" --data "$bn/test_data_set_0" -e reference:fault=bn-sqrt-var -e reference:round=on
+assay compare "$conv/model.onnx" -e reference:fault=conv-rotated -e reference:round=on --format junit
+assay compare "$conv/model.onnx" -n 3 -e reference:fault=conv-rotated -e reference -e reference:round=on --format json
+# Among several nodes the one at fault is named; what comes behind it is right on what it was given.
+model concat.onnx <<'END'
+<ir_version: 7, opset_import: ["": 13]>
+agraph (float[4] a, float[4] b) => (float[12] y) {
+    s = Add(a, b)
+    d = Sub(a, b)
+    c = Concat <axis: int = 0> (s, d, b)
+    y = Tanh(c)
+}
+END
+assay compare concat.onnx -n 2 -e reference:fault=concat-three -e reference:round=on
+# One engine is enough; a crash and a hang are its own; what the reference lacks is put to the vote.
+assay compare "$conv/model.onnx" -e reference:round=on
+assay compare "$conv/model.onnx" -e reference --no-reference
+assay compare "$conv/model.onnx" -E "$bad" -e bad:mode=segv-run -e bad:mode=hang --deadline 1s
+lacks="$cases/node/test_det_2d"
+assay compare "$lacks/model.onnx" -E "$bad" -e identity -e bad:mode=none -e bad:mode=segv-run
+assay compare "$lacks/model.onnx" -e identity
+assay compare "$lacks/model.onnx" -e identity --format json
+# The answer a case brings decides; the judge stands beside it.
+assay conform "$bn" "$conv" "$lacks" "$cases/node/test_cast_FLOAT_to_BFLOAT16" -e reference:fault=bn-sqrt-var -e reference --list
+assay conform "$bn" -e reference:fault=bn-sqrt-var --format json
+assay conform "$bn" -e reference:fault=bn-sqrt-var --format junit
+assay conform "$bn" -e reference:fault=bn-sqrt-var --no-reference
