@@ -83,7 +83,9 @@ long double extreme_value(const struct extreme *e)
 
 long double extreme_hard(const struct extreme *e)
 {
-    /* inf - inf: an exact infinity. */
+    /* NaN wins, whatever the others may be; inf - inf: an exact infinity. */
+    if (e->nan)
+        return 0;
     if (isinf(e->value) && e->low == e->value)
         return 0;
     return fmaxl(e->high - e->value, e->value - e->low);
