@@ -1,0 +1,91 @@
+/*
+ * oneDNN behind plain views. Descriptors, primitive descriptors and how they are made differ between 2.x and
+ * 3.x: all of that is in library.c, and nowhere else.
+ *
+ * Every function makes one primitive (the implementation that knob impl asks for), runs it once and frees it.
+ * Where the library wants another memory layout than a view has, its own reorder converts. Failures are
+ * ERROR_UNSUPPORTED when the library has no such primitive, ERROR_INVALID when it calls the arguments wrong.
+ */
+#ifndef ONEDNN_LIBRARY_H
+#define ONEDNN_LIBRARY_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "tensor/tensor.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+enum layout {
+    LAYOUT_ANY,   /* contractions let the library choose */
+    LAYOUT_PLAIN, /* row-major everywhere */
+    LAYOUT_NHWC,  /* channels last, where there are channels */
+};
+
+struct library;
+
+int library_open(struct library **library, const char *isa, const char *impl, enum layout layout,
+                 struct str *version, struct error *err);
+void library_close(struct library *library);
+
+/* Elements as the library is to see them. Rank is at least 1: a scalar is one element of rank 1. */
+struct view {
+    dnnl_data_type_t type;
+    int rank;
+    dnnl_dims_t dims, strides;
+    void *data;
+};
+dnnl_data_type_t library_type(enum dtype type); /* dnnl_data_type_undef when it has none */
+struct view view_of(const struct tensor *tensor);
+struct view view_as(const struct tensor *tensor, int rank, const int64_t *dims); /* another dense shape */
+struct view view_transposed(const struct view *view, const int64_t *permutation);
+struct view view_floats(float *data, int rank, const int64_t *dims);
+
+/* Geometry of a window; dilations count from 1 as ONNX counts them. */
+struct window {
+    dnnl_dims_t kernel, strides, dilations, before, after;
+};
+
+int library_eltwise(struct library *lib, dnnl_alg_kind_t kind, const struct view *src, const struct view *dst,
+                    float alpha, float beta, struct error *err);
+int library_binary(struct library *lib, dnnl_alg_kind_t kind, const struct view *a, const struct view *b,
+                   const struct view *dst, struct error *err);
+int library_convolution(struct library *lib, bool transposed, const struct view *src,
+                        const struct view *weights, const struct view *bias, const struct view *dst,
+                        const struct window *window, struct error *err);
+int library_matmul(struct library *lib, const struct view *a, const struct view *b, const struct view *bias,
+                   const struct view *dst, struct error *err);
+int library_softmax(struct library *lib, bool logarithm, const struct view *src, const struct view *dst,
+                    int axis, struct error *err);
+int library_pool(struct library *lib, dnnl_alg_kind_t kind, const struct view *src, const struct view *dst,
+                 const struct window *window, struct error *err);
+int library_lrn(struct library *lib, const struct view *src, const struct view *dst, int64_t size,
+                float alpha, float beta, float k, struct error *err);
+/* mean and variance NULL: computed from src. */
+int library_batchnorm(struct library *lib, const struct view *src, const struct view *dst,
+                      const struct view *scale, const struct view *shift, const struct view *mean,
+                      const struct view *variance, float epsilon, struct error *err);
+/* shift may be NULL; mean and variance are written. */
+int library_layernorm(struct library *lib, const struct view *src, const struct view *dst,
+                      const struct view *scale, const struct view *shift, const struct view *mean,
+                      const struct view *variance, float epsilon, struct error *err);
+int library_reduction(struct library *lib, dnnl_alg_kind_t kind, const struct view *src,
+                      const struct view *dst, float p, struct error *err);
+int library_resampling(struct library *lib, dnnl_alg_kind_t kind, const struct view *src,
+                       const struct view *dst, const float *factors, struct error *err);
+int library_prelu(struct library *lib, const struct view *src, const struct view *slope,
+                  const struct view *dst, struct error *err);
+int library_reorder(struct library *lib, const struct view *src, const struct view *dst, struct error *err);
+int library_concat(struct library *lib, size_t count, const struct view *srcs, int axis,
+                   const struct view *dst, struct error *err);
+int library_sum(struct library *lib, size_t count, const struct view *srcs, const float *scales,
+                const struct view *dst, struct error *err);
+
+/* A recurrent layer in the library's own shapes: tnc, ldnc, ldigo, ldgo. Views left NULL are absent. */
+struct recurrent {
+    dnnl_alg_kind_t cell, activation;
+    dnnl_rnn_direction_t direction;
+    const struct view *src, *src_h, *src_c, *weights, *recurrence, *peephole, *bias, *dst, *dst_h, *dst_c;
+};
+int library_recurrent(struct library *lib, const struct recurrent *layer, struct error *err);
+
+#endif

@@ -1,0 +1,552 @@
+#include "walker.h"
+
+#include "base/memory.h"
+#include "model/index.h"
+#include "ops/evaluate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Inputs that shapes may depend on (shape, axes, pads, scales) are short. */
+enum { SHAPE_INPUT_LIMIT = 64 };
+
+struct slot {
+    struct tensor own;
+    const struct tensor *view; /* NULL: not computed yet, or dropped */
+    size_t uses_left;
+};
+
+struct walker {
+    const struct walk_library *library;
+    void *engine;
+    bool borrow;
+    struct model *model; /* NULL: none is loaded */
+    struct model_index index;
+    int opset;
+    size_t n_outputs;
+    char **outputs; /* as asked at load */
+};
+
+int walk_unsupported(struct walk_call *call, const char *format, ...)
+{
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(call->err, ERROR_UNSUPPORTED, "%s: %s", call->node->op_type, text);
+}
+
+const struct tensor *walk_input(const struct walk_call *call, size_t index)
+{
+    return index < call->n_inputs ? call->inputs[index] : NULL;
+}
+
+bool walk_wants(const struct walk_call *call, size_t index)
+{
+    return index < call->node->n_output && *call->node->output[index];
+}
+
+bool walk_text_is(const struct walk_call *call, const char *name, const char *otherwise, const char *text)
+{
+    const char *value;
+    size_t size;
+    if (!node_string(call->node, name, &value, &size))
+        return strcmp(otherwise, text) == 0;
+    return size == strlen(text) && memcmp(value, text, size) == 0;
+}
+
+int walk_axis(int64_t axis, int rank)
+{
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/* What the walker does itself: the result is known with the shapes, or is the first input in another shape.
+ */
+static const char *const known_operators[] = {"Constant", "Shape", "Size", NULL};
+static const char *const copying_operators[] = {"Flatten", "Identity",  "Reshape",
+                                                "Squeeze", "Unsqueeze", NULL};
+
+static bool listed(const char *const *list, const Onnx__NodeProto *node)
+{
+    for (; *list; list++)
+        if (strcmp(*list, node->op_type) == 0)
+            return true;
+    return false;
+}
+
+static bool default_domain(const Onnx__NodeProto *node)
+{
+    return !node->domain || !*node->domain || strcmp(node->domain, "ai.onnx") == 0;
+}
+
+static const struct walk_row *find_row(const struct walker *walker, const Onnx__NodeProto *node)
+{
+    if (default_domain(node))
+        for (const struct walk_row *row = walker->library->rows; row->name; row++)
+            if (strcmp(row->name, node->op_type) == 0)
+                return row;
+    return NULL;
+}
+
+static bool done_here(const Onnx__NodeProto *node)
+{
+    return default_domain(node) && (listed(known_operators, node) || listed(copying_operators, node));
+}
+
+static int fail(struct adapter_call *call, const struct error *err)
+{
+    enum adapter_class class = err->code == ERROR_UNSUPPORTED || err->code == ERROR_LIMIT
+                                   ? ADAPTER_UNSUPPORTED
+                               : err->code == ERROR_INVALID || err->code == ERROR_FORMAT ? ADAPTER_REJECTED
+                                                                                         : ADAPTER_FAILED;
+    return adapter_fail(call, class, "%s", err->message);
+}
+
+static void poison(struct tensor *tensor)
+{
+    if (tensor->size)
+        memset(tensor->data, dtype_is_float(tensor->type) ? 0xFF : 0xA5, tensor->size);
+}
+
+/* Type and shape of an input, with its values where shapes may depend on them. */
+static int describe(struct bounded *b, const struct tensor *tensor, bool first, struct error *err)
+{
+    bool data = first && dtype_is_float(tensor->type);
+    if (!data && tensor->count <= SHAPE_INPUT_LIMIT && tensor->type != DTYPE_STRING)
+        return bounded_from_tensor(b, tensor, err);
+    return bounded_alloc(b, tensor->type, &tensor->shape, true, err);
+}
+
+/* The shape rule. `outputs` are n bounded values to be released by the caller. */
+static int infer(const struct walk_call *call, struct bounded *outputs, size_t n)
+{
+    struct bounded *inputs = memory_zeroed(call->n_inputs, sizeof *inputs);
+    const struct bounded **views = memory_zeroed(call->n_inputs, sizeof(struct bounded *));
+    int result = 0;
+    for (size_t i = 0; !result && i < call->n_inputs; i++) {
+        if (!call->inputs[i])
+            continue;
+        result = describe(&inputs[i], call->inputs[i], i == 0, call->err);
+        views[i] = &inputs[i];
+    }
+    if (!result)
+        result = infer_node(call->opset, call->node, views, call->n_inputs, outputs, n, call->err);
+    for (size_t i = 0; i < call->n_inputs; i++)
+        bounded_release(&inputs[i]);
+    free(inputs);
+    free(views);
+    return result;
+}
+
+static int do_here(struct walk_call *call, const struct bounded *inferred)
+{
+    if (listed(known_operators, call->node))
+        return inferred[0].value ? bounded_to_tensor(&inferred[0], &call->outputs[0], call->err)
+                                 : walk_unsupported(call, "its value is not known from shapes");
+    const struct tensor *in = call->inputs[0];
+    return tensor_from_bytes(&call->outputs[0], in->type, &inferred[0].shape, in->data, in->size, call->err);
+}
+
+static int check_row(struct walk_call *call)
+{
+    const struct tensor *in = walk_input(call, 0);
+    if (!in)
+        return walk_unsupported(call, "without its first input");
+    if (!dtype_in(in->type, call->row->types))
+        return walk_unsupported(call, "of type %s", dtype_name(in->type));
+    if (in->shape.rank < call->row->min_rank || in->shape.rank > call->row->max_rank)
+        return walk_unsupported(call, "of rank %d", in->shape.rank);
+    return 0;
+}
+
+static int call_row(struct walk_call *call, const struct bounded *inferred)
+{
+    if (check_row(call))
+        return -1;
+    for (size_t i = 0; i < call->n_outputs; i++) {
+        if (inferred[i].type == DTYPE_NONE)
+            continue;
+        if (tensor_alloc(&call->outputs[i], inferred[i].type, &inferred[i].shape, 0, call->err))
+            return -1;
+        poison(&call->outputs[i]);
+    }
+    return call->row->run(call);
+}
+
+static int borrow_node(const struct walker *walker, struct walk_call *call, const struct value *captured,
+                       size_t n_captured)
+{
+    struct bounded *results = memory_zeroed(call->n_outputs, sizeof *results);
+    int result = evaluate_node(walker->model, call->node, call->inputs, captured, n_captured, results,
+                               call->n_outputs, call->err);
+    for (size_t i = 0; i < call->n_outputs; i++) {
+        if (!result && results[i].type != DTYPE_NONE)
+            result = bounded_to_tensor(&results[i], &call->outputs[i], call->err);
+        bounded_release(&results[i]);
+    }
+    free(results);
+    return result;
+}
+
+static int compute(const struct walker *walker, struct walk_call *call, const struct value *captured,
+                   size_t n_captured)
+{
+    if (!call->row && !done_here(call->node))
+        return borrow_node(walker, call, captured, n_captured);
+    struct bounded *inferred = memory_zeroed(call->n_outputs, sizeof *inferred);
+    int result = infer(call, inferred, call->n_outputs);
+    if (!result)
+        result = call->row ? call_row(call, inferred) : do_here(call, inferred);
+    for (size_t i = 0; i < call->n_outputs; i++)
+        bounded_release(&inferred[i]);
+    free(inferred);
+    return result;
+}
+
+static void slot_drop(struct slot *slot)
+{
+    tensor_release(&slot->own);
+    tensor_init(&slot->own);
+    slot->view = NULL;
+}
+
+static struct slot *find_slot(const struct walker *walker, struct slot *slots, const char *name)
+{
+    const struct index_value *value = model_index_find(&walker->index, name);
+    return value ? &slots[value - walker->index.values] : NULL;
+}
+
+static void keep_outputs(const struct walker *walker, struct slot *slots, const struct walk_call *call)
+{
+    for (size_t i = 0; i < call->node->n_output; i++) {
+        if (!*call->node->output[i])
+            continue;
+        struct slot *slot = find_slot(walker, slots, call->node->output[i]);
+        slot_drop(slot);
+        slot->own = call->outputs[i];
+        tensor_init(&call->outputs[i]);
+        slot->view = &slot->own;
+    }
+}
+
+/* What a node uses, by name, for bodies that capture; borrowed tensors, only the array is the caller's. */
+static struct value *used_values(const struct walker *walker, const struct slot *slots, size_t node,
+                                 size_t *count)
+{
+    size_t n = walker->index.n_uses[node];
+    struct value *values = memory_zeroed(n, sizeof *values);
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t number = walker->index.uses[node][i];
+        if (slots[number].view)
+            values[(*count)++] = (struct value){
+                .name = (char *)(uintptr_t)walker->index.values[number].name,
+                .kind = VALUE_TENSOR,
+                .count = 1,
+                .tensors = (struct tensor *)(uintptr_t)slots[number].view,
+            };
+    }
+    return values;
+}
+
+static int gather_inputs(const struct walker *walker, struct slot *slots, const Onnx__NodeProto *node,
+                         const struct tensor **inputs, struct error *err)
+{
+    for (size_t i = 0; i < node->n_input; i++) {
+        if (!*node->input[i])
+            continue;
+        const struct slot *slot = find_slot(walker, slots, node->input[i]);
+        if (!slot || !slot->view)
+            return error_set(err, ERROR_INVALID, "%s uses %s, which nothing before it makes", node->op_type,
+                             node->input[i]);
+        inputs[i] = slot->view;
+    }
+    return 0;
+}
+
+static bool outputs_made(const struct walk_call *call)
+{
+    for (size_t i = 0; i < call->node->n_output; i++)
+        if (*call->node->output[i] && call->outputs[i].type == DTYPE_NONE)
+            return false;
+    return true;
+}
+
+static int run_node(const struct walker *walker, struct slot *slots, size_t number, struct error *err)
+{
+    const Onnx__NodeProto *node = walker->model->graph->node[number];
+    size_t n_outputs = node->n_output ? node->n_output : 1, n_captured;
+    const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
+    struct tensor *outputs = memory_zeroed(n_outputs, sizeof *outputs);
+    struct value *captured = used_values(walker, slots, number, &n_captured);
+    struct walk_call call = {
+        .engine = walker->engine,
+        .row = find_row(walker, node),
+        .node = node,
+        .opset = walker->opset,
+        .n_inputs = node->n_input,
+        .inputs = inputs,
+        .n_outputs = n_outputs,
+        .outputs = outputs,
+        .err = err,
+    };
+    int result = gather_inputs(walker, slots, node, inputs, err);
+    if (!result)
+        result = compute(walker, &call, captured, n_captured);
+    if (!result && !outputs_made(&call))
+        result = walk_unsupported(&call, "one of its outputs");
+    if (!result)
+        keep_outputs(walker, slots, &call);
+    for (size_t i = 0; i < n_outputs; i++)
+        tensor_release(&outputs[i]);
+    free(captured);
+    free(outputs);
+    free(inputs);
+    return result;
+}
+
+/* Weights become tensors when first used, and are dropped after their last use. */
+static int ensure_weight(const struct walker *walker, struct slot *slots, size_t value, struct error *err)
+{
+    const struct index_value *known = &walker->index.values[value];
+    struct slot *slot = &slots[value];
+    if (known->source != SOURCE_INITIALIZER || slot->view)
+        return 0;
+    if (model_weight(walker->model, known->number, &slot->own, err)) {
+        tensor_init(&slot->own);
+        return -1;
+    }
+    slot->view = &slot->own;
+    return 0;
+}
+
+static int step(const struct walker *walker, struct slot *slots, size_t number, struct error *err)
+{
+    const struct model_index *index = &walker->index;
+    for (size_t i = 0; i < index->n_uses[number]; i++)
+        if (ensure_weight(walker, slots, index->uses[number][i], err))
+            return -1;
+    if (run_node(walker, slots, number, err))
+        return -1;
+    for (size_t i = 0; i < index->n_uses[number]; i++) {
+        struct slot *slot = &slots[index->uses[number][i]];
+        if (slot->uses_left && --slot->uses_left == 0)
+            slot_drop(slot);
+    }
+    return 0;
+}
+
+static const struct value *find_input(const struct value *inputs, size_t count, const char *name,
+                                      size_t position)
+{
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i].name && strcmp(inputs[i].name, name) == 0)
+            return &inputs[i];
+    return position < count && !inputs[position].name ? &inputs[position] : NULL;
+}
+
+static int bind_inputs(const struct walker *walker, struct slot *slots, const struct value *inputs,
+                       size_t count, struct error *err)
+{
+    const Onnx__GraphProto *graph = walker->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const char *name = graph->input[i]->name;
+        const struct value *given = find_input(inputs, count, name, i);
+        const struct index_value *known = model_index_find(&walker->index, name);
+        if (!given && known && known->source == SOURCE_INITIALIZER)
+            continue;
+        if (!given)
+            return error_set(err, ERROR_INVALID, "no value for input %s", name);
+        if (given->kind != VALUE_TENSOR)
+            return error_set(err, ERROR_UNSUPPORTED, "input %s is a sequence or an absent optional", name);
+        find_slot(walker, slots, name)->view = &given->tensors[0];
+    }
+    return 0;
+}
+
+static int give(const struct walker *walker, struct slot *slots, struct adapter_outputs *outputs,
+                struct error *err)
+{
+    for (size_t i = 0; i < walker->n_outputs; i++) {
+        const char *name = walker->outputs[i];
+        const struct index_value *known = model_index_find(&walker->index, name);
+        if (!known)
+            return error_set(err, ERROR_NOT_FOUND, "the model has no value %s", name);
+        size_t number = (size_t)(known - walker->index.values);
+        if (ensure_weight(walker, slots, number, err))
+            return -1;
+        struct tensor copy;
+        if (tensor_copy(&copy, slots[number].view, err))
+            return -1;
+        value_set_tensor(adapter_output(outputs, name), &copy);
+    }
+    return 0;
+}
+
+/* One slot a value; what somebody outside will read is never dropped. */
+static struct slot *make_slots(const struct walker *walker)
+{
+    struct slot *slots = memory_zeroed(walker->index.count, sizeof *slots);
+    for (size_t i = 0; i < walker->index.count; i++) {
+        const struct index_value *value = &walker->index.values[i];
+        tensor_init(&slots[i].own);
+        slots[i].uses_left = value->is_output ? 0 : value->consumers;
+    }
+    for (size_t i = 0; i < walker->n_outputs; i++) {
+        struct slot *slot = find_slot(walker, slots, walker->outputs[i]);
+        if (slot)
+            slot->uses_left = 0;
+    }
+    return slots;
+}
+
+static int walk_run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
+                    struct adapter_outputs *outputs)
+{
+    (void)bounds;
+    struct walker *walker = call->engine;
+    struct error err = {0};
+    if (!walker->model)
+        return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
+    struct slot *slots = make_slots(walker);
+    int result = bind_inputs(walker, slots, inputs, count, &err);
+    for (size_t i = 0; !result && i < walker->model->graph->n_node; i++)
+        result = step(walker, slots, walker->index.order[i], &err);
+    if (!result)
+        result = give(walker, slots, outputs, &err);
+    for (size_t i = 0; i < walker->index.count; i++)
+        slot_drop(&slots[i]);
+    free(slots);
+    return result ? fail(call, &err) : 0;
+}
+
+static void walk_unload(struct adapter_call *call)
+{
+    struct walker *walker = call->engine;
+    if (!walker->model)
+        return;
+    model_index_release(&walker->index);
+    model_free(walker->model);
+    walker->model = NULL;
+    for (size_t i = 0; i < walker->n_outputs; i++)
+        free(walker->outputs[i]);
+    free(walker->outputs);
+    walker->outputs = NULL;
+    walker->n_outputs = 0;
+}
+
+/* Every operator must be somebody's; those that are the reference's are reported, each once. */
+static int settle_operators(const struct walker *walker, struct adapter_loaded *loaded, struct error *err)
+{
+    const Onnx__GraphProto *graph = walker->model->graph;
+    struct map borrowed;
+    map_init(&borrowed);
+    int result = 0;
+    for (size_t i = 0; !result && i < graph->n_node; i++) {
+        const Onnx__NodeProto *node = graph->node[i];
+        if (find_row(walker, node) || done_here(node))
+            continue;
+        if (!walker->borrow || !default_domain(node) || !op_find(node->op_type))
+            result = error_set(err, ERROR_UNSUPPORTED, "%s has no operator %s", walker->library->name,
+                               node->op_type);
+        else if (map_set(&borrowed, node->op_type, i))
+            adapter_list_add(&loaded->borrowed, node->op_type);
+    }
+    map_release(&borrowed);
+    return result;
+}
+
+static void name_ends(struct walker *walker, const struct adapter_model *model, struct adapter_loaded *loaded)
+{
+    const Onnx__GraphProto *graph = walker->model->graph;
+    walker->n_outputs = model->n_outputs ? model->n_outputs : graph->n_output;
+    walker->outputs = memory_zeroed(walker->n_outputs, sizeof *walker->outputs);
+    for (size_t i = 0; i < walker->n_outputs; i++) {
+        walker->outputs[i] = memory_strdup(model->n_outputs ? model->outputs[i] : graph->output[i]->name);
+        adapter_list_add(&loaded->outputs, walker->outputs[i]);
+    }
+    for (size_t i = 0; i < graph->n_input; i++)
+        adapter_list_add(&loaded->inputs, graph->input[i]->name);
+}
+
+static int walk_load(struct adapter_call *call, const struct adapter_model *model,
+                     struct adapter_loaded *loaded)
+{
+    struct walker *walker = call->engine;
+    struct error err = {0};
+    walk_unload(call);
+    int result = model->data ? model_parse(&walker->model, model->data, model->size, &err)
+                             : model_load(&walker->model, model->path, &err);
+    if (result)
+        return fail(call, &err);
+    if (model_index_init(&walker->index, walker->model, &err)) {
+        model_free(walker->model);
+        walker->model = NULL;
+        return fail(call, &err);
+    }
+    walker->opset = model_opset(walker->model);
+    name_ends(walker, model, loaded);
+    return settle_operators(walker, loaded, &err) ? fail(call, &err) : 0;
+}
+
+/* The table belongs to the adapter's struct; adapter_main has no other argument to carry it. */
+struct walk_adapter {
+    struct adapter adapter; /* first: call->adapter is also this */
+    const struct walk_library *library;
+};
+
+static int walk_start(struct adapter_call *call, void **engine, struct str *version)
+{
+    const struct walk_library *library = ((const struct walk_adapter *)call->adapter)->library;
+    struct walker *walker = memory_zeroed(1, sizeof *walker);
+    walker->library = library;
+    walker->borrow = strcmp(adapter_knob(call->adapter, "borrow"), "on") == 0;
+    *engine = walker;
+    return library->start ? library->start(call, &walker->engine, version) : 0;
+}
+
+static void walk_stop(void *engine)
+{
+    struct walker *walker = engine;
+    if (walker && walker->library->stop)
+        walker->library->stop(walker->engine);
+    free(walker);
+}
+
+int walker_main(const struct walk_library *library, int argc, char **argv)
+{
+    size_t n_rows = 0, n_knobs = 0;
+    while (library->rows[n_rows].name)
+        n_rows++;
+    while (library->knobs && library->knobs[n_knobs].name)
+        n_knobs++;
+    const char **operators = memory_zeroed(n_rows + 1, sizeof *operators);
+    for (size_t i = 0; i < n_rows; i++)
+        operators[i] = library->rows[i].name;
+    struct adapter_knob *knobs = memory_zeroed(n_knobs + 2, sizeof *knobs);
+    if (n_knobs)
+        memcpy(knobs, library->knobs, n_knobs * sizeof *knobs);
+    knobs[n_knobs] = (struct adapter_knob){"borrow", "on|off", "off",
+                                           "compute operators that the library lacks by the reference"};
+    struct walk_adapter adapter = {
+        .adapter =
+            {
+                .name = library->name,
+                .knobs = knobs,
+                .operators = operators,
+                .start = walk_start,
+                .load = walk_load,
+                .run = walk_run,
+                .unload = walk_unload,
+                .stop = walk_stop,
+            },
+        .library = library,
+    };
+    int status = adapter_main(&adapter.adapter, argc, argv);
+    free(knobs);
+    free(operators);
+    return status;
+}
