@@ -198,8 +198,9 @@ static int compute(const struct walker *walker, struct walk_call *call, const st
         return borrow_node(walker, call, captured, n_captured);
     struct bounded *inferred = memory_zeroed(call->n_outputs, sizeof *inferred);
     int result = infer(call, inferred, call->n_outputs);
+    bool here = done_here(call->node) && (!call->row || !dtype_in(call->inputs[0]->type, call->row->types));
     if (!result)
-        result = call->row ? call_row(call, inferred) : do_here(call, inferred);
+        result = !here ? call_row(call, inferred) : do_here(call, inferred);
     for (size_t i = 0; i < call->n_outputs; i++)
         bounded_release(&inferred[i]);
     free(inferred);

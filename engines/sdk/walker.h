@@ -7,8 +7,8 @@
  * nothing but elements.
  *
  * Operators that only rename or reshape data, or make constants (walker.c lists them), are done by the walker
- * itself unless a row claims them. A model with any other operator is unsupported; with knob borrow=on such
- * operators are computed by the reference instead, and named in Loaded.borrowed.
+ * itself unless a row claims them for the type. A model with any other operator is unsupported; with knob
+ * borrow=on such operators are computed by the reference instead, and named in Loaded.borrowed.
  */
 #ifndef SDK_WALKER_H
 #define SDK_WALKER_H
