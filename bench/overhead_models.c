@@ -43,9 +43,10 @@ static void add_node(struct model *model, struct rng *rng, int number, int64_t c
     if (choice == 0) {
         add_weight(model, rng, weight, 4, (int64_t[]){channels, channels, 3, 3});
         Onnx__NodeProto *node = model_add_node(model, "Conv", NULL, 2, inputs, 1, outputs);
+        node_set_ints(&model->arena, node, "kernel_shape", (int64_t[]){3, 3}, 2); /* OpenCV asks for it */
         node_set_ints(&model->arena, node, "pads", (int64_t[]){1, 1, 1, 1}, 4);
     } else if (choice < 4) {
-        add_weight(model, rng, weight, 3, (int64_t[]){channels, 1, 1});
+        add_weight(model, rng, weight, 4, (int64_t[]){1, channels, 1, 1});
         model_add_node(model, binary[choice - 1], NULL, 2, inputs, 1, outputs);
     } else {
         model_add_node(model, unary[choice - 4], NULL, 1, inputs, 1, outputs);

@@ -1,0 +1,54 @@
+/*
+ * usage: overhead_bare_opencv FOLDER
+ * The bare loop over cv::dnn: read a network, run it once, free it, for every model, one thread. The output
+ * is copied out, as any user of it would.
+ */
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
+#include <opencv2/dnn.hpp>
+
+extern "C" {
+#include "base/clock.h"
+#include "overhead.h"
+}
+
+static void bare_case(const struct overhead_case *one, std::vector<unsigned char> &copy)
+{
+    int dims[TENSOR_MAX_RANK];
+    for (int i = 0; i < one->input.shape.rank; i++)
+        dims[i] = static_cast<int>(one->input.shape.dims[i]);
+    cv::dnn::Net net = cv::dnn::readNetFromONNX(one->model, one->size);
+    net.setInput(cv::Mat(one->input.shape.rank, dims, CV_32F, one->input.data), "x");
+    std::vector<cv::Mat> outputs;
+    net.forward(outputs, std::vector<cv::String>{"y"});
+    size_t size = outputs[0].total() * outputs[0].elemSize();
+    copy.resize(size);
+    std::memcpy(copy.data(), outputs[0].data, size);
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {};
+    struct overhead_case *cases = nullptr;
+    size_t count = 0;
+    if (argc != 2 || overhead_read(argv[1], &cases, &count, &err) < 0 || count == 0) {
+        std::fprintf(stderr, "usage: overhead_bare_opencv FOLDER %s\n", err.message);
+        return 2;
+    }
+    double cpu = overhead_cpu();
+    std::vector<unsigned char> copy;
+    cv::setNumThreads(1);
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    bare_case(&cases[0], copy);
+    double start = clock_seconds();
+    for (size_t i = 0; i < count; i++)
+        bare_case(&cases[i], copy);
+    double wall = clock_seconds() - start;
+    overhead_print(wall, overhead_cpu() - cpu, count);
+    overhead_free(cases, count);
+    return 0;
+}
