@@ -19,6 +19,7 @@ static const char *const lacking[] = {
     "not implemented",
     "Unsupported",
     "unsupported",
+    "does not support",
     "layout_ == 0 was false",
 };
 

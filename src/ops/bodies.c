@@ -90,11 +90,17 @@ static const char *body_step(struct body *body, const char *value, enum dtype ty
     return body_node(body, draw_word(d, "Add|Sub|Mul"), 2, pair);
 }
 
+/* Values of the graph that control flow may carry: bfloat16 came with opset 16. */
+static bool pick_carried(struct draw *d, struct drawn *value)
+{
+    return draw_pick(d, value) && value->shape.rank <= 5 && (value->type != DTYPE_BFLOAT16 || d->opset >= 16);
+}
+
 /* A value of the outer graph for the body to capture: any the graph offers, or a new one. */
 static const char *draw_outer(struct draw *d, enum dtype *type, struct shape *shape)
 {
     struct drawn value;
-    if (draw_pick(d, &value) && value.shape.rank <= 5) {
+    if (pick_carried(d, &value)) {
         *type = value.type;
         *shape = value.shape;
         return draw_capture_existing(d, &value);
@@ -163,7 +169,7 @@ static void draw_carried(struct draw *d, size_t count, enum dtype *types, struct
 {
     for (size_t i = 0; i < count; i++) {
         struct drawn value;
-        if (draw_pick(d, &value) && value.shape.rank <= 5) {
+        if (pick_carried(d, &value)) {
             types[i] = value.type;
             shapes[i] = value.shape;
             draw_existing(d, &value);

@@ -36,6 +36,9 @@ static int plan_axis(struct op_call *call, struct transpose_plan *p, int i, int6
         return call_invalid(call, "output_padding %" PRId64 " is not below stride or dilation", extra);
     p->full[i] = p->w.stride[i] * (in - 1) + extra + conv_extent(&p->w, i);
     bool same = p->w.auto_pad == PAD_SAME_UPPER || p->w.auto_pad == PAD_SAME_LOWER;
+    /* By the text the output is input * stride; ONNX's own shape inference makes it larger by the extra. */
+    if (same && !wanted && extra > 0)
+        return call_unsupported(call, "output_padding beside SAME_UPPER or SAME_LOWER is read in two ways");
     if (wanted || same) {
         p->out[i] = wanted ? wanted[i] : in * p->w.stride[i];
         pads_for(p, i);
@@ -135,7 +138,7 @@ static int eval_conv_transpose(struct op_call *call)
 static int draw_output(struct draw *d, const struct shape *x, const struct drawn_window *w)
 {
     int64_t extra[TENSOR_MAX_RANK], wanted[TENSOR_MAX_RANK];
-    bool same = strncmp(w->auto_pad, "SAME", 4) == 0, extras = draw_chance(d, 0.4), any = false;
+    bool same = strncmp(w->auto_pad, "SAME", 4) == 0, extras = !same && draw_chance(d, 0.4), any = false;
     bool shaped = !same && draw_chance(d, 0.2);
     double outputs = (double)(x->dims[0] * x->dims[1]);
     for (int i = 0; i < w->rank; i++) {

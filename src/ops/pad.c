@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
@@ -92,6 +93,15 @@ static int64_t pad_source(enum pad_mode mode, int64_t at, int64_t dim)
 }
 
 /*
+ * Whether the text says what stands at `at`. "The reflection of the vector mirrored on the first and last
+ * values" ends with the vector: beyond it NumPy goes on to and fro, an engine may refuse.
+ */
+static bool pad_decided(enum pad_mode mode, int64_t at, int64_t dim)
+{
+    return mode != PAD_REFLECT || (at > -dim && at < 2 * dim - 1);
+}
+
+/*
  * The source of output position `i`. A negative pad beside a positive one can be read in two ways: the border
  * is made from the whole axis and then cut, or from what the cut leaves. The first is what is computed;
  * *open says that the second would give another element.
@@ -100,6 +110,7 @@ static int64_t pad_axis_source(const struct padding *p, int axis, int64_t dim, i
 {
     int64_t before = p->before[axis], after = p->after[axis];
     int64_t source = pad_source(p->mode, i - before, dim);
+    *open |= !pad_decided(p->mode, i - before, dim);
     if ((before < 0 && after > 0) || (before > 0 && after < 0)) {
         int64_t cut = before < 0 ? -before : 0, left = dim - cut + (after < 0 ? after : 0);
         if (left <= 0 || pad_source(p->mode, i - (before > 0 ? before : 0), left) + cut != source)
@@ -122,7 +133,7 @@ static void pad_fill(struct bounded *out, const struct bounded *x, const struct 
             from += at < 0 ? 0 : (size_t)at * strides.of[axis];
         }
         if (!outside && open)
-            bounded_put_undecided(out, i, x->value[from]);
+            bounded_set(out, i, x->value[from], INFINITY, INFINITY);
         else if (!outside)
             bounded_move(out, i, x, from);
         else if (constant)

@@ -1,5 +1,6 @@
 #include "ops/rnn.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -153,12 +154,24 @@ static long double slope(const struct activation *a)
     return a->kind == ACT_LEAKY_RELU || a->kind == ACT_ELU ? fmaxl(1, fabsl(a->alpha)) : 0;
 }
 
+/*
+ * "log(1 + e^x)" as it is written overflows where e^x does: infinity and x are both found. The unit tells the
+ * type: float64, float16, or one with float32's range.
+ */
+static bool softplus_overflows(struct number x, long double u)
+{
+    long double largest = u < 0x1p-50L ? DBL_MAX : u == 0x1p-11L ? 65504 : FLT_MAX;
+    return isfinite(x.v) && x.v + x.h >= logl(largest) * 0.999L;
+}
+
 struct number activation_apply(const struct activation *a, struct number x, long double u)
 {
     if (a->kind == ACT_THRESHOLDED_RELU && !(fabsl(x.v - a->alpha) > x.h)) {
         long double reach = fabsl(x.v) + x.h;
         return (struct number){value_of(x.v, a), reach, reach};
     }
+    if (a->kind == ACT_SOFTPLUS && softplus_overflows(x, u))
+        return (struct number){x.v, INFINITY, INFINITY};
     long double own = own_error(a, isfinite(x.v) ? x.v : 0, u);
     struct number y = number_monotone(x, value_of, a, own);
     if (slope(a) > 0) {

@@ -238,11 +238,12 @@ static int sample_split(struct draw *d)
             parts = draw_between(d, 1, 4);
     if (axis || draw_chance(d, 0.5))
         draw_int(d, "axis", axis);
-    bool equal = draw_chance(d, 0.4);
+    bool equal = draw_chance(d, 0.4) && (dim > 0 || d->opset < 18);
     if (equal && d->opset < 18)
         while (dim % parts)
             parts--;
-    /* Where rounding up leaves less than nothing for the last part, or nothing, engines and texts differ. */
+    /* Where rounding up leaves less than nothing for the last part, or nothing, engines and texts differ; so
+     * no axis of size 0. */
     if (equal && d->opset >= 18)
         while (parts > 1 && (dim + parts - 1) / parts * (parts - 1) >= dim)
             parts--;
