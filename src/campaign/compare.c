@@ -9,13 +9,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 8 };
+enum { BATCHES = 2, BATCH_SAMPLES = 16, BATCH_BYTES = 16 << 20 };
 
 /* A sample under way; folded in order, so that the result does not depend on who answers first. */
 struct flight {
-    size_t sample, pending;
+    size_t sample;
     struct value *inputs;
     struct result *results; /* one an engine, and the reference's */
+};
+
+/* Samples that each engine runs on a model loaded once. */
+struct batch {
+    size_t count, pending; /* samples; results not answered */
+    struct flight flights[BATCH_SAMPLES];
+    struct job_set sets[BATCH_SAMPLES];
 };
 
 struct run {
@@ -26,8 +33,9 @@ struct run {
     struct pool *pool;
     const char *path; /* NULL: bytes */
     struct file_map bytes;
-    struct flight flights[WINDOW];
-    size_t launched, folded;
+    struct batch batches[BATCHES];
+    size_t launched, folded;      /* batches */
+    size_t next_sample, finished; /* samples */
 };
 
 static void free_flight(struct flight *flight, const struct run *run)
@@ -311,15 +319,39 @@ static void fold(struct run *run, const struct flight *flight)
         fold_pair(run, &run->compare->pair[i], flight, has_class, class);
 }
 
+static size_t size_of(const struct value *values, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < values[i].count; k++)
+            size += values[i].tensors[k].size;
+    return size;
+}
+
+/* Makes the inputs of as many samples as go into one batch. */
+static int fill(struct run *run, struct batch *batch, struct error *err)
+{
+    size_t most = run->options->together ? run->options->together : BATCH_SAMPLES, bytes = 0;
+    while (batch->count < most && batch->count < BATCH_SAMPLES && bytes < BATCH_BYTES &&
+           run->next_sample < run->inputs->samples) {
+        struct flight *flight = &batch->flights[batch->count];
+        *flight = (struct flight){.sample = run->next_sample++};
+        if (inputs_get(run->inputs, flight->sample, &flight->inputs, err))
+            return -1;
+        bytes += size_of(flight->inputs, run->inputs->count);
+        flight->results = memory_zeroed(run->compare->engines + 1, sizeof *flight->results);
+        for (size_t i = 0; i <= run->compare->engines; i++)
+            result_init(&flight->results[i]);
+        batch->sets[batch->count++] = (struct job_set){run->inputs->count, flight->inputs};
+    }
+    return 0;
+}
+
 static int launch(struct run *run, struct error *err)
 {
-    struct flight *flight = &run->flights[run->launched % WINDOW];
-    *flight = (struct flight){.sample = run->launched};
-    if (inputs_get(run->inputs, flight->sample, &flight->inputs, err))
+    struct batch *batch = &run->batches[run->launched % BATCHES];
+    if (fill(run, batch, err))
         return -1;
-    flight->results = memory_zeroed(run->compare->engines + 1, sizeof *flight->results);
-    for (size_t i = 0; i <= run->compare->engines; i++)
-        result_init(&flight->results[i]);
     for (size_t i = 0; i <= run->compare->engines; i++) {
         bool arbiter = i == run->compare->engines;
         if (arbiter && run->options->reference < 0)
@@ -329,10 +361,10 @@ static int launch(struct run *run, struct error *err)
                           .path = run->path,
                           .model = run->path ? NULL : run->bytes.data,
                           .model_size = run->path ? 0 : run->bytes.size,
-                          .n_inputs = run->inputs->count,
-                          .inputs = flight->inputs,
-                          .user = flight};
-        flight->pending++;
+                          .n_sets = batch->count,
+                          .sets = batch->sets,
+                          .user = batch};
+        batch->pending += batch->count;
         pool_submit(run->pool, &job);
     }
     run->launched++;
@@ -344,16 +376,32 @@ static int receive(struct run *run, struct error *err)
     struct job job;
     struct result result;
     bool differ;
-    result_init(&result);
     int status = pool_next(run->pool, -1, &job, &result, &differ, err);
-    if (status == 1) {
-        struct flight *flight = job.user;
-        flight->results[job.bounds ? run->compare->engines : (size_t)job.engine] = result;
-        flight->pending--;
-        return 0;
+    if (status < 0)
+        return -1;
+    if (status == 0)
+        return error_set(err, ERROR_IO, "the engines lost an answer");
+    struct batch *batch = job.user;
+    batch->flights[job.set].results[job.bounds ? run->compare->engines : (size_t)job.engine] = result;
+    batch->pending--;
+    return 0;
+}
+
+static void free_batch(struct run *run, struct batch *batch)
+{
+    for (size_t i = 0; i < BATCH_SAMPLES; i++)
+        free_flight(&batch->flights[i], run);
+    batch->count = 0;
+}
+
+static void land(struct run *run, struct batch *batch, struct progress *progress)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        fold(run, &batch->flights[i]);
+        progress_step(progress, ++run->finished);
     }
-    result_release(&result);
-    return status < 0 ? -1 : error_set(err, ERROR_IO, "the engines lost an answer");
+    free_batch(run, batch);
+    run->folded++;
 }
 
 static int run_samples(struct run *run, struct error *err)
@@ -362,21 +410,18 @@ static int run_samples(struct run *run, struct error *err)
     progress_begin(&progress, "compare", run->inputs->samples);
     progress.visible = progress.visible && run->options->progress;
     int status = 0;
-    while (status == 0 && run->folded < run->inputs->samples) {
-        struct flight *oldest = &run->flights[run->folded % WINDOW];
-        if (run->folded < run->launched && oldest->pending == 0) {
-            fold(run, oldest);
-            free_flight(oldest, run);
-            progress_step(&progress, ++run->folded);
-        } else if (run->launched < run->inputs->samples && run->launched - run->folded < WINDOW) {
+    while (status == 0 && run->finished < run->inputs->samples) {
+        struct batch *oldest = &run->batches[run->folded % BATCHES];
+        if (run->folded < run->launched && oldest->pending == 0)
+            land(run, oldest, &progress);
+        else if (run->next_sample < run->inputs->samples && run->launched - run->folded < BATCHES)
             status = launch(run, err);
-        } else {
+        else
             status = receive(run, err);
-        }
     }
     progress_end(&progress);
-    for (size_t i = 0; i < WINDOW; i++)
-        free_flight(&run->flights[i], run);
+    for (size_t i = 0; i < BATCHES; i++)
+        free_batch(run, &run->batches[i]);
     return status;
 }
 

@@ -74,7 +74,8 @@ struct compare {
 struct compare_options {
     struct metrics_thresholds thresholds;
     struct metrics_tolerance tolerance;
-    int reference; /* its number in the pool, or -1: nobody arbitrates, engines vote */
+    int reference;   /* its number in the pool, or -1: nobody arbitrates, engines vote */
+    size_t together; /* samples run on one load of the model at most; 0: as many as are sensible */
     bool progress;
 };
 

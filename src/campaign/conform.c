@@ -26,20 +26,14 @@ bool conform_is_finding(enum conform_verdict verdict)
            verdict != CONFORM_NOT_RUNNABLE;
 }
 
-/* What a job carries: which data set of which case. */
-struct ticket {
-    struct flight *flight;
-    size_t set;
-    struct result *results; /* one an engine, and the reference's */
-};
-
 /* A case under way. */
 struct flight {
     struct flight *next, **link;
     size_t number;
-    size_t pending; /* jobs not answered */
+    size_t pending; /* results not answered */
     struct suite_loaded loaded;
-    struct ticket *tickets; /* one a data set */
+    struct job_set *sets;
+    struct result *results; /* [set * (engines + 1) + engine]; the last of a set is the reference's */
 };
 
 struct run {
@@ -48,9 +42,14 @@ struct run {
     const struct conform_options *options;
     struct flight *first;
     size_t flights, bytes;      /* in memory now */
-    size_t submitted, answered; /* jobs */
+    size_t submitted, answered; /* results */
     struct str why;
 };
+
+static struct result *result_at(const struct run *run, const struct flight *flight, size_t set, size_t engine)
+{
+    return &flight->results[set * (run->conform->engines + 1) + engine];
+}
 
 static enum conform_verdict from_outcome(enum outcome outcome)
 {
@@ -86,15 +85,16 @@ static const char *tail(struct arena *arena, const char *log)
     return arena_strdup(arena, length > LOG_LINES_LIMIT ? log + length - LOG_LINES_LIMIT : log);
 }
 
-static enum conform_verdict hold(struct run *run, const struct ticket *ticket, const struct result *result)
+static enum conform_verdict hold(struct run *run, const struct flight *flight, size_t set,
+                                 const struct result *result)
 {
     str_clear(&run->why);
     if (result->outcome != OUTCOME_OK) {
         str_add(&run->why, result->message ? result->message : "");
         return from_outcome(result->outcome);
     }
-    const struct suite_loaded *loaded = &ticket->flight->loaded;
-    const struct suite_data *data = &loaded->data[ticket->set];
+    const struct suite_loaded *loaded = &flight->loaded;
+    const struct suite_data *data = &loaded->data[set];
     enum conform_verdict verdict =
         from_golden(golden_compare(data->outputs, data->n_outputs, result->outputs, result->count,
                                    !loaded->random, &run->options->tolerance, &run->why));
@@ -102,11 +102,12 @@ static enum conform_verdict hold(struct run *run, const struct ticket *ticket, c
 }
 
 /* Of several data sets the first that is no plain pass speaks for the case. */
-static void record(struct run *run, const struct ticket *ticket, size_t engine, const struct result *result)
+static void record(struct run *run, const struct flight *flight, size_t set, size_t engine)
 {
     struct conform *conform = run->conform;
-    struct conform_result *kept = &conform->results[ticket->flight->number * conform->engines + engine];
-    enum conform_verdict verdict = hold(run, ticket, result);
+    const struct result *result = result_at(run, flight, set, engine);
+    struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
+    enum conform_verdict verdict = hold(run, flight, set, result);
     kept->load_ns += result->load_ns;
     kept->run_ns += result->run_ns;
     if (kept->verdict != CONFORM_UNTESTED && kept->verdict != CONFORM_PASS)
@@ -118,10 +119,10 @@ static void record(struct run *run, const struct ticket *ticket, size_t engine, 
 }
 
 /* The case's own answer, judged as if an engine had given it. */
-static void judge_golden(struct run *run, const struct ticket *ticket)
+static void judge_golden(struct run *run, const struct flight *flight, size_t set)
 {
-    const struct suite_data *data = &ticket->flight->loaded.data[ticket->set];
-    const struct result *reference = &ticket->results[run->conform->engines];
+    const struct suite_data *data = &flight->loaded.data[set];
+    const struct result *reference = result_at(run, flight, set, run->conform->engines);
     struct result answer = {.outcome = OUTCOME_OK, .count = data->n_outputs, .outputs = data->outputs};
     struct judge_entry entry = {.name = "golden", .result = &answer};
     struct judgement judgement;
@@ -129,8 +130,7 @@ static void judge_golden(struct run *run, const struct ticket *ticket)
         return;
     judge_case(&judgement, reference, &entry, 1);
     if (judgement.by_reference && verdict_is_finding(judgement.verdicts[0].kind))
-        run->conform->golden[ticket->flight->number] =
-            arena_strdup(&run->conform->arena, judgement.verdicts[0].text);
+        run->conform->golden[flight->number] = arena_strdup(&run->conform->arena, judgement.verdicts[0].text);
     judgement_release(&judgement);
 }
 
@@ -141,18 +141,17 @@ static void judge_flight(struct run *run, struct flight *flight)
     struct words words;
     words_init(&words, &conform->arena, run->pool, conform->engines);
     for (size_t set = 0; set < loaded->sets; set++) {
-        const struct ticket *ticket = &flight->tickets[set];
         bool arbitrated = run->options->reference >= 0;
         words_add(&words, &(struct words_sample){
                               .number = set,
                               .model = loaded->model,
                               .inputs = loaded->data[set].inputs,
                               .n_inputs = loaded->data[set].n_inputs,
-                              .results = ticket->results,
-                              .reference = arbitrated ? &ticket->results[conform->engines] : NULL,
+                              .results = result_at(run, flight, set, 0),
+                              .reference = arbitrated ? result_at(run, flight, set, conform->engines) : NULL,
                           });
         if (arbitrated && !conform->golden[flight->number])
-            judge_golden(run, ticket);
+            judge_golden(run, flight, set);
     }
     for (size_t engine = 0; engine < conform->engines; engine++)
         conform->results[flight->number * conform->engines + engine].judged = &words.word[engine];
@@ -163,19 +162,9 @@ static void conclude(struct run *run, struct flight *flight)
 {
     for (size_t set = 0; set < flight->loaded.sets; set++)
         for (size_t engine = 0; engine < run->conform->engines; engine++)
-            record(run, &flight->tickets[set], engine, &flight->tickets[set].results[engine]);
+            record(run, flight, set, engine);
     if (!flight->loaded.random)
         judge_flight(run, flight);
-}
-
-static void free_tickets(const struct run *run, struct flight *flight)
-{
-    for (size_t set = 0; flight->tickets && set < flight->loaded.sets; set++) {
-        for (size_t i = 0; i <= run->conform->engines; i++)
-            result_release(&flight->tickets[set].results[i]);
-        free(flight->tickets[set].results);
-    }
-    free(flight->tickets);
 }
 
 static void land(struct run *run, struct flight *flight)
@@ -185,7 +174,10 @@ static void land(struct run *run, struct flight *flight)
         flight->next->link = flight->link;
     run->flights--;
     run->bytes -= flight->loaded.size;
-    free_tickets(run, flight);
+    for (size_t i = 0; flight->results && i < flight->loaded.sets * (run->conform->engines + 1); i++)
+        result_release(&flight->results[i]);
+    free(flight->results);
+    free(flight->sets);
     suite_unload(&flight->loaded);
     free(flight);
 }
@@ -194,31 +186,30 @@ static void submit(struct run *run, struct flight *flight)
 {
     const struct suite_loaded *loaded = &flight->loaded;
     size_t engines = run->conform->engines;
-    flight->tickets = memory_zeroed(loaded->sets, sizeof *flight->tickets);
-    for (size_t set = 0; set < loaded->sets; set++) {
-        struct ticket *ticket = &flight->tickets[set];
-        *ticket = (struct ticket){flight, set, memory_zeroed(engines + 1, sizeof *ticket->results)};
-        for (size_t i = 0; i <= engines; i++)
-            result_init(&ticket->results[i]);
-        for (size_t i = 0; i <= engines; i++) {
-            bool arbiter = i == engines;
-            if (arbiter && (run->options->reference < 0 || loaded->random))
-                continue;
-            struct job job = {.engine = arbiter ? run->options->reference : (int)i,
-                              .bounds = arbiter,
-                              .n_inputs = loaded->data[set].n_inputs,
-                              .inputs = loaded->data[set].inputs,
-                              .user = ticket};
-            if (loaded->external)
-                job.path = loaded->path;
-            else {
-                job.model = loaded->bytes.data;
-                job.model_size = loaded->bytes.size;
-            }
-            flight->pending++;
-            run->submitted++;
-            pool_submit(run->pool, &job);
+    flight->sets = memory_zeroed(loaded->sets, sizeof *flight->sets);
+    flight->results = memory_zeroed(loaded->sets * (engines + 1), sizeof *flight->results);
+    for (size_t i = 0; i < loaded->sets * (engines + 1); i++)
+        result_init(&flight->results[i]);
+    for (size_t i = 0; i < loaded->sets; i++)
+        flight->sets[i] = (struct job_set){loaded->data[i].n_inputs, loaded->data[i].inputs};
+    for (size_t i = 0; i <= engines; i++) {
+        bool arbiter = i == engines;
+        if (arbiter && (run->options->reference < 0 || loaded->random))
+            continue;
+        struct job job = {.engine = arbiter ? run->options->reference : (int)i,
+                          .bounds = arbiter,
+                          .n_sets = loaded->sets,
+                          .sets = flight->sets,
+                          .user = flight};
+        if (loaded->external)
+            job.path = loaded->path;
+        else {
+            job.model = loaded->bytes.data;
+            job.model_size = loaded->bytes.size;
         }
+        flight->pending += loaded->sets;
+        run->submitted += loaded->sets;
+        pool_submit(run->pool, &job);
     }
 }
 
@@ -256,12 +247,12 @@ static int receive(struct run *run, struct error *err)
     result_init(&result);
     int status = pool_next(run->pool, -1, &job, &result, &differ, err);
     if (status == 1) {
-        struct ticket *ticket = job.user;
+        struct flight *flight = job.user;
         run->answered++;
-        ticket->results[job.bounds ? run->conform->engines : (size_t)job.engine] = result;
-        if (--ticket->flight->pending == 0) {
-            conclude(run, ticket->flight);
-            land(run, ticket->flight);
+        *result_at(run, flight, job.set, job.bounds ? run->conform->engines : (size_t)job.engine) = result;
+        if (--flight->pending == 0) {
+            conclude(run, flight);
+            land(run, flight);
         }
         return 0;
     }

@@ -15,6 +15,7 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
                        .percent = settings->percent},
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
         .reference = session->reference,
+        .together = settings->common.fresh ? 1 : 0,
         .progress = true,
     };
     struct model *model = NULL;
@@ -39,8 +40,11 @@ static int exit_status(const struct compare_model *models, size_t count)
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
         for (size_t i = 0; i < compare->engines; i++) {
-            enum verdict_kind kind = compare->words.word[i].verdict.kind;
-            trouble |= kind == VERDICT_NO_ENGINE || kind == VERDICT_UNSUPPORTED;
+            const struct verdict *verdict = &compare->words.word[i].verdict;
+            enum verdict_kind kind = verdict->kind;
+            /* When all agree against the reference, nobody knows. */
+            trouble |= kind == VERDICT_NO_ENGINE || kind == VERDICT_UNSUPPORTED ||
+                       (kind == VERDICT_MISTRUSTED && verdict->wrong);
             finding |= verdict_is_finding(kind);
         }
         for (size_t i = 0; i < compare->pairs; i++)

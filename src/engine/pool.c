@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "engine/paths.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -171,8 +172,11 @@ static void give_task(struct pool *pool, struct seat *seat, struct task *task)
     }
     seat->tasks[seat->n_tasks++] = task;
     wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs, job->outputs);
-    for (int i = 0; i <= job->repeat; i++)
-        wire_put_run(out, ++seat->sent, job->inputs, job->n_inputs, job->bounds);
+    for (size_t set = task->from; set < task->sets; set++) {
+        struct job_set inputs = job->n_sets ? job->sets[set] : (struct job_set){job->n_inputs, job->inputs};
+        for (int i = 0; i <= job->repeat; i++)
+            wire_put_run(out, ++seat->sent, inputs.inputs, inputs.n_inputs, job->bounds);
+    }
     wire_put_unload(out, ++seat->sent);
     seat_write(pool, seat);
 }
@@ -199,14 +203,16 @@ static struct seat *least_busy(struct pool *pool, int engine)
 
 static void fail_task(struct pool *pool, struct task *task, const struct result *start)
 {
-    struct result *result = &task->result;
-    result_release(result);
-    result->outcome = OUTCOME_NO_ENGINE;
-    result->stage = STAGE_START;
-    result->signal = start->signal;
-    result->exit_status = start->exit_status;
-    result->message = start->message ? memory_strdup(start->message) : NULL;
-    result->log = start->log ? memory_strdup(start->log) : NULL;
+    for (size_t set = task->from; set < task->sets; set++) {
+        struct result *result = &task->results[set].result;
+        result_release(result);
+        result->outcome = OUTCOME_NO_ENGINE;
+        result->stage = STAGE_START;
+        result->signal = start->signal;
+        result->exit_status = start->exit_status;
+        result->message = start->message ? memory_strdup(start->message) : NULL;
+        result->log = start->log ? memory_strdup(start->log) : NULL;
+    }
     pool_finish(pool, task);
 }
 
@@ -300,9 +306,12 @@ static struct task *submit(struct pool *pool, const struct job *job)
         task = memory_zeroed(1, sizeof *task);
     memset(task, 0, sizeof *task);
     task->job = *job;
-    result_init(&task->result);
+    task->sets = job->n_sets ? job->n_sets : 1;
+    task->results = task->sets == 1 ? &task->one : memory_zeroed(task->sets, sizeof *task->results);
+    for (size_t i = 0; i < task->sets; i++)
+        result_init(&task->results[i].result);
     struct engine *engine = pool->engines[job->engine];
-    engine->pending++;
+    engine->pending += task->sets;
     list_push(&engine->queue, task);
     pool_dispatch(pool, job->engine);
     return task;
@@ -427,12 +436,21 @@ void pool_warm(struct pool *pool)
 static void give_back(struct pool *pool, struct task *task, struct job *job, struct result *result,
                       bool *differ)
 {
+    const struct task_result *next = &task->results[task->given];
     pool->engines[task->job.engine]->pending--;
-    if (job)
+    if (job) {
         *job = task->job;
-    *result = task->result;
+        job->set = task->given;
+    }
+    *result = next->result;
     if (differ)
-        *differ = task->differ;
+        *differ = next->differ;
+    if (++task->given < task->sets) {
+        list_push_front(&pool->finished, task);
+        return;
+    }
+    if (task->results != &task->one)
+        free(task->results);
     list_push_front(&pool->spare, task);
 }
 
@@ -478,6 +496,7 @@ static bool take_finished(struct pool *pool, const struct task *task)
 
 int pool_run_one(struct pool *pool, const struct job *job, struct result *result, struct error *err)
 {
+    assert(job->n_sets <= 1);
     struct task *task = submit(pool, job);
     result_init(result);
     while (!take_finished(pool, task))
@@ -517,7 +536,10 @@ static void free_tasks(struct task_list *list)
 {
     struct task *task;
     while ((task = list_pop(list))) {
-        result_release(&task->result);
+        for (size_t i = task->given; i < task->sets; i++)
+            result_release(&task->results[i].result);
+        if (task->results != &task->one)
+            free(task->results);
         free(task);
     }
 }

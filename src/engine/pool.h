@@ -3,8 +3,10 @@
  *
  * The pool holds one or more workers for each engine added. A job is one case for one engine: load, run
  * (perhaps several times), unload. Jobs of an engine finish in any order relative to other engines; each gets
- * exactly one result. One job is kept ahead in each worker's pipe, so that an engine never waits for us; a
- * job that was only ahead when the worker died is given to its successor and not blamed.
+ * exactly one result, or one for each of its input sets. When a worker dies on one set, the sets before it
+ * keep their results, that set is blamed, and those behind it are run by the successor; what ends the load
+ * ends them all. One job is kept ahead in each worker's pipe, so that an engine never waits for us; a job
+ * that was only ahead when the worker died is given to its successor and not blamed.
  *
  * Workers start on first use (or by pool_warm, all in parallel), are restarted after a crash, a hang, garbage
  * or a memory death, and are recycled after `recycle` jobs by a successor started beforehand, without a
@@ -38,7 +40,12 @@ struct engine_info {
     const Assay__Welcome *welcome; /* NULL until the first worker is up */
 };
 
-/* Model and inputs are borrowed until the job's result arrives. */
+struct job_set {
+    size_t n_inputs;
+    const struct value *inputs;
+};
+
+/* Model and inputs are borrowed until the job's last result arrives. */
 struct job {
     int engine;        /* number from pool_add */
     const void *model; /* serialised, or */
@@ -48,6 +55,9 @@ struct job {
     const char *const *outputs;
     size_t n_inputs;
     const struct value *inputs;
+    size_t n_sets; /* of inputs, on a model loaded once, instead of `inputs`; 0: one set, `inputs` */
+    const struct job_set *sets;
+    size_t set;      /* from pool_next: which set the result is of; ignored by pool_submit */
     bool bounds;     /* ask for error bounds */
     int repeat;      /* further runs, whose outputs are compared bit by bit with the first; see job_done */
     double deadline; /* 0: the pool's */
@@ -68,18 +78,20 @@ const struct engine_info *pool_engine(const struct pool *pool, int engine);
 /* Queues a job (copied). Never blocks. */
 void pool_submit(struct pool *pool, const struct job *job);
 
-/* Jobs submitted and not yet returned by pool_next: for one engine, or for all with engine -1. */
+/* Results not yet returned by pool_next: for one engine, or for all with engine -1. */
 size_t pool_pending(const struct pool *pool, int engine);
 
 /*
  * Waits up to timeout seconds (negative: for ever) for a finished job: 1 and *job, *result filled in (result
- * is the caller's to release; *repeats_differ is set when a repeated run gave other bytes), 0 on timeout or
- * when nothing is pending, -1 only when polling itself fails.
+ * is the caller's to release; the sets of a job come one after the other, in order; *repeats_differ is set
+ * when a repeated run gave other bytes), 0 on timeout or when nothing is pending, -1 only when polling itself
+ * fails.
  */
 int pool_next(struct pool *pool, double timeout, struct job *job, struct result *result, bool *repeats_differ,
               struct error *err);
 
-/* Submits one job and waits for its result alone; other results keep for pool_next. For tools and tests. */
+/* Submits one job of one set and waits for its result alone; other results keep for pool_next. For tools and
+ * tests. */
 int pool_run_one(struct pool *pool, const struct job *job, struct result *result, struct error *err);
 
 /* Worker restarts since the start, by reason; for the containment bench and status screens. */

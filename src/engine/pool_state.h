@@ -12,13 +12,22 @@
 
 #include <poll.h>
 
-/* A job on its way. Its requests are load, 1 + repeat runs, unload; `step` is the one not yet answered. */
+struct task_result {
+    struct result result;
+    bool differ;
+};
+
+/* A job on its way. Its requests are load, 1 + repeat runs for each set not yet run, unload; `step` is the
+ * one not yet answered. */
 struct task {
     struct task *next;
     struct job job;
-    struct result result;
-    bool differ;
-    int step;
+    size_t sets;                 /* at least 1 */
+    struct task_result one;      /* results of a single set, */
+    struct task_result *results; /* or of several; &one, or on the heap */
+    size_t from;                 /* the first set to run: those before it ended with a worker's death */
+    size_t given;                /* results already given back */
+    size_t step;
 };
 
 struct task_list {

@@ -29,9 +29,21 @@ static struct engine *engine_of(struct pool *pool, const struct seat *seat)
     return pool->engines[seat->engine];
 }
 
-static int last_step(const struct task *task)
+static size_t runs_of_a_set(const struct task *task)
 {
-    return 2 + task->job.repeat; /* load, run, repeats, unload */
+    return 1 + (size_t)task->job.repeat;
+}
+
+static size_t last_step(const struct task *task)
+{
+    return 1 + (task->sets - task->from) * runs_of_a_set(task); /* load, runs, unload */
+}
+
+/* The set that the present step is about; the load counts as the first's, the unload as the last's. */
+static size_t set_of(const struct task *task)
+{
+    size_t set = task->from + (task->step ? (task->step - 1) / runs_of_a_set(task) : 0);
+    return set < task->sets ? set : task->sets - 1;
 }
 
 static enum stage stage_of(const struct seat *seat)
@@ -191,10 +203,11 @@ static bool same_values(const struct result *result, const struct wire_message *
 /* The first run's values are the result; a repeated run's are only compared with them. */
 static void on_values(struct task *task, struct wire_message *message, int64_t took)
 {
-    struct result *result = &task->result;
-    if (task->step > 1) {
+    struct task_result *kept = &task->results[set_of(task)];
+    struct result *result = &kept->result;
+    if ((task->step - 1) % runs_of_a_set(task)) {
         if (result->outcome == OUTCOME_OK && !same_values(result, message))
-            task->differ = true;
+            kept->differ = true;
         return;
     }
     result->outcome = OUTCOME_OK;
@@ -216,7 +229,8 @@ static void finish_task(struct pool *pool, struct seat *seat)
     /* The next task may have written before we read this answer, but not before the look at stdout before
      * that. */
     seat->log_mark = seat->log_before;
-    if (++seat->jobs >= pool->options.recycle)
+    seat->jobs += task->sets - task->from;
+    if (seat->jobs >= pool->options.recycle)
         seat->tired = true;
     pool_finish(pool, task);
     pool_dispatch(pool, seat->engine);
@@ -234,11 +248,23 @@ static bool reply_fits(const struct task *task, const Assay__Reply *reply)
     return reply->result_case == ASSAY__REPLY__RESULT_VALUES;
 }
 
+/* The answer to a load concerns every set that is to come. */
+static void on_loaded(struct task *task, const Assay__Reply *reply, int64_t took)
+{
+    for (size_t set = task->from; set < task->sets; set++) {
+        if (reply->error)
+            set_error(&task->results[set].result, reply->error, STAGE_LOAD);
+        else
+            keep_borrowed(&task->results[set].result, reply->loaded);
+    }
+    task->results[task->from].result.load_ns = took;
+}
+
 static void on_answer(struct pool *pool, struct seat *seat, struct wire_message *message)
 {
     const Assay__Reply *reply = message->reply;
     struct task *task = seat->tasks[0];
-    struct result *result = &task->result;
+    struct result *result = &task->results[set_of(task)].result;
     int64_t now = clock_ns(), took = now - seat->head_since;
     if (!reply_fits(task, reply)) {
         garbage(pool, seat, "its answer is to another question");
@@ -246,14 +272,12 @@ static void on_answer(struct pool *pool, struct seat *seat, struct wire_message 
     }
     /* After a failed load, runs can only fail too: the first failure is the result. */
     bool failed = result->outcome != OUTCOME_UNTESTED && result->outcome != OUTCOME_OK;
-    if (reply->error && !failed)
+    if (task->step == 0)
+        on_loaded(task, reply, took);
+    else if (reply->error && !failed)
         set_error(result, reply->error, stage_of(seat));
-    else if (!failed && task->step == 0)
-        keep_borrowed(result, reply->loaded);
     else if (!failed && message->reply->result_case == ASSAY__REPLY__RESULT_VALUES)
         on_values(task, message, took);
-    if (task->step == 0)
-        result->load_ns = took;
     seat->head_since = now;
     seat->excused = 0;
     if (task->step++ == last_step(task))
@@ -437,6 +461,27 @@ static void blame(struct result *result, const struct seat *seat, enum outcome o
     describe_end(result, seat);
 }
 
+/* The set it died on is to blame, at load all of them; the sets behind go to a successor. */
+static void conclude_task(struct pool *pool, struct seat *seat, enum outcome outcome, char *log)
+{
+    enum stage stage = stage_of(seat);
+    struct task *task = seat->tasks[--seat->n_tasks];
+    size_t first = set_of(task), end = stage == STAGE_LOAD ? task->sets : first + 1;
+    for (size_t set = first; set < end; set++)
+        blame(&task->results[set].result, seat, outcome, stage, log ? memory_strdup(log) : NULL);
+    free(log);
+    if (end == task->sets) {
+        pool_finish(pool, task);
+        return;
+    }
+    task->from = end;
+    for (size_t set = end; set < task->sets; set++) {
+        result_release(&task->results[set].result);
+        result_init(&task->results[set].result);
+    }
+    list_push_front(&engine_of(pool, seat)->queue, task);
+}
+
 static void conclude_start(struct pool *pool, struct seat *seat, enum outcome outcome, char *log)
 {
     struct engine *engine = engine_of(pool, seat);
@@ -491,10 +536,7 @@ void seat_conclude(struct pool *pool, struct seat *seat)
         if (!started) {
             conclude_start(pool, seat, outcome, log);
         } else if (seat->n_tasks) {
-            enum stage stage = stage_of(seat);
-            struct task *task = seat->tasks[--seat->n_tasks];
-            blame(&task->result, seat, outcome, stage, log);
-            pool_finish(pool, task);
+            conclude_task(pool, seat, outcome, log);
         } else {
             free(log);
         }

@@ -455,6 +455,122 @@ static void bubblewrap_tells_the_signal(void **state)
     value_release(&input);
 }
 
+enum { SETS = 6 };
+
+/* Runs SETS sets with these first elements as one job and takes their results, in order. */
+static struct pool_counters run_sets(const char *label, const long double *firsts, int repeat,
+                                     struct result *results, bool *differ)
+{
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 5});
+    struct value inputs[SETS];
+    struct job_set sets[SETS];
+    struct error err = {0};
+    for (size_t i = 0; i < SETS; i++) {
+        inputs[i] = make_input(10, firsts[i]);
+        sets[i] = (struct job_set){1, &inputs[i]};
+    }
+    struct job job = {.engine = add(pool, registry, label),
+                      .model = "model",
+                      .model_size = 5,
+                      .n_sets = SETS,
+                      .sets = sets,
+                      .repeat = repeat};
+    pool_submit(pool, &job);
+    assert_int_equal(pool_pending(pool, -1), SETS);
+    for (size_t i = 0; i < SETS; i++) {
+        assert_int_equal(pool_next(pool, -1, &job, &results[i], &differ[i], &err), 1);
+        assert_int_equal(job.set, i);
+        if (results[i].outcome == OUTCOME_OK && !repeat)
+            assert_answered(&results[i], &inputs[i]);
+    }
+    assert_int_equal(pool_pending(pool, -1), 0);
+    assert_int_equal(pool_next(pool, 0, &job, &(struct result){0}, differ, &err), 0);
+    struct pool_counters counters = pool_counters(pool, 0);
+    pool_free(pool);
+    registry_free(registry);
+    for (size_t i = 0; i < SETS; i++)
+        value_release(&inputs[i]);
+    return counters;
+}
+
+static void release_sets(struct result *results)
+{
+    for (size_t i = 0; i < SETS; i++)
+        result_release(&results[i]);
+}
+
+static void sets_share_a_load(void **state)
+{
+    (void)state;
+    struct result results[SETS];
+    bool differ[SETS];
+    struct pool_counters counters =
+        run_sets("bad", (const long double[SETS]){1, 2, -3, 4, 5, 6}, 0, results, differ);
+    assert_int_equal(counters.started, 1);
+    for (size_t i = 0; i < SETS; i++) {
+        assert_string_equal(outcome_name(results[i].outcome), "ok");
+        assert_int_equal(results[i].load_ns > 0, i == 0);
+        assert_true(results[i].run_ns > 0);
+    }
+    release_sets(results);
+}
+
+static void a_crash_is_its_own_sets(void **state)
+{
+    (void)state;
+    struct result results[SETS];
+    bool differ[SETS];
+    const long double firsts[SETS] = {1, 2, -3, 4, 5, -6};
+    struct pool_counters counters = run_sets("bad:mode=negative", firsts, 0, results, differ);
+    assert_int_equal(counters.crashed, 2);
+    for (size_t i = 0; i < SETS; i++) {
+        assert_string_equal(outcome_name(results[i].outcome), firsts[i] < 0 ? "crash" : "ok");
+        assert_string_equal(stage_name(results[i].stage), "run");
+        assert_int_equal(results[i].signal, firsts[i] < 0 ? SIGSEGV : 0);
+        assert_int_equal(results[i].load_ns > 0, i == 0 || i == 3);
+    }
+    release_sets(results);
+}
+
+static void a_load_that_fails_fails_all_sets(void **state)
+{
+    (void)state;
+    const struct {
+        const char *label, *outcome;
+        size_t crashed;
+    } rows[] = {{"bad:mode=segv-load", "crash", 1},
+                {"bad:mode=reject-load", "rejected", 0},
+                {"absent", "no engine", 0}};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct result results[SETS];
+        bool differ[SETS];
+        struct pool_counters counters =
+            run_sets(rows[r].label, (const long double[SETS]){1, 2, 3, 4, 5, 6}, 0, results, differ);
+        for (size_t i = 0; i < SETS; i++)
+            assert_string_equal(outcome_name(results[i].outcome), rows[r].outcome);
+        if (strcmp(rows[r].label, "absent") != 0)
+            assert_int_equal(counters.crashed, rows[r].crashed);
+        release_sets(results);
+    }
+}
+
+static void each_set_is_repeated(void **state)
+{
+    (void)state;
+    struct result results[SETS];
+    bool differ[SETS];
+    const long double firsts[SETS] = {1, 2, 3, 4, 5, 6};
+    run_sets("bad:mode=differ", firsts, 2, results, differ);
+    for (size_t i = 0; i < SETS; i++)
+        assert_true(differ[i]);
+    release_sets(results);
+    run_sets("bad", firsts, 2, results, differ);
+    for (size_t i = 0; i < SETS; i++)
+        assert_false(differ[i]);
+    release_sets(results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +586,10 @@ int main(void)
         cmocka_unit_test(bubblewrap_tells_the_signal),
         cmocka_unit_test(the_box_is_closed),
         cmocka_unit_test(abandoned_scratch_is_removed),
+        cmocka_unit_test(sets_share_a_load),
+        cmocka_unit_test(a_crash_is_its_own_sets),
+        cmocka_unit_test(a_load_that_fails_fails_all_sets),
+        cmocka_unit_test(each_set_is_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
