@@ -92,8 +92,28 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
+/* A device or a pipe (/dev/null, /dev/stdout) is written to as it is: a rename would put a file in its place.
+ */
+static bool is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static int write_straight(const char *path, const void *data, size_t size, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(err, "cannot write %s", path);
+    bool failed = write_all(fd, data, size) < 0;
+    failed = close(fd) < 0 || failed;
+    return failed ? error_errno(err, "cannot write %s", path) : 0;
+}
+
 int file_write(const char *path, const void *data, size_t size, struct error *err)
 {
+    if (is_special(path))
+        return write_straight(path, data, size, err);
     struct str temporary;
     str_init(&temporary);
     str_printf(&temporary, "%s.tmp%ld", path, (long)getpid());

@@ -1,6 +1,6 @@
 /*
  * Files, read with a limit and written whole: file_write goes through a temporary name and a rename, so that
- * a reader never sees half a file.
+ * a reader never sees half a file; only devices and pipes (/dev/null, /dev/stdout) are written to directly.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "base/str.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -160,6 +162,28 @@ static void files_are_written_whole_and_listed_in_order(void **state)
     assert_string_equal(file_base("x"), "x");
 }
 
+/* A pipe stays one (and so does /dev/null, which no test should put at risk). */
+static void what_is_no_file_is_written_to_as_it_is(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/assay-test-XXXXXX", got[6] = "";
+    struct error err = {0};
+    struct stat info;
+    assert_non_null(mkdtemp(folder));
+    char *path = file_join(folder, "pipe");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDWR | O_NONBLOCK);
+    assert_true(fd >= 0);
+    assert_int_equal(file_write(path, "hello", 5, &err), 0);
+    assert_int_equal(read(fd, got, 5), 5);
+    assert_string_equal(got, "hello");
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    close(fd);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +194,7 @@ int main(void)
         cmocka_unit_test(stream_values_never_change),
         cmocka_unit_test(json_escapes_and_nests),
         cmocka_unit_test(files_are_written_whole_and_listed_in_order),
+        cmocka_unit_test(what_is_no_file_is_written_to_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
