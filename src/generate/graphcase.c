@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/str.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct graph_maker {
     size_t n_ops;
     enum fill fill;
     struct rng offers; /* choices made by the callbacks of a draw */
+    struct str skip;   /* the tries left out, for the recipe */
 };
 
 static bool offered(const struct maker_value *value)
@@ -101,8 +103,26 @@ static const struct op *choose_op(struct graph_maker *g, struct rng *rng, const 
     return dtype_in(given->value.type, set) && rank >= op->min_rank && rank <= op->max_rank ? op : NULL;
 }
 
-/* One try at one more node. */
-static int try_node(struct graph_maker *g, struct rng rng)
+static bool in_list(const char *list, size_t number)
+{
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strtoull(at, NULL, 10) == number)
+            return true;
+    return false;
+}
+
+/* The recipe said so, or the engine under test lacks it; which the recipe will then say. */
+static bool left_out(struct graph_maker *g, const struct op *op, enum dtype type, size_t number)
+{
+    const struct generate_options *o = g->options;
+    if (!in_list(o->skip, number) && !(o->lacks && o->lacks(o->lacks_context, op, type, g->m.opset)))
+        return false;
+    str_printf(&g->skip, "%s%zu", g->skip.length ? "," : "", number);
+    return true;
+}
+
+/* One try at one more node, of its own number. */
+static int try_node(struct graph_maker *g, struct rng rng, size_t number)
 {
     const struct maker_value *value = choose_value(g, &rng);
     const struct op *op = choose_op(g, &rng, value);
@@ -125,7 +145,7 @@ static int try_node(struct graph_maker *g, struct rng rng)
         d.type = given.type;
     }
     struct bounded outputs[GRAPH_OUTPUTS] = {0};
-    int result = draw_node(&d) || d.n_outputs > GRAPH_OUTPUTS ? -1 : 0;
+    int result = left_out(g, op, d.type, number) || draw_node(&d) || d.n_outputs > GRAPH_OUTPUTS ? -1 : 0;
     struct error err;
     if (!result)
         result = maker_try(&g->m, &d, KNOW_ALL, outputs, &err);
@@ -153,8 +173,8 @@ static void collect_ops(struct graph_maker *g)
 static void grow(struct graph_maker *g, size_t wanted, const struct rng *rng)
 {
     size_t tries = 0, most = wanted * TRIES_PER_NODE;
-    while (g->m.model->graph->n_node < wanted && tries < most)
-        try_node(g, rng_split(rng, 100 + tries++));
+    for (; g->m.model->graph->n_node < wanted && tries < most; tries++)
+        try_node(g, rng_split(rng, 100 + tries), tries);
 }
 
 int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
@@ -174,6 +194,7 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
              : rng_chance(&rng, 0.02) ? FILL_SPECIAL
              : rng_chance(&rng, 0.1)  ? FILL_EXACT
                                       : FILL_NORMAL;
+    str_init(&g.skip);
     collect_ops(&g);
     int result = 0;
     if (g.n_ops)
@@ -185,10 +206,13 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
         result = maker_finish(&g.m, false, out, err);
     }
     if (!result) {
-        out->test.recipe = recipe_text("graph", seed, index, options);
+        struct generate_options made = *options;
+        made.skip = g.skip.data;
+        out->test.recipe = recipe_text("graph", seed, index, &made);
         out->note = memory_strdup("");
     }
     free(g.ops);
+    str_release(&g.skip);
     maker_release(&g.m);
     return result;
 }

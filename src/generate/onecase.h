@@ -29,6 +29,16 @@ struct generate_options {
     int fill;        /* FILL_... + 1; 0: any */
     bool illegal;    /* one operator only: one parameter gets an illegal value from the operator's table */
     int min_nodes, max_nodes; /* graphs; 0: 2 and 20 */
+    int rank;                 /* one operator only: of the primary input, plus 1; 0: any */
+    uint32_t given;           /* one operator only: which inputs the node has, bit i for input i; 0: any */
+    /*
+     * Says what not to ask for (an operator that the engine under test lacks for this type of primary input
+     * and opset); NULL: nothing. A one-operator case is then refused with ERROR_UNSUPPORTED, so that what is
+     * not refused is the same case as without; the next index may do. A graph leaves the node out.
+     */
+    bool (*lacks)(const void *context, const struct op *op, enum dtype type, int opset);
+    const void *lacks_context;
+    const char *skip; /* graphs: "3,17", the draws that were left out; how a recipe says what `lacks` said */
 };
 
 /*
@@ -39,6 +49,12 @@ int generate_one(uint64_t seed, uint64_t index, const struct generate_options *o
                  struct error *err);
 int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
                    struct error *err);
+
+/*
+ * The forms of optional inputs that the operator's sampler draws at an opset, ascending, as for `given`; at
+ * most `max`. One form, 0 (any), for operators with any number of inputs.
+ */
+size_t generate_forms(const struct op *op, int opset, uint32_t *forms, size_t max);
 
 /* A case from the line of text that testcase.recipe holds. */
 int generate_recipe(const char *recipe, struct gencase *out, struct error *err);

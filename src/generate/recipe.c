@@ -26,12 +26,21 @@ char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct 
                 before = ",";
             }
     }
+    if (options->rank)
+        str_printf(&s, " rank=%d", options->rank - 1);
+    if (options->given) {
+        str_add(&s, " inputs=");
+        for (uint32_t rest = options->given; rest; rest >>= 1)
+            str_add(&s, rest & 1 ? "1" : "0");
+    }
     if (options->fill)
         str_printf(&s, " fill=%s", fill_name((enum fill)(options->fill - 1)));
     if (options->illegal)
         str_add(&s, " illegal");
     if (options->min_nodes || options->max_nodes)
         str_printf(&s, " nodes=%d..%d", options->min_nodes, options->max_nodes);
+    if (options->skip && *options->skip)
+        str_printf(&s, " skip=%s", options->skip);
     char *text = str_detach(&s);
     str_release(&s);
     return text;
@@ -86,6 +95,23 @@ static int parse_nodes(char *text, struct generate_options *options)
     return parse_small(text, &options->min_nodes) || parse_small(dots + 2, &options->max_nodes) ? -1 : 0;
 }
 
+static int parse_inputs(const char *text, uint32_t *given)
+{
+    if (strlen(text) > 32 || strspn(text, "01") != strlen(text))
+        return -1;
+    for (size_t i = 0; text[i]; i++)
+        *given |= (uint32_t)(text[i] == '1') << i;
+    return *given ? 0 : -1;
+}
+
+static int parse_rank(const char *text, int *rank)
+{
+    if (parse_small(text, rank))
+        return -1;
+    ++*rank;
+    return 0;
+}
+
 static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct generate_options *options)
 {
     char *value = strchr(word, '=');
@@ -106,6 +132,14 @@ static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct genera
         return parse_types(value, &options->types);
     if (strcmp(word, "fill") == 0)
         return parse_fill(value, &options->fill);
+    if (strcmp(word, "rank") == 0)
+        return parse_rank(value, &options->rank);
+    if (strcmp(word, "inputs") == 0)
+        return parse_inputs(value, &options->given);
+    if (strcmp(word, "skip") == 0) {
+        options->skip = value;
+        return strspn(value, "0123456789,") == strlen(value) ? 0 : -1;
+    }
     if (strcmp(word, "nodes") == 0)
         return parse_nodes(value, options);
     if (strcmp(word, "ops") != 0)

@@ -270,6 +270,9 @@ struct drawn draw_primary_ranked(struct draw *d, int min_rank, int max_rank)
         input->source = DRAWN_EXISTING;
         return *input;
     }
+    int wanted = d->rank - 1;
+    if (wanted >= min_rank && wanted <= max_rank)
+        min_rank = max_rank = wanted;
     struct shape shape = draw_shape(d, min_rank, max_rank);
     struct drawn *input = new_input(d, d->type, &shape);
     input->constant = rng_chance(&d->rng, 0.06);

@@ -76,6 +76,9 @@ const struct op *op_find(const char *name);
 size_t op_count(void);
 const struct op *op_at(size_t index);
 
+/* The family whose file has the row: "activation", "conv" ... */
+const char *op_family(const struct op *op);
+
 /* Types of input 0 at an opset; empty before `since`. */
 dtype_set op_types_at(const struct op *op, int opset);
 

@@ -13,6 +13,12 @@ static const struct op *const families[] = {
 #undef FAMILY
 };
 
+static const char *const family_names[] = {
+#define FAMILY(name) #name,
+#include "ops/families.inc"
+#undef FAMILY
+};
+
 enum { FAMILIES = sizeof families / sizeof *families };
 
 const struct op *op_find(const char *name)
@@ -40,6 +46,15 @@ const struct op *op_at(size_t index)
             if (index-- == 0)
                 return op;
     return NULL;
+}
+
+const char *op_family(const struct op *op)
+{
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct op *row = families[f]; row->name; row++)
+            if (row == op)
+                return family_names[f];
+    return "";
 }
 
 dtype_set op_types_at(const struct op *op, int opset)
