@@ -1,0 +1,137 @@
+/* assay probe: what each engine can do. */
+#include "base/file.h"
+#include "campaign/probe_file.h"
+#include "cli/common.h"
+#include "report/probe_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum probe_format { PROBE_TEXT, PROBE_JSON, PROBE_HTML };
+
+struct settings {
+    struct common common;
+    const char *ops, *keep;
+    bool quick;
+    long long seed;
+};
+
+/* Part of a probe does not replace a whole one unless it is asked where to go. */
+static int keep(const struct settings *settings, const struct probe_result *results, size_t count,
+                struct error *err)
+{
+    if (!settings->keep && (settings->quick || settings->ops))
+        return 0;
+    char *folder = settings->keep ? NULL : probe_folder();
+    int status = 0;
+    for (size_t i = 0; i < count && !status; i++)
+        if (results[i].started)
+            status = probe_keep(&results[i], settings->keep ? settings->keep : folder, err);
+    free(folder);
+    return status;
+}
+
+static int write_report(const struct settings *settings, const struct probe_result *results, size_t count,
+                        struct error *err)
+{
+    struct str out;
+    str_init(&out);
+    if (settings->common.format == PROBE_JSON)
+        probe_json(results, count, &out, true);
+    else if (settings->common.format == PROBE_HTML)
+        probe_html(results, count, &out);
+    else
+        probe_text(results, count, &out, output_colour(&settings->common));
+    int status = output_write(&settings->common, &out, err);
+    str_release(&out);
+    return status;
+}
+
+static int exit_status(const struct probe_result *results, size_t count)
+{
+    bool finding = false, trouble = false;
+    for (size_t i = 0; i < count; i++) {
+        struct probe_counts counts = probe_count_all(&results[i]);
+        finding |= probe_is_finding(probe_sum_up(&counts));
+        trouble |= !results[i].started;
+    }
+    return finding ? STATUS_FINDINGS : trouble ? STATUS_TROUBLE : STATUS_AGREE;
+}
+
+static int probe(const struct settings *settings, struct session *session, struct error *err)
+{
+    int *engines = calloc(session->count, sizeof *engines);
+    for (size_t i = 0; engines && i < session->count; i++)
+        engines[i] = (int)i;
+    struct probe_options options = {
+        .pool = session->pool,
+        .reference = session->reference,
+        .n_engines = session->count,
+        .engines = engines,
+        .specs = session->specs,
+        .ops = settings->ops,
+        .seed = (uint64_t)settings->seed,
+        .quick = settings->quick,
+        .progress = true,
+    };
+    struct probe_result *results = NULL;
+    int status = engines ? probe_run(&options, &results, err) : error_set(err, ERROR_MEMORY, "no memory");
+    if (!status)
+        status = keep(settings, results, session->count, err);
+    if (!status)
+        status = write_report(settings, results, session->count, err);
+    for (size_t i = 0; !status && i < session->count; i++)
+        if (!results[i].started)
+            fprintf(stderr, "assay probe: %s could not be started\n", results[i].engine);
+    if (!status)
+        status = exit_status(results, session->count);
+    probe_results_free(results, session->count);
+    free(engines);
+    return status;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    struct session session = {0};
+    if (words->count)
+        return error_set(err, ERROR_USAGE, "probe takes engines with -e, not '%s'", words->items[0]);
+    int status = session_open(&session, &((const struct settings *)raw)->common, 1, true, err);
+    if (status == 0)
+        status = probe(raw, &session, err);
+    session_close(&session);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops), "only these operators"},
+    {'q', "quick", OPTION_FLAG, NULL, offsetof(struct settings, quick),
+     "three opsets, two ranks and forms: a tenth of the cases"},
+    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "of the cases' data (default 1)"},
+    {0, "keep", OPTION_TEXT, "DIR", offsetof(struct settings, keep),
+     "where results are kept (default probe/ in the data folder, whole probes only)"},
+    COMMON_OUTPUT(struct settings, "text|json|html"),
+};
+
+static const struct settings defaults = {.common.deadline = 10, .seed = 1};
+
+const struct command command_probe = {
+    .name = "probe",
+    .summary = "what engines can do: operators, types, opsets, ranks",
+    .usage = "-e ENGINE... [OPTION...]",
+    .about =
+        "Asks every engine for every operator, element type, opset (11 to 21), rank and form of optional\n"
+        "inputs, as models of one node, and holds the answers against the reference: ok, unsure (the\n"
+        "answer proves nothing), unsupported, rejected, wrong, crash or hang. Unsupported is what an\n"
+        "engine cleanly says it lacks, and no finding; a crash is one. Results are kept for each engine\n"
+        "version and spare later tests from asking for what is not there.\n",
+    .examples = "  assay probe -e onnxruntime\n"
+                "  assay probe -e onnxruntime@1.12.0 -e onnxruntime -e opencv --format html -o probe.html\n"
+                "  assay probe -e opencv --ops Conv,Relu,Softmax --format json\n"
+                "  assay probe -e onnxruntime --quick\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

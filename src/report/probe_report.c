@@ -1,0 +1,175 @@
+#include "report/probe_report.h"
+
+#include "campaign/probe_file.h"
+#include "report/table.h"
+
+#include <string.h>
+
+enum { SHOWN_FINDINGS = 20, MESSAGE_LIMIT = 70 };
+
+/* The order of a cell's letters: frequent types first. */
+static const enum dtype type_order[] = {
+    DTYPE_FLOAT, DTYPE_DOUBLE, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_INT8,   DTYPE_INT16, DTYPE_INT32,
+    DTYPE_INT64, DTYPE_UINT8,  DTYPE_UINT16,  DTYPE_UINT32,   DTYPE_UINT64, DTYPE_BOOL,
+};
+enum { TYPES = sizeof type_order / sizeof *type_order };
+
+/* A letter for one type: that of the sum, but '+' where only some of it is ok and the rest lacking or unsure.
+ */
+static char type_letter(const struct probe_op *op, enum dtype type)
+{
+    struct probe_counts counts = probe_count(op, type);
+    enum probe_word word = probe_sum_up(&counts);
+    return word == PROBE_OK && counts.of[PROBE_OK] < counts.total ? '+' : probe_letter(word);
+}
+
+static enum style word_style(enum probe_word word)
+{
+    if (probe_is_finding(word))
+        return STYLE_BAD;
+    return word == PROBE_OK ? STYLE_GOOD : word == PROBE_UNSUPPORTED ? STYLE_DIM : STYLE_PLAIN;
+}
+
+static const struct probe_op *op_in(const struct probe_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->n_ops; i++)
+        if (strcmp(result->ops[i].name, name) == 0)
+            return &result->ops[i];
+    return NULL;
+}
+
+static void add_cells(struct table *table, const struct probe_op *op)
+{
+    char letters[TYPES + 1] = "";
+    struct probe_counts counts = op ? probe_count(op, DTYPE_NONE) : (struct probe_counts){0};
+    enum style style = word_style(probe_sum_up(&counts));
+    for (size_t i = 0; op && i < TYPES; i++)
+        letters[i] = type_letter(op, type_order[i]);
+    table_add(table, style, "%s", letters);
+    if (counts.total)
+        table_add(table, style, "%.0f %%", 100.0 * (double)counts.of[PROBE_OK] / (double)counts.total);
+    else
+        table_add(table, style, "-");
+}
+
+static void print_matrix(const struct probe_result *results, size_t count, struct str *out, bool colour)
+{
+    struct str align, head;
+    struct table table;
+    str_init(&align);
+    str_init(&head);
+    str_add(&align, "l");
+    str_add(&head, "operator");
+    for (size_t i = 0; i < count; i++) {
+        str_add(&align, "lr");
+        str_printf(&head, "|%s|ok", results[i].engine);
+    }
+    table_init(&table, align.data);
+    table_head(&table, head.data);
+    for (size_t op = 0; count && op < results[0].n_ops; op++) {
+        table_add(&table, STYLE_PLAIN, "%s", results[0].ops[op].name);
+        for (size_t i = 0; i < count; i++)
+            add_cells(&table, op_in(&results[i], results[0].ops[op].name));
+    }
+    table_print(&table, out, colour, 0);
+    table_release(&table);
+    str_release(&align);
+    str_release(&head);
+    str_add(out, "\none letter a type:");
+    for (size_t i = 0; i < TYPES; i++)
+        str_printf(out, " %s", dtype_name(type_order[i]));
+    str_add(out,
+            "\no ok, + ok in part, ? proves nothing, u unsupported, r rejected, w wrong, c crash, h hang, "
+            ". no such type\n\n");
+}
+
+static void print_finds(const struct probe_result *results, size_t count, struct str *out, bool colour)
+{
+    struct table table;
+    size_t shown = 0, all = 0;
+    table_init(&table, "lllrll");
+    table_head(&table, "engine|operator|verdict|cases|first message|recipe of the first");
+    for (size_t i = 0; i < count; i++)
+        for (size_t op = 0; op < results[i].n_ops; op++)
+            for (size_t k = 0; k < results[i].ops[op].n_finds; k++) {
+                const struct probe_find *find = &results[i].ops[op].finds[k];
+                if (strcmp(find->verdict, verdict_name(VERDICT_UNSUPPORTED)) == 0 || all++ >= SHOWN_FINDINGS)
+                    continue;
+                struct str message;
+                str_init(&message);
+                text_print(&message, find->message, MESSAGE_LIMIT);
+                table_add(&table, STYLE_PLAIN, "%s", results[i].engine);
+                table_add(&table, STYLE_PLAIN, "%s", results[i].ops[op].name);
+                table_add(&table, STYLE_BAD, "%s", find->verdict);
+                table_add(&table, STYLE_PLAIN, "%zu", find->count);
+                table_add(&table, STYLE_PLAIN, "%s", message.data);
+                table_add(&table, STYLE_PLAIN, "%s", find->recipe);
+                str_release(&message);
+                shown++;
+            }
+    if (shown) {
+        table_print(&table, out, colour, 0);
+        if (all > shown)
+            str_printf(out, "... and %zu more; --format json or html has them all\n", all - shown);
+        str_add(out, "\n");
+    }
+    table_release(&table);
+}
+
+static void print_sums(const struct probe_result *results, size_t count, struct str *out, bool colour)
+{
+    struct table table;
+    table_init(&table, "lrrrrrrrr");
+    table_head(&table, "engine|cases|ok|unsure|unsupported|rejected|wrong|crash|hang");
+    for (size_t i = 0; i < count; i++) {
+        struct probe_counts counts = probe_count_all(&results[i]);
+        table_add(&table, STYLE_PLAIN, "%s", results[i].engine);
+        table_add(&table, STYLE_PLAIN, "%zu", counts.total);
+        for (int word = PROBE_OK; word < PROBE_WORDS; word++)
+            table_add(&table, counts.of[word] ? word_style((enum probe_word)word) : STYLE_DIM, "%zu",
+                      counts.of[word]);
+    }
+    table_print(&table, out, colour, 0);
+    table_release(&table);
+}
+
+void probe_text(const struct probe_result *results, size_t count, struct str *out, bool colour)
+{
+    print_matrix(results, count, out, colour);
+    print_finds(results, count, out, colour);
+    print_sums(results, count, out, colour);
+}
+
+void probe_json(const struct probe_result *results, size_t count, struct str *out, bool indent)
+{
+    struct json json;
+    json_init(&json, out, indent);
+    json_object(&json, NULL);
+    json_array(&json, "engines");
+    for (size_t i = 0; i < count; i++)
+        probe_write(&results[i], &json, NULL);
+    json_end(&json);
+    json_end(&json);
+}
+
+/* The page, with a mark where the data goes: probe_page.html. */
+static const char page[] =
+#include "report/probe_page.inc"
+    ;
+
+void probe_html(const struct probe_result *results, size_t count, struct str *out)
+{
+    static const char mark[] = "@DATA@";
+    const char *at = strstr(page, mark);
+    struct str data;
+    str_init(&data);
+    probe_json(results, count, &data, false);
+    str_append(out, page, (size_t)(at - page));
+    for (const char *c = data.data; *c; c++)
+        if (*c == '<') /* only inside strings; "</script>" would end the data */
+            str_add(out, "\\u003c");
+        else
+            str_append(out, c, 1);
+    str_add(out, at + strlen(mark));
+    str_release(&data);
+}

@@ -1,0 +1,16 @@
+# What a healthy and a faulty engine can do: text, JSON, the page, what is kept, and engines that do not start.
+assay probe -e reference --ops Relu,Conv
+assay probe -e reference -e reference:fault=conv-rotated --ops Relu,Conv --quick
+assay probe -e reference --ops Neg --quick --format json
+quietly probe -e reference:fault=conv-rotated -e reference --ops Conv --quick --format html -o page.html
+grep -c '"engine": "reference@[0-9.]*:fault=conv-rotated"' page.html
+grep -ciE 'https?:|@DATA@' page.html
+quietly probe -e reference --ops Neg --quick --keep kept
+ls kept
+# A crash is a finding, whatever the operator; a refusal too.
+assay probe -E "$bad" -e bad:mode=segv-load --ops Not --quick
+assay probe -E "$bad" -e bad:mode=hang --ops Xor --quick --deadline 1s | sed -n '/^engine  *cases/,$p'
+assay probe -E "$bad" -e absent --ops Not
+assay probe -e reference --ops Frobnicate
+assay probe -e reference Relu
+assay probe
