@@ -6,12 +6,13 @@
  * [--fill NAME]
  *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX] [--explained FILE]
  * [--bounds] [--list]
- * [--quiet] [--fresh] -e ENGINE...
+ * [--quiet] [--fresh] [--probed] -e ENGINE...
  *
  * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
  * with its types and attributes, and the recipe of the first case. --explained names a table of engine bugs
  * that are written up: engine, verdict, node (all three shell patterns) and the document; what matches a row
- * counts as explained. The last line is
+ * counts as explained. --probed leaves out what all engines lack by what `assay probe` has kept; the indices
+ * then go on until there are as many cases as asked for. The last line is
  *
  *     cases N findings N explained N unexplained N untested N
  */
@@ -20,6 +21,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "campaign/probe_file.h"
 #include "campaign/trial.h"
 #include "generate/onecase.h"
 #include "variant.h"
@@ -31,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENGINES = 8, MAX_OPS = 256 };
+enum { MAX_ENGINES = 8, MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
 
 struct row { /* of bench/explained.tsv */
     char *engine, *verdict, *node, *document;
@@ -57,8 +59,10 @@ struct run {
     const char *edits; /* variant.h */
     int repeat;
     double deadline;
-    bool bounds, list, quiet;
+    bool bounds, list, quiet, probed;
     bool fresh; /* a process for every case: none sees what another did to the engine's memory */
+    struct probe_support *support;
+    size_t refused; /* indices left out, as all engines lack what they draw */
     size_t n_engines;
     const char *labels[MAX_ENGINES];
     struct row *rows;
@@ -242,9 +246,13 @@ static int make_case(struct run *run, size_t number, struct testcase *testcase, 
     struct gencase made;
     struct error err = {0};
     bool one = number < run->one;
-    uint64_t index = run->from + (one ? number : number - run->one);
+    uint64_t index = run->from + (one ? number + run->refused : number - run->one);
     int status = one ? generate_one(run->seed, index, &run->options, &made, &err)
                      : generate_graph(run->seed, index, &run->options, &made, &err);
+    while (one && status && run->support && err.code == ERROR_UNSUPPORTED && run->refused < MAX_REFUSED) {
+        run->refused++;
+        status = generate_one(run->seed, ++index, &run->options, &made, &err);
+    }
     if (status) {
         fprintf(stderr, "no case %zu: %s\n", number, err.message);
         return -1;
@@ -341,7 +349,7 @@ static const struct option long_options[] = {
     {"from", 1, NULL, 'F'},      {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
     {"quiet", 0, NULL, 'q'},     {"fresh", 0, NULL, 'w'},   {"engine", 1, NULL, 'e'},
     {"explained", 1, NULL, 'x'}, {"edit", 1, NULL, 'E'},    {"repeat", 1, NULL, 'r'},
-    {"deadline", 1, NULL, 'd'},  {NULL, 0, NULL, 0},
+    {"deadline", 1, NULL, 'd'},  {"probed", 0, NULL, 'P'},  {NULL, 0, NULL, 0},
 };
 
 static int read_options(struct run *run, int argc, char **argv)
@@ -392,6 +400,9 @@ static int read_options(struct run *run, int argc, char **argv)
         case 'w':
             run->fresh = true;
             break;
+        case 'P':
+            run->probed = true;
+            break;
         case 'E':
             run->edits = optarg;
             break;
@@ -427,6 +438,31 @@ static int add_engine(struct registry *registry, struct pool *pool, const char *
     return pool_add(pool, spec);
 }
 
+/* What `assay probe` has kept of every engine, by the version that it says when it starts. */
+static int read_probes(struct run *run, struct registry *registry, struct pool *pool, const int *engines)
+{
+    char *folder = probe_folder();
+    struct error err = {0};
+    int status = 0;
+    run->support = probe_support_new();
+    pool_warm(pool);
+    for (size_t i = 0; i < run->n_engines && !status; i++) {
+        const struct engine_spec *spec;
+        status = registry_find(registry, run->labels[i], &spec, &err);
+        if (status)
+            break;
+        char *engine = probe_engine(pool_engine(pool, engines[i]), spec);
+        status = probe_support_load(run->support, folder, engine, &err);
+        free(engine);
+    }
+    if (status)
+        fprintf(stderr, "%s; run assay probe first\n", err.message);
+    run->options.lacks = probe_lacks_any;
+    run->options.lacks_context = run->support;
+    free(folder);
+    return status;
+}
+
 static void free_run(struct run *run)
 {
     for (size_t i = 0; i < run->n_findings; i++) {
@@ -442,6 +478,7 @@ static void free_run(struct run *run)
         free(run->rows[i].document);
     }
     free(run->rows);
+    probe_support_free(run->support);
     free(run);
 }
 
@@ -462,6 +499,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < run->n_engines; i++)
         if ((engines[i] = add_engine(registry, pool, run->labels[i])) < 0)
             return 2;
+    if (run->probed && read_probes(run, registry, pool, engines))
+        return 2;
     struct trial_options options = {
         .pool = pool,
         .reference = reference,
