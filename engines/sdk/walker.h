@@ -65,8 +65,12 @@ struct walk_window walk_window_transposed(const struct walk_call *call, const st
 
 struct walk_row {
     const char *name; /* ONNX operator; NULL ends the table */
+    /* 0, or -1 with call->err set. ERROR_UNSUPPORTED (walk_unsupported) and ERROR_INVALID become their own
+     * classes, everything else means that the library failed. */
     int (*run)(struct walk_call *call);
-    dtype_set types; /* of input 0 */
+    /* Of input 0, as are the ranks. The others may have any type that ONNX allows beside it, and every tensor
+     * may be empty: what the library is not made for is the row's to call unsupported. */
+    dtype_set types;
     int min_rank, max_rank;
     int kind; /* for the row's function: usually the library's own number */
 };

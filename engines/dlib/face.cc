@@ -1,0 +1,140 @@
+#include "face.h"
+
+#include <dlib/cuda/tensor_tools.h>
+#include <dlib/revision.h>
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+namespace tt = dlib::tt;
+using dlib::resizable_tensor;
+
+namespace
+{
+
+void take(resizable_tensor &to, const face_array &from)
+{
+    to.set_size(from.n, from.k, from.nr, from.nc);
+    std::memcpy(to.host_write_only(), from.data, to.size() * sizeof(float));
+}
+
+/* False when dlib made something of another size. */
+bool give(const face_array &to, const resizable_tensor &from)
+{
+    if (from.num_samples() != to.n || from.k() != to.k || from.nr() != to.nr || from.nc() != to.nc)
+        return false;
+    std::memcpy(to.data, from.host(), from.size() * sizeof(float));
+    return true;
+}
+
+void convolve(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
+{
+    const int *w = call.window;
+    tt::tensor_conv conv;
+    if (call.op == FACE_CONV_TRANSPOSED) {
+        conv.setup(out, in[1], w[0], w[1], w[2], w[3]);
+        conv.get_gradient_for_data(false, in[0], in[1], out);
+        return;
+    }
+    conv.setup(in[0], in[1], w[0], w[1], w[2], w[3]);
+    if (call.n_inputs > 2)
+        conv(false, out, in[0], in[1], in[2]);
+    else
+        conv(false, out, in[0], in[1]);
+}
+
+void pool(const face_call &call, resizable_tensor &out, const resizable_tensor &in)
+{
+    const int *w = call.window;
+    tt::pooling pooling;
+    if (call.op == FACE_MAX_POOL)
+        pooling.setup_max_pooling(w[0], w[1], w[2], w[3], w[4], w[5]);
+    else
+        pooling.setup_avg_pooling(w[0], w[1], w[2], w[3], w[4], w[5]);
+    pooling(out, in);
+}
+
+void compute(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
+{
+    const float a = call.numbers[0], b = call.numbers[1];
+    const int *w = call.window;
+    switch (call.op) {
+    case FACE_RELU:
+        return tt::relu(out, in[0]);
+    case FACE_SIGMOID:
+        return tt::sigmoid(out, in[0]);
+    case FACE_TANH:
+        return tt::tanh(out, in[0]);
+    case FACE_EXP:
+        return tt::exp(out, in[0]);
+    case FACE_LOG:
+        return tt::log(out, in[0]);
+    case FACE_MISH:
+        return tt::mish(out, in[0]);
+    case FACE_LEAKY_RELU:
+        return tt::leaky_relu(out, in[0], a);
+    case FACE_ELU:
+        return tt::elu(out, in[0], a);
+    case FACE_CLIPPED_RELU:
+        return tt::clipped_relu(out, in[0], a);
+    case FACE_PRELU:
+        return tt::prelu(out, in[0], in[1]);
+    case FACE_AFFINE:
+        return tt::affine_transform(out, in[0], a, b);
+    case FACE_BLEND:
+        return tt::affine_transform(out, in[0], in[1], a, b);
+    case FACE_ADD_TO:
+        return tt::add(1, out, a, in[0]);
+    case FACE_MULTIPLY:
+        return tt::multiply(false, out, in[0], in[1]);
+    case FACE_MULTIPLY_CONV:
+        return tt::multiply_conv(false, out, in[0], in[1]);
+    case FACE_SCALE_CHANNELS:
+        return tt::scale_channels(false, out, in[0], in[1]);
+    case FACE_SOFTMAX:
+        return tt::softmax(out, in[0]);
+    case FACE_GEMM:
+        return tt::gemm(b, out, a, in[0], w[0] != 0, in[1], w[1] != 0);
+    case FACE_CONV:
+    case FACE_CONV_TRANSPOSED:
+        return convolve(call, out, in);
+    case FACE_MAX_POOL:
+    case FACE_AVERAGE_POOL:
+        return pool(call, out, in[0]);
+    case FACE_BATCH_NORMALIZE:
+        return tt::batch_normalize_conv_inference(a, out, in[0], in[1], in[2], in[3], in[4]);
+    case FACE_REORG:
+        return tt::reorg(out, w[0], w[0], in[0]);
+    case FACE_REORG_BACK:
+        out = 0;
+        return tt::reorg_gradient(out, w[0], w[0], in[0]);
+    }
+}
+
+} // namespace
+
+int face_run(face_call *call)
+try {
+    resizable_tensor in[FACE_INPUTS], out;
+    for (int i = 0; i < call->n_inputs; i++)
+        take(in[i], call->inputs[i]);
+    take(out, call->out);
+    compute(*call, out, in);
+    if (give(call->out, out))
+        return 0;
+    std::snprintf(call->message, sizeof call->message, "the result is [%lld,%lld,%lld,%lld]",
+                  out.num_samples(), out.k(), out.nr(), out.nc());
+    return -1;
+} catch (const std::exception &e) {
+    std::snprintf(call->message, sizeof call->message, "%s", e.what());
+    return -1;
+}
+
+#define FACE_TEXT(number) #number
+#define FACE_VERSION(major, minor, patch) FACE_TEXT(major) "." FACE_TEXT(minor) "." FACE_TEXT(patch)
+
+const char *face_version(void)
+{
+    return FACE_VERSION(DLIB_MAJOR_VERSION, DLIB_MINOR_VERSION, DLIB_PATCH_VERSION);
+}
