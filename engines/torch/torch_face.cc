@@ -1,0 +1,243 @@
+#include "torch_face.h"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/tensorexpr/kernel.h>
+#include <torch/script.h>
+#if __has_include(<torch/version.h>)
+#include <torch/version.h>
+#define RELEASE (TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR)
+#else /* before 1.8 */
+#define TORCH_VERSION "1.7"
+#define RELEASE 107
+#endif
+#if RELEASE < 109
+#include <torch/csrc/jit/passes/freeze_module.h>
+#endif
+
+/* In every release's library, in no installed header. */
+namespace torch
+{
+namespace jit
+{
+void overrideCanFuseOnCPU(bool value);
+}
+} // namespace torch
+
+namespace
+{
+
+struct scalar {
+    enum dtype type;
+    c10::ScalarType scalar;
+};
+
+const scalar scalars[] = {
+    {DTYPE_FLOAT, c10::kFloat}, {DTYPE_DOUBLE, c10::kDouble}, {DTYPE_FLOAT16, c10::kHalf},
+    {DTYPE_BOOL, c10::kBool},   {DTYPE_UINT8, c10::kByte},    {DTYPE_BFLOAT16, c10::kBFloat16},
+    {DTYPE_INT8, c10::kChar},   {DTYPE_INT16, c10::kShort},   {DTYPE_INT32, c10::kInt},
+    {DTYPE_INT64, c10::kLong},
+};
+
+enum dtype type_of(c10::ScalarType scalar)
+{
+    for (const struct scalar &row : scalars)
+        if (row.scalar == scalar)
+            return row.type;
+    return DTYPE_NONE;
+}
+
+int say(char message[FACE_MESSAGE_SIZE], const char *text)
+{
+    std::snprintf(message, FACE_MESSAGE_SIZE, "%s", text);
+    return -1;
+}
+
+/* TorchScript puts its traceback before the error itself. */
+const char *after_traceback(const char *text)
+{
+    static const char mark[] = "RuntimeError: ";
+    const char *found = std::strstr(text, mark);
+    return found ? found + sizeof mark - 1 : text;
+}
+
+/* Runs the body and turns whatever it throws into a message. */
+template <typename Body> int guarded(char message[FACE_MESSAGE_SIZE], Body body)
+{
+    try {
+        return body();
+    } catch (const c10::Error &e) {
+        return say(message, after_traceback(e.what_without_backtrace()));
+    } catch (const std::exception &e) {
+        return say(message, after_traceback(e.what()));
+    } catch (...) {
+        return say(message, "an exception of unknown type");
+    }
+}
+
+} // namespace
+
+struct face_tensor {
+    at::Tensor tensor;
+};
+
+struct face_module {
+    torch::jit::Module module;
+    enum face_mode mode;
+    int warm; /* runs still to be made before one that counts */
+};
+
+const char *face_version(void)
+{
+    return TORCH_VERSION;
+}
+
+bool face_has_mode(enum face_mode mode)
+{
+    return mode != FACE_OPTIMIZE || RELEASE >= 111;
+}
+
+int face_scalar_type(enum dtype type)
+{
+    for (const scalar &row : scalars)
+        if (row.type == type)
+            return static_cast<int>(row.scalar);
+    return -1;
+}
+
+void face_start(enum face_mode mode, int threads)
+{
+    at::set_num_threads(threads);
+    torch::jit::setTensorExprFuserEnabled(mode == FACE_NNC);
+    if (mode != FACE_NNC)
+        return;
+    torch::jit::overrideCanFuseOnCPU(true);
+#if RELEASE >= 110
+    /* Debian builds 1.13 without LLVM: the library's own interpreter of fused loops runs them. */
+    torch::jit::tensorexpr::getTEMustUseLLVMOnCPU() = false;
+#endif
+}
+
+int face_tensor_new(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE])
+{
+    *made = nullptr;
+    return guarded(message, [&] {
+        int scalar = face_scalar_type(from->type);
+        if (scalar < 0)
+            return say(message, "unsupported: no tensor of this type");
+        std::vector<int64_t> dims(from->shape.dims, from->shape.dims + from->shape.rank);
+        at::Tensor tensor = at::empty(dims, at::TensorOptions(static_cast<c10::ScalarType>(scalar)));
+        if (from->size)
+            std::memcpy(tensor.data_ptr(), from->data, from->size);
+        *made = new face_tensor{tensor};
+        return 0;
+    });
+}
+
+void face_tensor_free(struct face_tensor *tensor)
+{
+    delete tensor;
+}
+
+void face_tensor_meta(const struct face_tensor *tensor, enum dtype *type, struct shape *shape)
+{
+    const at::Tensor &t = tensor->tensor;
+    *shape = {};
+    *type = t.dim() <= TENSOR_MAX_RANK ? type_of(t.scalar_type()) : DTYPE_NONE;
+    for (int64_t i = 0; i < t.dim() && i < TENSOR_MAX_RANK; i++)
+        shape->dims[shape->rank++] = t.size(i);
+}
+
+int face_tensor_read(const struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE])
+{
+    return guarded(message, [&] {
+        enum dtype type;
+        struct shape shape;
+        struct error err = {};
+        face_tensor_meta(from, &type, &shape);
+        if (type == DTYPE_NONE)
+            return say(message, "a tensor of a type or rank that ONNX does not have");
+        at::Tensor t = from->tensor.is_mkldnn() ? from->tensor.to_dense() : from->tensor;
+        t = t.contiguous();
+        size_t size = static_cast<size_t>(t.numel()) * t.element_size();
+        return tensor_from_bytes(to, type, &shape, size ? t.data_ptr() : nullptr, size, &err) < 0
+                   ? say(message, err.message)
+                   : 0;
+    });
+}
+
+namespace
+{
+
+torch::jit::Module in_mode(torch::jit::Module module, enum face_mode mode)
+{
+    if (mode == FACE_EAGER || mode == FACE_NNC)
+        return module;
+    module.eval();
+#if RELEASE >= 109
+    module = torch::jit::freeze(module);
+#else
+    module = torch::jit::freeze_module(module);
+#endif
+#if RELEASE >= 111
+    if (mode == FACE_OPTIMIZE) {
+#if RELEASE >= 200
+        c10::InferenceMode inference;
+#endif
+        module = torch::jit::optimize_for_inference(module);
+    }
+#endif
+    return module;
+}
+
+} // namespace
+
+int face_module_new(struct face_module **made, const char *text, size_t n_buffers,
+                    const struct face_buffer *buffers, enum face_mode mode, char message[FACE_MESSAGE_SIZE])
+{
+    *made = nullptr;
+    return guarded(message, [&] {
+        torch::NoGradGuard no_gradients;
+        torch::jit::Module module("graph");
+        if (!module.hasattr("training"))
+            module.register_attribute("training", c10::BoolType::get(), false);
+        for (size_t i = 0; i < n_buffers; i++)
+            module.register_buffer(buffers[i].name, buffers[i].tensor->tensor);
+        module.define(text);
+        /* One run is profiled, the next one compiles, the third is the compiled one. */
+        *made = new face_module{in_mode(module, mode), mode, mode == FACE_NNC ? 2 : 0};
+        return 0;
+    });
+}
+
+void face_module_free(struct face_module *module)
+{
+    delete module;
+}
+
+int face_module_run(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
+                    size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE])
+{
+    return guarded(message, [&] {
+        torch::NoGradGuard no_gradients;
+        torch::jit::GraphOptimizerEnabledGuard executor(module->mode != FACE_EAGER);
+        std::vector<c10::IValue> arguments;
+        for (size_t i = 0; i < n_inputs; i++)
+            arguments.emplace_back(inputs[i]->tensor);
+        for (; module->warm > 0; module->warm--)
+            module->module.forward(arguments);
+        c10::List<at::Tensor> results = module->module.forward(arguments).toTensorList();
+        if (results.size() != n_outputs)
+            return say(message, "another number of outputs than asked for");
+        for (size_t i = 0; i < n_outputs; i++)
+            outputs[i] = new face_tensor{results.get(i)};
+        return 0;
+    });
+}

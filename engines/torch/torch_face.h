@@ -1,0 +1,60 @@
+/*
+ * libtorch behind C functions: all of C++ that the adapter needs. One source for 1.7.1 to 2.14; what differs
+ * between releases stays in torch_face.cc.
+ *
+ * No exception leaves it: functions return 0, or -1 with the library's own words in the message.
+ */
+#ifndef TORCH_FACE_H
+#define TORCH_FACE_H
+
+#include "tensor/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FACE_MESSAGE_SIZE = 2000 };
+
+/* How a module is run; a mode beyond eager is applied when the module is made. */
+enum face_mode {
+    FACE_EAGER,    /* operator by operator as written: the optimising executor is off */
+    FACE_FREEZE,   /* torch::jit::freeze: constants folded, BatchNorm into Conv ... */
+    FACE_OPTIMIZE, /* freeze and optimize_for_inference: oneDNN layouts and fusions */
+    FACE_NNC       /* the TensorExpr fuser, after profiled runs */
+};
+
+const char *face_version(void);          /* "1.13.1" */
+bool face_has_mode(enum face_mode mode); /* in this release */
+int face_scalar_type(enum dtype type);   /* the library's number of a type, for TorchScript text; -1: none */
+void face_start(enum face_mode mode, int threads);
+
+/* A tensor of the library's. */
+struct face_tensor;
+int face_tensor_new(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE]);
+void face_tensor_free(struct face_tensor *tensor);
+/* A copy, dense and row-major; a type or rank that we have no tensor of is an error. */
+int face_tensor_read(const struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE]);
+/* Type (DTYPE_NONE: none of ours) and shape without the data. */
+void face_tensor_meta(const struct face_tensor *tensor, enum dtype *type, struct shape *shape);
+
+/*
+ * A module whose only method is the text `def forward(self, ...): ...`, which returns a list of tensors.
+ * Buffers are its attributes, by name; they are shared, not copied.
+ */
+struct face_module;
+struct face_buffer {
+    const char *name;
+    const struct face_tensor *tensor;
+};
+int face_module_new(struct face_module **made, const char *text, size_t n_buffers,
+                    const struct face_buffer *buffers, enum face_mode mode, char message[FACE_MESSAGE_SIZE]);
+void face_module_free(struct face_module *module);
+
+/* Outputs (exactly n_outputs) are the caller's. */
+int face_module_run(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
+                    size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
