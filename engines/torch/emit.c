@@ -177,8 +177,6 @@ const char *emit_number(struct emit *e, enum dtype type, long double value)
 {
     if (dtype_is_float(type))
         return emit_float(e, (double)value);
-    if (type == DTYPE_BOOL)
-        return value != 0 ? "True" : "False";
     return emit_text(e, "%" PRId64, (int64_t)value);
 }
 

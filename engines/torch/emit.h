@@ -88,7 +88,7 @@ int emit_scalar(struct emit *e, enum dtype type, int *number);
 /* "[1, 2]", and a number that reads back as the same double ("float('inf')" and the like included). */
 const char *emit_ints(struct emit *e, const int64_t *values, size_t count);
 const char *emit_float(struct emit *e, double value);
-/* A scalar of this type: an int for integer types, else a float. */
+/* A scalar of this type: a float for floats, else an int (bool, too). */
 const char *emit_number(struct emit *e, enum dtype type, long double value);
 
 /* Attributes. */

@@ -240,7 +240,8 @@ const struct emit_op emit_math[] = {
     {.name = "Sum", .write = write_sum},
     {.name = "Tan", .form = "torch.tan($0)"},
     {.name = "Tanh", .form = "torch.tanh($0)"},
-    {.name = "ThresholdedRelu", .form = "torch.threshold($0, {f:alpha=1}, 0)"},
+    /* torch.threshold keeps NaN, which is not greater than alpha. */
+    {.name = "ThresholdedRelu", .form = "torch.where(torch.gt($0, {f:alpha=1}), $0, torch.zeros_like($0))"},
     {.name = "Where", .form = "torch.where($0, $1, $2)"},
     {.name = "Xor", .form = "torch.logical_xor($0, $1)"},
     {.name = NULL},

@@ -124,6 +124,8 @@ static int write_lrn(struct emit *e)
         return emit_invalid(e, "size %" PRId64, size);
     for (int i = 2; i < x->rank; i++)
         rest *= x->dims[i];
+    if (rest * x->dims[0] * x->dims[1] == 0) /* the library does not pad what is empty */
+        return emit_out(e, 0, "%s", emit_in(e, 0));
     int64_t flat[4] = {x->dims[0], 1, x->dims[1], rest}, pads[4] = {0, 0, before, after};
     const char *square = emit_let(e, "torch.reshape(torch.mul(%s, %s), %s)", emit_in(e, 0), emit_in(e, 0),
                                   emit_ints(e, flat, 4));

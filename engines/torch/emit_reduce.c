@@ -185,11 +185,16 @@ static int write_topk(struct emit *e)
         return -1;
     if (read_axis(e, -1, &axis) < 0)
         return -1;
+    const char *largest = emit_attr(e, "largest", 1) ? "True" : "False", *x = emit_in(e, 0);
+    if (!emit_wants(e, 1))
+        return emit_out(e, 0, "torch.topk(%s, %" PRId64 ", %" PRId64 ", %s, %s)[0]", x, (int64_t)k, axis,
+                        largest, emit_attr(e, "sorted", 1) ? "True" : "False");
+    /* Of equal elements the one with the lower index comes first, which topk does not promise. */
     const char *both =
-        emit_let(e, "torch.topk(%s, %" PRId64 ", %" PRId64 ", %s, %s)", emit_in(e, 0), (int64_t)k, axis,
-                 emit_attr(e, "largest", 1) ? "True" : "False", emit_attr(e, "sorted", 1) ? "True" : "False");
-    emit_out(e, 0, "%s[0]", both);
-    return emit_out(e, 1, "%s[1]", both);
+        emit_let(e, "torch.sort(%s, stable=True, dim=%" PRId64 ", descending=%s)", x, axis, largest);
+    for (size_t i = 0; i < 2; i++)
+        emit_out(e, i, "torch.narrow(%s[%zu], %" PRId64 ", 0, %" PRId64 ")", both, i, axis, (int64_t)k);
+    return 0;
 }
 
 /* Before opset 13 the input is a matrix, cut at the axis. */

@@ -123,6 +123,10 @@ static int smooth(struct emit *e, const struct resizing *r, const char *function
     for (int i = 0; i < r->spatial && !half; i++)
         if (r->size[i] == 1)
             return emit_unsupported(e, "one element in this coordinate transformation");
+    /* Whether the corners are those of the result or of its length before rounding is disputed. */
+    for (int i = 0; i < r->spatial && corners && r->scales; i++)
+        if ((double)emit_shape(e, 0)->dims[i + 2] * r->scale[i] != (double)r->size[i])
+            return emit_unsupported(e, "align_corners with a scale that gives no whole number");
     if (!half && !corners && !pytorch)
         return emit_unsupported(e, "this coordinate transformation");
     return upsample(e, r, function, corners ? ", True" : ", False");

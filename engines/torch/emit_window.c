@@ -166,7 +166,7 @@ static int place_transposed(struct emit *e, struct geometry *g, int64_t *longer)
         g->begin[i] = upper ? total / 2 : total - total / 2;
         g->end[i] = total - g->begin[i];
     }
-    for (int i = 0; i < g->rank && emit_word(e, "auto_pad", "VALID", "NOTSET"); i++)
+    for (int i = 0; i < g->rank && !given && emit_word(e, "auto_pad", "VALID", "NOTSET"); i++)
         g->begin[i] = g->end[i] = 0;
     return 0;
 }
@@ -262,16 +262,22 @@ static int write_max_pool(struct emit *e)
     return emit_out(e, 0, "%s", max_pool(e, &g, x, false, ""));
 }
 
-static const char *average_pool(struct emit *e, const struct geometry *g, const char *x)
+/* Sums of windows: the library's averages with 1 as divisor, which those of one dim cannot be given. */
+static const char *sum_pool(struct emit *e, const struct geometry *g, const char *x)
 {
-    return emit_let(e, "torch.avg_pool%dd(%s, %s, %s, %s, False, True)", g->rank, x, list_of(e, g, g->kernel),
-                    list_of(e, g, g->stride), zeros_of(e, g));
+    if (g->rank > 1)
+        return emit_let(e, "torch.avg_pool%dd(%s, %s, %s, %s, False, True, 1)", g->rank, x,
+                        list_of(e, g, g->kernel), list_of(e, g, g->stride), zeros_of(e, g));
+    return emit_let(e,
+                    "torch.squeeze(torch.avg_pool2d(torch.unsqueeze(%s, 2), [1, %" PRId64 "], [1, %" PRId64
+                    "], [0, 0], False, True, 1), 2)",
+                    x, g->kernel[0], g->stride[0]);
 }
 
-/* Other pads than the library's: the average of zeros and ones tells how many elements counted. */
+/* Other pads than the library's: the sum of zeros and ones tells how many elements counted. */
 static int write_uneven_average(struct emit *e, const struct geometry *g, bool count_pads)
 {
-    const char *sum = average_pool(e, g, padded(e, g, emit_in(e, 0), "0", true));
+    const char *sum = sum_pool(e, g, padded(e, g, emit_in(e, 0), "0", true));
     const char *ones =
         emit_let(e, "torch.ones_like(torch.slice(torch.slice(%s, 0, 0, 1), 1, 0, 1))", emit_in(e, 0));
     struct geometry rest = *g;
@@ -280,7 +286,7 @@ static int write_uneven_average(struct emit *e, const struct geometry *g, bool c
         memset(rest.begin, 0, sizeof rest.begin);
         memset(rest.end, 0, sizeof rest.end);
     }
-    return emit_out(e, 0, "torch.div(%s, %s)", sum, average_pool(e, g, padded(e, &rest, ones, "0", true)));
+    return emit_out(e, 0, "torch.div(%s, %s)", sum, sum_pool(e, g, padded(e, &rest, ones, "0", true)));
 }
 
 static int write_average_pool(struct emit *e)
@@ -296,21 +302,20 @@ static int write_average_pool(struct emit *e)
                     g.ceil ? "True" : "False", count_pads ? "True" : "False");
 }
 
-/* The library has no norm of windows: averages of powers, times the number of elements. */
+/* The library has no norm of windows: roots of sums of powers. */
 static int write_lp_pool(struct emit *e)
 {
     struct geometry g;
-    int64_t p = emit_attr(e, "p", 2), size = 1;
+    int64_t p = emit_attr(e, "p", 2);
     if (read_pool(e, &g, false) < 0)
         return -1;
-    for (int i = 0; i < g.rank; i++)
-        size *= g.kernel[i];
-    const char *power = emit_let(e, "torch.pow(torch.abs(%s), %" PRId64 ")", emit_in(e, 0), p);
-    const char *sum =
-        emit_let(e, "torch.mul(%s, %" PRId64 ")", average_pool(e, &g, padded(e, &g, power, "0", true)), size);
+    const char *power = p == 1 ? emit_let(e, "torch.abs(%s)", emit_in(e, 0))
+                               : emit_let(e, "torch.pow(torch.abs(%s), %" PRId64 ")", emit_in(e, 0), p);
+    const char *sum = sum_pool(e, &g, padded(e, &g, power, "0", true));
     if (p == 1)
         return emit_out(e, 0, "%s", sum);
-    return emit_out(e, 0, "torch.pow(%s, %s)", sum, emit_float(e, 1 / (double)p));
+    return p == 2 ? emit_out(e, 0, "torch.sqrt(%s)", sum)
+                  : emit_out(e, 0, "torch.pow(%s, %s)", sum, emit_float(e, 1 / (double)p));
 }
 
 static const char *spatial_axes(struct emit *e)
