@@ -84,14 +84,30 @@ static bool is_outcome(enum verdict_kind kind)
     return kind >= VERDICT_REJECTED && kind <= VERDICT_GARBAGE;
 }
 
+/* Settling runs the engine again. An answer that is wrong once and right then says nothing about a node, and
+ * is wrong all the same: memory that was never written, mostly. */
+static bool vanished(const struct verdict *verdict, const struct settlement *settlement)
+{
+    return verdict_is_finding(verdict->kind) && !verdict_is_finding(settlement->kind);
+}
+
 static void keep(struct words *words, struct word *word, const struct words_sample *sample,
                  const struct verdict *verdict, const struct settlement *settlement)
 {
+    struct str again;
+    str_init(&again);
+    if (settlement && vanished(verdict, settlement)) {
+        str_printf(&again, "%s; run again, it was right", verdict->text);
+        settlement = NULL;
+    }
     word->verdict = *verdict;
     word->sample = sample->number;
     word->n_nodes = 0;
     word->fused = settlement && settlement->fused;
-    word->detail = arena_strdup(words->arena, settlement ? settlement->text : verdict->text);
+    word->detail = arena_strdup(words->arena, settlement     ? settlement->text
+                                              : again.length ? again.data
+                                                             : verdict->text);
+    str_release(&again);
     static const size_t only = 0;
     if (settlement)
         keep_nodes(words, word, sample->model, settlement->nodes, settlement->count);

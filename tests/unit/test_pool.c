@@ -361,7 +361,7 @@ static void absence_is_no_hang(void **state)
 {
     (void)state;
     struct registry *registry = open_registry();
-    struct pool *pool = pool_new(&(struct pool_options){.deadline = 0.3});
+    struct pool *pool = pool_new(&(struct pool_options){.deadline = 1});
     struct value input = make_input((size_t)4 << 20, 1); /* larger than the pipe: the worker waits for us */
     int engine = add(pool, registry, "identity");
     pool_warm(pool);
@@ -370,7 +370,7 @@ static void absence_is_no_hang(void **state)
     pool_submit(pool, &job);
     for (int i = 0; i < 40; i++)
         assert_in_range(pool_next(pool, 0, &done, &result, NULL, NULL), 0, 0);
-    usleep(600 * 1000);
+    usleep(1500 * 1000);
     assert_int_equal(pool_next(pool, 10, &done, &result, NULL, NULL), 1);
     assert_answered(&result, &input);
     result_release(&result);
