@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Bounds beyond this are finite nonsense of deep graphs; kept apart from infinity, which means "not judged".
+ * A float64 of 1e308 with float32 statistics has an honest bound of 1e301.
  */
-static const double largest_bound = 1e300;
+static const double largest_bound = 1e307;
 
 /* The error of rounding to nearest is uniform over an ulp: its standard deviation is half an ulp over
  * sqrt(3). */

@@ -108,6 +108,7 @@ static bool is_copy(int rank, const struct tap_list *lists, size_t *at)
 
 struct total {
     long double value, size, hard, variance;
+    long double largest; /* element */
     size_t terms;
     bool strange;
 };
@@ -120,6 +121,7 @@ static void add_term(struct total *t, const struct bounded *x, size_t at, long d
     t->strange |= !isfinite(v);
     t->value += weight * v;
     t->size += reach * fabsl(v);
+    t->largest = fmaxl(t->largest, fabsl(v));
     t->hard += slack * fabsl(v) + reach * bounded_hard(x, at);
     long double likely = likely_add(slack * v / 3, weight * bounded_likely(x, at));
     t->variance += likely * likely;
@@ -151,6 +153,20 @@ static struct total add_terms(const struct bounded *x, size_t base, int rank, co
     return t;
 }
 
+/* Axis by axis, what one axis makes is not yet weighed by the others: it may overflow though the whole is
+ * small. */
+static bool may_overflow(const struct total *t, enum dtype type, int rank, const struct tap_list *lists)
+{
+    long double largest = t->largest;
+    for (int a = 0; a < rank && dtype_is_float(type); a++) {
+        long double sum = 0;
+        for (size_t k = 0; k < lists[a].count; k++)
+            sum += fabsl(lists[a].taps[k].weight) + lists[a].taps[k].hard;
+        largest *= fmaxl(sum, 1);
+    }
+    return t->size >= dtype_highest(type) || (dtype_is_float(type) && !(largest < dtype_highest(type)));
+}
+
 void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
                       const struct tap_list *lists)
 {
@@ -169,7 +185,7 @@ void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, si
     /* Each term is multiplied once an axis and added once. */
     long double own = rounding_growth(unit, t.terms + 2 * (size_t)rank) * t.size;
     long double likely = likely_add(sqrtl(t.variance), unit * t.size * sqrtl((long double)t.terms));
-    if (t.strange || t.size >= dtype_highest(out->type))
+    if (t.strange || may_overflow(&t, out->type, rank, lists))
         bounded_put_undecided(out, i, isnan(t.value) ? 0 : t.value);
     else if (!dtype_is_float(out->type))
         put_whole(out, i, t.value, t.hard + own);

@@ -179,7 +179,7 @@ static struct moments moments_of(const struct bounded *x, size_t start, size_t n
     struct sum sum = {0};
     bool rounds = unit > bounded_unit(x);
     for (size_t i = start; i < start + n; i++) {
-        long double rounding = rounds ? unit * fabsl(x->value[i]) : 0;
+        long double rounding = rounds ? unit * fabsl(x->value[i]) + dtype_precision(type).tiny : 0;
         sum_add(&sum, x->value[i], bounded_hard(x, i) + rounding,
                 likely_add(bounded_likely(x, i), rounding / 2));
     }
@@ -209,7 +209,7 @@ static struct moments moments_of(const struct bounded *x, size_t start, size_t n
 }
 
 static void put_normal(struct bounded *out, size_t i, const struct bounded *x, const struct moments *m,
-                       struct known scale, struct known bias, double unit)
+                       struct known scale, struct known bias, double unit, enum dtype type)
 {
     if (m->nan) {
         bounded_put(out, i, NAN, 0, 0);
@@ -217,9 +217,11 @@ static void put_normal(struct bounded *out, size_t i, const struct bounded *x, c
         bounded_put_undecided(out, i, 0);
     } else {
         struct affine t = {known_at(x, i), m->mean, m->inverse, scale, bias};
-        /* Statistics in a coarser type: x - mean is computed in it as well. */
+        /* Statistics in a coarser type: x - mean and its product with the inverse are computed in it as well,
+         * and either may underflow. */
         if (unit > bounded_unit(x))
-            t.x.hard += unit * fabsl(t.x.value);
+            t.x.hard +=
+                unit * fabsl(t.x.value) + dtype_precision(type).tiny * (1 + 1 / fabsl(m->inverse.value));
         put_affine(out, i, &t, unit);
     }
 }
@@ -244,7 +246,7 @@ static int eval_instance(struct op_call *call)
         struct moments m = moments_of(x, block * inner, inner, epsilon, unit, x->type);
         size_t c = block % channels;
         for (size_t i = block * inner; i < (block + 1) * inner; i++)
-            put_normal(out, i, x, &m, known_at(scale, c), known_at(bias, c), unit);
+            put_normal(out, i, x, &m, known_at(scale, c), known_at(bias, c), unit, x->type);
     }
     return 0;
 }
@@ -330,7 +332,7 @@ static void run_layer(const struct layer *l)
         struct known scale = known_at(l->scale, strides_at(&l->scale_at, l->x->shape.rank, index));
         struct known bias =
             l->bias ? known_at(l->bias, strides_at(&l->bias_at, l->x->shape.rank, index)) : none;
-        put_normal(l->y, i, l->x, &m, scale, bias, l->unit);
+        put_normal(l->y, i, l->x, &m, scale, bias, l->unit, l->stash);
         odometer_next(index, &l->x->shape);
     }
 }
@@ -403,7 +405,7 @@ static int eval_group(struct op_call *call)
         if (i % block == 0)
             m = moments_of(x, i, block, epsilon, unit, type);
         size_t at = per_channel ? i / inner % channels : i / block % (size_t)groups;
-        put_normal(out, i, x, &m, known_at(scale, at), known_at(bias, at), unit);
+        put_normal(out, i, x, &m, known_at(scale, at), known_at(bias, at), unit, type);
     }
     return 0;
 }

@@ -132,6 +132,24 @@ static void put_lrn(struct bounded *out, size_t at, const struct bounded *x, con
     put_quotient(out, at, x, power, ends + own, likely_add(power * relative, own / 3));
 }
 
+/*
+ * Engines keep a running sum along the channels: a square that leaves the window leaves its rounding behind.
+ * Each square is part of `size` sums, each rounded when one is added and one subtracted. A square that is no
+ * number is no rounding: it has to leave without a trace. Integers are rounded as well, alpha/size being a
+ * factor of each.
+ */
+static long double left_behind(const struct bounded *x, size_t first, size_t step, int64_t count,
+                               int64_t size)
+{
+    double unit = bounded_unit(x);
+    long double total = 0;
+    for (int64_t k = 0; k < count; k++) {
+        long double v = x->value[first + (size_t)k * step];
+        total += v * v <= dtype_highest(x->type) ? v * v : 0;
+    }
+    return 2 * (long double)size * unit * total;
+}
+
 static int eval_lrn(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0);
@@ -153,9 +171,11 @@ static int eval_lrn(struct op_call *call)
     for (size_t i = 0; i < x->count; i++) {
         int64_t c = (int64_t)(i / inner % (size_t)channels);
         int64_t low = c > before ? c - before : 0, high = c + after < channels ? c + after : channels - 1;
+        size_t first = i - (size_t)c * inner;
         struct sum sum = {0};
         for (int64_t k = low; k <= high; k++)
-            add_square(&sum, x, i - (size_t)c * inner + (size_t)k * inner, bounded_unit(out));
+            add_square(&sum, x, first + (size_t)k * inner, bounded_unit(out));
+        sum.hard += low > 0 ? left_behind(x, first, inner, high + 1, lrn.size) : 0;
         put_lrn(out, i, x, &lrn, &sum);
     }
     return 0;
