@@ -24,6 +24,7 @@
 #include "campaign/probe_file.h"
 #include "campaign/trial.h"
 #include "generate/onecase.h"
+#include "ops/evaluate.h"
 #include "variant.h"
 
 #include <fnmatch.h>
@@ -74,29 +75,54 @@ struct run {
     size_t untested, found, explained;
 };
 
+/* Type and shape of a value that a node makes, as the reference finds them. */
+static void made_text(const struct model *model, const char *name, const struct testcase *testcase,
+                      struct str *text)
+{
+    struct evaluator *evaluator = NULL;
+    struct bounded *results;
+    size_t count;
+    char shape[SHAPE_TEXT_SIZE];
+    if (!evaluator_new(&evaluator, model, NULL, NULL) &&
+        !evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, &name, 1, &results, &count, NULL)) {
+        str_printf(text, " %s%s", dtype_name(results[0].type), shape_text(&results[0].shape, shape));
+        bounded_release(&results[0]);
+        free(results);
+    }
+    evaluator_free(evaluator);
+}
+
+static void value_text(const struct model *model, const char *name, const struct testcase *testcase,
+                       struct str *text)
+{
+    char shape[SHAPE_TEXT_SIZE];
+    for (size_t k = 0; k < testcase->n_inputs; k++) {
+        const struct value *input = &testcase->inputs[k];
+        if (input->kind != VALUE_TENSOR || !text_equal(input->name, name))
+            continue;
+        str_printf(text, " %s%s", dtype_name(input->tensors[0].type),
+                   shape_text(&input->tensors[0].shape, shape));
+        return;
+    }
+    for (size_t k = 0; k < model->graph->n_initializer; k++) {
+        const Onnx__TensorProto *tensor = model->graph->initializer[k];
+        if (!text_equal(tensor->name, name))
+            continue;
+        struct shape dims = shape_make((int)tensor->n_dims, tensor->dims);
+        str_printf(text, " const:%s%s", dtype_name((enum dtype)tensor->data_type), shape_text(&dims, shape));
+        return;
+    }
+    made_text(model, name, testcase, text);
+}
+
 /* "Conv opset=13 types=float32,float32 group=2 pads=0,1": what explanations match against. */
 static void node_text(const struct model *model, const Onnx__NodeProto *node, const struct testcase *testcase,
                       struct str *text)
 {
     str_printf(text, "%s opset=%d", node->op_type, model_opset(model));
-    for (size_t i = 0; i < node->n_input; i++) {
-        const struct tensor *found = NULL;
-        for (size_t k = 0; k < testcase->n_inputs; k++)
-            if (testcase->inputs[k].kind == VALUE_TENSOR &&
-                text_equal(testcase->inputs[k].name, node->input[i]))
-                found = &testcase->inputs[k].tensors[0];
-        char shape[SHAPE_TEXT_SIZE];
-        if (found)
-            str_printf(text, " %s%s", dtype_name(found->type), shape_text(&found->shape, shape));
-        for (size_t k = 0; !found && k < model->graph->n_initializer; k++) {
-            const Onnx__TensorProto *tensor = model->graph->initializer[k];
-            if (!text_equal(tensor->name, node->input[i]))
-                continue;
-            struct shape dims = shape_make((int)tensor->n_dims, tensor->dims);
-            str_printf(text, " const:%s%s", dtype_name((enum dtype)tensor->data_type),
-                       shape_text(&dims, shape));
-        }
-    }
+    for (size_t i = 0; i < node->n_input; i++)
+        if (*node->input[i])
+            value_text(model, node->input[i], testcase, text);
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *a = node->attribute[i];
         str_printf(text, " %s=", a->name);

@@ -150,12 +150,33 @@ static void judge_flight(struct trials *trials, struct flight *flight)
     free(entries);
 }
 
+static bool is_refusal(const struct verdict *verdict)
+{
+    return verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED ||
+           verdict->kind == VERDICT_CRASH;
+}
+
+/* The part of a refused graph that is refused alone, when there is one. */
+static void settle_refused(const struct settle_case *which, const struct verdict *verdict,
+                           enum outcome outcome, struct settlement *settlement)
+{
+    struct settlement found;
+    struct error err = {0};
+    if (which->model->graph->n_node < 2)
+        return;
+    if (settle_refusal(&found, which, verdict, outcome, &err))
+        settlement_release(&found);
+    else
+        *settlement = found;
+}
+
 static void settle_flight(struct trials *trials, struct trial_done *done)
 {
     struct model *model = NULL;
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
-        if (!word_wants_settling(verdict) || done->results[i].outcome != OUTCOME_OK)
+        bool answered = done->results[i].outcome == OUTCOME_OK;
+        if (!(answered && word_wants_settling(verdict)) && !is_refusal(verdict))
             continue;
         if (!model && model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
             return;
@@ -166,7 +187,10 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
             .inputs = done->testcase.inputs,
             .n_inputs = done->testcase.n_inputs,
         };
-        word_settle(&which, verdict, &done->settlements[i]);
+        if (answered)
+            word_settle(&which, verdict, &done->settlements[i]);
+        else
+            settle_refused(&which, verdict, done->results[i].outcome, &done->settlements[i]);
     }
     model_free(model);
 }

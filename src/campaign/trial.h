@@ -19,7 +19,7 @@ struct trial_options {
     const int *engines; /* pool numbers */
     size_t ahead;       /* cases under way; 0: 16 */
     int repeat;         /* further runs of each case, for nondeterminism */
-    /* Settle verdicts of wrong and suspect on graphs of more than one node. */
+    /* Settle verdicts of wrong and suspect; find the part of a graph that is refused alone. */
     bool settle;
 };
 

@@ -18,6 +18,10 @@ struct work {
         *known; /* for each value of the index: graph input, initialiser or recorded; may be NULL */
     struct tensor *weights; /* storage for initialisers, one for each value of the index */
     struct result plain, exposed;
+    struct tensor *computed; /* by the reference, where the engine gives nothing */
+    size_t n_computed;
+    const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
+    enum outcome outcome;          /* then how it ended */
     struct error *err;
 };
 
@@ -59,33 +63,72 @@ static void learn(struct work *work, const char *name, const struct tensor *tens
         work->known[number] = tensor;
 }
 
-/* Runs the model with every value exposed and remembers what the engine really had. */
-static int record(struct work *work)
+static void learn_inputs(struct work *work)
 {
     const Onnx__GraphProto *graph = work->which->model->graph;
-    struct model *exposed;
-    if (model_clone(&exposed, work->which->model, work->err))
-        return -1;
-    size_t count = 0;
-    const char **names = arena_array(&work->arena, work->index.count, sizeof *names);
-    for (size_t i = 0; i < work->index.count; i++)
-        if (work->index.values[i].source == SOURCE_NODE)
-            names[count++] = work->index.values[i].name;
-    int status = model_expose(exposed, names, count, work->err);
-    if (!status)
-        status = run_model(work, exposed, work->which->inputs, work->which->n_inputs, &work->exposed);
-    model_free(exposed);
-    if (status)
-        return -1;
     for (size_t i = 0; i < work->which->n_inputs; i++) {
         const struct value *input = &work->which->inputs[i];
         const char *name = input->name ? input->name : i < graph->n_input ? graph->input[i]->name : NULL;
         if (name && input->kind == VALUE_TENSOR)
             learn(work, name, &input->tensors[0]);
     }
+}
+
+/* Names of all values that nodes make, in the arena. */
+static const char **computed_names(struct work *work, size_t *count)
+{
+    const char **names = arena_array(&work->arena, work->index.count, sizeof *names);
+    *count = 0;
+    for (size_t i = 0; i < work->index.count; i++)
+        if (work->index.values[i].source == SOURCE_NODE)
+            names[(*count)++] = work->index.values[i].name;
+    return names;
+}
+
+/* Runs the model with every value exposed and remembers what the engine really had. */
+static int record(struct work *work)
+{
+    struct model *exposed;
+    if (model_clone(&exposed, work->which->model, work->err))
+        return -1;
+    size_t count;
+    const char **names = computed_names(work, &count);
+    int status = model_expose(exposed, names, count, work->err);
+    if (!status)
+        status = run_model(work, exposed, work->which->inputs, work->which->n_inputs, &work->exposed);
+    model_free(exposed);
+    if (status)
+        return -1;
+    learn_inputs(work);
     for (size_t i = 0; i < work->exposed.count; i++)
         if (work->exposed.outputs[i].kind == VALUE_TENSOR && work->exposed.outputs[i].name)
             learn(work, work->exposed.outputs[i].name, &work->exposed.outputs[i].tensors[0]);
+    return 0;
+}
+
+/* The engine gives nothing: the reference's values, rounded into their types, stand for what it would have
+ * had. */
+static int compute(struct work *work)
+{
+    struct evaluator *evaluator;
+    struct bounded *results;
+    size_t wanted, count;
+    const char **names = computed_names(work, &wanted);
+    if (evaluator_new(&evaluator, work->which->model, &(struct evaluate_options){.round = true}, work->err))
+        return -1;
+    int status = evaluator_run(evaluator, work->which->inputs, work->which->n_inputs, names, wanted, &results,
+                               &count, work->err);
+    evaluator_free(evaluator);
+    if (status)
+        return -1;
+    learn_inputs(work);
+    work->computed = arena_array(&work->arena, count, sizeof *work->computed);
+    for (size_t i = 0; i < count; i++) {
+        if (!bounded_to_tensor(&results[i], &work->computed[work->n_computed], NULL))
+            learn(work, names[i], &work->computed[work->n_computed++]);
+        bounded_release(&results[i]);
+    }
+    free(results);
     return 0;
 }
 
@@ -267,36 +310,63 @@ static struct edit_types recorded_types(struct work *work)
     return types;
 }
 
-/* Cuts a window out, runs it unexposed on its recorded inputs and judges it by its own hard bound. */
+/* A window cut out as a model of its own, with its known inputs. */
+struct part {
+    struct model *model;
+    struct value *inputs;
+};
+
+static void part_release(struct part *part)
+{
+    free(part->inputs);
+    model_free(part->model);
+}
+
+/* False when it cannot be cut or an input is not known; released by part_release in any case. */
+static bool part_cut(struct part *part, struct work *work, const struct edit_types *types,
+                     const size_t *nodes, size_t size)
+{
+    *part = (struct part){0};
+    if (model_cut(&part->model, &work->index, nodes, size, types, NULL))
+        return false;
+    const Onnx__GraphProto *graph = part->model->graph;
+    part->inputs = memory_zeroed(graph->n_input, sizeof *part->inputs);
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const struct tensor *tensor = known_by_name(work, graph->input[i]->name);
+        if (!tensor)
+            return false;
+        part->inputs[i] = (struct value){.name = graph->input[i]->name,
+                                         .kind = VALUE_TENSOR,
+                                         .count = 1,
+                                         .tensors = (struct tensor *)(uintptr_t)tensor};
+    }
+    return true;
+}
+
+/*
+ * Cuts a window out, runs it unexposed on its known inputs and judges it: by its own hard bound, or, when the
+ * whole is refused, by whether the engine ends the same way on it.
+ */
 static void judge_window(struct work *work, const struct edit_types *types, const size_t *nodes, size_t size,
                          struct verdict *verdict)
 {
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
-    struct model *part;
-    if (model_cut(&part, &work->index, nodes, size, types, NULL))
-        return;
-    struct value *inputs = memory_zeroed(part->graph->n_input, sizeof *inputs);
-    bool complete = true;
-    for (size_t i = 0; i < part->graph->n_input; i++) {
-        const struct tensor *tensor = known_by_name(work, part->graph->input[i]->name);
-        complete = complete && tensor;
-        inputs[i] = (struct value){.name = part->graph->input[i]->name,
-                                   .kind = VALUE_TENSOR,
-                                   .count = 1,
-                                   .tensors = (struct tensor *)(uintptr_t)tensor};
-    }
+    struct part part;
     struct result result;
     result_init(&result);
-    if (complete && !run_model(work, part, inputs, part->graph->n_input, &result) &&
-        result.outcome == OUTCOME_OK &&
-        judge_model(part, inputs, part->graph->n_input, &result, verdict, NULL))
-        *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    if (part_cut(&part, work, types, nodes, size) &&
+        !run_model(work, part.model, part.inputs, part.model->graph->n_input, &result)) {
+        if (work->refusal && result.outcome == work->outcome)
+            *verdict = *work->refusal;
+        else if (!work->refusal && result.outcome == OUTCOME_OK &&
+                 judge_model(part.model, part.inputs, part.model->graph->n_input, &result, verdict, NULL))
+            *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    }
     result_release(&result);
-    free(inputs);
-    model_free(part);
+    part_release(&part);
 }
 
-static bool settle_by_windows(struct work *work, struct settlement *settlement)
+static bool settle_by_windows(struct work *work, size_t smallest, struct settlement *settlement)
 {
     size_t n = work->which->model->graph->n_node;
     size_t largest = work->which->max_window ? work->which->max_window : DEFAULT_WINDOW;
@@ -305,7 +375,7 @@ static bool settle_by_windows(struct work *work, struct settlement *settlement)
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
     for (size_t p = 0; p < n; p++)
         position_of[work->index.order[p]] = p;
-    for (size_t size = 2; size <= n && size <= largest; size++)
+    for (size_t size = smallest; size <= n && size <= largest; size++)
         for (size_t end = 0; end < n; end++) {
             struct verdict verdict;
             if (!window_ending_at(work, end, size, position_of, nodes))
@@ -315,7 +385,7 @@ static bool settle_by_windows(struct work *work, struct settlement *settlement)
                 continue;
             settlement->kind = verdict.kind;
             settlement->verdict = verdict;
-            settlement->fused = true;
+            settlement->fused = size > 1;
             qsort(nodes, size, sizeof *nodes, compare_sizes);
             blame(settlement, nodes, size);
             return true;
@@ -359,7 +429,9 @@ static void describe(struct settlement *settlement, const struct model *model)
                                            : "?",
                  settlement->verdict.text);
     } else if (settlement->count) {
-        snprintf(settlement->text, sizeof settlement->text, "%s fused: %s", who, settlement->verdict.text);
+        snprintf(settlement->text, sizeof settlement->text, "%s %s: %s", who,
+                 settlement->verdict.kind >= VERDICT_REJECTED ? "together" : "fused",
+                 settlement->verdict.text);
     } else {
         snprintf(settlement->text, sizeof settlement->text, "%s", settlement->verdict.text);
     }
@@ -377,31 +449,57 @@ static int settle_work(struct work *work, struct settlement *settlement)
                          work->exposed.message ? work->exposed.message : outcome_name(work->exposed.outcome));
     if (settle_by_nodes(work, settlement))
         return 0;
-    if (!same_answers(&work->plain, &work->exposed) && settle_by_windows(work, settlement))
+    if (!same_answers(&work->plain, &work->exposed) && settle_by_windows(work, 2, settlement))
         return 0;
     return settle_whole(work, settlement);
 }
 
+/* The smallest part that the engine refuses, or dies on, in the same way. */
+static int refusal_work(struct work *work, struct settlement *settlement)
+{
+    if (compute(work))
+        return -1;
+    if (!settle_by_windows(work, 1, settlement))
+        return error_set(work->err, ERROR_NOT_FOUND, "no part of the model is refused alone");
+    return 0;
+}
+
+static int with_work(struct work *work, struct settlement *settlement,
+                     int (*settle_it)(struct work *work, struct settlement *settlement))
+{
+    const struct model *model = work->which->model;
+    *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+    if (model_index_init(&work->index, model, work->err))
+        return -1;
+    arena_init(&work->arena);
+    result_init(&work->plain);
+    result_init(&work->exposed);
+    work->known = arena_array(&work->arena, work->index.count, sizeof(struct tensor *));
+    work->weights = arena_array(&work->arena, work->index.count, sizeof *work->weights);
+    int status = settle_it(work, settlement);
+    if (!status)
+        describe(settlement, model);
+    for (size_t i = 0; i < work->index.count; i++)
+        if (work->weights[i].data)
+            tensor_release(&work->weights[i]);
+    for (size_t i = 0; i < work->n_computed; i++)
+        tensor_release(&work->computed[i]);
+    result_release(&work->plain);
+    result_release(&work->exposed);
+    model_index_release(&work->index);
+    arena_release(&work->arena);
+    return status;
+}
+
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err)
 {
-    *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
     struct work work = {.which = which, .err = err};
-    if (model_index_init(&work.index, which->model, err))
-        return -1;
-    arena_init(&work.arena);
-    result_init(&work.plain);
-    result_init(&work.exposed);
-    work.known = arena_array(&work.arena, work.index.count, sizeof(struct tensor *));
-    work.weights = arena_array(&work.arena, work.index.count, sizeof *work.weights);
-    int status = settle_work(&work, settlement);
-    if (!status)
-        describe(settlement, which->model);
-    for (size_t i = 0; i < work.index.count; i++)
-        if (work.weights[i].data)
-            tensor_release(&work.weights[i]);
-    result_release(&work.plain);
-    result_release(&work.exposed);
-    model_index_release(&work.index);
-    arena_release(&work.arena);
-    return status;
+    return with_work(&work, settlement, settle_work);
+}
+
+int settle_refusal(struct settlement *settlement, const struct settle_case *which,
+                   const struct verdict *verdict, enum outcome outcome, struct error *err)
+{
+    struct work work = {.which = which, .refusal = verdict, .outcome = outcome, .err = err};
+    return with_work(&work, settlement, refusal_work);
 }

@@ -42,6 +42,14 @@ struct settle_case {
 /* Fails only when the case itself cannot be worked on (the reference lacks an operator, the engine cannot
  * expose). */
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err);
+
+/*
+ * The engine refuses the whole, fails or dies on it (`outcome`; `verdict` is the judge's word): the smallest
+ * part, one node at first, on which it ends the same way. The inputs of a part are the reference's own
+ * values. Fails with ERROR_NOT_FOUND when no part does.
+ */
+int settle_refusal(struct settlement *settlement, const struct settle_case *which,
+                   const struct verdict *verdict, enum outcome outcome, struct error *err);
 void settlement_release(struct settlement *settlement);
 
 #endif
