@@ -72,15 +72,6 @@ int bounded_copy(struct bounded *to, const struct bounded *from, struct error *e
     return 0;
 }
 
-int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err)
-{
-    if (bounded_alloc(b, tensor->type, &tensor->shape, false, err))
-        return -1;
-    for (size_t i = 0; i < b->count; i++)
-        b->value[i] = dtype_load(tensor->type, tensor->data, i);
-    return 0;
-}
-
 int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct error *err)
 {
     if (tensor_alloc(tensor, b->type, &b->shape, 0, err))
@@ -120,6 +111,33 @@ static void set_bounds(struct bounded *b, size_t i, long double hard, long doubl
     /* Rounding a bound down would make it a little too small. */
     if ((long double)b->hard[i] < hard && !isinf(b->hard[i]))
         b->hard[i] = nextafter(b->hard[i], INFINITY);
+}
+
+/*
+ * Hardware may read subnormals as zero (denormals-are-zero; some processors know nothing else), and the ONNX
+ * text does not forbid it, so a subnormal input may be itself or nothing. Halves are converted on reading,
+ * which keeps theirs.
+ */
+static void allow_flushing(struct bounded *b)
+{
+    double tiny = dtype_precision(b->type).tiny;
+    if (!dtype_is_float(b->type) || b->type == DTYPE_FLOAT16)
+        return;
+    for (size_t i = 0; i < b->count; i++) {
+        long double magnitude = fabsl(b->value[i]);
+        if (magnitude > 0 && magnitude < tiny)
+            set_bounds(b, i, magnitude, magnitude);
+    }
+}
+
+int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err)
+{
+    if (bounded_alloc(b, tensor->type, &tensor->shape, false, err))
+        return -1;
+    for (size_t i = 0; i < b->count; i++)
+        b->value[i] = dtype_load(tensor->type, tensor->data, i);
+    allow_flushing(b);
+    return 0;
 }
 
 static void put_integer(struct bounded *b, size_t i, long double value, long double hard, long double likely)

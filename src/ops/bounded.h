@@ -40,7 +40,7 @@ int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape,
                   struct error *err);
 int bounded_copy(struct bounded *to, const struct bounded *from, struct error *err);
 
-/* An exact value from an engine's or a user's tensor. */
+/* An exact value from an engine's or a user's tensor; only a subnormal may also be read as 0. */
 int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err);
 
 /* The value rounded into its own type. */
