@@ -206,22 +206,6 @@ static void judge_node(struct work *work, size_t number, struct verdict *verdict
     free(inputs);
 }
 
-static bool settle_by_nodes(struct work *work, struct settlement *settlement)
-{
-    for (size_t i = 0; i < work->which->model->graph->n_node; i++) {
-        size_t number = work->index.order[i];
-        struct verdict verdict;
-        judge_node(work, number, &verdict);
-        if (!verdict_is_finding(verdict.kind))
-            continue;
-        settlement->kind = verdict.kind;
-        settlement->verdict = verdict;
-        blame(settlement, &number, 1);
-        return true;
-    }
-    return false;
-}
-
 static bool same_answers(const struct result *plain, const struct result *exposed)
 {
     for (size_t i = 0; i < plain->count; i++)
@@ -364,6 +348,44 @@ static void judge_window(struct work *work, const struct edit_types *types, cons
     }
     result_release(&result);
     part_release(&part);
+}
+
+/*
+ * Engines without kernels for the short float types compute neighbours in float32 and need not round between
+ * them: what is recorded is then not quite what the next node had.
+ */
+static bool may_be_wider(const struct work *work, size_t number)
+{
+    for (size_t i = 0; i < work->index.n_uses[number]; i++) {
+        size_t use = work->index.uses[number][i];
+        const struct tensor *tensor = work->known[use];
+        if (tensor && work->index.values[use].source == SOURCE_NODE &&
+            (tensor->type == DTYPE_FLOAT16 || tensor->type == DTYPE_BFLOAT16))
+            return true;
+    }
+    return false;
+}
+
+/* The first node outside its hard bound. Where its inputs may have been wider, it must be outside alone too.
+ */
+static bool settle_by_nodes(struct work *work, struct settlement *settlement)
+{
+    for (size_t i = 0; i < work->which->model->graph->n_node; i++) {
+        size_t number = work->index.order[i];
+        struct verdict verdict;
+        judge_node(work, number, &verdict);
+        if (verdict_is_finding(verdict.kind) && may_be_wider(work, number)) {
+            struct edit_types types = recorded_types(work);
+            judge_window(work, &types, &number, 1, &verdict);
+        }
+        if (!verdict_is_finding(verdict.kind))
+            continue;
+        settlement->kind = verdict.kind;
+        settlement->verdict = verdict;
+        blame(settlement, &number, 1);
+        return true;
+    }
+    return false;
 }
 
 static bool settle_by_windows(struct work *work, size_t smallest, struct settlement *settlement)

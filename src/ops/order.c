@@ -113,11 +113,19 @@ static void cumsum_lane(struct bounded *out, const struct bounded *x, const stru
 {
     struct sum sum = {0};
     double unit = bounded_unit(out);
+    /* Beyond these a signed sum is open, and so is all that follows; a wrapped one would lose its low bits.
+     */
+    bool whole = !dtype_is_float(out->type), lost = false;
+    bool wraps = out->type == DTYPE_UINT32 || out->type == DTYPE_UINT64;
+    long double most = wraps ? 0x1p64L : dtype_highest(out->type);
     for (size_t step = 0; step < lanes->length; step++) {
         size_t at = lane_at(lanes, lanes->length, o, reverse ? lanes->length - 1 - step : step, i);
         if (!exclusive)
             sum_add(&sum, x->value[at], bounded_hard(x, at), bounded_likely(x, at));
-        if (dtype_is_float(out->type) && sum_overflows(&sum, out->type))
+        lost = lost || (whole && fabsl(sum_value(&sum)) > most);
+        if (lost)
+            bounded_put_open(out, at);
+        else if (!whole && sum_overflows(&sum, out->type))
             bounded_put_undecided(out, at, sum_value(&sum));
         else
             bounded_put(out, at, sum_value(&sum), sum_hard(&sum, unit), sum_likely(&sum, unit));

@@ -158,13 +158,14 @@ static int eval_pad(struct op_call *call)
     return 0;
 }
 
-/* One pad: mostly within what every reading of the text allows, seldom larger than the axis. */
+/* One pad: mostly within what every reading of the text allows; seldom, and not inside a graph, where later
+ * operators may hide that the result is open, larger than the axis. */
 static int64_t draw_pad(struct draw *d, enum pad_mode mode, int64_t dim)
 {
     int64_t most = mode == PAD_REFLECT ? dim - 1 : mode == PAD_WRAP ? dim : 3;
     if ((mode != PAD_CONSTANT && dim == 0) || draw_chance(d, 0.4))
         return 0;
-    if (mode != PAD_CONSTANT && draw_chance(d, 0.02))
+    if (mode != PAD_CONSTANT && !d->given && draw_chance(d, 0.02))
         most = 2 * dim + 3;
     return draw_between(d, 0, most < 4 || most > dim ? most : 4);
 }
@@ -187,7 +188,8 @@ static int sample_pad(struct draw *d)
             /* Something is left over where it may be repeated. */
             int64_t rest = mode == PAD_CONSTANT || dim == 0 ? dim : dim - 1;
             before[n] = -draw_between(d, 0, rest / 2);
-            after[n] = draw_chance(d, 0.9) ? -draw_between(d, 0, rest - rest / 2) : after[n];
+            bool both = draw_chance(d, 0.9) || (d->given && mode != PAD_CONSTANT);
+            after[n] = both ? -draw_between(d, 0, rest - rest / 2) : after[n];
         }
         axes[n++] = draw_chance(d, 0.3) ? i - x.shape.rank : i;
     }

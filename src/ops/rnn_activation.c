@@ -170,8 +170,9 @@ struct number activation_apply(const struct activation *a, struct number x, long
         long double reach = fabsl(x.v) + x.h;
         return (struct number){value_of(x.v, a), reach, reach};
     }
-    if (a->kind == ACT_SOFTPLUS && softplus_overflows(x, u))
-        return (struct number){x.v, INFINITY, INFINITY};
+    /* So does x / (1 + |x|) give NaN of an infinity, and 1 where it is written otherwise. */
+    if ((a->kind == ACT_SOFTPLUS && softplus_overflows(x, u)) || (a->kind == ACT_SOFTSIGN && isinf(x.v)))
+        return (struct number){value_of(x.v, a), INFINITY, INFINITY};
     long double own = own_error(a, isfinite(x.v) ? x.v : 0, u);
     struct number y = number_monotone(x, value_of, a, own);
     if (slope(a) > 0) {
