@@ -57,6 +57,33 @@ static long double deviation(const struct curve *curve, const double *p, long do
     return curve_reach(curve, p, x, y, s);
 }
 
+/*
+ * An implementation computes f where it really is, somewhere in [x-h, x+h], and errs as one errs there. Over
+ * a narrow interval that is hardly another error; a wide one (behind a jump) is looked at where it ends and
+ * turns.
+ */
+static long double widest_error(const struct curve *curve, const struct curve_spot *spot, long double h,
+                                long double error)
+{
+    if (!curve->error || isinf(h) || outside(curve, spot->x, h))
+        return error;
+    if (h <= 0.01L * fminl(1, fabsl(spot->x)))
+        return error * 1.05L;
+    long double places[4] = {spot->x - h, spot->x + h};
+    int count = 2;
+    for (int i = 0; i < curve->n_turns; i++)
+        if (fabsl(curve->turns[i] - spot->x) < h)
+            places[count++] = curve->turns[i];
+    for (int i = 0; i < count; i++) {
+        struct curve_spot there = *spot;
+        there.x = places[i];
+        there.y = curve->value(spot->p, there.x);
+        long double other = curve->error(&there);
+        error = isnan(other) ? INFINITY : fmaxl(error, other);
+    }
+    return error;
+}
+
 static void put(const struct curve *curve, const double *p, const struct bounded *in, struct bounded *out,
                 size_t i)
 {
@@ -75,6 +102,7 @@ static void put(const struct curve *curve, const double *p, const struct bounded
         bounded_put(out, i, spot.y, error, error * CURVE_DEVIATION);
     } else {
         long double reach = curve_reach(curve, p, x, spot.y, h);
+        error = widest_error(curve, &spot, h, error);
         bounded_put(out, i, spot.y, error + reach,
                     likely_add(error * CURVE_DEVIATION, deviation(curve, p, x, spot.y, h, s, reach)));
     }
