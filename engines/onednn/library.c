@@ -11,6 +11,7 @@ struct library {
     enum layout layout;
     char *impl;    /* part of an implementation's name, or NULL */
     long long nth; /* or its number */
+    char nothing;  /* see bind */
 };
 
 struct argument {
@@ -227,7 +228,9 @@ static int bind(struct library *lib, dnnl_primitive_desc_t pd, const struct argu
     dnnl_memory_desc_t user = describe(argument->view);
     const dnnl_memory_desc_t *wanted =
         dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument->arg);
-    if (check(dnnl_memory_create(&binding->user, &user, lib->engine, argument->view->data), "memory", err))
+    /* Tensors without elements have no memory, but the library wants an address. */
+    void *data = argument->view->data ? argument->view->data : &lib->nothing;
+    if (check(dnnl_memory_create(&binding->user, &user, lib->engine, data), "memory", err))
         return -1;
     if (!wanted || wanted->ndims == 0 || dnnl_memory_desc_equal(&user, wanted))
         return 0;

@@ -119,13 +119,22 @@ int run_instancenorm(struct walk_call *call)
     return result;
 }
 
+/* 1 / sqrt(variance + epsilon), which the library does not hand out: two of its primitives. */
+static int inverse_deviation(struct walk_call *call, const struct view *variance, float epsilon)
+{
+    struct view out = *variance;
+    out.data = call->outputs[2].data;
+    return library_eltwise(call->engine, dnnl_eltwise_linear, variance, &out, 1, epsilon, call->err) ||
+                   library_eltwise(call->engine, dnnl_eltwise_pow, &out, &out, 1, -0.5F, call->err)
+               ? -1
+               : 0;
+}
+
 int run_layernorm(struct walk_call *call)
 {
     const struct tensor *in = call->inputs[0], *scale = call->inputs[1], *shift = walk_input(call, 2);
     int rank = in->shape.rank, axis = walk_axis(node_int(call->node, "axis", -1), rank);
     int64_t dims[2] = {span(&in->shape, 0, axis), span(&in->shape, axis, rank)};
-    if (walk_wants(call, 2))
-        return walk_unsupported(call, "with InvStdDev");
     if (scale->type != DTYPE_FLOAT || (int64_t)scale->count != dims[1] ||
         (shift && (shift->type != DTYPE_FLOAT || (int64_t)shift->count != dims[1])))
         return walk_unsupported(call, "with a scale of another shape or type");
@@ -136,10 +145,13 @@ int run_layernorm(struct walk_call *call)
     struct view vm = view_floats(mean, 1, dims), vv = view_floats(variance, 1, dims);
     if (shift)
         vb = view_as(shift, 1, &dims[1]);
-    int result = library_layernorm(call->engine, &src, &dst, &vs, shift ? &vb : NULL, &vm, &vv,
-                                   node_float(call->node, "epsilon", 1e-5F), call->err);
+    float epsilon = node_float(call->node, "epsilon", 1e-5F);
+    int result =
+        library_layernorm(call->engine, &src, &dst, &vs, shift ? &vb : NULL, &vm, &vv, epsilon, call->err);
     if (!result && walk_wants(call, 1) && call->outputs[1].size)
         memcpy(call->outputs[1].data, mean, call->outputs[1].size);
+    if (!result && walk_wants(call, 2))
+        result = inverse_deviation(call, &vv, epsilon);
     free(mean);
     free(variance);
     return result;

@@ -73,7 +73,8 @@ static void put_affine(struct bounded *out, size_t i, const struct affine *t, do
         fabsl(t->scale.value) * (width * (t->x.hard + t->mean.hard) + fabsl(d) * t->inverse.hard) +
         t->scale.hard * reach * width + t->bias.hard;
     long double size = fabsl(a) * (fabsl(t->x.value) + fabsl(t->mean.value)) + fabsl(t->bias.value);
-    long double largest = fmaxl(fmaxl(size, fabsl(a)), fabsl(t->scale.value) * reach);
+    /* In some order of the three factors a partial product may be beyond the largest number. */
+    long double largest = fmaxl(fmaxl(size, fabsl(a)), reach * fmaxl(1, fmaxl(fabsl(t->scale.value), width)));
     if (largest >= dtype_highest(out->type)) {
         bounded_put_undecided(out, i, y);
         return;
