@@ -232,6 +232,26 @@ int probe_keep(const struct probe_result *result, const char *folder, struct err
     return status;
 }
 
+int probe_load(struct probe_result *result, const char *folder, const char *engine, struct error *err)
+{
+    char *path = probe_path(folder, engine), *data = NULL;
+    size_t size;
+    *result = (struct probe_result){0};
+    arena_init(&result->arena);
+    int status = file_read(path, PROBE_FILE_LIMIT, &data, &size, err);
+    if (!status) {
+        arena_release(&result->arena);
+        status = probe_parse(result, data, size, err);
+        if (!status && strcmp(result->engine, engine) != 0)
+            status = bad(err, "of another engine");
+        if (status)
+            error_prefix(err, "%s", path);
+    }
+    free(data);
+    free(path);
+    return status;
+}
+
 /* Bit n: opset OPSET_FIRST + n is lacking. */
 struct probe_support {
     size_t n_ops, engines;
@@ -295,22 +315,11 @@ void probe_support_add(struct probe_support *support, const struct probe_result 
 int probe_support_load(struct probe_support *support, const char *folder, const char *engine,
                        struct error *err)
 {
-    char *path = probe_path(folder, engine), *data = NULL;
-    size_t size;
-    struct probe_result result = {0};
-    int status = file_read(path, PROBE_FILE_LIMIT, &data, &size, err);
-    if (!status) {
-        status = probe_parse(&result, data, size, err);
-        if (!status && strcmp(result.engine, engine) != 0)
-            status = bad(err, "of another engine");
-        if (!status)
-            probe_support_add(support, &result);
-        else
-            error_prefix(err, "%s", path);
-        arena_release(&result.arena);
-    }
-    free(data);
-    free(path);
+    struct probe_result result;
+    int status = probe_load(&result, folder, engine, err);
+    if (!status)
+        probe_support_add(support, &result);
+    arena_release(&result.arena);
     return status;
 }
 

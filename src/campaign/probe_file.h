@@ -26,6 +26,9 @@ char *probe_path(const char *folder, const char *engine);
 /* Writes the file, making the folder where needed. */
 int probe_keep(const struct probe_result *result, const char *folder, struct error *err);
 
+/* Reads an engine's file; the caller releases result->arena, also after a failure. */
+int probe_load(struct probe_result *result, const char *folder, const char *engine, struct error *err);
+
 /*
  * What engines lack. An operator is lacking for a type and opset when every case asked of it was answered
  * *unsupported*; what was not asked is not lacking.

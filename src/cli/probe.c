@@ -1,5 +1,5 @@
 /* assay probe: what each engine can do. */
-#include "base/file.h"
+#include "base/memory.h"
 #include "campaign/probe_file.h"
 #include "cli/common.h"
 #include "report/probe_report.h"
@@ -12,7 +12,7 @@ enum probe_format { PROBE_TEXT, PROBE_JSON, PROBE_HTML };
 struct settings {
     struct common common;
     const char *ops, *keep;
-    bool quick;
+    bool quick, kept;
     long long seed;
 };
 
@@ -27,6 +27,24 @@ static int keep(const struct settings *settings, const struct probe_result *resu
     for (size_t i = 0; i < count && !status; i++)
         if (results[i].started)
             status = probe_keep(&results[i], settings->keep ? settings->keep : folder, err);
+    free(folder);
+    return status;
+}
+
+/* What earlier probes kept. Engines are started all the same, to say their version. */
+static int load(const struct settings *settings, struct session *session, struct probe_result **results,
+                struct error *err)
+{
+    char *folder = settings->keep ? memory_strdup(settings->keep) : probe_folder();
+    int status = 0;
+    *results = memory_zeroed(session->count, sizeof **results);
+    for (size_t i = 0; i < session->count && !status; i++) {
+        char *engine = probe_engine(pool_engine(session->pool, (int)i), session->specs[i]);
+        status = probe_load(&(*results)[i], folder, engine, err);
+        if (status)
+            error_prefix(err, "nothing kept of %s", engine);
+        free(engine);
+    }
     free(folder);
     return status;
 }
@@ -60,8 +78,8 @@ static int exit_status(const struct probe_result *results, size_t count)
 
 static int probe(const struct settings *settings, struct session *session, struct error *err)
 {
-    int *engines = calloc(session->count, sizeof *engines);
-    for (size_t i = 0; engines && i < session->count; i++)
+    int *engines = memory_zeroed(session->count, sizeof *engines);
+    for (size_t i = 0; i < session->count; i++)
         engines[i] = (int)i;
     struct probe_options options = {
         .pool = session->pool,
@@ -75,8 +93,8 @@ static int probe(const struct settings *settings, struct session *session, struc
         .progress = true,
     };
     struct probe_result *results = NULL;
-    int status = engines ? probe_run(&options, &results, err) : error_set(err, ERROR_MEMORY, "no memory");
-    if (!status)
+    int status = settings->kept ? load(settings, session, &results, err) : probe_run(&options, &results, err);
+    if (!status && !settings->kept)
         status = keep(settings, results, session->count, err);
     if (!status)
         status = write_report(settings, results, session->count, err);
@@ -110,6 +128,8 @@ static const struct cli_option options[] = {
     {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "of the cases' data (default 1)"},
     {0, "keep", OPTION_TEXT, "DIR", offsetof(struct settings, keep),
      "where results are kept (default probe/ in the data folder, whole probes only)"},
+    {0, "kept", OPTION_FLAG, NULL, offsetof(struct settings, kept),
+     "show what earlier probes kept instead of probing"},
     COMMON_OUTPUT(struct settings, "text|json|html"),
 };
 
@@ -128,7 +148,8 @@ const struct command command_probe = {
     .examples = "  assay probe -e onnxruntime\n"
                 "  assay probe -e onnxruntime@1.12.0 -e onnxruntime -e opencv --format html -o probe.html\n"
                 "  assay probe -e opencv --ops Conv,Relu,Softmax --format json\n"
-                "  assay probe -e onnxruntime --quick\n",
+                "  assay probe -e onnxruntime --quick\n"
+                "  assay probe -e onnxruntime -e opencv --kept --format html -o probe.html\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,

@@ -7,6 +7,8 @@ grep -c '"engine": "reference@[0-9.]*:fault=conv-rotated"' page.html
 grep -ciE 'https?:|@DATA@' page.html
 quietly probe -e reference --ops Neg --quick --keep kept
 ls kept
+assay probe -e reference --kept --keep kept
+assay probe -e reference:fault=conv-rotated --kept --keep kept
 # A crash is a finding, whatever the operator; a refusal too.
 assay probe -E "$bad" -e bad:mode=segv-load --ops Not --quick
 assay probe -E "$bad" -e bad:mode=hang --ops Xor --quick --deadline 1s | sed -n '/^engine  *cases/,$p'
