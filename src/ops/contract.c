@@ -124,7 +124,8 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
     long double u = is_exact ? 0 : unit_of(c->type), scaled = e->beta * add.v;
     long double size = isfinite(scaled) ? fabsl(scaled) : 0, more = fabsl(e->beta) * add.h;
     /* An infinity that is added decides, unless the sum can overflow to the other one. */
-    bool open = !isfinite(scaled) && (add.h > 0 || !(fmaxl(up, down) < dtype_highest(c->type)));
+    long double farthest = fmaxl(1, alpha) * fmaxl(up, down);
+    bool open = !isfinite(scaled) && (add.h > 0 || !(farthest < dtype_highest(c->type)));
     y.v += scaled;
     y.h += more + (long double)c->roundings * u * size;
     y.l = likely_add(likely_add(y.l, e->beta * add.l), sqrtl((long double)c->roundings) * u * size);
