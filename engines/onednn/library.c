@@ -71,7 +71,8 @@ int library_open(struct library **library, const char *isa, const char *impl, en
     lib->layout = layout;
     if (!text_int64(impl, &lib->nth))
         lib->impl = memory_strdup(impl);
-    if (limit_isa(isa, err))
+    /* Nothing of one case is left to the next. */
+    if (limit_isa(isa, err) || check(dnnl_set_primitive_cache_capacity(0), "primitive cache", err))
         return -1;
     if (check(dnnl_engine_create(&lib->engine, dnnl_cpu, 0), "engine", err))
         return -1;
