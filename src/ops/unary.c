@@ -220,7 +220,8 @@ static void put_clip(struct op_call *call, const struct bounded *in, struct boun
         bounded_put_open(out, i);
         return;
     }
-    if (isnan(x) || (x - h >= low->inner && x + h <= high->inner)) {
+    /* What is not known at all may be NaN, which no limit holds back. */
+    if (isnan(x) || (isinf(h) && dtype_is_float(in->type)) || (x - h >= low->inner && x + h <= high->inner)) {
         bounded_move(out, i, in, i);
         return;
     }
