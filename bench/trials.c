@@ -186,6 +186,9 @@ static bool note_finding(struct run *run, const struct trial_done *done, size_t 
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
     const struct settlement *settlement = &done->settlements[engine];
+    /* The word on the node to blame, where one was found: downstream it may have become another (a shape, a
+     * NaN). */
+    enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
     struct model *model = NULL;
     struct str key, node;
     str_init(&key);
@@ -202,14 +205,14 @@ static bool note_finding(struct run *run, const struct trial_done *done, size_t 
     struct str both;
     str_init(&both);
     str_printf(&both, "%s :: %s", node.data, brief);
-    struct row *row = find_row(run, run->labels[engine], verdict_name(verdict->kind), both.data);
+    struct row *row = find_row(run, run->labels[engine], verdict_name(kind), both.data);
     str_release(&both);
     run->found++;
     run->explained += row != NULL;
     if (row)
         row->met++;
-    str_printf(&key, "%s\t%s\t%.*s", run->labels[engine], verdict_name(verdict->kind),
-               (int)strcspn(node.data, " "), node.data);
+    str_printf(&key, "%s\t%s\t%.*s", run->labels[engine], verdict_name(kind), (int)strcspn(node.data, " "),
+               node.data);
     for (size_t i = 0; i < run->n_findings; i++)
         if (text_equal(run->findings[i].key, key.data) && (run->findings[i].explained == row)) {
             run->findings[i].count++;
