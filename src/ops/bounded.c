@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 /* Bounds beyond this are finite nonsense of deep graphs; kept apart from infinity, which means "not judged".
  * A float64 of 1e308 with float32 statistics has an honest bound of 1e301.
  */
-static const double largest_bound = 1e307;
+static const double largest_bound = DBL_MAX / 2;
 
 /* The error of rounding to nearest is uniform over an ulp: its standard deviation is half an ulp over
  * sqrt(3). */
@@ -215,7 +216,7 @@ void bounded_put(struct bounded *b, size_t i, long double value, long double har
 void bounded_put_range(struct bounded *b, size_t i, long double value, long double low, long double high)
 {
     long double reach = fmaxl(value - low, high - value);
-    if (!(reach >= 0))
+    if (!(reach >= 0 && reach < largest_bound))
         reach = INFINITY;
     b->value[i] = value;
     set_bounds(b, i, reach, isinf(reach) ? 0 : reach);

@@ -247,10 +247,10 @@ static long double coordinate(const struct resize *r, const struct axis *axis, i
     case HALF_PIXEL:
         return centred - 0.5L;
     case HALF_PIXEL_SYMMETRIC: {
-        long double offset = in / 2 * (1 - out * axis->den / (axis->num * in));
-        if (offset != 0 || !exact)
+        if (out * axis->den != axis->num * in || !exact)
             *e = 4 * coordinate_unit * (centred + in + 1);
-        return offset + centred - 0.5L;
+        /* offset + centred - 1/2 over one denominator: a tie is a tie. */
+        return ((in - 1) * axis->num + (2 * x + 1 - out) * axis->den) / (2 * axis->num);
     }
     case PYTORCH_HALF_PIXEL:
         if (axis->out > 1)
@@ -326,7 +326,9 @@ static void fill_place(const struct resize *r, const struct axis *axis, const st
         place_taps(r, axis, kernel, x, e, place);
         return;
     }
-    if (axis->rational && r->transform != TF_CROP_AND_RESIZE)
+    /* The symmetric form goes by way of a quotient of sizes, which no type holds: its ties may fall either
+     * way. */
+    if (axis->rational && r->transform != TF_CROP_AND_RESIZE && r->transform != HALF_PIXEL_SYMMETRIC)
         e = 0;
     place->nearest.chosen = clamp(round_coordinate(r->rounding, x), axis->in);
     place->nearest.low = clamp(round_coordinate(r->rounding, x - e), axis->in);
