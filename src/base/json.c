@@ -14,8 +14,7 @@ void json_init(struct json *json, struct str *out, bool indent)
     json->indent = indent;
 }
 
-/* The length of the well-formed UTF-8 sequence at s, 0 when there is none. */
-static size_t utf8_length(const unsigned char *s)
+size_t utf8_length(const unsigned char *s)
 {
     size_t length = s[0] < 0x80                   ? 1
                     : s[0] >= 0xc2 && s[0] < 0xe0 ? 2

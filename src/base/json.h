@@ -24,6 +24,10 @@ struct json {
     char close[JSON_MAX_DEPTH]; /* what closes this depth */
 };
 
+/* The length of the well-formed UTF-8 sequence at s, which a zero byte ends somewhere; 0 when there is none.
+ */
+size_t utf8_length(const unsigned char *s);
+
 void json_init(struct json *json, struct str *out, bool indent);
 
 /* name is the member's key inside an object and NULL inside an array or at the top. */

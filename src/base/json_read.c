@@ -95,6 +95,15 @@ static int read_escape(struct reader *r)
     return 0;
 }
 
+static bool is_utf8(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = 1;
+    for (; *at && length; at += length)
+        length = utf8_length(at);
+    return length;
+}
+
 /* Behind the opening quote. */
 static int read_string(struct reader *r, const char **text)
 {
@@ -112,6 +121,8 @@ static int read_string(struct reader *r, const char **text)
     if (r->at == r->end)
         return fail(r, "a string without end");
     r->at++;
+    if (!is_utf8(r->text.data))
+        return fail(r, "a string that is not UTF-8");
     *text = arena_copy(r->arena, r->text.data, r->text.length);
     return 0;
 }

@@ -2,8 +2,9 @@
  * A JSON reader: a whole text into a tree that lives in an arena.
  *
  * What it reads is hostile: nesting is limited to JSON_MAX_DEPTH, numbers and escapes are checked against the
- * grammar, a string with a zero character is refused (texts here end at one), and what follows the value must
- * be white space. The tree takes at most some 60 times the text's size, so limit the text.
+ * grammar, strings must be UTF-8, one with a zero character is refused (texts here end at one), and what
+ * follows the value must be white space. The tree takes at most some 60 times the text's size, so limit the
+ * text.
  */
 #ifndef BASE_JSON_READ_H
 #define BASE_JSON_READ_H
