@@ -157,8 +157,11 @@ static int along_axis(struct emit *e, size_t input, const char **text)
 
 static int write_quantize(struct emit *e)
 {
+    int64_t asked = emit_attr(e, "output_dtype", 0);
     enum dtype type = emit_has(e, 2) ? emit_type(e, 2) : DTYPE_UINT8;
     const char *scale, *zero = NULL;
+    if (!emit_has(e, 2) && asked != 0)
+        type = dtype_check(asked, NULL) < 0 ? DTYPE_NONE : (enum dtype)asked;
     if (type != DTYPE_UINT8 && type != DTYPE_INT8 && type != DTYPE_INT16)
         return emit_unsupported(e, "to %s", dtype_name(type));
     if (emit_type(e, 0) != DTYPE_FLOAT || emit_type(e, 1) != DTYPE_FLOAT)

@@ -130,8 +130,9 @@ static long double hard_swish_error(const struct curve_spot *s)
     if (isinf(s->x))
         return s->x < 0 ? NAN : 0;
     long double unit = fmaxl(s->unit, 0x1p-25L), margin = 4 * unit * (fabsl(s->x / 6) + 0.5L);
+    /* x * relu6(x + 3) / 6, as the function was first written, rounds twice even where the result is x. */
     if (fabsl(s->x) > 3 + 12 * margin)
-        return 0;
+        return s->x < 0 ? 0 : 2 * s->unit * s->x;
     return fabsl(s->x) * margin;
 }
 
