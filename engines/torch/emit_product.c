@@ -76,9 +76,12 @@ static int write_einsum(struct emit *e)
     str_init(&list);
     for (size_t i = 0; i < e->n_inputs; i++)
         str_printf(&list, "%s%s", i ? ", " : "", emit_in(e, i));
-    emit_out(e, 0, "torch.einsum('%.*s', [%s])", (int)size, equation, list.data);
+    const char *result = emit_let(e, "torch.einsum('%.*s', [%s])", (int)size, equation, list.data);
     str_release(&list);
-    return 0;
+    /* Where it sums without a product, the library widens integers. */
+    return dtype_is_integer(emit_type(e, 0))
+               ? emit_out(e, 0, "torch.to(%s, %d)", result, face_scalar_type(emit_type(e, 0)))
+               : emit_out(e, 0, "%s", result);
 }
 
 const struct emit_op emit_product[] = {
