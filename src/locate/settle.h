@@ -39,8 +39,8 @@ struct settle_case {
     size_t max_window; /* nodes of the largest window tried; 0: 12 */
 };
 
-/* Fails only when the case itself cannot be worked on (the reference lacks an operator, the engine cannot
- * expose). */
+/* An engine that refuses the model with its values exposed is judged on parts with the reference's values as
+ * inputs. Fails only when the case itself cannot be worked on (the reference lacks an operator). */
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err);
 
 /*

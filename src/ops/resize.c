@@ -427,6 +427,20 @@ out:
     return result;
 }
 
+/* Integers that float32 rounds out of their type's range: an interpolation between them may leave it, which
+ * is open (and some engines refuse). */
+static bool at_the_edge(const struct bounded *x)
+{
+    if (x->type != DTYPE_INT32 && x->type != DTYPE_UINT32 && x->type != DTYPE_INT64 &&
+        x->type != DTYPE_UINT64)
+        return false;
+    long double edge = (long double)dtype_highest(x->type) * (1 - 0x1p-22L);
+    for (size_t i = 0; i < x->count; i++)
+        if (fabsl(x->value[i]) > edge)
+            return true;
+    return false;
+}
+
 static int eval_resize(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0);
@@ -441,6 +455,11 @@ static int eval_resize(struct op_call *call)
         return -1;
     if (call->shapes_only || out->count == 0)
         return 0;
+    if (r.mode != NEAREST && at_the_edge(x)) {
+        for (size_t i = 0; i < out->count; i++)
+            bounded_put_open(out, i);
+        return 0;
+    }
     return compute(call, &r, x, out);
 }
 
