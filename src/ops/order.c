@@ -49,12 +49,13 @@ static void put_arg(struct bounded *out, size_t at, const struct bounded *x, con
         bounded_put(out, at, (long double)chosen, 0, 0);
         return;
     }
+    bool moves = bounded_hard(x, lane_at(lanes, lanes->length, o, chosen, i)) > 0;
     for (size_t k = 0; k < lanes->length; k++) {
         size_t from = lane_at(lanes, lanes->length, o, k, i);
+        long double end = x->value[from] * sign + bounded_hard(x, from);
         /* An exact tie is decided by the index alone, but only among elements that cannot move. */
         bool candidate =
-            k == chosen || x->value[from] * sign + bounded_hard(x, from) > best.low ||
-            (x->value[from] * sign + bounded_hard(x, from) == best.low && bounded_hard(x, from) > 0);
+            k == chosen || end > best.low || (end == best.low && (moves || bounded_hard(x, from) > 0));
         if (candidate) {
             low = k < low ? k : low;
             high = k;
