@@ -323,7 +323,7 @@ static void finish(struct bounded *out, size_t i, const struct gathered *g, enum
 }
 
 /*
- * m + log(sum exp(x - m)). With p the softmax weights, the result moves by sum p_j dx_j. Own errors: x - m is
+ * m + log(sum exp(x - m)). Deviations are weighted by the softmax. Own errors: x - m is
  * rounded (unit |x_j - m|, which p_j weighs), exp has 8 units, the sum its growth, log 8 units of itself (of
  * the whole result when no maximum is subtracted), and the last addition two roundings.
  */
@@ -351,21 +351,22 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         return;
     }
     double unit = bounded_unit(out);
-    long double s = 0, drift = 0, spread = 0, own = 0;
+    long double s = 0, most = 0, least = 0, spread = 0, own = 0;
     memset(index, 0, sizeof index);
     do {
         size_t at = base + strides_at(&plan->inside, plan->inner.rank, index);
         long double d = x->value[at] - m, e = expl(d);
         s += e;
+        most += expl(d + bounded_hard(x, at));
+        least += expl(d - bounded_hard(x, at));
         if (e == 0 && !isinf(bounded_hard(x, at)))
             continue;
-        drift += e * bounded_hard(x, at);
         spread += e * bounded_likely(x, at) * e * bounded_likely(x, at);
         own += e * unit * (fabsl(d) + 8);
     } while (odometer_next(index, &plan->inner));
     long double result = m + logl(s);
-    /* The weights themselves move with the bound, by at most exp(2 h). */
-    long double worst = fminl(drift / s * expl(2 * fminl(extreme_hard(&top), 100)), INFINITY);
+    /* It grows with every input: the ends are those of all inputs at theirs. */
+    long double worst = fmaxl(logl(most / s), logl(s / least));
     long double hard = worst + own / s + rounding_growth(unit, n) +
                        unit * (8 * fabsl(logl(s)) + 8 * fabsl(result) + fabsl(m)) +
                        (long double)n * dtype_precision(out->type).tiny;

@@ -5,6 +5,7 @@
 #include "ops/op.h"
 #include "ops/sum.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -135,19 +136,23 @@ static void put_lrn(struct bounded *out, size_t at, const struct bounded *x, con
 /*
  * Engines keep a running sum along the channels: a square that leaves the window leaves its rounding behind.
  * Each square is part of `size` sums, each rounded when one is added and one subtracted. A square that is no
- * number is no rounding: it has to leave without a trace. Integers are rounded as well, alpha/size being a
+ * number is no rounding: it has to leave without a trace; but what float16 cannot hold, float32 can, in which
+ * halves are often computed. Integers are rounded as well, alpha/size being a
  * factor of each.
  */
 static long double left_behind(const struct bounded *x, size_t first, size_t step, int64_t count,
                                int64_t size)
 {
     double unit = bounded_unit(x);
-    long double total = 0;
+    long double rounded = 0;
     for (int64_t k = 0; k < count; k++) {
         long double v = x->value[first + (size_t)k * step];
-        total += v * v <= dtype_highest(x->type) ? v * v : 0;
+        if (v * v <= dtype_highest(x->type))
+            rounded += unit * v * v;
+        else if (x->type == DTYPE_FLOAT16 && v * v <= FLT_MAX)
+            rounded += 0x1p-24L * v * v;
     }
-    return 2 * (long double)size * unit * total;
+    return 2 * (long double)size * rounded;
 }
 
 static int eval_lrn(struct op_call *call)
