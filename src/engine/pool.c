@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const double default_deadline = 30;
 static const size_t default_memory = (size_t)4 << 30, default_recycle = 5000;
@@ -387,11 +388,26 @@ static void excuse(struct seat *seat, int64_t away, bool readable)
         seat->excused += away;
 }
 
+/*
+ * Waking us costs a worker more than its answer does, and nothing is lost by looking later while every worker
+ * has work ahead: a nap lets answers gather, so that small cases are read several at a time. The last worker
+ * to run out of work ends it.
+ */
+static void nap(const struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_seats; i++)
+        if (pool->seats[i]->state != SEAT_READY || pool->seats[i]->n_tasks < TASKS_AHEAD)
+            return;
+    if (pool->n_seats)
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+}
+
 /* Looks at every worker once. Workers started meanwhile stand behind those that were polled. */
 static int pump(struct pool *pool, double timeout, struct error *err)
 {
     size_t polled = pool->n_seats, entries = fill_polls(pool);
     int64_t away = pool->left ? clock_ns() - pool->left : 0;
+    nap(pool);
     if (poll(pool->polls, (nfds_t)entries, wait_time(pool, timeout)) < 0 && errno != EINTR)
         return error_errno(err, "cannot poll");
     for (size_t i = 0; i < polled; i++) {

@@ -40,7 +40,10 @@ enum cause { CAUSE_NONE, CAUSE_HANG, CAUSE_GARBAGE, CAUSE_MEMORY, CAUSE_RETIRED 
 
 enum seat_state { SEAT_STARTING, SEAT_READY, SEAT_ENDING };
 
-enum { TASKS_AHEAD = 2 }; /* the one under way and one ahead */
+enum {
+    TASKS_AHEAD = 4, /* the one under way, and what keeps it busy while we nap */
+    NAP_NS = 200000,
+};
 
 /* A worker at work for an engine. */
 struct seat {
