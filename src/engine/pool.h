@@ -5,7 +5,7 @@
  * (perhaps several times), unload. Jobs of an engine finish in any order relative to other engines; each gets
  * exactly one result, or one for each of its input sets. When a worker dies on one set, the sets before it
  * keep their results, that set is blamed, and those behind it are run by the successor; what ends the load
- * ends them all. One job is kept ahead in each worker's pipe, so that an engine never waits for us; a job
+ * ends them all. A few jobs are kept ahead in each worker's pipe, so that an engine never waits for us; a job
  * that was only ahead when the worker died is given to its successor and not blamed.
  *
  * Workers start on first use (or by pool_warm, all in parallel), are restarted after a crash, a hang, garbage
