@@ -1,0 +1,177 @@
+#include "findings/message.h"
+
+#include "base/map.h"
+#include "model/index.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { TOKEN_LIMIT = 200 };
+
+/* What a name may consist of; a path is a token too, so that it can be cut at its last slash. */
+static bool in_token(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '/' || c == '.' || c == '~' || c == '$';
+}
+
+/* Numbers (also hexadecimal ones and versions) become one '#', digits inside words too. */
+static void add_word(struct str *out, const char *word)
+{
+    if (word[0] == '0' && (word[1] == 'x' || word[1] == 'X')) {
+        str_add(out, "#");
+        return;
+    }
+    for (size_t i = 0; word[i]; i++) {
+        if (!isdigit((unsigned char)word[i])) {
+            str_append(out, &word[i], 1);
+            continue;
+        }
+        str_add(out, "#");
+        while (isdigit((unsigned char)word[i + 1]) ||
+               (word[i + 1] == '.' && isdigit((unsigned char)word[i + 2])))
+            i++;
+    }
+}
+
+static bool is_type(const char *word)
+{
+    return dtype_from_name(word) != DTYPE_NONE;
+}
+
+static void add_token(struct str *out, char *token, const struct map *names)
+{
+    if (map_has(names, token)) {
+        str_add(out, "?");
+        return;
+    }
+    /* The full stop of a sentence is no part of the name before it. */
+    size_t length = strlen(token);
+    bool stop = length > 1 && token[length - 1] == '.';
+    if (stop)
+        token[length - 1] = '\0';
+    char *slash = strrchr(token, '/');
+    const char *word = slash ? slash + 1 : token;
+    if (map_has(names, token))
+        str_add(out, "?");
+    else if (is_type(word))
+        str_add(out, "T");
+    else
+        add_word(out, word);
+    str_add(out, stop ? "." : "");
+}
+
+/* "#, #, -#" and "{#,#}": one number says as much. True when the new separator is to be dropped. */
+static void squeeze(struct str *text)
+{
+    char *to = text->data;
+    for (const char *from = text->data; *from; from++) {
+        if (*from == '-' && from[1] == '#')
+            continue;
+        if (*from == '#' && to > text->data) {
+            const char *back = to;
+            while (back > text->data && strchr(", x:;*", back[-1]))
+                back--;
+            if (back > text->data && back[-1] == '#')
+                to = text->data + (back - text->data) - 1;
+        }
+        *to++ = *from;
+    }
+    *to = '\0';
+    text->length = (size_t)(to - text->data);
+}
+
+static int note_node(void *context, Onnx__NodeProto *node, int depth)
+{
+    struct map *names = context;
+    (void)depth;
+    if (*node->name)
+        map_set(names, node->name, 0);
+    for (size_t i = 0; i < node->n_input; i++)
+        if (*node->input[i])
+            map_set(names, node->input[i], 0);
+    for (size_t i = 0; i < node->n_output; i++)
+        if (*node->output[i])
+            map_set(names, node->output[i], 0);
+    return 0;
+}
+
+static void note_names(struct map *names, const struct model *model)
+{
+    Onnx__GraphProto *graph = model->graph;
+    model_each_node(graph, note_node, names);
+    for (size_t i = 0; i < graph->n_input; i++)
+        map_set(names, graph->input[i]->name, 0);
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        map_set(names, graph->initializer[i]->name, 0);
+    for (size_t i = 0; i < graph->n_output; i++)
+        map_set(names, graph->output[i]->name, 0);
+    if (graph->name && *graph->name)
+        map_set(names, graph->name, 0);
+}
+
+void message_normalise(struct str *out, const char *text, const struct model *model)
+{
+    struct map names;
+    struct str line;
+    map_init(&names);
+    str_init(&line);
+    if (model)
+        note_names(&names, model);
+    while (*text && line.length < 4 * MESSAGE_LIMIT) {
+        char token[TOKEN_LIMIT];
+        size_t length = 0;
+        while (in_token(text[length]) && length < sizeof token - 1)
+            length++;
+        if (length) {
+            memcpy(token, text, length);
+            token[length] = '\0';
+            add_token(&line, token, &names);
+            text += length;
+            continue;
+        }
+        bool space = isspace((unsigned char)*text) || iscntrl((unsigned char)*text);
+        bool repeated = line.length && line.data[line.length - 1] == ' ';
+        if (!space)
+            str_append(&line, text, 1);
+        else if (!repeated)
+            str_add(&line, " ");
+        text++;
+    }
+    squeeze(&line);
+    str_append(out, line.data, line.length < MESSAGE_LIMIT ? line.length : MESSAGE_LIMIT);
+    str_release(&line);
+    map_release(&names);
+}
+
+/* The name in "/path/lib.so(name+0x12) [0x7f...]", cut at its sign; false for frames that say nothing. */
+static bool frame_name(const char *line, size_t size, char name[TOKEN_LIMIT])
+{
+    static const char *const dull[] = {"libc.so",  "libc-",        "libpthread", "assay-engine",
+                                       "ld-linux", "libstdc++.so", NULL};
+    const char *open = memchr(line, '(', size);
+    if (!open)
+        return false;
+    size_t file = (size_t)(open - line), length = 0;
+    for (size_t i = 0; dull[i]; i++)
+        for (size_t at = 0; at + strlen(dull[i]) <= file; at++)
+            if (memcmp(line + at, dull[i], strlen(dull[i])) == 0)
+                return false;
+    const char *end = line + size;
+    for (const char *c = open + 1; c < end && *c != '+' && *c != ')' && length < TOKEN_LIMIT - 1; c++)
+        name[length++] = *c;
+    name[length] = '\0';
+    return length > 0;
+}
+
+void message_frames(struct str *out, const char *log, size_t count)
+{
+    const char *line = strstr(log, "stack of the engine\n");
+    size_t found = 0;
+    while (line && found < count && (line = strchr(line, '\n'))) {
+        char name[TOKEN_LIMIT];
+        line++;
+        size_t size = strcspn(line, "\n");
+        if (frame_name(line, size, name))
+            str_printf(out, "%s%s", found++ ? "<" : "", name);
+    }
+}

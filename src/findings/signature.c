@@ -1,0 +1,337 @@
+#include "findings/signature.h"
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "findings/message.h"
+#include "findings/types.h"
+#include "model/index.h"
+#include "ops/op.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GROUP_ORDERED = 3, /* nodes: in a larger group the order of parallel branches is chance */
+    GROUP_LIMIT = 12,
+    SMALL_GRAPH = 4,
+    FRAMES = 3,
+    PART_LIMIT = 110,
+};
+
+/* The nodes a signature speaks of. */
+struct culprits {
+    size_t count;
+    const Onnx__NodeProto *nodes[GROUP_LIMIT];
+    bool larger; /* there are more than fit */
+};
+
+static enum verdict_kind final_kind(const struct verdict *verdict, const struct settlement *settlement)
+{
+    bool settled = settlement && settlement->count && verdict_is_finding(settlement->kind);
+    return settled ? settlement->kind : verdict->kind;
+}
+
+static void add_symptom(struct str *out, const struct verdict *verdict, const struct settlement *settlement,
+                        const struct result *result)
+{
+    enum verdict_kind kind = final_kind(verdict, settlement);
+    const struct verdict *last = kind == verdict->kind ? verdict : &settlement->verdict;
+    if (kind == VERDICT_NAN && isnan(last->expected))
+        str_add(out, "nan-lost");
+    else if (kind == VERDICT_CRASH && result && result->signal == SIGFPE)
+        str_add(out, "crash-fpe");
+    else
+        str_add(out, verdict_name(kind));
+}
+
+/* Settings that say how much is done, by how many or with which memory, not by which code. */
+static bool chooses_code(const char *knob, size_t length)
+{
+    static const char *const others[] = {"opt",    "threads", "arena",  "pattern", "disable", "save",
+                                         "fusion", "borrow",  "engine", "seed",    NULL};
+    for (size_t i = 0; others[i]; i++)
+        if (strlen(others[i]) == length && strncmp(others[i], knob, length) == 0)
+            return false;
+    return true;
+}
+
+static void add_engine(struct str *out, const char *label)
+{
+    size_t name = strcspn(label, "@:");
+    const char *knob = strchr(label, ':');
+    const char *separator = ":";
+    str_append(out, label, name);
+    while (knob && *++knob) {
+        size_t length = strcspn(knob, ",");
+        if (chooses_code(knob, strcspn(knob, "=,"))) {
+            str_add(out, separator);
+            str_append(out, knob, length);
+            separator = ",";
+        }
+        knob = knob[length] ? knob + length : NULL;
+    }
+}
+
+static bool has_message(enum verdict_kind kind)
+{
+    return kind == VERDICT_REJECTED || kind == VERDICT_FAILED || kind == VERDICT_GARBAGE ||
+           kind == VERDICT_CRASH || kind == VERDICT_HANG;
+}
+
+static int compare_types(const void *a, const void *b)
+{
+    const Onnx__NodeProto *x = *(const Onnx__NodeProto *const *)a, *y = *(const Onnx__NodeProto *const *)b;
+    int order = strcmp(x->op_type, y->op_type);
+    return order ? order : strcmp(x->domain, y->domain);
+}
+
+static void pick(struct culprits *culprits, const struct settlement *settlement, const struct model *model)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    *culprits = (struct culprits){0};
+    if (settlement && settlement->count) {
+        for (size_t i = 0; i < settlement->count; i++) {
+            if (culprits->count < GROUP_LIMIT && settlement->nodes[i] < graph->n_node)
+                culprits->nodes[culprits->count++] = graph->node[settlement->nodes[i]];
+        }
+        culprits->larger = settlement->count > GROUP_LIMIT;
+    } else if (graph->n_node <= SMALL_GRAPH) {
+        for (size_t i = 0; i < graph->n_node; i++)
+            culprits->nodes[culprits->count++] = graph->node[i];
+    }
+    if (culprits->count > GROUP_ORDERED)
+        qsort(culprits->nodes, culprits->count, sizeof *culprits->nodes, compare_types);
+}
+
+/* Operators inside a node's bodies, each once, in the order of the alphabet. */
+struct inside {
+    size_t count;
+    const char *types[GROUP_LIMIT];
+};
+
+static int note_inside(void *context, Onnx__NodeProto *node, int depth)
+{
+    struct inside *inside = context;
+    (void)depth;
+    size_t at = 0;
+    while (at < inside->count && strcmp(inside->types[at], node->op_type) < 0)
+        at++;
+    if ((at < inside->count && strcmp(inside->types[at], node->op_type) == 0) || inside->count == GROUP_LIMIT)
+        return 0;
+    memmove(&inside->types[at + 1], &inside->types[at], (inside->count - at) * sizeof *inside->types);
+    inside->types[at] = node->op_type;
+    inside->count++;
+    return 0;
+}
+
+static void add_operator(struct str *out, const Onnx__NodeProto *node)
+{
+    struct inside inside = {0};
+    if (*node->domain && strcmp(node->domain, "ai.onnx") != 0)
+        str_printf(out, "%s.", node->domain);
+    str_add(out, node->op_type);
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->g)
+            model_each_node(node->attribute[i]->g, note_inside, &inside);
+    for (size_t i = 0; i < inside.count; i++)
+        str_printf(out, "%s%s", i ? "," : "(", inside.types[i]);
+    str_add(out, inside.count ? ")" : "");
+}
+
+static void add_operators(struct str *out, const struct culprits *culprits)
+{
+    for (size_t i = 0; i < culprits->count; i++) {
+        str_add(out, i ? "+" : "");
+        add_operator(out, culprits->nodes[i]);
+    }
+    if (!culprits->count)
+        str_add(out, "graph");
+    str_add(out, culprits->larger ? "+..." : "");
+}
+
+/* Operators that copy elements: one bug of theirs shows with every type. */
+static bool only_moves(const char *type)
+{
+    static const char *const movers[] = {
+        "Compress", "Concat",    "DepthToSpace", "Expand", "Flatten",      "Gather",  "GatherElements",
+        "GatherND", "Identity",  "If",           "Loop",   "Pad",          "Reshape", "ReverseSequence",
+        "Scan",     "Shape",     "Size",         "Slice",  "SpaceToDepth", "Split",   "Squeeze",
+        "Tile",     "Transpose", "Unsqueeze",    NULL};
+    for (size_t i = 0; movers[i]; i++)
+        if (strcmp(movers[i], type) == 0)
+            return true;
+    return false;
+}
+
+static const char *type_class(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_FLOAT16:
+    case DTYPE_BFLOAT16:
+        return "f16";
+    case DTYPE_FLOAT:
+        return "f32";
+    case DTYPE_DOUBLE:
+        return "f64";
+    case DTYPE_INT8:
+    case DTYPE_UINT8:
+        return "int8";
+    case DTYPE_BOOL:
+        return "bool";
+    case DTYPE_STRING:
+        return "string";
+    case DTYPE_NONE:
+        return "?";
+    default:
+        return dtype_is_integer(type) ? "int" : "complex";
+    }
+}
+
+static const char *class_of(const struct types *types, char *const *names, size_t count)
+{
+    const struct bounded *value = count ? types_find(types, names[0]) : NULL;
+    return value ? type_class(value->type) : "?";
+}
+
+static bool has_empty_input(const struct types *types, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < node->n_input; i++) {
+        const struct bounded *value = types_find(types, node->input[i]);
+        if (value && value->type != DTYPE_NONE && value->shape.rank >= 0 && value->count == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of the first node: the others of a group follow from it. */
+static void add_types(struct str *out, const struct culprits *culprits, const struct types *types)
+{
+    if (!culprits->count)
+        return;
+    const Onnx__NodeProto *first = culprits->nodes[0];
+    const char *in = class_of(types, first->input, first->n_input);
+    const char *result = class_of(types, first->output, first->n_output);
+    if (only_moves(first->op_type))
+        str_add(out, "any");
+    else if (!first->n_input || strcmp(in, result) == 0)
+        str_add(out, result);
+    else
+        str_printf(out, "%s>%s", in, result);
+    for (size_t i = 0; i < culprits->count; i++)
+        if (has_empty_input(types, culprits->nodes[i])) {
+            str_add(out, " empty");
+            return;
+        }
+}
+
+static bool is_flag(const struct op_param *param)
+{
+    return param->kind == PARAM_INT && param->legal && strcmp(param->legal, "0|1") == 0;
+}
+
+/* "mode=cubic", "ceil_mode=1"; nothing for what has its default or is no mode. */
+static void add_attribute(struct str *out, const struct op_param *param, const Onnx__NodeProto *node)
+{
+    char text[40] = "";
+    const char *word;
+    size_t size;
+    if (param->kind == PARAM_STRING && param->legal && node_string(node, param->name, &word, &size))
+        snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), word);
+    else if (is_flag(param) && node_attribute(node, param->name))
+        snprintf(text, sizeof text, "%lld", (long long)node_int(node, param->name, 0));
+    if (*text && !(param->initial && strcmp(text, param->initial) == 0))
+        str_printf(out, "%s%s=%s", out->length ? "," : "", param->name, text);
+}
+
+static void add_attributes(struct str *out, const struct culprits *culprits, int opset)
+{
+    struct str part;
+    str_init(&part);
+    for (size_t i = 0; i < culprits->count && culprits->count <= GROUP_ORDERED; i++) {
+        const struct op *op = op_find(culprits->nodes[i]->op_type);
+        for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+            if (opset >= param->since && (!param->until || opset <= param->until))
+                add_attribute(&part, param, culprits->nodes[i]);
+    }
+    str_append(out, part.data, part.length < PART_LIMIT ? part.length : PART_LIMIT);
+    str_release(&part);
+}
+
+static void add_message(struct str *out, enum verdict_kind kind, const struct model *model,
+                        const struct result *result)
+{
+    if (!result || !has_message(kind))
+        return;
+    if (kind == VERDICT_CRASH || kind == VERDICT_HANG)
+        message_frames(out, result->log ? result->log : "", FRAMES);
+    else if (result->message)
+        message_normalise(out, result->message, model);
+}
+
+/* "wrong-resize-3fa9c2d1b0e4": the part before the hash is for people. */
+static void make_name(struct signature *signature, const char *symptom, const char *operators)
+{
+    char text[SIGNATURE_NAME_SIZE];
+    size_t used = 0;
+    bool gap = false;
+    const char *parts[] = {symptom, "-", operators};
+    for (size_t p = 0; p < 3; p++)
+        for (const char *c = parts[p]; *c && used < sizeof text - 20; c++) {
+            if (isalnum((unsigned char)*c)) {
+                if (gap && used)
+                    text[used++] = '-';
+                text[used++] = (char)tolower((unsigned char)*c);
+            }
+            gap = !isalnum((unsigned char)*c);
+        }
+    text[used] = '\0';
+    snprintf(signature->name, sizeof signature->name, "%s-%012llx", text,
+             (unsigned long long)(signature->hash & 0xffffffffffffULL));
+}
+
+void signature_of(struct signature *signature, const char *engine, const struct verdict *verdict,
+                  const struct settlement *settlement, const struct model *model, const struct result *result)
+{
+    enum { SYMPTOM, ENGINE, OPERATORS, TYPES, ATTRIBUTES, MESSAGE, PARTS };
+    static const size_t limits[PARTS] = {20, 60, PART_LIMIT, 30, PART_LIMIT, 140};
+    struct str parts[PARTS];
+    struct culprits culprits;
+    struct types types;
+    *signature = (struct signature){0};
+    for (size_t i = 0; i < PARTS; i++)
+        str_init(&parts[i]);
+    types_init(&types, model);
+    pick(&culprits, settlement, model);
+    add_symptom(&parts[SYMPTOM], verdict, settlement, result);
+    add_engine(&parts[ENGINE], engine);
+    add_operators(&parts[OPERATORS], &culprits);
+    add_types(&parts[TYPES], &culprits, &types);
+    add_attributes(&parts[ATTRIBUTES], &culprits, model_opset(model));
+    add_message(&parts[MESSAGE], final_kind(verdict, settlement), model, result);
+    size_t used = 0;
+    for (size_t i = 0; i < PARTS; i++) {
+        used += (size_t)snprintf(signature->text + used, sizeof signature->text - used, "%s%.*s",
+                                 i ? "|" : "", (int)limits[i], parts[i].data);
+        if (i != TYPES && i != ATTRIBUTES)
+            signature->core = hash_combine(signature->core, hash_text(parts[i].data));
+    }
+    signature->hash = hash_text(signature->text);
+    make_name(signature, parts[SYMPTOM].data, parts[OPERATORS].data);
+    for (size_t i = 0; i < PARTS; i++)
+        str_release(&parts[i]);
+    types_release(&types);
+}
+
+bool signature_equal(const struct signature *a, const struct signature *b)
+{
+    return a->hash == b->hash && strcmp(a->text, b->text) == 0;
+}
+
+bool signature_alike(const struct signature *a, const struct signature *b)
+{
+    return a->core == b->core;
+}

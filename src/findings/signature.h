@@ -1,0 +1,54 @@
+/*
+ * Which bug a finding is of.
+ *
+ * Two findings with one signature are taken for one bug. The text has six parts, divided by '|':
+ *
+ *     symptom | engine | operators | types | attributes | message
+ *
+ * - symptom: the verdict's word; a NaN that the engine loses is "nan-lost", a division trap "crash-fpe".
+ * - engine: its family and the settings that choose other code (onednn:isa=avx2). Neither the version nor
+ *   what only sets how much is optimised, for the same bug shows with several of them.
+ * - operators: the node to blame or the fused group; those inside the bodies of If, Loop and Scan in
+ * brackets. Where nobody could be blamed: all of a small model, "graph" of a larger one.
+ * - types: the class of the first input's elements and of the first output's where it differs; "any" for
+ *   operators that only move data; "empty" behind it where an input has no elements.
+ * - attributes: modes and flags off their defaults. Sizes are left out: kernel, strides, pads and axes differ
+ *   from case to case of one bug.
+ * - message: of an engine that refused or failed, without numbers, names, addresses and paths; the top stack
+ *   frames of one that died.
+ *
+ * A pure function of its arguments: the same on every machine.
+ */
+#ifndef FINDINGS_SIGNATURE_H
+#define FINDINGS_SIGNATURE_H
+
+#include "engine/outcome.h"
+#include "locate/settle.h"
+#include "model/model.h"
+
+enum { SIGNATURE_TEXT_SIZE = 480, SIGNATURE_NAME_SIZE = 64 };
+
+struct signature {
+    char text[SIGNATURE_TEXT_SIZE];
+    char name[SIGNATURE_NAME_SIZE]; /* for folders and people: "wrong-resize-3fa9c2d1b0e4" */
+    uint64_t hash;                  /* of the text */
+    uint64_t core;                  /* of symptom, engine, operators and message alone */
+};
+
+/*
+ * settlement and result may be NULL, so may settlement->nodes be empty. engine: a label,
+ * "onnxruntime@1.12.0:opt=all".
+ */
+void signature_of(struct signature *signature, const char *engine, const struct verdict *verdict,
+                  const struct settlement *settlement, const struct model *model,
+                  const struct result *result);
+
+bool signature_equal(const struct signature *a, const struct signature *b);
+
+/*
+ * Alike but for types and attributes: what stays the same while a case is made smaller, as that turns
+ * attributes to their defaults and types to simpler ones.
+ */
+bool signature_alike(const struct signature *a, const struct signature *b);
+
+#endif

@@ -1,0 +1,238 @@
+/* Signatures: variants of one bug get one, different bugs different ones. */
+#include "findings/signature.h"
+
+#include "findings/message.h"
+#include "model/build.h"
+#include "model/onnx.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct model *read_model(const char *text)
+{
+    uint8_t *bytes;
+    size_t size;
+    struct model *model;
+    struct error err = {0};
+    if (onnx_parse_text(text, &bytes, &size, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(model_parse(&model, bytes, size, &err), 0);
+    free(bytes);
+    return model;
+}
+
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+
+/* A case of one engine; blame: the number of the node settled on, or -1. */
+struct scene {
+    const char *model, *engine;
+    enum verdict_kind kind;
+    long double expected, got;
+    int blame, and_blame; /* and_blame: a second node, fused */
+    const char *message, *log;
+    int signal;
+};
+
+static struct signature sign(const struct scene *scene)
+{
+    struct model *model = read_model(scene->model);
+    struct verdict verdict = {.kind = scene->kind, .expected = scene->expected, .got = scene->got};
+    size_t nodes[2] = {(size_t)scene->blame, (size_t)scene->and_blame};
+    struct settlement settlement = {.kind = scene->kind, .nodes = nodes, .verdict = verdict};
+    settlement.count = scene->blame < 0 ? 0 : scene->and_blame > 0 ? 2 : 1;
+    struct result result;
+    result_init(&result);
+    result.message = (char *)(uintptr_t)scene->message;
+    result.log = (char *)(uintptr_t)scene->log;
+    result.signal = scene->signal;
+    struct signature signature;
+    signature_of(&signature, scene->engine, &verdict, &settlement, model, &result);
+    model_free(model);
+    return signature;
+}
+
+static const char pool_a[] =
+    HEAD "g (float[1,2,9] x) => (float[1,2,N] y)\n"
+         "{ y = AveragePool <ceil_mode = 1, kernel_shape = [7], strides = [3]> (x) }";
+static const char pool_b[] =
+    HEAD "h (float[1,3,5,5] data) => (float[1,3,A,B] out) {\n"
+         " t = Relu (data)\n"
+         " out = AveragePool <ceil_mode = 1, kernel_shape = [2,2], pads = [1,1,0,0]> (t) }";
+static const char pool_c[] = HEAD "g (float[1,2,9] x) => (float[1,2,N] y)\n"
+                                  "{ y = AveragePool <auto_pad = \"SAME_LOWER\", kernel_shape = [7]> (x) }";
+
+static void sizes_names_versions_and_levels_do_not_matter(void **state)
+{
+    (void)state;
+    struct signature a =
+        sign(&(struct scene){pool_a, "onnxruntime@1.12.0:opt=all", VERDICT_WRONG, 1, 2, .blame = 0});
+    struct signature b = sign(
+        &(struct scene){pool_b, "onnxruntime@1.20.0:opt=none,threads=2", VERDICT_WRONG, 5, 7, .blame = 1});
+    assert_string_equal(a.text, "wrong|onnxruntime|AveragePool|f32|ceil_mode=1|");
+    assert_string_equal(a.text, b.text);
+    assert_true(signature_equal(&a, &b));
+    assert_true(strncmp(a.name, "wrong-averagepool-", 18) == 0);
+    assert_int_equal(strlen(a.name), 18 + 12);
+}
+
+static void modes_symptoms_and_engines_do(void **state)
+{
+    (void)state;
+    struct scene scene = {pool_a, "onnxruntime", VERDICT_WRONG, 1, 2, .blame = 0};
+    struct signature a = sign(&scene);
+    scene.model = pool_c;
+    struct signature other_mode = sign(&scene);
+    assert_false(signature_equal(&a, &other_mode));
+    assert_true(signature_alike(&a, &other_mode));
+    scene.model = pool_a;
+    scene.kind = VERDICT_SHAPE;
+    struct signature other_symptom = sign(&scene);
+    assert_false(signature_alike(&a, &other_symptom));
+    scene.kind = VERDICT_WRONG;
+    scene.engine = "opencv";
+    struct signature other_engine = sign(&scene);
+    assert_false(signature_alike(&a, &other_engine));
+}
+
+static void settings_that_choose_code_matter(void **state)
+{
+    (void)state;
+    struct scene scene = {pool_a, "onednn:isa=avx2,borrow=on,layout=nhwc", VERDICT_WRONG, .blame = 0};
+    struct signature a = sign(&scene);
+    assert_string_equal(a.text, "wrong|onednn:isa=avx2,layout=nhwc|AveragePool|f32|ceil_mode=1|");
+}
+
+static void lost_nans_are_a_symptom_of_their_own(void **state)
+{
+    (void)state;
+    struct scene scene = {pool_a, "e", VERDICT_NAN, NAN, 2, .blame = 0};
+    struct signature lost = sign(&scene);
+    scene.expected = 2;
+    scene.got = NAN;
+    struct signature made = sign(&scene);
+    assert_true(strncmp(lost.text, "nan-lost|", 9) == 0);
+    assert_true(strncmp(made.text, "nan|", 4) == 0);
+}
+
+static void groups_and_types(void **state)
+{
+    (void)state;
+    static const char fused[] = HEAD "g (double[2] x, double[2,3] w) => (double[3] y) {\n"
+                                     " s = Constant <value = double {2}> ()\n"
+                                     " t = Mul (x, s)\n y = MatMul (t, w) }";
+    struct scene scene = {fused, "onnxruntime", VERDICT_SHAPE, .blame = 1, .and_blame = 2};
+    assert_string_equal(sign(&scene).text, "shape|onnxruntime|Mul+MatMul|f64||");
+    static const char moved[] = HEAD "g (uint8[0,4] x) => (uint8[4,0] y) { y = Transpose (x) }";
+    scene = (struct scene){moved, "onnxruntime", VERDICT_WRONG, .blame = 0};
+    assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Transpose|any empty||");
+    static const char cast[] = HEAD "g (float[4] x) => (int32[4] y) { y = Cast <to = 6> (x) }";
+    scene = (struct scene){cast, "onnxruntime", VERDICT_WRONG, .blame = -1};
+    assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Cast|f32>int||");
+}
+
+static void bodies_are_named(void **state)
+{
+    (void)state;
+    static const char branch[] =
+        HEAD "g (bool c, float[2] x) => (float[2] y) {\n"
+             " y = If (c) <then_branch = t () => (float[2] a) { a = Sin (x) },\n"
+             "             else_branch = e () => (float[2] b) { d = Sin (x) \n b = Cos (d) }> }";
+    struct scene scene = {branch, "onnxruntime", VERDICT_WRONG, .blame = 0};
+    assert_string_equal(sign(&scene).text, "wrong|onnxruntime|If(Cos,Sin)|any||");
+}
+
+static void messages_lose_what_changes(void **state)
+{
+    (void)state;
+    struct model *model = read_model(pool_b);
+    const char *pairs[][2] = {
+        {"Node:data_7 Output:out [ShapeInferenceError] Mismatch between {1,2,-3} and {4}",
+         "Node:data_# Output:? [ShapeInferenceError] Mismatch between {#} and {#}"},
+        {"/onnxruntime_src/onnxruntime/core/graph/graph.cc:1234 Resolve() tensor(float16) is 0x7ffe12, "
+         "1.25e3.",
+         "graph.cc:# Resolve() tensor(T) is #e#."},
+        {"Failed to open /tmp/abc/x.onnx\n  line two", "Failed to open x.onnx line two"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct str out;
+        str_init(&out);
+        message_normalise(&out, pairs[i][0], model);
+        assert_string_equal(out.data, pairs[i][1]);
+        str_release(&out);
+    }
+    model_free(model);
+}
+
+static void refusals_are_told_apart_by_their_message(void **state)
+{
+    (void)state;
+    struct scene scene = {pool_a, "onnxruntime", VERDICT_REJECTED, .blame = 0,
+                          .message = "x: no kernel for 3"};
+    struct signature a = sign(&scene);
+    scene.message = "y: no kernel for 17";
+    struct signature b = sign(&scene);
+    scene.message = "x: inputs differ in 3";
+    struct signature c = sign(&scene);
+    assert_true(signature_equal(&a, &b));
+    assert_false(signature_alike(&a, &c));
+}
+
+static void deaths_are_told_apart_by_their_frames(void **state)
+{
+    (void)state;
+    static const char log[] = "some chatter\ncrash: stack of the engine\n"
+                              "/usr/libexec/assay-engine-x(+0x12)[0x55]\n"
+                              "/lib/libc.so.6(+0x3c050)[0x7f3]\n"
+                              "/opt/libx.so.1.12(_ZN4core3divEv+0x1f)[0x7f4]\n"
+                              "/opt/libx.so.1.12(+0x99)[0x7f5]\n"
+                              "/opt/libx.so.1.12(_ZN4core3runEv+0x2)[0x7f6]\n";
+    struct scene scene = {pool_a, "onnxruntime", VERDICT_CRASH, .blame = 0, .log = log, .signal = SIGSEGV};
+    struct signature a = sign(&scene);
+    assert_string_equal(a.text,
+                        "crash|onnxruntime|AveragePool|f32|ceil_mode=1|_ZN4core3divEv<_ZN4core3runEv");
+    scene.signal = SIGFPE;
+    struct signature b = sign(&scene);
+    assert_true(strncmp(b.text, "crash-fpe|", 10) == 0);
+    scene.log = NULL;
+    assert_string_equal(sign(&scene).text, "crash-fpe|onnxruntime|AveragePool|f32|ceil_mode=1|");
+}
+
+/* Nothing of a text from outside may break the parts or the buffers. */
+static void long_texts_are_cut(void **state)
+{
+    (void)state;
+    char text[5000];
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = '\0';
+    struct scene scene = {pool_a, text, VERDICT_REJECTED, .blame = 0, .message = text};
+    struct signature a = sign(&scene);
+    assert_true(strlen(a.text) < SIGNATURE_TEXT_SIZE);
+    assert_true(strstr(a.text, "AveragePool") != NULL);
+    struct signature b = sign(&scene);
+    assert_true(signature_equal(&a, &b));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_names_versions_and_levels_do_not_matter),
+        cmocka_unit_test(modes_symptoms_and_engines_do),
+        cmocka_unit_test(settings_that_choose_code_matter),
+        cmocka_unit_test(lost_nans_are_a_symptom_of_their_own),
+        cmocka_unit_test(groups_and_types),
+        cmocka_unit_test(bodies_are_named),
+        cmocka_unit_test(messages_lose_what_changes),
+        cmocka_unit_test(refusals_are_told_apart_by_their_message),
+        cmocka_unit_test(deaths_are_told_apart_by_their_frames),
+        cmocka_unit_test(long_texts_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
