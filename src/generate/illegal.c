@@ -20,7 +20,7 @@ static const struct {
     {NULL, "M", 0},
 };
 
-static bool find_place(const struct op *op, const char *name, size_t *index)
+bool param_place(const struct op *op, const char *name, size_t *index)
 {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (strcmp(places[i].name, name) == 0 && (!places[i].op || strcmp(places[i].op, op->name) == 0)) {
@@ -35,7 +35,7 @@ static bool can_set(const struct op *op, const struct op_param *p)
     size_t index;
     if (!p->illegal || !*p->illegal)
         return false;
-    return p->kind <= PARAM_FLOATS || (p->kind == PARAM_INPUT && find_place(op, p->name, &index));
+    return p->kind <= PARAM_FLOATS || (p->kind == PARAM_INPUT && param_place(op, p->name, &index));
 }
 
 bool illegal_exists(const struct op *op)
@@ -122,7 +122,7 @@ static int set_param(struct draw *d, struct rng *rng, const struct op_param *p, 
         draw_ints(d, p->name, ints, count);
         return count ? 0 : -1;
     case PARAM_INPUT:
-        return count && find_place(d->op, p->name, &index) ? set_input(d, index, ints, count) : -1;
+        return count && param_place(d->op, p->name, &index) ? set_input(d, index, ints, count) : -1;
     default:
         return -1;
     }
