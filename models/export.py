@@ -1,0 +1,103 @@
+"""From a trained torch module to a tidy ONNX file."""
+import onnx
+import torch
+from onnx import helper, numpy_helper
+
+OPSET = 13
+
+
+def constants(graph):
+    known = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant":
+            known[node.output[0]] = numpy_helper.to_array(helper.get_attribute_value(node.attribute[0]))
+    return known
+
+
+def constants_to_initializers(graph):
+    """Engines read parameters of a node (bounds of Clip, shapes) from initialisers more readily."""
+    for node in [n for n in graph.node if n.op_type == "Constant"]:
+        tensor = helper.get_attribute_value(node.attribute[0])
+        tensor.name = node.output[0]
+        graph.initializer.append(tensor)
+        graph.node.remove(node)
+
+
+def bypass(graph, node):
+    """Takes a node out; its readers read its first input instead."""
+    for reader in graph.node:
+        for i, name in enumerate(reader.input):
+            if name == node.output[0]:
+                reader.input[i] = node.input[0]
+    graph.node.remove(node)
+
+
+def same_padding(graph):
+    """Pad by (0, 1) or (1, 1), then Conv: what auto_pad=SAME_UPPER says in one node."""
+    known = constants(graph)
+    for pad in [n for n in graph.node if n.op_type == "Pad"]:
+        conv, = [n for n in graph.node if pad.output[0] in n.input]
+        pads = known[pad.input[1]].tolist()
+        assert conv.op_type == "Conv" and 0 <= pads[6] - pads[2] <= 1 and pads[2:4] == [pads[2]] * 2
+        kept = [a for a in conv.attribute if a.name != "pads"]
+        del conv.attribute[:]
+        conv.attribute.extend(kept + [helper.make_attribute("auto_pad", "SAME_UPPER")])
+        bypass(graph, pad)
+
+
+def zero_states(graph):
+    """The states a recurrent node starts from are zero by default: no need to build them from the batch size."""
+    for node in graph.node:
+        if node.op_type in ("RNN", "GRU", "LSTM"):
+            del node.input[4:]
+
+
+def last_step(graph):
+    """states[-1] of a forward net is the node's own output Y_h; X -> Y_h -> Squeeze."""
+    known = constants(graph)
+    for gather in [n for n in graph.node if n.op_type == "Gather"]:
+        squeeze = [n for n in graph.node if gather.input[0] in n.output]
+        cell = [n for n in graph.node if squeeze and squeeze[0].input[0] in n.output]
+        if cell and cell[0].op_type in ("RNN", "GRU", "LSTM") and known[gather.input[1]] == -1:
+            cell[0].output[0] = ""
+            axes = "last_step_axes"
+            graph.initializer.append(helper.make_tensor(axes, onnx.TensorProto.INT64, [1], [0]))
+            at = list(graph.node).index(gather)
+            graph.node.remove(gather)
+            graph.node.remove(squeeze[0])
+            graph.node.insert(at - 1, helper.make_node("Squeeze", [cell[0].output[1], axes], [gather.output[0]],
+                                                       name="last_step"))
+
+
+def prune(graph):
+    """Nodes and initialisers nobody reads."""
+    while True:
+        used = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
+        dead = [n for n in graph.node if not used & set(n.output)]
+        if not dead:
+            break
+        for node in dead:
+            graph.node.remove(node)
+    for tensor in [t for t in graph.initializer if t.name not in used]:
+        graph.initializer.remove(tensor)
+
+
+def write(net, example, path):
+    """PRESERVE keeps batch normalisation a node of its own, which evaluation mode would fold away."""
+    torch.onnx.export(net, example, path, opset_version=OPSET, training=torch.onnx.TrainingMode.PRESERVE,
+                      do_constant_folding=False, input_names=["image"], output_names=["output"],
+                      dynamic_axes={"image": {0: "N"}, "output": {0: "N"}})
+    model = onnx.load(path)
+    graph = model.graph
+    same_padding(graph)
+    zero_states(graph)
+    last_step(graph)
+    prune(graph)
+    constants_to_initializers(graph)
+    prune(graph)
+    del graph.value_info[:]
+    graph.name, model.producer_name = path.stem, "assay-zoo"
+    model = onnx.shape_inference.infer_shapes(model)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, path)
+    return len(graph.node), sorted({n.op_type for n in graph.node})
