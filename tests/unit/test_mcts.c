@@ -1,0 +1,149 @@
+#include "generate/mcts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { OPS = 30 };
+
+static struct coverage *some_coverage(void)
+{
+    struct coverage *coverage = coverage_new(NULL);
+    for (size_t i = 0; i < OPS; i++)
+        coverage_add_row(coverage, op_at(i));
+    return coverage;
+}
+
+static struct mcts *some_tree(const struct mcts_options *options, const struct coverage *coverage)
+{
+    static const size_t pair[] = {3, 4};
+    struct mcts *mcts = mcts_new(options, coverage);
+    for (size_t i = 0; i < OPS; i++)
+        mcts_add_block(mcts, 1, &i);
+    mcts_add_block(mcts, 2, pair);
+    return mcts;
+}
+
+static void test_limits(void **state)
+{
+    struct mcts_options options = {.depth = 4, .root_children = 3};
+    struct coverage *coverage = some_coverage();
+    struct mcts *mcts = some_tree(&options, coverage);
+    struct rng rng = rng_seed(1);
+    struct mcts_path path;
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        mcts_choose(mcts, &rng, &path);
+        assert_in_range(path.count, 1, 4);
+        for (size_t k = 0; k < path.count; k++)
+            for (size_t j = 0; j < k; j++)
+                assert_int_not_equal(path.blocks[k], path.blocks[j]);
+        mcts_reward(mcts, path.node, 1, 0);
+    }
+    /* Three children each, four levels: 1 + 3 + 9 + 27 + 81. */
+    assert_int_equal(mcts_size(mcts), 121);
+    mcts_free(mcts);
+    coverage_free(coverage);
+}
+
+/* The child that succeeds is visited more often than its siblings, which are not forgotten. */
+static void test_reward(void **state)
+{
+    struct mcts_options options = {.depth = 1, .root_children = 3};
+    struct coverage *coverage = some_coverage();
+    struct mcts *mcts = some_tree(&options, coverage);
+    struct rng rng = rng_seed(2);
+    struct mcts_path path;
+    size_t visits[4] = {0};
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        mcts_choose(mcts, &rng, &path);
+        assert_in_range(path.node, 1, 3);
+        visits[path.node]++;
+        mcts_reward(mcts, path.node, 1, path.node == 2 ? 1 : 0);
+    }
+    assert_true(visits[2] > 200 && visits[1] > 2 && visits[3] > 2);
+    mcts_free(mcts);
+    coverage_free(coverage);
+}
+
+/* What is covered comes last. */
+static void test_least_covered(void **state)
+{
+    struct mcts_options options = {.depth = 1};
+    struct coverage *coverage = some_coverage();
+    struct mcts *mcts = some_tree(&options, coverage);
+    struct model *model = model_new(17);
+    const char *input = "x", *output = "y";
+    struct rng rng = rng_seed(3);
+    struct mcts_path path;
+    struct trace trace;
+    (void)state;
+    trace_init(&trace);
+    model_add_node(model, op_at(7)->name, NULL, 1, &input, 1, &output);
+    trace_model(&trace, model, NULL);
+    coverage_add(coverage, &trace);
+    for (int i = 0; i < OPS - 2; i++) {
+        mcts_choose(mcts, &rng, &path);
+        assert_int_not_equal(path.blocks[0], 7);
+        mcts_reward(mcts, path.node, 1, 0);
+    }
+    trace_release(&trace);
+    model_free(model);
+    mcts_free(mcts);
+    coverage_free(coverage);
+}
+
+static void test_text(void **state)
+{
+    struct coverage *coverage = some_coverage();
+    struct mcts *mcts = some_tree(NULL, coverage), *copy = some_tree(NULL, coverage);
+    struct rng rng = rng_seed(4), same;
+    struct mcts_path a, b;
+    struct str text, again;
+    struct error err;
+    (void)state;
+    str_init(&text);
+    str_init(&again);
+    for (int i = 0; i < 200; i++) {
+        mcts_choose(mcts, &rng, &a);
+        mcts_reward(mcts, a.node, 1, i % 3 == 0 ? 0.3 : 0);
+    }
+    mcts_write(mcts, &text);
+    assert_int_equal(mcts_read(copy, text.data, &err), 0);
+    mcts_write(copy, &again);
+    assert_string_equal(text.data, again.data);
+    same = rng;
+    for (int i = 0; i < 50; i++) {
+        mcts_choose(mcts, &rng, &a);
+        mcts_choose(copy, &same, &b);
+        assert_int_equal(a.node, b.node);
+        mcts_reward(mcts, a.node, 1, 0);
+        mcts_reward(copy, a.node, 1, 0);
+    }
+    assert_int_equal(mcts_read(copy, "0 0 0 0x0p+0\n5 1 1 0x0p+0\n", &err), -1);
+    assert_int_equal(mcts_read(copy, "0 0 0 0x0p+0\n0 999 1 0x0p+0\n", &err), -1);
+    assert_int_equal(mcts_read(copy, "", &err), -1);
+    assert_int_equal(mcts_size(copy), 1);
+    str_release(&text);
+    str_release(&again);
+    mcts_free(mcts);
+    mcts_free(copy);
+    coverage_free(coverage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_reward),
+        cmocka_unit_test(test_least_covered),
+        cmocka_unit_test(test_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
