@@ -173,6 +173,16 @@ void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs)
     m->names += d->n_inputs + d->n_outputs;
 }
 
+static bool find_shape(const void *maker, const char *name, enum dtype *type, struct shape *shape)
+{
+    const struct maker_value *value = find_value(maker, name);
+    if (!value)
+        return false;
+    *type = value->value.type;
+    *shape = value->value.shape;
+    return true;
+}
+
 int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct error *err)
 {
     for (size_t i = 0; i < m->n_values; i++) {
@@ -183,6 +193,10 @@ int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct er
     }
     if (model_pack(m->model, &out->test.model, &out->test.model_size, err))
         return -1;
+    if (m->trace) {
+        struct trace_shapes shapes = {find_shape, m};
+        trace_model(m->trace, m->model, &shapes);
+    }
     out->opset = m->opset;
     out->nodes = m->model->graph->n_node;
     out->test.inputs = m->inputs;

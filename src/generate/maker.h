@@ -2,6 +2,7 @@
 #ifndef GENERATE_MAKER_H
 #define GENERATE_MAKER_H
 
+#include "generate/coverage_trace.h"
 #include "generate/onecase.h"
 
 struct maker_value {
@@ -20,7 +21,8 @@ struct maker {
     size_t n_values, capacity;
     struct value *inputs; /* of the graph */
     size_t n_inputs, inputs_capacity;
-    size_t names; /* given out so far */
+    size_t names;        /* given out so far */
+    struct trace *trace; /* maker_finish fills it; NULL: not wanted */
 };
 
 void maker_init(struct maker *m, int opset, struct rng rng);

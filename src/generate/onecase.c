@@ -81,6 +81,7 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     struct draw d;
     struct bounded outputs[64] = {0};
     maker_init(&m, opset, for_model);
+    m.trace = options->trace;
     draw_init(&d, &m.model->arena, op, opset, type, fill, for_draw);
     d.special_ok = fill == FILL_SPECIAL;
     d.rank = options->rank;

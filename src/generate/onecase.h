@@ -10,6 +10,8 @@
 #include "generate/testcase.h"
 #include "ops/draw.h"
 
+struct trace;
+
 struct gencase {
     struct testcase test;   /* its recipe makes the case again (generate_recipe) */
     char *note;             /* "illegal kernel_shape=0", or "" */
@@ -38,6 +40,7 @@ struct generate_options {
      */
     bool (*lacks)(const void *context, const struct op *op, enum dtype type, int opset);
     const void *lacks_context;
+    struct trace *trace; /* filled with what coverage wants to know of the model; NULL: not wanted */
     const char *skip; /* graphs: "3,17", the draws that were left out; how a recipe says what `lacks` said */
 };
 
