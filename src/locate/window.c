@@ -1,0 +1,357 @@
+/*
+ * Windows: parts of the model that are wrong, or refused, only as a whole.
+ *
+ * A small graph is searched exhaustively, the smallest windows first. In a large one the place is found by
+ * bisection before windows are tried: exposing the values of the first k nodes heals a faulty fusion as soon
+ * as one of its inner values is among them; the first k nodes alone are refused as soon as the part that the
+ * engine cannot take is among them.
+ */
+#include "base/memory.h"
+#include "locate/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_WINDOW = 12,
+    SMALL_GRAPH = 24 /* nodes, up to which every window is tried */
+};
+
+static size_t largest_window(const struct work *work)
+{
+    return work->which->max_window ? work->which->max_window : DEFAULT_WINDOW;
+}
+
+static size_t node_count(const struct work *work)
+{
+    return work->which->model->graph->n_node;
+}
+
+/* Marks, by position, `end` and what it is computed from, back to position `first`. */
+static bool *ancestors(const struct work *work, size_t end, size_t first)
+{
+    const struct model_index *index = &work->index;
+    bool *wanted = memory_zeroed(end + 1, sizeof *wanted);
+    wanted[end] = true;
+    for (size_t p = end + 1; p-- > first;) {
+        if (!wanted[p])
+            continue;
+        size_t number = index->order[p];
+        for (size_t i = 0; i < index->n_uses[number]; i++) {
+            const struct index_value *value = &index->values[index->uses[number][i]];
+            if (value->source == SOURCE_NODE)
+                wanted[index->position[value->number]] = true;
+        }
+    }
+    return wanted;
+}
+
+/* Marks, by position, `start` and what is computed from it. */
+static bool *descendants(const struct work *work, size_t start)
+{
+    const struct model_index *index = &work->index;
+    bool *reached = memory_zeroed(node_count(work), sizeof *reached);
+    reached[start] = true;
+    for (size_t p = start + 1; p < node_count(work); p++) {
+        size_t number = index->order[p];
+        for (size_t i = 0; i < index->n_uses[number] && !reached[p]; i++) {
+            const struct index_value *value = &index->values[index->uses[number][i]];
+            reached[p] = value->source == SOURCE_NODE && reached[index->position[value->number]];
+        }
+    }
+    return reached;
+}
+
+/*
+ * The `size` latest nodes, in topological order, among `end` and what it is computed from. Such a set is
+ * convex: a path between two members runs only through ancestors of `end` that come later than the earliest
+ * member. False when there are fewer nodes than that.
+ */
+static bool window_ending_at(const struct work *work, size_t end, size_t size, size_t *nodes)
+{
+    bool *wanted = ancestors(work, end, 0);
+    size_t found = 0;
+    for (size_t p = end + 1; p-- > 0 && found < size;)
+        if (wanted[p])
+            nodes[found++] = work->index.order[p];
+    free(wanted);
+    return found == size;
+}
+
+/* All nodes on the ways from `start` to `end`: convex too. More than `room` of them are not listed. */
+static size_t window_between(const struct work *work, const bool *reached, size_t start, size_t end,
+                             size_t *nodes, size_t room)
+{
+    bool *wanted = ancestors(work, end, start);
+    size_t found = 0;
+    for (size_t p = start; p <= end; p++)
+        if (wanted[p] && reached[p] && found++ < room)
+            nodes[found - 1] = work->index.order[p];
+    free(wanted);
+    return found;
+}
+
+static bool contains(const size_t *nodes, size_t size, size_t number)
+{
+    for (size_t i = 0; i < size; i++)
+        if (nodes[i] == number)
+            return true;
+    return false;
+}
+
+/* Adds the Constant nodes that feed the window: as inputs they would no longer be constants. */
+static size_t with_constants(const struct work *work, const size_t *nodes, size_t size, size_t *all)
+{
+    size_t count = size;
+    memcpy(all, nodes, size * sizeof *nodes);
+    for (size_t i = 0; i < size; i++)
+        for (size_t k = 0; k < work->index.n_uses[nodes[i]]; k++) {
+            const struct index_value *value = &work->index.values[work->index.uses[nodes[i]][k]];
+            if (value->source == SOURCE_NODE && !contains(all, count, value->number) &&
+                strcmp(work->which->model->graph->node[value->number]->op_type, "Constant") == 0)
+                all[count++] = value->number;
+        }
+    return count;
+}
+
+static bool window_is_bad(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)
+{
+    size_t *all = memory_zeroed(node_count(work), sizeof *all);
+    size_t count = with_constants(work, nodes, size, all);
+    work_judge_window(work, all, count, verdict);
+    free(all);
+    return verdict_is_finding(verdict->kind);
+}
+
+/* Whether node i of the window uses, or is used by, nobody else in it. */
+static bool is_border(const struct work *work, const size_t *nodes, size_t size, size_t i)
+{
+    const struct model_index *index = &work->index;
+    bool uses = false, used = false;
+    for (size_t j = 0; j < size; j++)
+        for (size_t k = 0; j != i && k < index->n_uses[nodes[j]]; k++) {
+            const struct index_value *value = &index->values[index->uses[nodes[j]][k]];
+            used |= value->source == SOURCE_NODE && value->number == nodes[i];
+        }
+    for (size_t k = 0; k < index->n_uses[nodes[i]]; k++) {
+        const struct index_value *value = &index->values[index->uses[nodes[i]][k]];
+        uses |= value->source == SOURCE_NODE && contains(nodes, size, value->number);
+    }
+    return !uses || !used;
+}
+
+/* Drops nodes at the border, which leaves a convex window convex, as long as what is left is still bad. */
+static void shrink(struct work *work, size_t *nodes, size_t *size, struct verdict *verdict)
+{
+    size_t *fewer = memory_zeroed(*size, sizeof *fewer);
+    for (size_t i = 0; i<*size && * size> 1;) {
+        struct verdict now;
+        bool border = is_border(work, nodes, *size, i);
+        memcpy(fewer, nodes, i * sizeof *nodes);
+        memcpy(fewer + i, nodes + i + 1, (*size - i - 1) * sizeof *nodes);
+        if (!border || !window_is_bad(work, fewer, *size - 1, &now)) {
+            i++;
+            continue;
+        }
+        *verdict = now;
+        memcpy(nodes, fewer, --*size * sizeof *nodes);
+        i = 0;
+    }
+    free(fewer);
+}
+
+static bool windows_everywhere(struct work *work, size_t smallest, struct settlement *settlement)
+{
+    size_t n = node_count(work);
+    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    for (size_t size = smallest; size <= n && size <= largest_window(work); size++)
+        for (size_t end = 0; end < n; end++) {
+            struct verdict verdict;
+            if (!window_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
+                continue;
+            settlement->fused = size > 1;
+            settle_blame(settlement, &verdict, nodes, size);
+            return true;
+        }
+    return false;
+}
+
+/* The whole model with the values of the first k nodes exposed, judged by its own outputs. */
+static bool deviates_exposed(struct work *work, size_t k)
+{
+    const struct settle_case *which = work->which;
+    struct model *model;
+    struct result result;
+    struct verdict verdict = {0};
+    size_t count = 0;
+    if (model_clone(&model, which->model, NULL))
+        return false;
+    const char **names = memory_zeroed(work->index.count, sizeof *names);
+    for (size_t i = 0; i < work->index.count; i++) {
+        const struct index_value *value = &work->index.values[i];
+        if (value->source == SOURCE_NODE && work->index.position[value->number] < k)
+            names[count++] = value->name;
+    }
+    result_init(&result);
+    /* The graph's own outputs come first, so the others are simply not looked at. */
+    if (!model_expose(model, names, count, NULL) &&
+        !work_run(work, model, which->inputs, which->n_inputs, which->model->graph->n_output, &result) &&
+        result.outcome == OUTCOME_OK)
+        work_judge_whole(work, &result, &verdict);
+    result_release(&result);
+    free(names);
+    model_free(model);
+    return verdict.kind >= VERDICT_SUSPECT && verdict.kind <= VERDICT_DTYPE;
+}
+
+/* The first k nodes as a model of their own: is that off, or does the engine end as it does on the whole? */
+static bool deviates_first(struct work *work, size_t k)
+{
+    struct verdict verdict;
+    work_judge_window(work, work->index.order, k, &verdict);
+    return verdict.kind >= VERDICT_SUSPECT;
+}
+
+/* The k between low, where the answer is `at_low`, and high, where it is not, at which it first changes (or
+ * one of those, when it changes to and fro). */
+static size_t bisect(struct work *work, size_t low, size_t high, bool at_low,
+                     bool (*ask)(struct work *work, size_t k))
+{
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (ask(work, middle) == at_low)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+struct candidate {
+    size_t end, size;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* What lies between `start` and each of its descendants, the smallest first. */
+static size_t list_candidates(const struct work *work, const bool *reached, size_t start,
+                              struct candidate *candidates)
+{
+    size_t count = 0;
+    for (size_t end = start + 1; end < node_count(work); end++) {
+        if (!reached[end])
+            continue;
+        size_t size = window_between(work, reached, start, end, NULL, 0);
+        if (size <= largest_window(work))
+            candidates[count++] = (struct candidate){end, size};
+    }
+    qsort(candidates, count, sizeof *candidates, compare_candidates);
+    return count;
+}
+
+/* Windows from `start` on; then, for what needs more than one way in, windows that end where those did. */
+static bool find_from(struct work *work, size_t start, size_t *nodes, size_t *size, struct verdict *verdict)
+{
+    size_t n = node_count(work);
+    bool *reached = descendants(work, start);
+    struct candidate *candidates = memory_zeroed(n, sizeof *candidates);
+    size_t count = list_candidates(work, reached, start, candidates);
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) {
+        *size = window_between(work, reached, start, candidates[i].end, nodes, n);
+        found = window_is_bad(work, nodes, *size, verdict);
+    }
+    for (size_t i = 0; i < count && !found; i++)
+        for (*size = candidates[i].size + 1; *size <= largest_window(work) && !found; ++*size)
+            found = window_ending_at(work, candidates[i].end, *size, nodes) &&
+                    window_is_bad(work, nodes, *size, verdict);
+    free(candidates);
+    free(reached);
+    return found;
+}
+
+bool windows_fused(struct work *work, struct settlement *settlement)
+{
+    size_t n = node_count(work), size = 0;
+    struct verdict verdict;
+    if (n <= SMALL_GRAPH)
+        return windows_everywhere(work, 2, settlement);
+    work_judge_whole(work, &work->plain, &verdict);
+    if (verdict.kind < VERDICT_SUSPECT || deviates_exposed(work, n))
+        return false;
+    size_t start = bisect(work, 0, n, true, deviates_exposed) - 1;
+    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    if (!find_from(work, start, nodes, &size, &verdict))
+        return false;
+    shrink(work, nodes, &size, &verdict);
+    settlement->fused = size > 1;
+    settle_blame(settlement, &verdict, nodes, size);
+    return true;
+}
+
+/* The reference's values for all windows of any size that end at position `end`. */
+static int compute_around(struct work *work, size_t end)
+{
+    const char **names = memory_zeroed(work->index.count, sizeof *names);
+    bool *listed = memory_zeroed(work->index.count, sizeof *listed);
+    bool *wanted = ancestors(work, end, 0);
+    size_t count = 0, left = largest_window(work);
+    for (size_t p = end + 1; p-- > 0 && left;) {
+        if (!wanted[p])
+            continue;
+        left--;
+        size_t number = work->index.order[p];
+        for (size_t i = 0; i < work->index.n_uses[number]; i++) {
+            size_t use = work->index.uses[number][i];
+            if (work->index.values[use].source == SOURCE_NODE && !listed[use])
+                names[count++] = work->index.values[use].name;
+            listed[use] = true;
+        }
+    }
+    int status = count ? work_compute(work, names, count) : 0;
+    free(wanted);
+    free(listed);
+    free(names);
+    return status;
+}
+
+/* In a large graph: the shortest beginning of it that shows the fault, then windows that end where it does.
+ */
+static int windows_ending(struct work *work, struct settlement *settlement)
+{
+    size_t n = node_count(work);
+    work->all_held = true; /* nothing is to be had from the engine */
+    if (!deviates_first(work, n))
+        return 0;
+    size_t end = bisect(work, 0, n, false, deviates_first) - 1;
+    if (compute_around(work, end))
+        return -1;
+    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    for (size_t size = 1; size <= largest_window(work); size++) {
+        struct verdict verdict;
+        if (!window_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
+            continue;
+        shrink(work, nodes, &size, &verdict);
+        settlement->fused = size > 1;
+        settle_blame(settlement, &verdict, nodes, size);
+        return 1;
+    }
+    return 0;
+}
+
+int windows_unshown(struct work *work, struct settlement *settlement)
+{
+    if (node_count(work) > SMALL_GRAPH)
+        return windows_ending(work, settlement);
+    size_t count;
+    const char **names = work_made(work, &count);
+    if (work_compute(work, names, count))
+        return -1;
+    return windows_everywhere(work, 1, settlement);
+}

@@ -1,0 +1,322 @@
+#include "locate/work.h"
+
+#include "base/memory.h"
+#include "ops/evaluate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP_BYTES = 32 << 20 };
+
+int work_init(struct work *work, const struct settle_case *which, struct error *err)
+{
+    *work = (struct work){.which = which, .group_bytes = GROUP_BYTES, .err = err};
+    if (model_index_init(&work->index, which->model, err))
+        return -1;
+    arena_init(&work->arena);
+    result_init(&work->plain);
+    result_init(&work->held);
+    size_t count = work->index.count;
+    work->known = arena_array(&work->arena, count, sizeof(struct tensor *));
+    work->weights = arena_array(&work->arena, count, sizeof *work->weights);
+    work->forms = arena_array(&work->arena, count, sizeof *work->forms);
+    const Onnx__GraphProto *graph = which->model->graph;
+    for (size_t i = 0; i < which->n_inputs; i++) {
+        const struct value *input = &which->inputs[i];
+        const char *name = input->name ? input->name : i < graph->n_input ? graph->input[i]->name : NULL;
+        size_t number;
+        if (name && input->kind == VALUE_TENSOR && map_get(&work->index.names, name, &number))
+            work->known[number] = &input->tensors[0];
+    }
+    return 0;
+}
+
+void work_release(struct work *work)
+{
+    if (!work->known)
+        return;
+    for (size_t i = 0; i < work->index.count; i++)
+        if (work->weights[i].data)
+            tensor_release(&work->weights[i]);
+    for (size_t i = 0; i < work->n_computed; i++)
+        tensor_release(&work->computed[i]);
+    for (size_t i = 0; i < work->whole.count && work->whole.expected; i++)
+        bounded_release(&work->whole.expected[i]);
+    free(work->whole.expected);
+    result_release(&work->plain);
+    result_release(&work->held);
+    free(work->exposed);
+    model_index_release(&work->index);
+    arena_release(&work->arena);
+}
+
+int work_run(struct work *work, const struct model *model, const struct value *inputs, size_t n_inputs,
+             size_t answers, struct result *result)
+{
+    uint8_t *data;
+    size_t size;
+    if (model_pack(model, &data, &size, work->err))
+        return -1;
+    const char **names = memory_zeroed(answers, sizeof *names);
+    for (size_t i = 0; i < answers; i++)
+        names[i] = model->graph->output[i]->name;
+    struct job job = {.engine = work->which->engine,
+                      .model = data,
+                      .model_size = size,
+                      .n_outputs = answers,
+                      .outputs = names,
+                      .n_inputs = n_inputs,
+                      .inputs = inputs};
+    int status = pool_run_one(work->which->pool, &job, result, work->err);
+    work->runs++;
+    free(names);
+    free(data);
+    return status;
+}
+
+int work_run_plain(struct work *work)
+{
+    const struct settle_case *which = work->which;
+    if (work_run(work, which->model, which->inputs, which->n_inputs, 0, &work->plain))
+        return -1;
+    if (work->plain.outcome != OUTCOME_OK)
+        return error_set(work->err, ERROR_UNSUPPORTED, "the engine does not answer the case any more");
+    return 0;
+}
+
+const char **work_made(struct work *work, size_t *count)
+{
+    const char **names = arena_array(&work->arena, work->index.count, sizeof *names);
+    *count = 0;
+    for (size_t i = 0; i < work->index.count; i++)
+        if (work->index.values[i].source == SOURCE_NODE)
+            names[(*count)++] = work->index.values[i].name;
+    return names;
+}
+
+int work_compute(struct work *work, const char *const *names, size_t wanted)
+{
+    struct evaluator *evaluator;
+    struct bounded *results;
+    size_t count;
+    if (evaluator_new(&evaluator, work->which->model, &(struct evaluate_options){.round = true}, work->err))
+        return -1;
+    int status = evaluator_run(evaluator, work->which->inputs, work->which->n_inputs, names, wanted, &results,
+                               &count, work->err);
+    evaluator_free(evaluator);
+    if (status)
+        return -1;
+    work->computed = arena_array(&work->arena, count, sizeof *work->computed);
+    for (size_t i = 0; i < count; i++) {
+        size_t number;
+        struct tensor *tensor = &work->computed[work->n_computed];
+        if (!bounded_to_tensor(&results[i], tensor, NULL)) {
+            work->n_computed++;
+            if (map_get(&work->index.names, names[i], &number)) {
+                work->known[number] = tensor;
+                work->forms[number] = (struct tensor){.type = tensor->type, .shape = tensor->shape};
+            }
+        }
+        bounded_release(&results[i]);
+    }
+    free(results);
+    work->all_held = true;
+    return 0;
+}
+
+const struct tensor *work_value(struct work *work, size_t number)
+{
+    const struct index_value *value = &work->index.values[number];
+    if (!work->known[number] && value->source == SOURCE_INITIALIZER &&
+        !model_weight(work->which->model, value->number, &work->weights[number], NULL))
+        work->known[number] = &work->weights[number];
+    return work->known[number];
+}
+
+const struct tensor *work_named(struct work *work, const char *name)
+{
+    size_t number;
+    return map_get(&work->index.names, name, &number) ? work_value(work, number) : NULL;
+}
+
+/* Only reads it: evaluate_node, verdict_output and the pool take values that they do not change. */
+static struct value view_of(const char *name, const struct tensor *tensor)
+{
+    return (struct value){.name = (char *)(uintptr_t)name,
+                          .kind = VALUE_TENSOR,
+                          .count = 1,
+                          .tensors = (struct tensor *)(uintptr_t)tensor};
+}
+
+/* The node's inputs as the engine had them; false when one was not recorded. */
+static bool node_inputs(struct work *work, size_t number, const struct tensor **inputs,
+                        struct value *captured, size_t *n_captured)
+{
+    const Onnx__NodeProto *node = work->which->model->graph->node[number];
+    for (size_t i = 0; i < node->n_input; i++) {
+        inputs[i] = *node->input[i] ? work_named(work, node->input[i]) : NULL;
+        if (*node->input[i] && !inputs[i])
+            return false;
+    }
+    *n_captured = 0;
+    for (size_t i = 0; i < work->index.n_uses[number]; i++) {
+        size_t use = work->index.uses[number][i];
+        const struct tensor *tensor = work_value(work, use);
+        if (!tensor)
+            return false;
+        captured[(*n_captured)++] = view_of(work->index.values[use].name, tensor);
+    }
+    return true;
+}
+
+static void judge_recorded(struct work *work, const Onnx__NodeProto *node, const struct bounded *expected,
+                           struct verdict *verdict)
+{
+    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    for (size_t i = 0; i < node->n_output; i++) {
+        const struct tensor *got = *node->output[i] ? work_named(work, node->output[i]) : NULL;
+        if (!got || expected[i].type == DTYPE_NONE)
+            continue;
+        struct value view = view_of(NULL, got);
+        verdict_output(verdict, i, &expected[i], &view);
+    }
+    verdict_finish(verdict, node->n_output ? node->output[verdict->output] : NULL);
+}
+
+void work_judge_node(struct work *work, size_t number, struct verdict *verdict)
+{
+    const Onnx__NodeProto *node = work->which->model->graph->node[number];
+    struct error err = {0};
+    *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
+    const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
+    struct value *captured = memory_zeroed(work->index.n_uses[number], sizeof *captured);
+    struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);
+    size_t n_captured;
+    if (!node_inputs(work, number, inputs, captured, &n_captured))
+        snprintf(verdict->text, sizeof verdict->text, "not judged: an input is not a tensor or not shown");
+    else if (evaluate_node(work->which->model, node, inputs, captured, n_captured, expected, node->n_output,
+                           &err))
+        snprintf(verdict->text, sizeof verdict->text, "not judged: %.200s", err.message);
+    else
+        judge_recorded(work, node, expected, verdict);
+    for (size_t i = 0; i < node->n_output; i++)
+        bounded_release(&expected[i]);
+    free(expected);
+    free(captured);
+    free(inputs);
+}
+
+/* A model's answers on the same inputs, by the reference. */
+static int expect(const struct model *model, const struct value *inputs, size_t n_inputs,
+                  struct bounded **expected, size_t *count)
+{
+    struct evaluator *evaluator;
+    if (evaluator_new(&evaluator, model, NULL, NULL))
+        return -1;
+    int status = evaluator_run(evaluator, inputs, n_inputs, NULL, 0, expected, count, NULL);
+    evaluator_free(evaluator);
+    return status;
+}
+
+static void judge_answers(const struct model *model, const struct bounded *expected, size_t count,
+                          const struct result *result, struct verdict *verdict)
+{
+    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    for (size_t i = 0; i < count && i < result->count; i++)
+        verdict_output(verdict, i, &expected[i], &result->outputs[i]);
+    verdict_finish(verdict, count ? model->graph->output[verdict->output]->name : NULL);
+}
+
+void work_judge_whole(struct work *work, const struct result *result, struct verdict *verdict)
+{
+    const struct settle_case *which = work->which;
+    struct work_whole *whole = &work->whole;
+    *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
+    if (!whole->tried &&
+        expect(which->model, which->inputs, which->n_inputs, &whole->expected, &whole->count))
+        whole->expected = NULL;
+    whole->tried = true;
+    if (whole->expected)
+        judge_answers(which->model, whole->expected, whole->count, result, verdict);
+}
+
+/* A window cut out as a model of its own, with its known inputs. */
+struct part {
+    struct model *model;
+    struct value *inputs;
+};
+
+static void part_release(struct part *part)
+{
+    free(part->inputs);
+    model_free(part->model);
+}
+
+/* Types of all values seen, for the inputs of a cut. */
+static struct edit_types seen_types(struct work *work, struct arena *arena)
+{
+    struct edit_types types = {0};
+    const char **names = arena_array(arena, work->index.count, sizeof *names);
+    const struct tensor **tensors = arena_array(arena, work->index.count, sizeof(struct tensor *));
+    for (size_t i = 0; i < work->index.count; i++) {
+        const struct tensor *form = work->known[i] ? work->known[i] : &work->forms[i];
+        if (form->type == DTYPE_NONE)
+            continue;
+        names[types.count] = work->index.values[i].name;
+        tensors[types.count++] = form;
+    }
+    types.names = names;
+    types.tensors = tensors;
+    return types;
+}
+
+/* False when it cannot be cut or an input is not known; released by part_release in any case. */
+static bool part_cut(struct part *part, struct work *work, const size_t *nodes, size_t size)
+{
+    struct arena arena;
+    *part = (struct part){0};
+    arena_init(&arena);
+    struct edit_types types = seen_types(work, &arena);
+    int status = model_cut(&part->model, &work->index, nodes, size, &types, NULL);
+    arena_release(&arena);
+    if (status)
+        return false;
+    const Onnx__GraphProto *graph = part->model->graph;
+    part->inputs = memory_zeroed(graph->n_input, sizeof *part->inputs);
+    const char **missing = memory_zeroed(graph->n_input, sizeof *missing);
+    size_t n_missing = 0;
+    for (size_t i = 0; i < graph->n_input; i++)
+        missing[n_missing++] = graph->input[i]->name;
+    bool found = !record_fetch(work, missing, n_missing);
+    free(missing);
+    for (size_t i = 0; i < graph->n_input && found; i++) {
+        const struct tensor *tensor = work_named(work, graph->input[i]->name);
+        found = tensor != NULL;
+        part->inputs[i] = view_of(graph->input[i]->name, tensor);
+    }
+    return found;
+}
+
+void work_judge_window(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)
+{
+    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    struct part part;
+    struct result result;
+    struct bounded *expected = NULL;
+    size_t count = 0;
+    result_init(&result);
+    if (part_cut(&part, work, nodes, size) &&
+        !work_run(work, part.model, part.inputs, part.model->graph->n_input, 0, &result)) {
+        if (work->refusal && result.outcome == work->outcome)
+            *verdict = *work->refusal;
+        else if (!work->refusal && result.outcome == OUTCOME_OK &&
+                 !expect(part.model, part.inputs, part.model->graph->n_input, &expected, &count))
+            judge_answers(part.model, expected, count, &result, verdict);
+    }
+    for (size_t i = 0; i < count && expected; i++)
+        bounded_release(&expected[i]);
+    free(expected);
+    result_release(&result);
+    part_release(&part);
+}

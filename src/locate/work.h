@@ -1,0 +1,119 @@
+/*
+ * What settling and localising share: one engine's run of one case, the values it really had, and judging
+ * parts of the model on them. Internal to this folder.
+ */
+#ifndef LOCATE_WORK_H
+#define LOCATE_WORK_H
+
+#include "locate/settle.h"
+#include "model/index.h"
+
+/* The reference's answer to the whole, computed when first asked for. */
+struct work_whole {
+    bool tried;
+    size_t count;
+    struct bounded *expected; /* one a graph output; NULL when the reference cannot */
+};
+
+struct work {
+    const struct settle_case *which;
+    struct arena arena;
+    struct model_index index;
+    /* For each value of the index: graph input, initialiser, or what is recorded and still held; may be NULL.
+     */
+    const struct tensor **known;
+    struct tensor *weights;  /* storage for initialisers, one for each value of the index */
+    struct tensor *forms;    /* type and shape of every value seen so far, without data; DTYPE_NONE else */
+    struct result plain;     /* the model as it is */
+    struct result held;      /* the group of values at hand */
+    struct tensor *computed; /* by the reference, where the engine gives nothing */
+    size_t n_computed;
+    uint8_t *exposed; /* the model with every value exposed, serialised */
+    size_t exposed_size;
+    size_t group_bytes; /* of values held at once */
+    bool changed;       /* an answer with values exposed is not, bit by bit, the plain one */
+    bool all_held;      /* one group held everything, and it still does */
+    struct work_whole whole;
+    const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
+    enum outcome outcome;          /* then how it ended */
+    size_t runs, groups, largest, wanted;
+    struct error *err;
+};
+
+int work_init(struct work *work, const struct settle_case *which, struct error *err);
+void work_release(struct work *work);
+
+/* Runs a model on the engine under test; answers: only the first so many outputs are asked for, 0: all. */
+int work_run(struct work *work, const struct model *model, const struct value *inputs, size_t n_inputs,
+             size_t answers, struct result *result);
+int work_run_plain(struct work *work); /* into work->plain; fails unless the engine answers */
+
+/* A known value by its number or name, initialisers included; NULL when it is not at hand. */
+const struct tensor *work_value(struct work *work, size_t number);
+const struct tensor *work_named(struct work *work, const char *name);
+
+/* Names of the values that nodes make, in the arena. */
+const char **work_made(struct work *work, size_t *count);
+
+/* The reference's values, rounded into their types, stand for what the engine would have had. */
+int work_compute(struct work *work, const char *const *names, size_t wanted);
+
+/* One node on its recorded inputs. VERDICT_UNTESTED, and the text says why, when the reference cannot. */
+void work_judge_node(struct work *work, size_t number, struct verdict *verdict);
+
+/* An answer to the whole model against the reference; VERDICT_UNTESTED when the reference cannot. */
+void work_judge_whole(struct work *work, const struct result *result, struct verdict *verdict);
+
+/*
+ * Cuts a window of nodes out, runs it unexposed on its known inputs and judges it: by its own hard bound, or,
+ * when the whole is refused, by whether the engine ends the same way on it. Agrees when it cannot be cut.
+ */
+void work_judge_window(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict);
+
+/*
+ * What the engine had, in groups. A group is a run of consecutive nodes in the index's order; while `visit`
+ * is called, work->known holds everything these nodes used and made, all from one run of the engine. visit
+ * returns 0 to go on, 1 to stop, -1 on failure. *outcome: how the engine ended when it does not show its
+ * values.
+ */
+struct record_group {
+    size_t first, count; /* positions in index.order */
+    size_t bytes;        /* estimated */
+    size_t n_names;
+    const char **names; /* of the values held; only while it is visited */
+};
+void record_plan(struct work *work, size_t limit, struct record_group **groups, size_t *count);
+typedef int (*record_visit)(void *context, struct work *work, const struct record_group *group);
+int record_run(struct work *work, record_visit visit, void *context, enum outcome *outcome);
+
+/* Makes sure that the given values are at hand, all from one run. */
+int record_fetch(struct work *work, const char *const *names, size_t count);
+
+/* The serialised model with every value exposed. */
+int record_expose(struct work *work);
+
+/*
+ * The smallest part that is off, or refused, only as a whole. fused: by its recorded inputs, when exposing
+ * values makes the fault vanish; true when found. unshown: the engine shows no values (or no answer at all),
+ * so those of the reference serve as inputs; 1 when found, 0 when not, -1 when the reference cannot.
+ */
+bool windows_fused(struct work *work, struct settlement *settlement);
+int windows_unshown(struct work *work, struct settlement *settlement);
+
+/* The policy, in parts. */
+void settle_node(struct work *work, size_t number, struct verdict *verdict); /* one recorded node */
+
+/* The engine does not show its values: parts of the model on the reference's, then the whole. */
+int settle_hidden(struct work *work, struct settlement *settlement);
+
+/* Nothing local is wrong: imprecise, agrees, or (a group larger than any window tried) all are to blame. */
+int settle_whole(struct work *work, struct settlement *settlement);
+
+/* The smallest part that the engine refuses, or dies on, in the same way. */
+int settle_refused(struct work *work, struct settlement *settlement);
+
+void settle_blame(struct settlement *settlement, const struct verdict *verdict, const size_t *nodes,
+                  size_t count);
+void settle_describe(struct settlement *settlement, const struct model *model);
+
+#endif
