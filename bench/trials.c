@@ -17,17 +17,15 @@
  *     cases N findings N explained N unexplained N untested N
  */
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "campaign/explained.h"
 #include "campaign/probe_file.h"
 #include "campaign/trial.h"
 #include "generate/onecase.h"
-#include "ops/evaluate.h"
 #include "variant.h"
 
-#include <fnmatch.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,14 +34,9 @@
 
 enum { MAX_ENGINES = 8, MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
 
-struct row { /* of bench/explained.tsv */
-    char *engine, *verdict, *node, *document;
-    size_t met;
-};
-
 struct finding {
     char *key, *text, *recipe;
-    const struct row *explained;
+    const struct explained_row *explained;
     size_t count;
 };
 
@@ -66,119 +59,13 @@ struct run {
     size_t refused; /* indices left out, as all engines lack what they draw */
     size_t n_engines;
     const char *labels[MAX_ENGINES];
-    struct row *rows;
-    size_t n_rows;
+    struct explained table;
     struct finding *findings;
     size_t n_findings, capacity;
     size_t settled[VERDICT_COUNT];
     struct tally by_op[MAX_OPS], all;
     size_t untested, found, explained;
 };
-
-/* Type and shape of a value that a node makes, as the reference finds them. */
-static void made_text(const struct model *model, const char *name, const struct testcase *testcase,
-                      struct str *text)
-{
-    struct evaluator *evaluator = NULL;
-    struct bounded *results;
-    size_t count;
-    char shape[SHAPE_TEXT_SIZE];
-    if (!evaluator_new(&evaluator, model, NULL, NULL) &&
-        !evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, &name, 1, &results, &count, NULL)) {
-        str_printf(text, " %s%s", dtype_name(results[0].type), shape_text(&results[0].shape, shape));
-        bounded_release(&results[0]);
-        free(results);
-    }
-    evaluator_free(evaluator);
-}
-
-static void value_text(const struct model *model, const char *name, const struct testcase *testcase,
-                       struct str *text)
-{
-    char shape[SHAPE_TEXT_SIZE];
-    for (size_t k = 0; k < testcase->n_inputs; k++) {
-        const struct value *input = &testcase->inputs[k];
-        if (input->kind != VALUE_TENSOR || !text_equal(input->name, name))
-            continue;
-        str_printf(text, " %s%s", dtype_name(input->tensors[0].type),
-                   shape_text(&input->tensors[0].shape, shape));
-        return;
-    }
-    for (size_t k = 0; k < model->graph->n_initializer; k++) {
-        const Onnx__TensorProto *tensor = model->graph->initializer[k];
-        if (!text_equal(tensor->name, name))
-            continue;
-        struct shape dims = shape_make((int)tensor->n_dims, tensor->dims);
-        str_printf(text, " const:%s%s", dtype_name((enum dtype)tensor->data_type), shape_text(&dims, shape));
-        return;
-    }
-    made_text(model, name, testcase, text);
-}
-
-/* "Conv opset=13 types=float32,float32 group=2 pads=0,1": what explanations match against. */
-static void node_text(const struct model *model, const Onnx__NodeProto *node, const struct testcase *testcase,
-                      struct str *text)
-{
-    str_printf(text, "%s opset=%d", node->op_type, model_opset(model));
-    for (size_t i = 0; i < node->n_input; i++)
-        if (*node->input[i])
-            value_text(model, node->input[i], testcase, text);
-    for (size_t i = 0; i < node->n_attribute; i++) {
-        const Onnx__AttributeProto *a = node->attribute[i];
-        str_printf(text, " %s=", a->name);
-        if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
-            str_append(text, a->s.data, a->s.len);
-        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
-            str_printf(text, "%g", (double)a->f);
-        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT)
-            str_printf(text, "%lld", (long long)a->i);
-        for (size_t k = 0; k < a->n_ints; k++)
-            str_printf(text, "%s%lld", k ? "," : "", (long long)a->ints[k]);
-        for (size_t k = 0; k < a->n_floats; k++)
-            str_printf(text, "%s%g", k ? "," : "", (double)a->floats[k]);
-        for (size_t k = 0; k < a->n_strings; k++)
-            str_printf(text, "%s%.*s", k ? "," : "", (int)a->strings[k].len,
-                       (const char *)a->strings[k].data);
-    }
-}
-
-static int read_explained(struct run *run, const char *path)
-{
-    char *data;
-    size_t size, capacity = 0;
-    struct error err;
-    if (file_read(path, 1 << 20, &data, &size, &err)) {
-        fprintf(stderr, "%s\n", err.message);
-        return -1;
-    }
-    for (char *line = strtok(data, "\n"); line; line = strtok(NULL, "\n")) {
-        if (*line == '#')
-            continue;
-        char *field[4] = {line};
-        int n = 1;
-        for (char *at = line; *at && n < 4; at++)
-            if (*at == '\t') {
-                *at = '\0';
-                field[n++] = at + 1;
-            }
-        if (n < 4)
-            continue;
-        run->rows = memory_grow(run->rows, &capacity, run->n_rows + 1, sizeof *run->rows);
-        run->rows[run->n_rows++] = (struct row){memory_strdup(field[0]), memory_strdup(field[1]),
-                                                memory_strdup(field[2]), memory_strdup(field[3]), 0};
-    }
-    free(data);
-    return 0;
-}
-
-static struct row *find_row(struct run *run, const char *engine, const char *verdict, const char *node)
-{
-    for (size_t i = 0; i < run->n_rows; i++)
-        if (!fnmatch(run->rows[i].engine, engine, 0) && !fnmatch(run->rows[i].verdict, verdict, 0) &&
-            !fnmatch(run->rows[i].node, node, 0))
-            return &run->rows[i];
-    return NULL;
-}
 
 /* One line for each different (engine, verdict, operators); the first case stands for the rest. True when
  * explained. */
@@ -193,20 +80,11 @@ static bool note_finding(struct run *run, const struct trial_done *done, size_t 
     struct str key, node;
     str_init(&key);
     str_init(&node);
-    if (!model_parse(&model, done->testcase.model, done->testcase.model_size, NULL)) {
-        size_t count = settlement->count ? settlement->count : model->graph->n_node;
-        for (size_t i = 0; i < count; i++) {
-            size_t number = settlement->count ? settlement->nodes[i] : i;
-            str_add(&node, i ? " + " : "");
-            node_text(model, model->graph->node[number], &done->testcase, &node);
-        }
-    }
+    if (!model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
+        explained_nodes(&node, model, &done->testcase, settlement);
     const char *brief = settlement->count ? settlement->text : verdict->text;
-    struct str both;
-    str_init(&both);
-    str_printf(&both, "%s :: %s", node.data, brief);
-    struct row *row = find_row(run, run->labels[engine], verdict_name(kind), both.data);
-    str_release(&both);
+    struct explained_row *row =
+        explained_find(&run->table, run->labels[engine], verdict_name(kind), node.data, brief);
     run->found++;
     run->explained += row != NULL;
     if (row)
@@ -383,6 +261,7 @@ static const struct option long_options[] = {
 
 static int read_options(struct run *run, int argc, char **argv)
 {
+    struct error err;
     int c;
     while ((c = getopt_long(argc, argv, "e:", long_options, NULL)) != -1)
         switch (c) {
@@ -442,8 +321,10 @@ static int read_options(struct run *run, int argc, char **argv)
             run->deadline = atof(optarg);
             break;
         case 'x':
-            if (read_explained(run, optarg))
+            if (explained_read(&run->table, optarg, &err)) {
+                fprintf(stderr, "%s\n", err.message);
                 return -1;
+            }
             break;
         case 'e':
             if (run->n_engines == MAX_ENGINES)
@@ -500,13 +381,7 @@ static void free_run(struct run *run)
         free(run->findings[i].recipe);
     }
     free(run->findings);
-    for (size_t i = 0; i < run->n_rows; i++) {
-        free(run->rows[i].engine);
-        free(run->rows[i].verdict);
-        free(run->rows[i].node);
-        free(run->rows[i].document);
-    }
-    free(run->rows);
+    explained_release(&run->table);
     probe_support_free(run->support);
     free(run);
 }

@@ -1,0 +1,148 @@
+#include "campaign/explained.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "ops/evaluate.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_LIMIT = 1 << 20, FIELDS = 4 };
+
+/* Type and shape of a value that a node makes, as the reference finds them. */
+static void made_text(const struct model *model, const char *name, const struct testcase *testcase,
+                      struct str *text)
+{
+    struct evaluator *evaluator = NULL;
+    struct bounded *results;
+    size_t count;
+    char shape[SHAPE_TEXT_SIZE];
+    if (!evaluator_new(&evaluator, model, NULL, NULL) &&
+        !evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, &name, 1, &results, &count, NULL)) {
+        str_printf(text, " %s%s", dtype_name(results[0].type), shape_text(&results[0].shape, shape));
+        bounded_release(&results[0]);
+        free(results);
+    }
+    evaluator_free(evaluator);
+}
+
+static void value_text(const struct model *model, const char *name, const struct testcase *testcase,
+                       struct str *text)
+{
+    char shape[SHAPE_TEXT_SIZE];
+    for (size_t k = 0; k < testcase->n_inputs; k++) {
+        const struct value *input = &testcase->inputs[k];
+        if (input->kind != VALUE_TENSOR || !text_equal(input->name, name))
+            continue;
+        str_printf(text, " %s%s", dtype_name(input->tensors[0].type),
+                   shape_text(&input->tensors[0].shape, shape));
+        return;
+    }
+    for (size_t k = 0; k < model->graph->n_initializer; k++) {
+        const Onnx__TensorProto *tensor = model->graph->initializer[k];
+        if (!text_equal(tensor->name, name))
+            continue;
+        struct shape dims = shape_make((int)tensor->n_dims, tensor->dims);
+        str_printf(text, " const:%s%s", dtype_name((enum dtype)tensor->data_type), shape_text(&dims, shape));
+        return;
+    }
+    made_text(model, name, testcase, text);
+}
+
+static void node_text(const struct model *model, const Onnx__NodeProto *node, const struct testcase *testcase,
+                      struct str *text)
+{
+    str_printf(text, "%s opset=%d", node->op_type, model_opset(model));
+    for (size_t i = 0; i < node->n_input; i++)
+        if (*node->input[i])
+            value_text(model, node->input[i], testcase, text);
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__AttributeProto *a = node->attribute[i];
+        str_printf(text, " %s=", a->name);
+        if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
+            str_append(text, a->s.data, a->s.len);
+        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
+            str_printf(text, "%g", (double)a->f);
+        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT)
+            str_printf(text, "%lld", (long long)a->i);
+        for (size_t k = 0; k < a->n_ints; k++)
+            str_printf(text, "%s%lld", k ? "," : "", (long long)a->ints[k]);
+        for (size_t k = 0; k < a->n_floats; k++)
+            str_printf(text, "%s%g", k ? "," : "", (double)a->floats[k]);
+        for (size_t k = 0; k < a->n_strings; k++)
+            str_printf(text, "%s%.*s", k ? "," : "", (int)a->strings[k].len,
+                       (const char *)a->strings[k].data);
+    }
+}
+
+void explained_nodes(struct str *out, const struct model *model, const struct testcase *testcase,
+                     const struct settlement *settlement)
+{
+    bool blamed = settlement && settlement->count;
+    size_t count = blamed ? settlement->count : model->graph->n_node;
+    for (size_t i = 0; i < count; i++) {
+        str_add(out, i ? " + " : "");
+        node_text(model, model->graph->node[blamed ? settlement->nodes[i] : i], testcase, out);
+    }
+}
+
+static void add_row(struct explained *table, char *line)
+{
+    char *field[FIELDS] = {line};
+    int n = 1;
+    for (char *at = line; *at && n < FIELDS; at++)
+        if (*at == '\t') {
+            *at = '\0';
+            field[n++] = at + 1;
+        }
+    if (*line == '#' || n < FIELDS)
+        return;
+    table->rows = memory_grow(table->rows, &table->capacity, table->count + 1, sizeof *table->rows);
+    table->rows[table->count++] = (struct explained_row){memory_strdup(field[0]), memory_strdup(field[1]),
+                                                         memory_strdup(field[2]), memory_strdup(field[3]), 0};
+}
+
+int explained_read(struct explained *table, const char *path, struct error *err)
+{
+    char *data, *save = NULL;
+    size_t size;
+    *table = (struct explained){0};
+    if (!path)
+        return 0;
+    if (file_read(path, TABLE_LIMIT, &data, &size, err))
+        return -1;
+    for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        add_row(table, line);
+    free(data);
+    return 0;
+}
+
+void explained_release(struct explained *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        free(table->rows[i].engine);
+        free(table->rows[i].verdict);
+        free(table->rows[i].node);
+        free(table->rows[i].document);
+    }
+    free(table->rows);
+    *table = (struct explained){0};
+}
+
+struct explained_row *explained_find(const struct explained *table, const char *engine, const char *verdict,
+                                     const char *node, const char *text)
+{
+    struct explained_row *found = NULL;
+    struct str both;
+    str_init(&both);
+    str_printf(&both, "%s :: %s", node, text);
+    for (size_t i = 0; i < table->count && !found; i++) {
+        struct explained_row *row = &table->rows[i];
+        if (!fnmatch(row->engine, engine, 0) && !fnmatch(row->verdict, verdict, 0) &&
+            !fnmatch(row->node, both.data, 0))
+            found = row;
+    }
+    str_release(&both);
+    return found;
+}

@@ -1,0 +1,39 @@
+/*
+ * Engine bugs that are written up already: a table that findings are looked up in.
+ *
+ * A line is engine, verdict, "node :: text" (three shell patterns) and the document that has the evidence,
+ * with tabs between; '#' starts a comment. `node` is what explained_nodes writes, `text` the judge's line.
+ */
+#ifndef CAMPAIGN_EXPLAINED_H
+#define CAMPAIGN_EXPLAINED_H
+
+#include "base/str.h"
+#include "generate/testcase.h"
+#include "locate/settle.h"
+
+struct explained_row {
+    char *engine, *verdict, *node, *document;
+    size_t met; /* for the caller */
+};
+
+struct explained {
+    struct explained_row *rows;
+    size_t count, capacity;
+};
+
+/* An empty table when path is NULL. */
+int explained_read(struct explained *table, const char *path, struct error *err);
+void explained_release(struct explained *table);
+
+/* The first row that matches, or NULL. */
+struct explained_row *explained_find(const struct explained *table, const char *engine, const char *verdict,
+                                     const char *node, const char *text);
+
+/*
+ * The nodes to blame, or all when nobody is: "Conv opset=13 float32[1,2,8] const:float32[2,2,3] pads=0,1",
+ * with " + " between.
+ */
+void explained_nodes(struct str *out, const struct model *model, const struct testcase *testcase,
+                     const struct settlement *settlement);
+
+#endif
