@@ -1,0 +1,270 @@
+/* SQLite, in WAL mode: readers never wait for the writer, and a killed writer leaves nothing half done. */
+#include "findings/database.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/str.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BUSY_MILLISECONDS = 20 * 1000,
+    APPLICATION = 0x41534159, /* "ASAY" in the file's header */
+    MAX_COLUMNS = 32,
+};
+
+struct sqlite {
+    struct database base;
+    sqlite3 *handle;
+};
+
+const char *cell_as_text(const struct cell *cell)
+{
+    return cell->kind == CELL_TEXT && cell->text ? cell->text : "";
+}
+
+int64_t cell_as_int(const struct cell *cell)
+{
+    if (cell->kind == CELL_REAL && cell->real > -9e18 && cell->real < 9e18)
+        return (int64_t)cell->real;
+    return cell->kind == CELL_INT ? cell->number : 0;
+}
+
+double cell_as_real(const struct cell *cell)
+{
+    return cell->kind == CELL_REAL ? cell->real : cell->kind == CELL_INT ? (double)cell->number : 0;
+}
+
+static int fail(struct sqlite *sqlite, struct error *err)
+{
+    int code = sqlite3_errcode(sqlite->handle) & 0xff;
+    enum error_code kind = code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? ERROR_FORMAT
+                           : code == SQLITE_TOOBIG                         ? ERROR_LIMIT
+                           : code == SQLITE_NOMEM                          ? ERROR_MEMORY
+                                                                           : ERROR_IO;
+    return error_set(err, kind, "%s%s", kind == ERROR_FORMAT ? "the database is damaged: " : "",
+                     sqlite3_errmsg(sqlite->handle));
+}
+
+static int bind(struct sqlite *sqlite, sqlite3_stmt *statement, const struct cell *params, size_t count,
+                struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int at = (int)i + 1, code = SQLITE_OK;
+        switch (params[i].kind) {
+        case CELL_NULL:
+            code = sqlite3_bind_null(statement, at);
+            break;
+        case CELL_INT:
+            code = sqlite3_bind_int64(statement, at, params[i].number);
+            break;
+        case CELL_REAL:
+            code = sqlite3_bind_double(statement, at, params[i].real);
+            break;
+        case CELL_TEXT:
+            code = sqlite3_bind_text(statement, at, params[i].text, -1, SQLITE_STATIC);
+            break;
+        }
+        if (code != SQLITE_OK)
+            return fail(sqlite, err);
+    }
+    return 0;
+}
+
+static struct cell read_cell(sqlite3_stmt *statement, int column)
+{
+    switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+        return cell_int(sqlite3_column_int64(statement, column));
+    case SQLITE_FLOAT:
+        return cell_real(sqlite3_column_double(statement, column));
+    case SQLITE_NULL:
+        return (struct cell){0};
+    default: /* text; a blob comes as its bytes up to the first zero */
+        return cell_text((const char *)sqlite3_column_text(statement, column));
+    }
+}
+
+static int give_row(sqlite3_stmt *statement, database_row *row, void *context, struct error *err)
+{
+    struct cell cells[MAX_COLUMNS];
+    int count = sqlite3_column_count(statement);
+    if (count > MAX_COLUMNS)
+        count = MAX_COLUMNS;
+    for (int i = 0; i < count; i++)
+        cells[i] = read_cell(statement, i);
+    return row ? row(context, cells, (size_t)count, err) : 0;
+}
+
+static int run(struct database *database, const char *sql, const struct cell *params, size_t count,
+               database_row *row, void *context, struct error *err)
+{
+    struct sqlite *sqlite = (struct sqlite *)database;
+    sqlite3_stmt *statement = NULL;
+    int status = -1, code;
+    if (sqlite3_prepare_v2(sqlite->handle, sql, -1, &statement, NULL) != SQLITE_OK) {
+        fail(sqlite, err);
+        goto out;
+    }
+    if (bind(sqlite, statement, params, count, err))
+        goto out;
+    status = 0;
+    while (status == 0 && (code = sqlite3_step(statement)) != SQLITE_DONE)
+        status = code == SQLITE_ROW ? give_row(statement, row, context, err) : fail(sqlite, err);
+out:
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static int begin(struct database *database, struct error *err)
+{
+    return run(database, "BEGIN IMMEDIATE", NULL, 0, NULL, NULL, err);
+}
+
+static int end(struct database *database, bool commit, struct error *err)
+{
+    return run(database, commit ? "COMMIT" : "ROLLBACK", NULL, 0, NULL, NULL, err);
+}
+
+static void close_it(struct database *database)
+{
+    struct sqlite *sqlite = (struct sqlite *)database;
+    sqlite3_close_v2(sqlite->handle);
+    free(sqlite);
+}
+
+static const struct database_driver driver = {run, begin, end, close_it, ""};
+
+static int read_number(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)err;
+    *(int64_t *)context = count ? cell_as_int(&cells[0]) : 0;
+    return 0;
+}
+
+static int pragma(struct sqlite *sqlite, const char *sql, struct error *err)
+{
+    return run(&sqlite->base, sql, NULL, 0, NULL, NULL, err);
+}
+
+/* Each object of the file must be one of ours, word for word. */
+struct comparison {
+    const char *const *schema;
+    size_t found;
+};
+
+static int compare_object(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct comparison *comparison = context;
+    if (count != 2)
+        return error_set(err, ERROR_FORMAT, "the database's table of contents is damaged");
+    /* The index that belongs to a primary key has no text of its own. */
+    if (cells[1].kind == CELL_NULL && strcmp(cell_as_text(&cells[0]), "index") == 0)
+        return 0;
+    for (size_t i = 0; comparison->schema[i]; i++)
+        if (strcmp(comparison->schema[i], cell_as_text(&cells[1])) == 0) {
+            comparison->found++;
+            return 0;
+        }
+    return error_set(err, ERROR_FORMAT, "made by another version, or by somebody else");
+}
+
+static int check_schema(struct sqlite *sqlite, const char *const *schema, struct error *err)
+{
+    struct comparison comparison = {.schema = schema};
+    size_t wanted = 0;
+    while (schema[wanted])
+        wanted++;
+    if (run(&sqlite->base, "SELECT type, sql FROM sqlite_master", NULL, 0, compare_object, &comparison, err))
+        return -1;
+    if (comparison.found != wanted)
+        return error_set(err, ERROR_FORMAT, "made by another version, or by somebody else");
+    return 0;
+}
+
+static int make_schema(struct sqlite *sqlite, const char *const *schema, struct error *err)
+{
+    int64_t objects = 0;
+    if (begin(&sqlite->base, err))
+        return -1;
+    /* Another process may have been first. */
+    int status =
+        run(&sqlite->base, "SELECT count(*) FROM sqlite_master", NULL, 0, read_number, &objects, err);
+    for (size_t i = 0; schema[i] && !objects && status == 0; i++)
+        status = pragma(sqlite, schema[i], err);
+    if (status == 0 && !objects) {
+        char text[60];
+        sqlite3_snprintf(sizeof text, text, "PRAGMA application_id = %d", APPLICATION);
+        status = pragma(sqlite, text, err);
+    }
+    if (end(&sqlite->base, status == 0, status == 0 ? err : NULL))
+        status = -1;
+    return status;
+}
+
+static int prepare(struct sqlite *sqlite, enum database_mode mode, const char *const *schema,
+                   struct error *err)
+{
+    sqlite3_busy_timeout(sqlite->handle, BUSY_MILLISECONDS);
+    sqlite3_limit(sqlite->handle, SQLITE_LIMIT_LENGTH, DATABASE_TEXT_LIMIT);
+    sqlite3_db_config(sqlite->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(sqlite->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    if (pragma(sqlite, "PRAGMA cell_size_check = ON", err) || pragma(sqlite, "PRAGMA mmap_size = 0", err))
+        return -1;
+    if (mode == DATABASE_CREATE && make_schema(sqlite, schema, err))
+        return -1;
+    if (check_schema(sqlite, schema, err))
+        return -1;
+    if (mode == DATABASE_READ)
+        return 0;
+    /* NORMAL: a killed process loses nothing; a machine that loses power may lose its last seconds. */
+    return pragma(sqlite, "PRAGMA journal_mode = WAL", err) ||
+                   pragma(sqlite, "PRAGMA synchronous = NORMAL", err)
+               ? -1
+               : 0;
+}
+
+/* A folder that cannot be written to has no place for the WAL's index: the file is then read as it is. */
+static int open_unchanging(struct sqlite *sqlite, const char *path)
+{
+    struct str uri;
+    str_init(&uri);
+    str_add(&uri, "file:");
+    for (const char *c = path; *c; c++)
+        str_printf(&uri, strchr("%?#", *c) ? "%%%02x" : "%c", (unsigned char)*c);
+    str_add(&uri, "?immutable=1");
+    sqlite3_close_v2(sqlite->handle);
+    int code = sqlite3_open_v2(uri.data, &sqlite->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    str_release(&uri);
+    return code;
+}
+
+int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
+                         const char *const *schema, struct error *err)
+{
+    *database = NULL;
+    if (mode != DATABASE_CREATE && !file_exists(path))
+        return error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
+    struct sqlite *sqlite = memory_zeroed(1, sizeof *sqlite);
+    sqlite->base.driver = &driver;
+    int flags = mode == DATABASE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    flags |= mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0;
+    int code = sqlite3_open_v2(path, &sqlite->handle, flags, NULL), status = -1;
+    if (code != SQLITE_OK) {
+        fail(sqlite, err);
+    } else {
+        status = prepare(sqlite, mode, schema, err);
+        if (status && mode == DATABASE_READ && sqlite3_errcode(sqlite->handle) == SQLITE_CANTOPEN &&
+            open_unchanging(sqlite, path) == SQLITE_OK)
+            status = prepare(sqlite, mode, schema, err);
+    }
+    if (status) {
+        error_prefix(err, "%s", path);
+        close_it(&sqlite->base);
+        return -1;
+    }
+    *database = &sqlite->base;
+    return 0;
+}

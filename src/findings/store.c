@@ -1,0 +1,477 @@
+#include "findings/store.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "findings/database.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct store {
+    struct database *database;
+};
+
+/* A file made by other words than these is refused: a change here is a new version of the store. */
+static const char *const schema[] = {
+    "CREATE TABLE findings (signature TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, "
+    "engine TEXT NOT NULL, version TEXT NOT NULL, operators TEXT NOT NULL, title TEXT NOT NULL, "
+    "recipe TEXT NOT NULL, status TEXT NOT NULL, bundle TEXT NOT NULL, same_as TEXT NOT NULL, "
+    "factor DOUBLE PRECISION, nodes BIGINT NOT NULL, first_seen BIGINT NOT NULL)",
+    "CREATE TABLE occurrences (signature TEXT NOT NULL, engine TEXT NOT NULL, recipe TEXT NOT NULL, "
+    "version TEXT NOT NULL, title TEXT NOT NULL, factor DOUBLE PRECISION, seen BIGINT NOT NULL, "
+    "PRIMARY KEY (signature, engine, recipe))",
+    "CREATE TABLE history (signature TEXT NOT NULL, engine TEXT NOT NULL, verdict TEXT NOT NULL, "
+    "PRIMARY KEY (signature, engine))",
+    "CREATE TABLE engines (label TEXT PRIMARY KEY, version TEXT NOT NULL, cases BIGINT NOT NULL, "
+    "first_seen BIGINT NOT NULL, last_seen BIGINT NOT NULL)",
+    "CREATE TABLE coverage (name TEXT NOT NULL, cases BIGINT NOT NULL, seconds DOUBLE PRECISION NOT NULL, "
+    "value DOUBLE PRECISION NOT NULL, PRIMARY KEY (name, cases))",
+    "CREATE TABLE state (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE ranges (first BIGINT PRIMARY KEY, number BIGINT NOT NULL, snapshot TEXT NOT NULL, "
+    "owner TEXT NOT NULL, until DOUBLE PRECISION NOT NULL, done BIGINT NOT NULL)",
+    NULL,
+};
+
+int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err)
+{
+    *store = NULL;
+    if (mode == STORE_CREATE && file_make_folders(folder, err))
+        return -1;
+    char *path = file_join(folder, "assay.db");
+    struct database *database;
+    int status = database_open_sqlite(&database, path, mode == STORE_CREATE ? DATABASE_CREATE : DATABASE_READ,
+                                      schema, err);
+    free(path);
+    if (status)
+        return -1;
+    *store = memory_zeroed(1, sizeof **store);
+    (*store)->database = database;
+    return 0;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    store->database->driver->close(store->database);
+    free(store);
+}
+
+static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
+               database_row *row, void *context, struct error *err)
+{
+    return store->database->driver->run(store->database, sql, params, count, row, context, err);
+}
+
+#define PARAMS(...) \
+    (const struct cell[]){__VA_ARGS__}, sizeof((struct cell[]){__VA_ARGS__}) / sizeof(struct cell)
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static int64_t now(void)
+{
+    return (int64_t)time(NULL);
+}
+
+static int note_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)cells;
+    (void)count;
+    (void)err;
+    *(bool *)context = true;
+    return 0;
+}
+
+static int insert_occurrence(struct store *store, const struct finding *f, struct error *err)
+{
+    return run(store,
+               "INSERT INTO occurrences (signature, engine, recipe, version, title, factor, seen) "
+               "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (signature, engine, recipe) DO NOTHING",
+               PARAMS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
+                      cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
+                      cell_int(now())),
+               NULL, NULL, err);
+}
+
+static int insert_finding(struct store *store, const struct finding *f, bool *is_new, struct error *err)
+{
+    return run(store,
+               "INSERT INTO findings (signature, name, kind, engine, version, operators, title, recipe, "
+               "status, bundle, same_as, factor, nodes, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+               "'new', '', '', $9, $10, $11) ON CONFLICT (signature) DO NOTHING RETURNING signature",
+               PARAMS(cell_text(f->signature), cell_text(or_empty(f->name)), cell_text(or_empty(f->kind)),
+                      cell_text(or_empty(f->engine)), cell_text(or_empty(f->version)),
+                      cell_text(or_empty(f->operators)), cell_text(or_empty(f->title)),
+                      cell_text(or_empty(f->recipe)), cell_real(f->factor), cell_int(f->nodes),
+                      cell_int(now())),
+               note_row, is_new, err);
+}
+
+int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
+{
+    const struct database_driver *driver = store->database->driver;
+    bool fresh = false;
+    if (!finding->signature || !*finding->signature)
+        return error_set(err, ERROR_USAGE, "a finding needs a signature");
+    if (driver->begin(store->database, err))
+        return -1;
+    int status = insert_finding(store, finding, &fresh, err);
+    if (status == 0)
+        status = insert_occurrence(store, finding, err);
+    if (driver->end(store->database, status == 0, status == 0 ? err : NULL))
+        status = -1;
+    if (is_new)
+        *is_new = fresh;
+    return status;
+}
+
+int store_settle(struct store *store, const char *signature, const struct settled *settled, struct error *err)
+{
+    return run(store,
+               "UPDATE findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
+               "title = COALESCE($3, title), recipe = COALESCE($4, recipe), "
+               "nodes = COALESCE($5, nodes) WHERE signature = $6",
+               PARAMS(cell_text(settled->status), cell_text(settled->bundle), cell_text(settled->title),
+                      cell_text(settled->recipe),
+                      settled->nodes ? cell_int(settled->nodes) : (struct cell){0}, cell_text(signature)),
+               NULL, NULL, err);
+}
+
+int store_merge(struct store *store, const char *signature, const char *same_as, struct error *err)
+{
+    bool done = false;
+    if (strcmp(signature, same_as) == 0)
+        return 0;
+    /* Those merged into it before follow, so that no chain is longer than one. */
+    if (run(store,
+            "UPDATE findings SET same_as = $1 WHERE (signature = $2 OR same_as = $2) AND signature <> $1 AND "
+            "EXISTS (SELECT 1 FROM findings f WHERE f.signature = $1 AND f.same_as = '') RETURNING signature",
+            PARAMS(cell_text(same_as), cell_text(signature)), note_row, &done, err))
+        return -1;
+    return done ? 0 : error_set(err, ERROR_NOT_FOUND, "no two findings to merge");
+}
+
+int store_history(struct store *store, const char *signature, const char *engine, const char *verdict,
+                  struct error *err)
+{
+    return run(store,
+               "INSERT INTO history (signature, engine, verdict) VALUES ($1, $2, $3) "
+               "ON CONFLICT (signature, engine) DO UPDATE SET verdict = excluded.verdict",
+               PARAMS(cell_text(signature), cell_text(engine), cell_text(verdict)), NULL, NULL, err);
+}
+
+int store_engine(struct store *store, const char *label, const char *version, int64_t cases,
+                 struct error *err)
+{
+    return run(
+        store,
+        "INSERT INTO engines (label, version, cases, first_seen, last_seen) VALUES ($1, $2, $3, $4, $4) "
+        "ON CONFLICT (label) DO UPDATE SET version = excluded.version, "
+        "cases = engines.cases + excluded.cases, last_seen = excluded.last_seen",
+        PARAMS(cell_text(label), cell_text(or_empty(version)), cell_int(cases), cell_int(now())), NULL, NULL,
+        err);
+}
+
+int store_coverage(struct store *store, const struct coverage_point *point, struct error *err)
+{
+    return run(store,
+               "INSERT INTO coverage (name, cases, seconds, value) VALUES ($1, $2, $3, $4) "
+               "ON CONFLICT (name, cases) DO UPDATE SET seconds = excluded.seconds, value = excluded.value",
+               PARAMS(cell_text(point->name), cell_int(point->cases), cell_real(point->seconds),
+                      cell_real(point->value)),
+               NULL, NULL, err);
+}
+
+int store_set(struct store *store, const char *key, const char *value, struct error *err)
+{
+    return run(store,
+               "INSERT INTO state (name, value) VALUES ($1, $2) "
+               "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+               PARAMS(cell_text(key), cell_text(value)), NULL, NULL, err);
+}
+
+struct got_value {
+    struct str *value;
+    bool found;
+};
+
+static int take_value(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct got_value *got = context;
+    (void)err;
+    got->found = true;
+    if (count)
+        str_add(got->value, cell_as_text(&cells[0]));
+    return 0;
+}
+
+int store_get(struct store *store, const char *key, struct str *value, bool *found, struct error *err)
+{
+    struct got_value got = {.value = value};
+    str_clear(value);
+    int status =
+        run(store, "SELECT value FROM state WHERE name = $1", PARAMS(cell_text(key)), take_value, &got, err);
+    *found = got.found;
+    return status;
+}
+
+int store_range_add(struct store *store, const struct store_range *range, const char *snapshot,
+                    struct error *err)
+{
+    return run(
+        store,
+        "INSERT INTO ranges (first, number, snapshot, owner, until, done) VALUES ($1, $2, $3, '', 0, 0) "
+        "ON CONFLICT (first) DO NOTHING",
+        PARAMS(cell_int(range->first), cell_int(range->count), cell_text(or_empty(snapshot))), NULL, NULL,
+        err);
+}
+
+struct got_range {
+    struct store_range *range;
+    struct str *snapshot;
+    bool found;
+};
+
+static int take_range(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct got_range *got = context;
+    if (count != 3)
+        return error_set(err, ERROR_FORMAT, "a range has %zu columns", count);
+    got->range->first = cell_as_int(&cells[0]);
+    got->range->count = cell_as_int(&cells[1]);
+    if (got->snapshot)
+        str_add(got->snapshot, cell_as_text(&cells[2]));
+    got->found = true;
+    return 0;
+}
+
+int store_range_lease(struct store *store, const char *owner, double seconds, struct store_range *range,
+                      struct str *snapshot, bool *found, struct error *err)
+{
+    struct got_range got = {.range = range, .snapshot = snapshot};
+    struct str sql;
+    double clock = (double)now();
+    str_init(&sql);
+    str_printf(&sql,
+               "UPDATE ranges SET owner = $1, until = $2 WHERE first = (SELECT first FROM ranges "
+               "WHERE done = 0 AND (owner = '' OR until < $3) ORDER BY first LIMIT 1%s) "
+               "RETURNING first, number, snapshot",
+               store->database->driver->lock_row);
+    int status = run(store, sql.data, PARAMS(cell_text(owner), cell_real(clock + seconds), cell_real(clock)),
+                     take_range, &got, err);
+    str_release(&sql);
+    *found = got.found;
+    return status;
+}
+
+int store_range_renew(struct store *store, int64_t first, const char *owner, double seconds, bool *held,
+                      struct error *err)
+{
+    *held = false;
+    return run(
+        store, "UPDATE ranges SET until = $1 WHERE first = $2 AND owner = $3 AND done = 0 RETURNING first",
+        PARAMS(cell_real((double)now() + seconds), cell_int(first), cell_text(owner)), note_row, held, err);
+}
+
+int store_range_done(struct store *store, int64_t first, const char *owner, bool *held, struct error *err)
+{
+    *held = false;
+    return run(store,
+               "UPDATE ranges SET done = 1 WHERE first = $1 AND owner = $2 AND done = 0 RETURNING first",
+               PARAMS(cell_int(first), cell_text(owner)), note_row, held, err);
+}
+
+/* Whether `op` is one of "Mul+MatMul", bodies "If(Cos,Sin)" included. */
+static bool names_operator(const char *operators, const char *op)
+{
+    size_t length = strlen(op);
+    for (const char *at = operators; length && (at = strstr(at, op)); at++) {
+        bool starts = at == operators || strchr("+(,.", at[-1]);
+        if (starts && strchr("+(,)", at[length])) /* the end of the text is among them */
+            return true;
+    }
+    return false;
+}
+
+struct listing {
+    const struct store_filter *filter;
+    int (*visit)(void *context, const struct stored *stored, struct error *err);
+    void *context;
+};
+
+static bool is_wanted(const struct stored *stored, const struct store_filter *filter)
+{
+    if (filter->op && !names_operator(stored->operators, filter->op))
+        return false;
+    return !filter->signature || strcmp(stored->signature, filter->signature) == 0 ||
+           text_starts(stored->name, filter->signature);
+}
+
+static int list_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct listing *listing = context;
+    if (count != 16)
+        return error_set(err, ERROR_FORMAT, "a finding has %zu columns", count);
+    struct stored stored = {
+        .signature = cell_as_text(&cells[0]),
+        .name = cell_as_text(&cells[1]),
+        .kind = cell_as_text(&cells[2]),
+        .engine = cell_as_text(&cells[3]),
+        .version = cell_as_text(&cells[4]),
+        .operators = cell_as_text(&cells[5]),
+        .title = cell_as_text(&cells[6]),
+        .recipe = cell_as_text(&cells[7]),
+        .status = cell_as_text(&cells[8]),
+        .bundle = cell_as_text(&cells[9]),
+        .same_as = cell_as_text(&cells[10]),
+        .factor = cell_as_real(&cells[11]),
+        .nodes = cell_as_int(&cells[12]),
+        .first_seen = cell_as_int(&cells[13]),
+        .count = cell_as_int(&cells[14]),
+        .last_seen = cell_as_int(&cells[15]),
+    };
+    return is_wanted(&stored, listing->filter) ? listing->visit(listing->context, &stored, err) : 0;
+}
+
+int store_list(struct store *store, const struct store_filter *filter,
+               int (*visit)(void *context, const struct stored *stored, struct error *err), void *context,
+               struct error *err)
+{
+    struct listing listing = {filter, visit, context};
+    /* A prefix is compared as such: LIKE would read % and _ in it. */
+    return run(store,
+               "SELECT f.signature, f.name, f.kind, f.engine, f.version, f.operators, f.title, f.recipe, "
+               "f.status, f.bundle, f.same_as, f.factor, f.nodes, f.first_seen, t.number, t.latest "
+               "FROM findings f JOIN (SELECT CASE WHEN m.same_as = '' OR $1 = 1 THEN m.signature "
+               "ELSE m.same_as END AS own, count(*) AS number, max(o.seen) AS latest "
+               "FROM occurrences o JOIN findings m ON m.signature = o.signature "
+               "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
+               "ON t.own = f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
+               "ORDER BY f.first_seen, f.signature",
+               PARAMS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
+                      cell_text(or_empty(filter->kind))),
+               list_row, &listing, err);
+}
+
+struct occurrence_listing {
+    int (*visit)(void *context, const struct occurrence *occurrence, struct error *err);
+    void *context;
+};
+
+static int occurrence_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct occurrence_listing *listing = context;
+    if (count != 7)
+        return error_set(err, ERROR_FORMAT, "an occurrence has %zu columns", count);
+    struct occurrence occurrence = {
+        .signature = cell_as_text(&cells[0]),
+        .engine = cell_as_text(&cells[1]),
+        .version = cell_as_text(&cells[2]),
+        .recipe = cell_as_text(&cells[3]),
+        .title = cell_as_text(&cells[4]),
+        .factor = cell_as_real(&cells[5]),
+        .seen = cell_as_int(&cells[6]),
+    };
+    return listing->visit(listing->context, &occurrence, err);
+}
+
+int store_occurrences(struct store *store, const char *signature, size_t limit,
+                      int (*visit)(void *context, const struct occurrence *occurrence, struct error *err),
+                      void *context, struct error *err)
+{
+    struct occurrence_listing listing = {visit, context};
+    int64_t most = limit && limit < (size_t)INT64_MAX ? (int64_t)limit : INT64_MAX;
+    return run(store,
+               "SELECT o.signature, o.engine, o.version, o.recipe, o.title, o.factor, o.seen "
+               "FROM occurrences o JOIN findings f ON f.signature = o.signature "
+               "WHERE f.signature = $1 OR f.same_as = $1 "
+               "ORDER BY o.seen, o.engine, o.recipe LIMIT $2",
+               PARAMS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
+}
+
+struct history_listing {
+    int (*visit)(void *context, const char *engine, const char *verdict, struct error *err);
+    void *context;
+};
+
+static int history_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct history_listing *listing = context;
+    if (count != 2)
+        return error_set(err, ERROR_FORMAT, "a verdict has %zu columns", count);
+    return listing->visit(listing->context, cell_as_text(&cells[0]), cell_as_text(&cells[1]), err);
+}
+
+int store_history_list(struct store *store, const char *signature,
+                       int (*visit)(void *context, const char *engine, const char *verdict,
+                                    struct error *err),
+                       void *context, struct error *err)
+{
+    struct history_listing listing = {visit, context};
+    return run(store, "SELECT engine, verdict FROM history WHERE signature = $1 ORDER BY engine",
+               PARAMS(cell_text(signature)), history_row, &listing, err);
+}
+
+struct engine_listing {
+    int (*visit)(void *context, const struct stored_engine *engine, struct error *err);
+    void *context;
+};
+
+static int engine_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct engine_listing *listing = context;
+    if (count != 5)
+        return error_set(err, ERROR_FORMAT, "an engine has %zu columns", count);
+    struct stored_engine engine = {
+        .label = cell_as_text(&cells[0]),
+        .version = cell_as_text(&cells[1]),
+        .cases = cell_as_int(&cells[2]),
+        .first_seen = cell_as_int(&cells[3]),
+        .last_seen = cell_as_int(&cells[4]),
+    };
+    return listing->visit(listing->context, &engine, err);
+}
+
+int store_engines(struct store *store,
+                  int (*visit)(void *context, const struct stored_engine *engine, struct error *err),
+                  void *context, struct error *err)
+{
+    struct engine_listing listing = {visit, context};
+    return run(store, "SELECT label, version, cases, first_seen, last_seen FROM engines ORDER BY label", NULL,
+               0, engine_row, &listing, err);
+}
+
+struct coverage_listing {
+    int (*visit)(void *context, const struct coverage_point *point, struct error *err);
+    void *context;
+};
+
+static int coverage_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct coverage_listing *listing = context;
+    if (count != 4)
+        return error_set(err, ERROR_FORMAT, "a point of coverage has %zu columns", count);
+    struct coverage_point point = {
+        .name = cell_as_text(&cells[0]),
+        .cases = cell_as_int(&cells[1]),
+        .seconds = cell_as_real(&cells[2]),
+        .value = cell_as_real(&cells[3]),
+    };
+    return listing->visit(listing->context, &point, err);
+}
+
+int store_coverage_list(struct store *store, const char *name,
+                        int (*visit)(void *context, const struct coverage_point *point, struct error *err),
+                        void *context, struct error *err)
+{
+    struct coverage_listing listing = {visit, context};
+    return run(store,
+               "SELECT name, cases, seconds, value FROM coverage WHERE $1 = '' OR name = $1 "
+               "ORDER BY name, cases",
+               PARAMS(cell_text(or_empty(name))), coverage_row, &listing, err);
+}

@@ -1,0 +1,367 @@
+/* The store: exactly once, leases, kills, and files that are not what they say. */
+#include "findings/store.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/assay-store-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder, NULL);
+}
+
+static struct store *open_store(enum store_mode mode)
+{
+    struct store *store;
+    struct error err = {0};
+    if (store_open(&store, folder, mode, &err))
+        fail_msg("%s", err.message);
+    return store;
+}
+
+static bool add(struct store *store, const char *signature, const char *engine, const char *recipe)
+{
+    struct finding finding = {.signature = signature,
+                              .name = signature,
+                              .kind = "wrong",
+                              .engine = engine,
+                              .operators = "Mul+MatMul",
+                              .title = "a line",
+                              .recipe = recipe,
+                              .factor = INFINITY,
+                              .nodes = 7};
+    bool is_new = false;
+    struct error err = {0};
+    if (store_add(store, &finding, &is_new, &err))
+        fail_msg("%s", err.message);
+    return is_new;
+}
+
+/* "signature:count status|" of all that is listed. */
+static int write_row(void *context, const struct stored *stored, struct error *err)
+{
+    (void)err;
+    str_printf(context, "%s:%lld %s|", stored->signature, (long long)stored->count, stored->status);
+    return 0;
+}
+
+static void assert_listed(struct store *store, struct store_filter filter, const char *expected)
+{
+    struct str text;
+    str_init(&text);
+    assert_int_equal(store_list(store, &filter, write_row, &text, NULL), 0);
+    assert_string_equal(text.data, expected);
+    str_release(&text);
+}
+
+static void a_signature_is_new_once(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE);
+    assert_true(add(store, "a", "onnxruntime@1.12.0:opt=all", "r1"));
+    assert_false(add(store, "a", "onnxruntime@1.12.0:opt=all", "r2"));
+    assert_false(add(store, "a", "onnxruntime@1.12.0:opt=none", "r1"));
+    assert_false(add(store, "a", "onnxruntime@1.12.0:opt=all", "r1")); /* a range run again */
+    assert_true(add(store, "b", "opencv", "r1"));
+    assert_listed(store, (struct store_filter){0}, "a:3 new|b:1 new|");
+    assert_listed(store, (struct store_filter){.engine = "onnxruntime@1.12.0:opt=none"}, "a:1 new|");
+    assert_listed(store, (struct store_filter){.engine = "open"}, "b:1 new|");
+    assert_listed(store, (struct store_filter){.kind = "crash"}, "");
+    assert_listed(store, (struct store_filter){.op = "MatMul"}, "a:3 new|b:1 new|");
+    assert_listed(store, (struct store_filter){.op = "Mat"}, "");
+    assert_listed(store, (struct store_filter){.signature = "b"}, "b:1 new|");
+    store_close(store);
+    store = open_store(STORE_READ);
+    assert_listed(store, (struct store_filter){0}, "a:3 new|b:1 new|");
+    bool is_new;
+    struct error err = {0};
+    assert_int_equal(store_add(store, &(struct finding){.signature = "c"}, &is_new, &err), -1);
+    store_close(store);
+}
+
+static void merged_findings_count_for_their_owner(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE);
+    struct error err = {0};
+    add(store, "raw1", "e", "r1");
+    add(store, "raw2", "e", "r2");
+    add(store, "small", "e", "r1");
+    assert_int_equal(store_settle(store, "small", &(struct settled){.status = "reduced", .nodes = 1}, &err),
+                     0);
+    assert_int_equal(store_merge(store, "raw1", "small", &err), 0);
+    assert_int_equal(store_merge(store, "raw2", "raw1", &err), -1); /* raw1 is merged itself */
+    assert_int_equal(store_merge(store, "raw2", "small", &err), 0);
+    assert_int_equal(store_merge(store, "raw2", "nobody", &err), -1);
+    assert_int_equal(store_merge(store, "small", "small", &err), 0);
+    assert_listed(store, (struct store_filter){0}, "small:3 reduced|");
+    assert_listed(store, (struct store_filter){.merged = true}, "raw1:1 new|raw2:1 new|small:1 reduced|");
+    add(store, "smaller", "e", "r3");
+    assert_int_equal(store_merge(store, "small", "smaller", &err), 0); /* all follow */
+    assert_listed(store, (struct store_filter){0}, "smaller:4 new|");
+    store_close(store);
+}
+
+static int count_occurrence(void *context, const struct occurrence *occurrence, struct error *err)
+{
+    (void)err;
+    assert_true(isinf(occurrence->factor));
+    ++*(int *)context;
+    return 0;
+}
+
+static int write_history(void *context, const char *engine, const char *verdict, struct error *err)
+{
+    (void)err;
+    str_printf(context, "%s=%s ", engine, verdict);
+    return 0;
+}
+
+static int write_engine(void *context, const struct stored_engine *engine, struct error *err)
+{
+    (void)err;
+    str_printf(context, "%s %s %lld|", engine->label, engine->version, (long long)engine->cases);
+    return 0;
+}
+
+static int write_point(void *context, const struct coverage_point *point, struct error *err)
+{
+    (void)err;
+    str_printf(context, "%s %lld %g %g|", point->name, (long long)point->cases, point->seconds, point->value);
+    return 0;
+}
+
+static void the_rest_reads_back(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE);
+    struct error err = {0};
+    struct str text;
+    int count = 0;
+    bool found;
+    str_init(&text);
+    for (int i = 0; i < 5; i++) {
+        char recipe[20];
+        snprintf(recipe, sizeof recipe, "r%d", i);
+        add(store, "a", "e", recipe);
+    }
+    assert_int_equal(store_occurrences(store, "a", 3, count_occurrence, &count, &err), 0);
+    assert_int_equal(count, 3);
+    store_history(store, "a", "e@2", "agrees", &err);
+    store_history(store, "a", "e@1", "agrees", &err);
+    store_history(store, "a", "e@1", "wrong", &err);
+    assert_int_equal(store_history_list(store, "a", write_history, &text, &err), 0);
+    assert_string_equal(text.data, "e@1=wrong e@2=agrees ");
+    str_clear(&text);
+    store_engine(store, "e", "1.0", 10, &err);
+    store_engine(store, "e", "1.0", 5, &err);
+    assert_int_equal(store_engines(store, write_engine, &text, &err), 0);
+    assert_string_equal(text.data, "e 1.0 15|");
+    str_clear(&text);
+    store_coverage(store, &(struct coverage_point){"ops", 10, 1.5, 3}, &err);
+    store_coverage(store, &(struct coverage_point){"ops", 20, 2.5, 4}, &err);
+    store_coverage(store, &(struct coverage_point){"types", 20, 2.5, 4}, &err);
+    assert_int_equal(store_coverage_list(store, "ops", write_point, &text, &err), 0);
+    assert_string_equal(text.data, "ops 10 1.5 3|ops 20 2.5 4|");
+    assert_int_equal(store_get(store, "seed", &text, &found, &err), 0);
+    assert_false(found);
+    store_set(store, "seed", "1", &err);
+    store_set(store, "seed", "2'; DROP TABLE state", &err);
+    assert_int_equal(store_get(store, "seed", &text, &found, &err), 0);
+    assert_true(found);
+    assert_string_equal(text.data, "2'; DROP TABLE state");
+    str_release(&text);
+    store_close(store);
+}
+
+static void a_range_has_one_owner(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE), *other = open_store(STORE_CREATE);
+    struct error err = {0};
+    struct store_range range;
+    struct str snapshot;
+    bool found, held;
+    str_init(&snapshot);
+    store_range_add(store, &(struct store_range){0, 1000}, "tree", &err);
+    store_range_add(store, &(struct store_range){1000, 1000}, NULL, &err);
+    store_range_add(store, &(struct store_range){0, 1000}, "again", &err);
+    assert_int_equal(store_range_lease(store, "one", 60, &range, &snapshot, &found, &err), 0);
+    assert_true(found && range.first == 0 && range.count == 1000);
+    assert_string_equal(snapshot.data, "tree");
+    assert_int_equal(store_range_lease(other, "two", -5, &range, NULL, &found, &err), 0);
+    assert_true(found && range.first == 1000);
+    /* Two's lease is over: one may take the range, and two has lost it. */
+    assert_int_equal(store_range_lease(store, "one", 60, &range, NULL, &found, &err), 0);
+    assert_true(found && range.first == 1000);
+    assert_int_equal(store_range_done(other, 1000, "two", &held, &err), 0);
+    assert_false(held);
+    assert_int_equal(store_range_renew(store, 1000, "one", 60, &held, &err), 0);
+    assert_true(held);
+    assert_int_equal(store_range_done(store, 1000, "one", &held, &err), 0);
+    assert_true(held);
+    assert_int_equal(store_range_lease(other, "two", 60, &range, NULL, &found, &err), 0);
+    assert_false(found);
+    str_release(&snapshot);
+    store_close(store);
+    store_close(other);
+}
+
+/* Children write and are killed at some point; nothing that returned may be missing, nothing half. */
+static void a_kill_loses_nothing(void **state)
+{
+    (void)state;
+    long before = 0;
+    store_close(open_store(STORE_CREATE));
+    for (int round = 0; round < 8; round++) {
+        int pipes[2];
+        assert_int_equal(pipe(pipes), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            struct store *store = open_store(STORE_CREATE);
+            for (int i = 0;; i++) {
+                char recipe[40];
+                snprintf(recipe, sizeof recipe, "round %d case %d", round, i);
+                add(store, "a", "e", recipe);
+                if (write(pipes[1], "x", 1) != 1)
+                    _exit(1);
+            }
+        }
+        close(pipes[1]);
+        char byte;
+        long acknowledged = 0;
+        struct timespec some = {0, (3 + round) * 1000 * 1000};
+        while (acknowledged < 20 && read(pipes[0], &byte, 1) == 1)
+            acknowledged++;
+        nanosleep(&some, NULL);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        while (read(pipes[0], &byte, 1) == 1)
+            acknowledged++;
+        close(pipes[0]);
+        struct store *store = open_store(STORE_READ);
+        long stored = 0;
+        struct str text;
+        str_init(&text);
+        assert_int_equal(store_list(store, &(struct store_filter){0}, write_row, &text, NULL), 0);
+        sscanf(text.data, "a:%ld", &stored);
+        str_release(&text);
+        store_close(store);
+        /* The rounds before are in the count; the one under way may be. */
+        assert_in_range(stored - before, acknowledged, acknowledged + 1);
+        before = stored;
+    }
+}
+
+/* A file full of rubbish, cut off, or with bytes changed: an error or an answer, no crash. */
+static void hostile_files_are_refused(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE);
+    for (int i = 0; i < 200; i++) {
+        char recipe[20];
+        snprintf(recipe, sizeof recipe, "r%d", i);
+        add(store, i % 3 ? "a" : "b", "e", recipe);
+    }
+    store_close(store);
+    char *path = file_join(folder, "assay.db"), *data;
+    size_t size;
+    assert_int_equal(file_read(path, 1 << 26, &data, &size, NULL), 0);
+    struct error err = {0};
+    struct str text;
+    str_init(&text);
+    size_t refused = 0;
+    for (unsigned i = 0; i < 300; i++) {
+        char *copy = memory_zeroed(size, 1);
+        memcpy(copy, data, size);
+        size_t kept = i % 10 == 0 ? size * i / 300 : size;
+        for (unsigned k = 0; k < 8; k++)
+            copy[(i * 7919u + k * 104729u) % (k < 4 ? 4096 : size)] = (char)(i * 31 + k * 17);
+        assert_int_equal(file_write(path, copy, kept, NULL), 0);
+        free(copy);
+        str_clear(&text);
+        if (store_open(&store, folder, i % 2 ? STORE_READ : STORE_CREATE, &err)) {
+            refused++;
+            continue;
+        }
+        if (store_list(store, &(struct store_filter){0}, write_row, &text, &err))
+            refused++;
+        store_close(store);
+    }
+    assert_true(refused > 100);
+    str_release(&text);
+    free(data);
+    free(path);
+}
+
+static void foreign_databases_are_refused(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        "CREATE TABLE findings (a)",
+        "CREATE VIEW findings AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM "
+        "c",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct str command;
+        str_init(&command);
+        str_printf(&command, "%s/assay.db", folder);
+        unlink(command.data);
+        str_clear(&command);
+        str_printf(&command, "python3 -c \"import sqlite3; sqlite3.connect('%s/assay.db').execute('%s')\"",
+                   folder, others[i]);
+        struct store *store;
+        struct error err = {0};
+        if (system(command.data) != 0)
+            skip();
+        assert_int_equal(store_open(&store, folder, STORE_READ, &err), -1);
+        assert_int_equal(err.code, ERROR_FORMAT);
+        assert_int_equal(store_open(&store, folder, STORE_CREATE, &err), -1);
+        str_release(&command);
+    }
+}
+
+static void an_empty_folder_has_no_store(void **state)
+{
+    (void)state;
+    struct store *store;
+    struct error err = {0};
+    assert_int_equal(store_open(&store, folder, STORE_READ, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_signature_is_new_once),       TEST(merged_findings_count_for_their_owner),
+        TEST(the_rest_reads_back),           TEST(a_range_has_one_owner),
+        TEST(a_kill_loses_nothing),          TEST(hostile_files_are_refused),
+        TEST(foreign_databases_are_refused), TEST(an_empty_folder_has_no_store),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
