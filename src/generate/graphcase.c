@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "generate/recipe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -103,19 +104,11 @@ static const struct op *choose_op(struct graph_maker *g, struct rng *rng, const 
     return dtype_in(given->value.type, set) && rank >= op->min_rank && rank <= op->max_rank ? op : NULL;
 }
 
-static bool in_list(const char *list, size_t number)
-{
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strtoull(at, NULL, 10) == number)
-            return true;
-    return false;
-}
-
 /* The recipe said so, or the engine under test lacks it; which the recipe will then say. */
 static bool left_out(struct graph_maker *g, const struct op *op, enum dtype type, size_t number)
 {
     const struct generate_options *o = g->options;
-    if (!in_list(o->skip, number) && !(o->lacks && o->lacks(o->lacks_context, op, type, g->m.opset)))
+    if (!recipe_skips(o->skip, number) && !(o->lacks && o->lacks(o->lacks_context, op, type, g->m.opset)))
         return false;
     str_printf(&g->skip, "%s%zu", g->skip.length ? "," : "", number);
     return true;

@@ -21,9 +21,9 @@ void maker_release(struct maker *m)
     *m = (struct maker){0};
 }
 
-static struct maker_value *find_value(const struct maker *m, const char *name)
+struct maker_value *maker_find(const struct maker *m, const char *name)
 {
-    for (size_t i = 0; i < m->n_values; i++)
+    for (size_t i = m->n_values; i-- > 0;)
         if (strcmp(m->values[i].name, name) == 0)
             return &m->values[i];
     return NULL;
@@ -58,7 +58,7 @@ static int uses_init(struct uses *uses, const struct maker *m, const struct draw
         if (drawn[i].source == DRAWN_OMITTED)
             continue;
         if (drawn[i].source == DRAWN_EXISTING) {
-            uses->views[i] = &find_value(m, drawn[i].existing)->value;
+            uses->views[i] = &maker_find(m, drawn[i].existing)->value;
             continue;
         }
         if (know(&uses->own[i], &drawn[i].data, knowledge, err))
@@ -130,7 +130,7 @@ static void add_new(struct maker *m, struct drawn *drawn, const char *name)
     struct maker_value *value = add_value(m, name);
     value->constant = drawn->constant;
     value->uses = 1;
-    if (know(&value->value, &drawn->data, KNOW_ALL, NULL))
+    if (know(&value->value, &drawn->data, m->sparing ? KNOW_SMALL : KNOW_ALL, NULL))
         memory_exhausted(0);
     if (drawn->constant) {
         model_add_initializer(m->model, name, &drawn->data);
@@ -149,7 +149,7 @@ static void add_used(struct maker *m, struct drawn *drawn, const char *name)
     if (drawn->source == DRAWN_NEW)
         add_new(m, drawn, name);
     else if (drawn->source == DRAWN_EXISTING)
-        find_value(m, name)->uses++;
+        maker_find(m, name)->uses++;
 }
 
 void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs)
@@ -175,12 +175,38 @@ void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs)
 
 static bool find_shape(const void *maker, const char *name, enum dtype *type, struct shape *shape)
 {
-    const struct maker_value *value = find_value(maker, name);
+    const struct maker_value *value = maker_find(maker, name);
     if (!value)
         return false;
     *type = value->value.type;
     *shape = value->value.shape;
     return true;
+}
+
+struct maker_mark maker_mark(const struct maker *m)
+{
+    const Onnx__GraphProto *graph = m->model->graph;
+    return (struct maker_mark){m->n_values,   m->n_inputs,    m->names,
+                               graph->n_node, graph->n_input, graph->n_initializer};
+}
+
+void maker_rollback(struct maker *m, const struct maker_mark *mark)
+{
+    Onnx__GraphProto *graph = m->model->graph;
+    for (size_t i = mark->nodes; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_input; k++) {
+            struct maker_value *used = maker_find(m, graph->node[i]->input[k]);
+            if (used)
+                used->uses--;
+        }
+    while (m->n_values > mark->values)
+        bounded_release(&m->values[--m->n_values].value);
+    while (m->n_inputs > mark->inputs)
+        value_release(&m->inputs[--m->n_inputs]);
+    m->names = mark->names;
+    graph->n_node = mark->nodes;
+    graph->n_input = mark->graph_inputs;
+    graph->n_initializer = mark->initializers;
 }
 
 int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct error *err)

@@ -11,6 +11,7 @@ struct maker_value {
     bool constant;        /* an initialiser: not offered to other nodes */
     bool made;            /* by a node */
     size_t uses;
+    double low, high; /* where its numbers are, as plans estimate it */
 };
 
 struct maker {
@@ -23,6 +24,7 @@ struct maker {
     size_t n_inputs, inputs_capacity;
     size_t names;        /* given out so far */
     struct trace *trace; /* maker_finish fills it; NULL: not wanted */
+    bool sparing;        /* keep only such numbers as shapes may depend on: plans compute nothing else */
 };
 
 void maker_init(struct maker *m, int opset, struct rng rng);
@@ -43,6 +45,16 @@ int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, s
 
 /* Puts the node that was tried last into the model; takes over the outputs' numbers. */
 void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs);
+
+/* The last value so named; NULL when there is none. */
+struct maker_value *maker_find(const struct maker *m, const char *name);
+
+/* Where a maker stands, and back there: what was kept since is gone. */
+struct maker_mark {
+    size_t values, inputs, names, nodes, graph_inputs, initializers;
+};
+struct maker_mark maker_mark(const struct maker *m);
+void maker_rollback(struct maker *m, const struct maker_mark *mark);
 
 /* The finished case; shapes of outputs are left out when `shapeless`. */
 int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct error *err);

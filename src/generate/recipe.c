@@ -1,4 +1,7 @@
+#include "generate/recipe.h"
+
 #include "generate/onecase.h"
+#include "generate/plan.h"
 
 #include "base/memory.h"
 #include "base/str.h"
@@ -6,6 +9,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool recipe_skips(const char *list, size_t number)
+{
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strtoull(at, NULL, 10) == number)
+            return true;
+    return false;
+}
 
 char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct generate_options *options)
 {
@@ -148,6 +159,41 @@ static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct genera
     return 0;
 }
 
+/* The words of a plan recipe: those of all recipes, and the plan's own. */
+static int make_plan(char *rest, struct gencase *out, struct error *err)
+{
+    struct generate_options options = {0};
+    struct plan plan = {0};
+    uint64_t seed = 0, index = 0;
+    struct blocks *blocks = blocks_new();
+    int result = 0;
+    for (char *word = strtok_r(rest, " ", &rest); !result && word; word = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(word, '=');
+        char *kept = memory_strdup(word);
+        if (value)
+            *value++ = 0;
+        error_clear(err);
+        result = plan_parse_word(&plan, word, value, blocks, err);
+        if (result && err->code == ERROR_NONE) {
+            /* The reader of common words keeps pointers into the recipe. */
+            if (value)
+                value[-1] = '=';
+            result = parse_word(word, &seed, &index, &options);
+        }
+        if (result && err->code == ERROR_NONE)
+            error_set(err, ERROR_USAGE, "'%s' is no word of a recipe", kept);
+        free(kept);
+    }
+    plan.opset = options.opset;
+    plan.fill = options.fill;
+    if (!result && !plan.n_blocks)
+        result = error_set(err, ERROR_USAGE, "a plan needs blocks=NAME,...");
+    if (!result)
+        result = generate_plan(seed, index, &plan, &options, out, err);
+    blocks_free(blocks);
+    return result;
+}
+
 int generate_recipe(const char *recipe, struct gencase *out, struct error *err)
 {
     struct generate_options options = {0};
@@ -155,6 +201,11 @@ int generate_recipe(const char *recipe, struct gencase *out, struct error *err)
     char *text = memory_strdup(recipe), *rest = NULL, *kind = strtok_r(text, " ", &rest);
     int result = kind ? 0 : -1;
     *out = (struct gencase){0};
+    if (kind && strcmp(kind, "plan") == 0) {
+        result = make_plan(rest, out, err);
+        free(text);
+        return result;
+    }
     for (char *word = strtok_r(NULL, " ", &rest); !result && word; word = strtok_r(NULL, " ", &rest))
         result = parse_word(word, &seed, &index, &options);
     if (!result && strcmp(kind, "one") == 0)

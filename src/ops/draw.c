@@ -290,7 +290,8 @@ void draw_primary_range(struct draw *d, double low, double high)
 
 static bool take_offer(struct draw *d, enum dtype type, const struct shape *shape)
 {
-    const char *name = d->offer && draw_chance(d, 0.5) ? d->offer(d->context, type, shape) : NULL;
+    const char *name =
+        d->offer && (d->eager || draw_chance(d, 0.5)) ? d->offer(d->context, type, shape) : NULL;
     if (!name)
         return false;
     struct drawn *input = next_input(d);

@@ -53,6 +53,7 @@ struct draw {
     const struct drawn *given; /* primary input from a graph, or NULL */
     /* Offers an existing value of exactly this type and shape, or NULL; may itself be NULL. */
     const char *(*offer)(void *context, enum dtype type, const struct shape *shape);
+    bool eager; /* ask for an offer every time, not every other time */
     /* Gives any existing value, false when there is none; may itself be NULL. */
     bool (*pick)(void *context, struct drawn *value);
     void *context;

@@ -1,0 +1,33 @@
+/*
+ * The block corpus: what a generator may place. A block is an operator of the table, or a subgraph read from
+ * a text file (docs/blocks.md), such as share/blocks/attention.onnxtxt.
+ */
+#ifndef GENERATE_BLOCK_H
+#define GENERATE_BLOCK_H
+
+#include "ops/op.h"
+
+struct subgraph; /* subgraph.h */
+
+struct block {
+    const char *name;             /* the operator's, or the file's without its suffix */
+    const struct op *op;          /* one operator; NULL: a subgraph */
+    const struct op *const *ops;  /* the operators inside, each once */
+    size_t n_ops;                 /* at least 1 */
+    int since, until;             /* opsets at which it can be placed, both included */
+    size_t inputs;                /* values that other blocks can feed, at most */
+    uint64_t hash;                /* of a subgraph's text: a recipe names it, so that it is the same one */
+    const struct subgraph *graph; /* NULL: one operator */
+};
+
+struct blocks;
+
+/* All drawable operators of the table. */
+struct blocks *blocks_new(void);
+void blocks_free(struct blocks *blocks);
+
+size_t blocks_count(const struct blocks *blocks);
+const struct block *blocks_at(const struct blocks *blocks, size_t index);
+const struct block *blocks_find(const struct blocks *blocks, const char *name); /* NULL: none */
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * Plans: topologies with the properties of their kind, cases that are valid and the same from the same
+ * recipe.
+ */
+#include "base/clock.h"
+#include "base/str.h"
+#include "generate/plan.h"
+#include "model/onnx.h"
+#include "ops/evaluate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PLAN_CASES = 600 };
+
+static bool same_case(const struct gencase *a, const struct gencase *b)
+{
+    if (a->test.model_size != b->test.model_size ||
+        memcmp(a->test.model, b->test.model, a->test.model_size) != 0 ||
+        a->test.n_inputs != b->test.n_inputs || strcmp(a->test.recipe, b->test.recipe) != 0 ||
+        strcmp(a->note, b->note) != 0)
+        return false;
+    for (size_t i = 0; i < a->test.n_inputs; i++)
+        if (strcmp(a->test.inputs[i].name, b->test.inputs[i].name) != 0 ||
+            !tensor_identical(&a->test.inputs[i].tensors[0], &b->test.inputs[i].tensors[0]))
+            return false;
+    return true;
+}
+
+/* Runs the case through the reference; the outputs must have the declared types and shapes. */
+static int evaluate_case(const struct gencase *c, struct error *err)
+{
+    struct model *model = NULL;
+    struct evaluator *evaluator = NULL;
+    struct bounded *results = NULL;
+    size_t count = 0;
+    int result = model_parse(&model, c->test.model, c->test.model_size, err);
+    if (!result)
+        result = evaluator_new(&evaluator, model, NULL, err);
+    if (!result)
+        result = evaluator_run(evaluator, c->test.inputs, c->test.n_inputs, NULL, 0, &results, &count, err);
+    for (size_t i = 0; !result && i < count; i++) {
+        const Onnx__TypeProto__Tensor *type = model->graph->output[i]->type->tensor_type;
+        bool same = type->elem_type == (int)results[i].type && type->shape &&
+                    type->shape->n_dim == (size_t)results[i].shape.rank;
+        for (size_t k = 0; same && k < type->shape->n_dim; k++)
+            same = type->shape->dim[k]->dim_value == results[i].shape.dims[k];
+        if (!same)
+            result = error_set(err, ERROR_INVALID, "output %zu is not of the declared type and shape", i);
+    }
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&results[i]);
+    free(results);
+    evaluator_free(evaluator);
+    model_free(model);
+    return result;
+}
+
+/*
+ * libonnx 1.12 infers ConvTranspose against the text: with output_shape it forgets batch and channels, with
+ * SAME_UPPER and SAME_LOWER it adds output_padding.
+ */
+static bool inference_is_right(const struct gencase *c)
+{
+    struct model *model;
+    bool right = true;
+    assert_int_equal(model_parse(&model, c->test.model, c->test.model_size, NULL), 0);
+    for (size_t i = 0; i < model->graph->n_node; i++)
+        right &= strcmp(model->graph->node[i]->op_type, "ConvTranspose") != 0;
+    model_free(model);
+    return right;
+}
+
+static int check_case(const struct gencase *c, struct error *err)
+{
+    uint8_t *inferred = NULL;
+    size_t size;
+    if (onnx_check(c->test.model, c->test.model_size, err) == -1)
+        return -1;
+    if (inference_is_right(c) &&
+        onnx_infer_shapes(c->test.model, c->test.model_size, 1, &inferred, &size, err) == -1)
+        return -1;
+    free(inferred);
+    return evaluate_case(c, err);
+}
+
+static void complain(const struct gencase *c, const struct error *err)
+{
+    char *text = NULL;
+    onnx_print_text(c->test.model, c->test.model_size, &text, NULL);
+    print_error("%s\n  %s\n%s\n", c->test.recipe, err->message, text ? text : "");
+    free(text);
+}
+
+static struct digraph make(enum topology t, size_t n, int k, double p, uint64_t seed)
+{
+    struct digraph g;
+    topology_make(&g, t, n, k, p, rng_seed(seed));
+    return g;
+}
+
+static void test_line(void **state)
+{
+    (void)state;
+    struct digraph g = make(TOPOLOGY_LINE, 9, 4, 0.5, 1);
+    assert_int_equal(digraph_edges(&g), 8);
+    for (size_t i = 0; i + 1 < 9; i++)
+        assert_true(digraph_has(&g, i, i + 1));
+    g = make(TOPOLOGY_WS, 1, 4, 0.5, 1);
+    assert_int_equal(digraph_edges(&g), 0);
+    g = make(TOPOLOGY_RN, 0, 4, 0.5, 1);
+    assert_int_equal(digraph_edges(&g), 0);
+}
+
+/* A rewired link replaces one: n * k / 2 of them whatever p is; with p = 0 they are the ring's. */
+static void test_watts_strogatz(void **state)
+{
+    (void)state;
+    for (int k = 2; k <= 6; k += 2)
+        for (size_t n = 7; n <= 64; n += 19)
+            for (uint64_t seed = 0; seed < 20; seed++) {
+                struct digraph g = make(TOPOLOGY_WS, n, k, 0.5, seed);
+                assert_int_equal(digraph_edges(&g), n * (size_t)k / 2);
+                for (size_t i = 0; i < n; i++)
+                    assert_int_equal(i < 63 ? g.to[i] & (((uint64_t)2 << i) - 1) : 0, 0);
+                g = make(TOPOLOGY_WS, n, k, 0, seed);
+                for (size_t i = 0; i < n; i++)
+                    assert_int_equal(__builtin_popcountll(g.to[i] | digraph_from(&g, i)), k);
+            }
+    struct digraph small = make(TOPOLOGY_WS, 2, 6, 0.5, 3);
+    assert_int_equal(digraph_edges(&small), 1);
+}
+
+/* The line is inside; nobody has more than k neighbours (2 are the line's); with p = 1 none can be added. */
+static void test_residual(void **state)
+{
+    (void)state;
+    size_t more = 0;
+    for (size_t k = 2; k <= 6; k += 2)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            struct digraph g = make(TOPOLOGY_RN, 15, (int)k, 0.9, seed);
+            for (size_t i = 0; i < 15; i++) {
+                assert_true(i == 14 || digraph_has(&g, i, i + 1));
+                assert_true((size_t)__builtin_popcountll(g.to[i] | digraph_from(&g, i)) <= k);
+            }
+            more += digraph_edges(&g) - 14;
+            assert_true(k > 2 || digraph_edges(&g) <= 15);
+        }
+    assert_true(more > 200);
+}
+
+static void test_edge_mutations(void **state)
+{
+    (void)state;
+    struct digraph g = make(TOPOLOGY_LINE, 10, 2, 0, 1), before = g;
+    digraph_add_edges(&g, 5, rng_seed(1));
+    assert_int_equal(digraph_edges(&g), 14);
+    for (size_t i = 0; i < 10; i++)
+        assert_true((before.to[i] & ~g.to[i]) == 0);
+    digraph_remove_edges(&g, 4, rng_seed(2));
+    assert_int_equal(digraph_edges(&g), 10);
+    digraph_add_edges(&g, 1000, rng_seed(3));
+    assert_int_equal(digraph_edges(&g), 45);
+    digraph_remove_edges(&g, 1000, rng_seed(3));
+    assert_int_equal(digraph_edges(&g), 0);
+}
+
+static void test_plans(void **state)
+{
+    (void)state;
+    struct blocks *blocks = blocks_new();
+    size_t bad = 0, nodes = 0, uncheckable = 0;
+    struct rng root = rng_seed(5);
+    for (uint64_t i = 0; i < PLAN_CASES; i++) {
+        struct plan plan;
+        struct gencase c, again;
+        struct error err = {0};
+        struct rng rng = rng_split(&root, i);
+        assert_int_equal(plan_random(&plan, blocks, &rng, 1 + i % 15, NULL, &err), 0);
+        if (generate_plan(1, i, &plan, NULL, &c, &err)) {
+            print_error("plan %llu: %s\n", (unsigned long long)i, err.message);
+            bad++;
+            continue;
+        }
+        if (check_case(&c, &err)) {
+            complain(&c, &err);
+            bad++;
+        }
+        nodes += c.nodes;
+        uncheckable += c.opset > 17;
+        if (i % 10 == 0) {
+            if (generate_recipe(c.test.recipe, &again, &err))
+                fail_msg("%s: %s", c.test.recipe, err.message);
+            assert_true(same_case(&c, &again));
+            gencase_release(&again);
+        }
+        gencase_release(&c);
+    }
+    print_message("%zu nodes, %zu bad, %zu beyond libonnx\n", nodes, bad, uncheckable);
+    assert_int_equal(bad, 0);
+    blocks_free(blocks);
+}
+
+static void test_bad_recipes(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "plan seed=1 index=2",
+        "plan seed=1 index=2 blocks=Nosuch",
+        "plan seed=1 index=2 blocks=Relu topology=star",
+        "plan seed=1 index=2 blocks=Relu add=-1",
+        "plan seed=1 index=2 blocks=,",
+        "plan seed=1 index=2 blocks=Relu colour=red",
+        "plan seed=1 index=2 blocks=Relu k=99999999999",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct gencase c;
+        struct error err = {0};
+        assert_int_equal(generate_recipe(bad[i], &c, &err), -1);
+        assert_true(err.message[0]);
+        gencase_release(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_line),     cmocka_unit_test(test_watts_strogatz),
+        cmocka_unit_test(test_residual), cmocka_unit_test(test_edge_mutations),
+        cmocka_unit_test(test_plans),    cmocka_unit_test(test_bad_recipes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
