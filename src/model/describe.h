@@ -1,0 +1,14 @@
+/* Parts of a model in short words for people: never read back, cut where they are long. */
+#ifndef MODEL_DESCRIBE_H
+#define MODEL_DESCRIBE_H
+
+#include "base/str.h"
+#include "model/model.h"
+
+/* "[1, 2, 3]", "0.5", "\"SAME_UPPER\"", "float32 tensor [3,3]", "graph of 4 nodes". */
+void describe_attribute(struct str *out, const Onnx__AttributeProto *attribute);
+
+/* "float32 [1,3,N,?]"; "unknown" for NULL or what is no tensor. */
+void describe_type(struct str *out, const Onnx__TypeProto *type);
+
+#endif
