@@ -1,0 +1,201 @@
+/* assay localize: where in a model the fault is. */
+#include "cli/localize.h"
+
+#include "locate/rate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LOCALIZE_TEXT, LOCALIZE_JSON };
+
+struct settings {
+    struct common common;
+    struct input_settings inputs;
+    const char *sample;
+    int method;
+    long long group, window;
+};
+
+struct work {
+    const struct settings *settings;
+    struct session session;
+    struct model *model;
+    struct inputs inputs;
+    int second; /* number in the pool */
+    size_t sample;
+    struct localization found;
+};
+
+static enum localize_method method_of(const struct settings *settings)
+{
+    static const enum localize_method methods[] = {LOCALIZE_LOCAL, LOCALIZE_RATE, LOCALIZE_BOTH};
+    return methods[settings->method];
+}
+
+/* How far the two engines' answers to one sample are apart; one that gives no answer is infinitely far. */
+static int distance(struct work *work, size_t sample, double *far, struct error *err)
+{
+    struct value *values;
+    struct result results[2];
+    struct rate_mean mean = {0};
+    if (inputs_get(&work->inputs, sample, &values, err))
+        return -1;
+    int status = 0;
+    for (int i = 0; i < 2; i++)
+        result_init(&results[i]);
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    status = model_pack(work->model, &bytes, &size, err);
+    for (int i = 0; i < 2 && status == 0; i++) {
+        struct job job = {.engine = i ? work->second : 0,
+                          .model = bytes,
+                          .model_size = size,
+                          .n_inputs = work->inputs.count,
+                          .inputs = values};
+        status = pool_run_one(work->session.pool, &job, &results[i], err);
+    }
+    mean.apart = results[0].outcome != OUTCOME_OK || results[0].count != results[1].count;
+    for (size_t i = 0; i < results[0].count && !mean.apart; i++)
+        if (results[0].outputs[i].kind == VALUE_TENSOR && results[1].outputs[i].kind == VALUE_TENSOR)
+            rate_add(&mean, &results[0].outputs[i].tensors[0], &results[1].outputs[i].tensors[0]);
+    *far = rate_delta(&mean);
+    for (int i = 0; i < 2; i++)
+        result_release(&results[i]);
+    free(bytes);
+    values_free(values, work->inputs.count);
+    return status;
+}
+
+/* The sample named, or the one on which the engines are farthest apart. */
+static int choose_sample(struct work *work, struct error *err)
+{
+    double farthest = -1;
+    if (work->settings->sample) {
+        char *end;
+        unsigned long long number = strtoull(work->settings->sample, &end, 10);
+        if (*end || end == work->settings->sample || number >= work->inputs.samples)
+            return error_set(err, ERROR_USAGE, "--sample takes 0 to %zu here", work->inputs.samples - 1);
+        work->sample = (size_t)number;
+        return 0;
+    }
+    for (size_t i = 0; work->inputs.samples > 1 && i < work->inputs.samples; i++) {
+        double far;
+        if (distance(work, i, &far, err))
+            return -1;
+        if (far > farthest) {
+            farthest = far;
+            work->sample = i;
+        }
+    }
+    return 0;
+}
+
+static int locate(struct work *work, struct error *err)
+{
+    struct value *values;
+    if (choose_sample(work, err) || inputs_get(&work->inputs, work->sample, &values, err))
+        return -1;
+    struct localize_case which = {
+        .pool = work->session.pool,
+        .engine = 0,
+        .second = work->second,
+        .second_is_reference = work->second == work->session.reference,
+        .model = work->model,
+        .inputs = values,
+        .n_inputs = work->inputs.count,
+        .method = method_of(work->settings),
+        .group_bytes = (size_t)work->settings->group,
+        .max_window = (size_t)work->settings->window,
+        .progress = true,
+    };
+    int status = localize(&work->found, &which, err);
+    values_free(values, work->inputs.count);
+    return status;
+}
+
+static int report(struct work *work, const char *path, struct error *err)
+{
+    const struct common *common = &work->settings->common;
+    struct localize_report said = {path, work->model, work->sample, work->inputs.samples, &work->found};
+    struct str out;
+    str_init(&out);
+    if (common->format == LOCALIZE_JSON)
+        localize_write_json(&said, &out);
+    else
+        localize_write_text(&said, output_colour(common), &out);
+    int status = output_write(common, &out, err);
+    str_release(&out);
+    return status;
+}
+
+static int open_engines(struct work *work, struct error *err)
+{
+    const struct settings *settings = work->settings;
+    if (settings->common.engines.count > 2)
+        return error_set(err, ERROR_USAGE, "localize takes one engine, and one more for the rate");
+    bool single = settings->common.engines.count < 2;
+    if (session_open(&work->session, &settings->common, 1, single, err))
+        return -1;
+    work->second = single ? work->session.reference : 1;
+    return 0;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    struct work work = {.settings = raw};
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "give one model");
+    int status = model_load(&work.model, words->items[0], err);
+    if (status == 0)
+        status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
+    if (status == 0)
+        status = open_engines(&work, err);
+    if (status == 0)
+        status = locate(&work, err);
+    if (status == 0)
+        status = report(&work, words->items[0], err);
+    bool finding = verdict_is_finding(work.found.kind);
+    localization_release(&work.found);
+    inputs_release(&work.inputs);
+    session_close(&work.session);
+    model_free(work.model);
+    return status ? -1 : finding ? STATUS_FINDINGS : STATUS_AGREE;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_INPUTS(struct settings),
+    {0, "sample", OPTION_TEXT, "N", offsetof(struct settings, sample),
+     "the sample to look at (default: the one on which the two engines differ most)"},
+    {0, "method", OPTION_CHOICE, "local|rate|both", offsetof(struct settings, method),
+     "judge every node on the inputs it had, CRADLE's rate between two engines, or both (default)"},
+    {0, "group", OPTION_SIZE, "SIZE", offsetof(struct settings, group),
+     "of intermediate values held at once (default 32M)"},
+    {0, "window", OPTION_COUNT, "N", offsetof(struct settings, window),
+     "nodes of the largest fused group looked for (default 12)"},
+    COMMON_OUTPUT(struct settings, "text|json"),
+};
+
+static const struct settings defaults = {.inputs = {.seed = 1}, .method = 2};
+
+const struct command command_localize = {
+    .name = "localize",
+    .summary = "find the operator at fault in a model",
+    .usage = "MODEL -e ENGINE [-e OTHER] [OPTION...]",
+    .about =
+        "Says which node of the model an engine computes wrongly. Every node is evaluated by the reference\n"
+        "on the inputs that the engine itself gave it and held against the largest error that rounding can\n"
+        "explain, so a node is to blame by itself, whatever came before. When showing the values between\n"
+        "makes the fault vanish, it sits in a fusion, and the fused nodes are named.\n"
+        "\n"
+        "Beside it stands CRADLE's rate of change R between the engine and OTHER (default: the reference):\n"
+        "nodes with R above the third quartile are marked.\n",
+    .examples = "  assay localize model.onnx -e onnxruntime --data folder\n"
+                "  assay localize model.onnx -e opencv -e onnxruntime --method rate\n"
+                "  assay localize model.onnx -e onnxruntime@1.12.0 -n 20 --format json -o where.json\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

@@ -1,0 +1,18 @@
+/* How `assay localize` writes its result; localize.c runs, localize_write.c writes. */
+#ifndef CLI_LOCALIZE_H
+#define CLI_LOCALIZE_H
+
+#include "cli/common.h"
+#include "locate/localize.h"
+
+struct localize_report {
+    const char *path; /* of the model */
+    const struct model *model;
+    size_t sample, samples;
+    const struct localization *found;
+};
+
+void localize_write_text(const struct localize_report *report, bool colour, struct str *out);
+void localize_write_json(const struct localize_report *report, struct str *out);
+
+#endif

@@ -1,0 +1,272 @@
+#include "base/json.h"
+#include "base/memory.h"
+#include "cli/localize.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LISTED = 4 /* further wrong nodes named in the text */ };
+
+static const Onnx__NodeProto *node_at(const struct localize_report *report, size_t number)
+{
+    return report->model->graph->node[number];
+}
+
+static void number_cell(struct table *table, enum style style, double value)
+{
+    if (isnan(value))
+        table_add(table, STYLE_DIM, "-");
+    else
+        table_add(table, style, "%.3g", value);
+}
+
+static void form_cell(struct table *table, const struct localized_node *node)
+{
+    char shape[SHAPE_TEXT_SIZE];
+    if (!node->n_outputs || node->outputs[0].type == DTYPE_NONE)
+        table_add(table, STYLE_DIM, "-");
+    else
+        table_add(table, STYLE_PLAIN, "%s %s", dtype_name(node->outputs[0].type),
+                  shape_text(&node->outputs[0].shape, shape));
+}
+
+static enum style verdict_style(enum verdict_kind kind)
+{
+    return verdict_is_finding(kind) ? STYLE_BAD : kind == VERDICT_AGREES ? STYLE_GOOD : STYLE_WARN;
+}
+
+static void node_row(struct table *table, const struct localize_report *report, size_t number)
+{
+    const struct localization *found = report->found;
+    const struct localized_node *node = &found->nodes[number];
+    table_add(table, STYLE_BAD, "%s", node->culprit ? "*" : "");
+    table_add(table, STYLE_PLAIN, "%s", node_at(report, number)->op_type);
+    table_add(table, STYLE_PLAIN, "%s", localize_node_name(node_at(report, number)));
+    form_cell(table, node);
+    if (found->local) {
+        table_add(table, verdict_style(node->verdict), "%s", verdict_name(node->verdict));
+        number_cell(table, verdict_style(node->verdict), node->factor);
+    }
+    if (found->rate) {
+        number_cell(table, STYLE_PLAIN, node->delta);
+        number_cell(table, node->highlighted ? STYLE_WARN : STYLE_PLAIN, node->rate);
+        table_add(table, STYLE_WARN, "%s", node->highlighted ? "high" : "");
+    }
+}
+
+static void text_nodes(const struct localize_report *report, const size_t *numbers, size_t count, bool colour,
+                       struct str *out)
+{
+    const struct localization *found = report->found;
+    struct table table;
+    table_init(&table, found->local && found->rate ? "llllrrrrl" : found->rate ? "llllrrl" : "llllrr");
+    table_head(&table, found->local && found->rate ? "|operator|node|makes|local|error/bound|delta|R|"
+                       : found->rate               ? "|operator|node|makes|delta|R|"
+                                                   : "|operator|node|makes|local|error/bound");
+    for (size_t i = 0; i < count; i++)
+        node_row(&table, report, numbers[i]);
+    table_print(&table, out, colour, 2);
+    table_release(&table);
+}
+
+static void text_path(const struct localize_report *report, bool colour, struct str *out)
+{
+    const struct localization *found = report->found;
+    if (!found->n_path)
+        return;
+    str_printf(out, "\nfrom the inputs to the %s\n", found->n_culprits > 1 ? "fused nodes" : "culprit");
+    if (found->n_culprits == 1) {
+        text_nodes(report, found->path, found->n_path, colour, out);
+        return;
+    }
+    text_nodes(report, found->path, found->n_path - 1, colour, out);
+    str_add(out, "fused\n");
+    text_nodes(report, found->culprits, found->n_culprits, colour, out);
+}
+
+static void text_others(const struct localize_report *report, struct str *out)
+{
+    const struct localization *found = report->found;
+    size_t listed = 0, others = found->n_wrong > 1 ? found->n_wrong - 1 : 0;
+    if (!others)
+        return;
+    str_printf(out, "\nwrong on their own inputs too: %zu node%s:", others, others == 1 ? "" : "s");
+    for (size_t i = 0; i < found->n_nodes && listed < LISTED; i++) {
+        if (found->nodes[i].culprit || !verdict_is_finding(found->nodes[i].verdict))
+            continue;
+        str_printf(out, "%s %s (", listed++ ? "," : "", node_at(report, i)->op_type);
+        text_print(out, localize_node_name(node_at(report, i)), 80);
+        str_add(out, ")");
+    }
+    str_add(out, others > listed ? " ...\n" : "\n");
+}
+
+static void text_rate(const struct localize_report *report, bool colour, struct str *out)
+{
+    const struct localization *found = report->found;
+    if (!found->rate)
+        return;
+    str_printf(out, "\nrate against %s: %zu of %zu nodes above the third quartile of R (%.3g)", found->second,
+               found->n_highlighted, found->n_nodes, found->quartile);
+    if (found->first_highlighted < found->n_nodes) {
+        str_printf(out, ", first %s (node ", node_at(report, found->first_highlighted)->op_type);
+        text_print(out, localize_node_name(node_at(report, found->first_highlighted)), 80);
+        str_add(out, ")");
+    }
+    if (found->n_culprits)
+        str_printf(out, "; the culprit is %s them",
+                   found->nodes[found->culprits[0]].highlighted ? "among" : "not among");
+    str_add(out, "\n");
+    if (found->local)
+        return;
+    size_t *numbers = memory_zeroed(found->n_nodes, sizeof *numbers);
+    size_t count = 0;
+    for (size_t i = 0; i < found->n_nodes; i++)
+        if (found->nodes[i].highlighted)
+            numbers[count++] = i;
+    if (count)
+        text_nodes(report, numbers, count, colour, out);
+    free(numbers);
+}
+
+void localize_write_text(const struct localize_report *report, bool colour, struct str *out)
+{
+    const struct localization *found = report->found;
+    text_print(out, report->path, 0);
+    str_printf(out, " on %s, sample %zu of %zu, %zu nodes\n", found->engine, report->sample, report->samples,
+               found->n_nodes);
+    if (found->local) {
+        style_print(out, colour, verdict_style(found->kind), "%s", verdict_name(found->kind));
+        if (*found->text) {
+            str_add(out, ": ");
+            text_print(out, found->text, 0);
+        } else if (found->kind == VERDICT_AGREES) {
+            str_add(out, ": every node is within its bound on the inputs it had, and so is the whole");
+        }
+        str_add(out, "\n");
+        text_path(report, colour, out);
+        text_others(report, out);
+    }
+    text_rate(report, colour, out);
+}
+
+static void json_forms(struct json *json, const struct localized_node *node)
+{
+    json_array(json, "outputs");
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        const struct localized_value *value = &node->outputs[i];
+        json_object(json, NULL);
+        json_string(json, "name", value->name);
+        json_string(json, "dtype", value->type == DTYPE_NONE ? NULL : dtype_name(value->type));
+        json_array(json, "shape");
+        for (int k = 0; value->type != DTYPE_NONE && k < value->shape.rank; k++)
+            json_int(json, NULL, value->shape.dims[k]);
+        json_end(json);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void json_node(struct json *json, const struct localize_report *report, size_t number)
+{
+    const struct localization *found = report->found;
+    const struct localized_node *node = &found->nodes[number];
+    json_object(json, NULL);
+    json_int(json, "number", (int64_t)number);
+    json_string(json, "node", localize_node_name(node_at(report, number)));
+    json_string(json, "operator", node_at(report, number)->op_type);
+    json_bool(json, "culprit", node->culprit);
+    if (found->local) {
+        json_string(json, "verdict", verdict_name(node->verdict));
+        json_double(json, "factor", node->factor);
+        json_double(json, "deviations", node->deviations);
+        json_int(json, "wrong", (int64_t)node->wrong);
+        json_int(json, "total", (int64_t)node->total);
+        json_string(json, "text", node->text);
+    }
+    if (found->rate) {
+        json_double(json, "delta", node->delta);
+        json_double(json, "rate", node->rate);
+        json_bool(json, "highlighted", node->highlighted);
+    }
+    json_forms(json, node);
+    json_end(json);
+}
+
+static void json_numbers(struct json *json, const char *name, const size_t *numbers, size_t count)
+{
+    json_array(json, name);
+    for (size_t i = 0; i < count; i++)
+        json_int(json, NULL, (int64_t)numbers[i]);
+    json_end(json);
+}
+
+static void json_names(struct json *json, const char *name, const struct localize_report *report,
+                       bool operators)
+{
+    const struct localization *found = report->found;
+    json_array(json, name);
+    for (size_t i = 0; i < found->n_culprits; i++) {
+        const Onnx__NodeProto *node = node_at(report, found->culprits[i]);
+        json_string(json, NULL, operators ? node->op_type : localize_node_name(node));
+    }
+    json_end(json);
+}
+
+static void json_local(struct json *json, const struct localize_report *report)
+{
+    const struct localization *found = report->found;
+    json_object(json, "local");
+    json_string(json, "verdict", verdict_name(found->kind));
+    json_bool(json, "finding", verdict_is_finding(found->kind));
+    json_string(json, "text", found->text);
+    json_numbers(json, "culprits", found->culprits, found->n_culprits);
+    json_names(json, "operators", report, true);
+    json_names(json, "nodes", report, false);
+    json_bool(json, "fused", found->fused);
+    json_numbers(json, "path", found->path, found->n_path);
+    json_int(json, "wrong_nodes", (int64_t)found->n_wrong);
+    json_end(json);
+}
+
+static void json_rate(struct json *json, const struct localize_report *report)
+{
+    const struct localization *found = report->found;
+    json_object(json, "rate");
+    json_string(json, "second", found->second);
+    json_double(json, "quartile", found->quartile);
+    json_int(json, "highlighted", (int64_t)found->n_highlighted);
+    if (found->first_highlighted < found->n_nodes)
+        json_int(json, "first", (int64_t)found->first_highlighted);
+    else
+        json_string(json, "first", NULL);
+    json_end(json);
+}
+
+void localize_write_json(const struct localize_report *report, struct str *out)
+{
+    const struct localization *found = report->found;
+    struct json json;
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    json_string(&json, "model", report->path);
+    json_string(&json, "engine", found->engine);
+    json_int(&json, "sample", (int64_t)report->sample);
+    json_int(&json, "samples", (int64_t)report->samples);
+    if (found->local)
+        json_local(&json, report);
+    if (found->rate)
+        json_rate(&json, report);
+    json_object(&json, "values");
+    json_int(&json, "groups", (int64_t)found->groups);
+    json_int(&json, "bytes", (int64_t)found->wanted);
+    json_int(&json, "largest_group", (int64_t)found->largest);
+    json_int(&json, "runs", (int64_t)found->runs);
+    json_end(&json);
+    json_array(&json, "nodes");
+    for (size_t i = 0; i < found->n_nodes; i++)
+        json_node(&json, report, i);
+    json_end(&json);
+    json_end(&json);
+}
