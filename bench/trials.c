@@ -11,10 +11,12 @@
  * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
  * with its types and attributes, and the recipe of the first case. --explained names a table of engine bugs
  * that are written up: engine, verdict, node (all three shell patterns) and the document; what matches a row
- * counts as explained. --probed leaves out what all engines lack by what `assay probe` has kept; the indices
- * then go on until there are as many cases as asked for. The last line is
+ * counts as explained. An answer that all engines give against the reference (mistrusted) needs an
+ * explanation too. --list prints a line for each verdict: engine, verdict, text, recipe, and of what needs an
+ * explanation the node and the document that has it. --probed leaves out what all engines lack by what `assay
+ * probe` has kept; the indices then go on until there are as many cases as asked for. The last line is
  *
- *     cases N findings N explained N unexplained N untested N
+ *     cases N findings N explained N unexplained N untested N seconds T strays N
  */
 #include "base/clock.h"
 #include "base/memory.h"
@@ -32,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENGINES = 8, MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
+enum { MAX_ENGINES = 16, MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
 
 struct finding {
     char *key, *text, *recipe;
@@ -67,9 +69,17 @@ struct run {
     size_t untested, found, explained;
 };
 
-/* One line for each different (engine, verdict, operators); the first case stands for the rest. True when
- * explained. */
-static bool note_finding(struct run *run, const struct trial_done *done, size_t engine)
+/* A finding, or all engines against the reference; not an answer that merely proves nothing. */
+static bool needs_explanation(const struct verdict *verdict)
+{
+    return verdict_is_finding(verdict->kind) ||
+           (verdict->kind == VERDICT_MISTRUSTED && strncmp(verdict->text, "agrees", 6));
+}
+
+/* One line for each different (engine, verdict, operators); the first case stands for the rest. The row that
+ * explains it, if any; the node's text goes into *node. */
+static const struct explained_row *note_finding(struct run *run, const struct trial_done *done, size_t engine,
+                                                struct str *node)
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
     const struct settlement *settlement = &done->settlements[engine];
@@ -77,20 +87,19 @@ static bool note_finding(struct run *run, const struct trial_done *done, size_t 
      * NaN). */
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
     struct model *model = NULL;
-    struct str key, node;
+    struct str key;
     str_init(&key);
-    str_init(&node);
     if (!model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
-        explained_nodes(&node, model, &done->testcase, settlement);
+        explained_nodes(node, model, &done->testcase, settlement);
     const char *brief = settlement->count ? settlement->text : verdict->text;
     struct explained_row *row =
-        explained_find(&run->table, run->labels[engine], verdict_name(kind), node.data, brief);
+        explained_find(&run->table, run->labels[engine], verdict_name(kind), node->data, brief);
     run->found++;
     run->explained += row != NULL;
     if (row)
         row->met++;
-    str_printf(&key, "%s\t%s\t%.*s", run->labels[engine], verdict_name(kind), (int)strcspn(node.data, " "),
-               node.data);
+    str_printf(&key, "%s\t%s\t%.*s", run->labels[engine], verdict_name(kind), (int)strcspn(node->data, " "),
+               node->data);
     for (size_t i = 0; i < run->n_findings; i++)
         if (text_equal(run->findings[i].key, key.data) && (run->findings[i].explained == row)) {
             run->findings[i].count++;
@@ -98,14 +107,15 @@ static bool note_finding(struct run *run, const struct trial_done *done, size_t 
         }
     run->findings = memory_grow(run->findings, &run->capacity, run->n_findings + 1, sizeof *run->findings);
     struct finding *finding = &run->findings[run->n_findings++];
-    str_printf(&node, "\n      %s", brief);
+    struct str text;
+    str_init(&text);
+    str_printf(&text, "%s\n      %s", node->data, brief);
     *finding =
-        (struct finding){str_detach(&key), str_detach(&node), memory_strdup(done->testcase.recipe), row, 1};
+        (struct finding){str_detach(&key), str_detach(&text), memory_strdup(done->testcase.recipe), row, 1};
 out:
     str_release(&key);
-    str_release(&node);
     model_free(model);
-    return row != NULL;
+    return row;
 }
 
 /* An explained engine bug says nothing about our bounds; a finding that nothing explains counts against them.
@@ -122,20 +132,36 @@ static void tally_add(struct tally *tally, const struct verdict *verdict, bool e
     tally->deviations = fmax(tally->deviations, verdict->deviations);
 }
 
+/* One line, whatever an engine says. */
+static void list_verdict(const struct run *run, const struct trial_done *done, size_t engine,
+                         const char *node, const struct explained_row *row)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[engine];
+    char *text =
+        memory_strdup(done->settlements[engine].count ? done->settlements[engine].text : verdict->text);
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
+    printf("%s\t%s%s\t%s\t%s\t%s\t%s\n", run->labels[engine], row ? "explained " : "",
+           verdict_name(verdict->kind), text, done->testcase.recipe, node, row ? row->document : "-");
+    free(text);
+}
+
 static void take(struct run *run, struct trial_done *done)
 {
     size_t op = (size_t)(uintptr_t)done->user;
     for (size_t i = 0; i < run->n_engines; i++) {
         const struct verdict *verdict = &done->judgement.verdicts[i];
         run->untested += verdict->kind == VERDICT_UNTESTED || verdict->kind == VERDICT_NO_ENGINE;
-        bool explained = verdict_is_finding(verdict->kind) && note_finding(run, done, i);
-        tally_add(&run->by_op[op], verdict, explained);
-        tally_add(&run->all, verdict, explained);
+        struct str node;
+        str_init(&node);
+        const struct explained_row *row =
+            needs_explanation(verdict) ? note_finding(run, done, i, &node) : NULL;
+        tally_add(&run->by_op[op], verdict, row != NULL);
+        tally_add(&run->all, verdict, row != NULL);
         if (run->list)
-            printf("%s\t%s%s\t%s\t%s\n", run->labels[i], explained ? "explained " : "",
-                   verdict_name(verdict->kind),
-                   done->settlements[i].count ? done->settlements[i].text : verdict->text,
-                   done->testcase.recipe);
+            list_verdict(run, done, i, node.length ? node.data : op_at(op)->name, row);
+        str_release(&node);
     }
     trial_done_release(done);
 }
@@ -416,14 +442,15 @@ int main(int argc, char **argv)
     double start = clock_seconds();
     struct trials *trials = trials_new(&options);
     int status = run_cases(run, trials);
+    size_t strays = trials_strays(trials);
     trials_free(trials);
     pool_free(pool);
     registry_free(registry);
     print_tables(run);
     size_t unexplained = run->found - run->explained;
-    printf("cases %zu findings %zu explained %zu unexplained %zu untested %zu seconds %.1f\n",
+    printf("cases %zu findings %zu explained %zu unexplained %zu untested %zu seconds %.1f strays %zu\n",
            run->one + run->graphs, run->found, run->explained, unexplained, run->untested,
-           clock_seconds() - start);
+           clock_seconds() - start, strays);
     bool clean = !status && !unexplained && !run->untested;
     free_run(run);
     return status ? 2 : clean ? 0 : 1;

@@ -1,6 +1,7 @@
 /* Error classes from the library's text: its codes say -2 or -215 for everything. */
 #include "opencv.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -28,10 +29,43 @@ static bool says_lacking(const char *message)
     return false;
 }
 
+/*
+ * "OpenCV(4.6.0) ./modules/dnn/src/onnx/onnx_importer.cpp:1040: error: (-2:Unspecified error) in function
+ * 'handleNode'\n> Node [Max@ai.onnx]:(onnx_node!Max_0) parse error: OpenCV(4.6.0) ./modules/...": the reason
+ * stands last, behind paths of the machine that built the library. Kept are the node and the reason from its
+ * file name on.
+ */
+static void shorten(const char *message, char *text, size_t size)
+{
+    const char *node = strstr(message, "> Node "), *reason = message;
+    for (const char *at = message; (at = strstr(at, "OpenCV(")); at++)
+        reason = at;
+    const char *path = strstr(reason, ") ");
+    if (strncmp(reason, "OpenCV(", 7) == 0 && path) {
+        reason = path + 2;
+        size_t length = strcspn(reason, ":\n");
+        for (const char *at = reason; at < reason + length; at++)
+            if (*at == '/') {
+                length -= (size_t)(at + 1 - reason);
+                reason = at + 1;
+            }
+    }
+    const char *node_end = node && node < reason ? strstr(node, " parse error: ") : NULL;
+    if (node_end)
+        snprintf(text, size, "%.*s: %s", (int)(node_end - node - 2), node + 2, reason);
+    else
+        snprintf(text, size, "%s", reason);
+    for (char *at = text; *at; at++)
+        if (*at == '\n')
+            *at = at[1] ? ' ' : '\0';
+}
+
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message)
 {
     enum adapter_class class = says_lacking(message)        ? ADAPTER_UNSUPPORTED
                                : stage == OPENCV_STAGE_LOAD ? ADAPTER_REJECTED
                                                             : ADAPTER_FAILED;
-    return adapter_fail(call, class, "%s", message);
+    char text[FACE_MESSAGE_SIZE];
+    shorten(message, text, sizeof text);
+    return adapter_fail(call, class, "%s", text);
 }

@@ -13,17 +13,18 @@ const Onnx__ValueInfoProto *opencv_declared(Onnx__ValueInfoProto *const *infos, 
     return NULL;
 }
 
-/* Up to 4.x every input becomes float32 inside, whatever its matrix: integers beyond 2^24 would be rounded.
- */
+/* Up to 4.x every input becomes float32 inside, whatever its matrix: integers beyond 2^24 and most numbers of
+ * float64 would be rounded. */
 static int check_exact(struct adapter_call *call, const struct value *value, const struct tensor *tensor)
 {
-    if (face_has_all_types() || !dtype_in(tensor->type, DTYPES_INTEGER) || dtype_size(tensor->type) < 4)
+    bool integers = dtype_in(tensor->type, DTYPES_INTEGER) && dtype_size(tensor->type) >= 4;
+    if (face_has_all_types() || !(integers || tensor->type == DTYPE_DOUBLE))
         return 0;
     for (size_t i = 0; i < tensor->count; i++) {
         long double element = tensor_get(tensor, i);
-        if ((long double)(float)element != element) {
+        if (!isnan(element) && (long double)(float)element != element) {
             return adapter_fail(call, ADAPTER_UNSUPPORTED,
-                                "input '%s': the library keeps %s as float32, which cannot hold %.0Lf",
+                                "input '%s': the library keeps %s as float32, which cannot hold %.17Lg",
                                 value->name, dtype_name(tensor->type), element);
         }
     }

@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_AHEAD = 16 };
+enum {
+    DEFAULT_AHEAD = 16,
+    CRASH_TRIES = 3, /* a case may die of what one before it did to the engine's memory */
+};
 
 /* A case under way. Jobs point to it; entry n_engines is the reference. */
 struct flight {
     struct trial_done done;
     bool *repeats_differ;
+    int *crashes; /* so far, one an engine */
     size_t jobs_left;
     struct flight *next;
 };
@@ -24,7 +28,7 @@ struct ticket {
 struct trials {
     struct trial_options options;
     int *engines;
-    size_t pending;
+    size_t pending, strays;
     struct flight *finished; /* all jobs are back, not judged yet */
 };
 
@@ -56,6 +60,7 @@ void trial_done_release(struct trial_done *done)
 static void flight_free(struct flight *flight)
 {
     free(flight->repeats_differ);
+    free(flight->crashes);
     free(flight);
 }
 
@@ -67,6 +72,11 @@ bool trials_room(const struct trials *trials)
 size_t trials_pending(const struct trials *trials)
 {
     return trials->pending;
+}
+
+size_t trials_strays(const struct trials *trials)
+{
+    return trials->strays;
 }
 
 static void submit_job(struct trials *trials, struct flight *flight, size_t entry, int engine, bool bounds)
@@ -99,6 +109,7 @@ void trials_submit(struct trials *trials, struct testcase *testcase, void *user)
     flight->done.results = memory_zeroed(n, sizeof *flight->done.results);
     flight->done.settlements = memory_zeroed(n, sizeof *flight->done.settlements);
     flight->repeats_differ = memory_zeroed(n, sizeof *flight->repeats_differ);
+    flight->crashes = memory_zeroed(n, sizeof *flight->crashes);
     result_init(&flight->done.reference);
     for (size_t i = 0; i < n; i++)
         result_init(&flight->done.results[i]);
@@ -107,6 +118,21 @@ void trials_submit(struct trials *trials, struct testcase *testcase, void *user)
         submit_job(trials, flight, i, trials->engines[i], false);
     if (trials->options.reference >= 0)
         submit_job(trials, flight, n, trials->options.reference, true);
+}
+
+/* A crash is the case's own when it comes again in the worker's successor; otherwise an earlier case left the
+ * engine's memory in such a state, and the answer of the successor counts. */
+static bool try_again(struct trials *trials, struct flight *flight, size_t entry, struct result *result)
+{
+    if (result->outcome != OUTCOME_CRASH) {
+        trials->strays += flight->crashes[entry] > 0;
+        return false;
+    }
+    if (++flight->crashes[entry] == CRASH_TRIES)
+        return false;
+    result_release(result);
+    submit_job(trials, flight, entry, trials->engines[entry], false);
+    return true;
 }
 
 /* Takes one result from the pool; a flight that is complete goes to the finished list. */
@@ -122,6 +148,10 @@ static int take_result(struct trials *trials, struct error *err)
     free(job.user);
     struct flight *flight = ticket.flight;
     if (ticket.entry < flight->done.n_engines) {
+        if (try_again(trials, flight, ticket.entry, &result)) {
+            flight->jobs_left--;
+            return 1;
+        }
         flight->done.results[ticket.entry] = result;
         flight->repeats_differ[ticket.entry] = differ;
     } else {

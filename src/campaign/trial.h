@@ -2,7 +2,9 @@
  * Trials: a case on several engines and the reference at once, judged, and settled where that is needed.
  *
  * Cases are submitted as fast as they are made; up to `ahead` of them are under way, so that no engine waits
- * for another. Each comes back exactly once, with its judgement.
+ * for another. Each comes back exactly once, with its judgement. A case that crashes an engine is run again,
+ * because what a case before it wrote beyond its memory may have been the cause: it is called a crash when it
+ * crashes three times, and a stray one is counted.
  */
 #ifndef CAMPAIGN_TRIAL_H
 #define CAMPAIGN_TRIAL_H
@@ -43,6 +45,7 @@ void trials_free(struct trials *trials);
 void trials_submit(struct trials *trials, struct testcase *testcase, void *user);
 bool trials_room(const struct trials *trials);
 size_t trials_pending(const struct trials *trials);
+size_t trials_strays(const struct trials *trials); /* crashes that did not come again */
 
 /* Waits for the next finished case: 1 and *done, 0 when none is under way, -1 when polling fails. */
 int trials_next(struct trials *trials, struct trial_done *done, struct error *err);

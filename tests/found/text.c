@@ -1,0 +1,85 @@
+/*
+ * A generated case in the form of docs/found/NAME/case.txt: where writing up a finding starts.
+ *
+ *     found_text RECIPE >case.txt         e.g. found_text "one seed=1 index=486"
+ *
+ * The model is printed in ONNX's text form, then a line "---" and the values of each input, so that
+ * found_make reads it; make it smaller by hand.
+ */
+#include "generate/onecase.h"
+#include "model/model.h"
+#include "model/onnx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_tensor(const struct tensor *tensor, const char *between)
+{
+    int digits = tensor->type == DTYPE_DOUBLE ? 17 : tensor->type == DTYPE_FLOAT ? 9 : 20;
+    for (size_t i = 0; i < tensor->count; i++)
+        printf("%s%.*Lg", i ? between : "", digits, tensor_get(tensor, i));
+}
+
+/* The printer leaves initialisers out; the parser wants them in front of the nodes. */
+static int print_initializers(const Onnx__GraphProto *graph, struct error *err)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        struct tensor tensor;
+        char shape[SHAPE_TEXT_SIZE];
+        if (model_tensor_read(graph->initializer[i], &tensor, err))
+            return -1;
+        printf("%s%s%s %s = {", i ? ", " : " <", dtype_name(tensor.type), shape_text(&tensor.shape, shape),
+               graph->initializer[i]->name);
+        print_tensor(&tensor, ", ");
+        printf("}");
+        tensor_release(&tensor);
+    }
+    printf("%s", graph->n_initializer ? ">" : "");
+    return 0;
+}
+
+static int print_case(const struct testcase *testcase, struct error *err)
+{
+    struct model *model = NULL;
+    char *text = NULL;
+    int status = -1;
+    if (onnx_print_text(testcase->model, testcase->model_size, &text, err) ||
+        model_parse(&model, testcase->model, testcase->model_size, err))
+        goto out;
+    char *nodes = strstr(text, " {\n");
+    nodes = nodes ? nodes : text;
+    printf("%.*s", (int)(nodes - text), text);
+    if ((status = print_initializers(model->graph, err)))
+        goto out;
+    printf("%s---\n", nodes);
+    for (size_t i = 0; i < testcase->n_inputs; i++) {
+        printf("%s ", testcase->inputs[i].name);
+        for (size_t k = 0; k < testcase->inputs[i].count; k++)
+            print_tensor(&testcase->inputs[i].tensors[k], " ");
+        printf("\n");
+    }
+out:
+    model_free(model);
+    free(text);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct gencase made;
+    struct error err = {0};
+    if (argc != 2) {
+        fprintf(stderr, "usage: found_text RECIPE\n");
+        return 2;
+    }
+    if (generate_recipe(argv[1], &made, &err)) {
+        fprintf(stderr, "%s: %s\n", argv[1], err.message);
+        return 1;
+    }
+    int status = print_case(&made.test, &err);
+    if (status)
+        fprintf(stderr, "%s: %s\n", argv[1], err.message);
+    gencase_release(&made);
+    return status ? 1 : 0;
+}
