@@ -2,11 +2,12 @@
 #include "cli/localize.h"
 
 #include "locate/rate.h"
+#include "report/map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOCALIZE_TEXT, LOCALIZE_JSON };
+enum { LOCALIZE_TEXT, LOCALIZE_JSON, LOCALIZE_HTML };
 
 struct settings {
     struct common common;
@@ -113,17 +114,32 @@ static int locate(struct work *work, struct error *err)
     return status;
 }
 
+static int write_map(const struct localize_report *said, struct str *out, struct error *err)
+{
+    struct model_index index;
+    if (model_index_init(&index, said->model, err))
+        return -1;
+    struct map_source source = {said->path, &index, said->found};
+    int status = map_html(out, &source, err);
+    model_index_release(&index);
+    return status;
+}
+
 static int report(struct work *work, const char *path, struct error *err)
 {
     const struct common *common = &work->settings->common;
     struct localize_report said = {path, work->model, work->sample, work->inputs.samples, &work->found};
     struct str out;
     str_init(&out);
+    int status = 0;
     if (common->format == LOCALIZE_JSON)
         localize_write_json(&said, &out);
+    else if (common->format == LOCALIZE_HTML)
+        status = write_map(&said, &out, err);
     else
         localize_write_text(&said, output_colour(common), &out);
-    int status = output_write(common, &out, err);
+    if (status == 0)
+        status = output_write(common, &out, err);
     str_release(&out);
     return status;
 }
@@ -173,7 +189,7 @@ static const struct cli_option options[] = {
      "of intermediate values held at once (default 32M)"},
     {0, "window", OPTION_COUNT, "N", offsetof(struct settings, window),
      "nodes of the largest fused group looked for (default 12)"},
-    COMMON_OUTPUT(struct settings, "text|json"),
+    COMMON_OUTPUT(struct settings, "text|json|html"),
 };
 
 static const struct settings defaults = {.inputs = {.seed = 1}, .method = 2};
@@ -192,7 +208,7 @@ const struct command command_localize = {
         "nodes with R above the third quartile are marked.\n",
     .examples = "  assay localize model.onnx -e onnxruntime --data folder\n"
                 "  assay localize model.onnx -e opencv -e onnxruntime --method rate\n"
-                "  assay localize model.onnx -e onnxruntime@1.12.0 -n 20 --format json -o where.json\n",
+                "  assay localize model.onnx -e onnxruntime@1.12.0 -n 20 --format html -o where.html\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,
