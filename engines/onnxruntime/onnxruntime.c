@@ -7,7 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLDEST_API = 10 };
+enum { OLDEST_API = 10, PASSES_API = 18 /* the first that leaves out passes by name */ };
+
+/*
+ * The optimiser passes that releases (1.18 to 1.30) know by name, for those who look for the one at fault;
+ * names that a release does not know are ignored by it.
+ */
+static const char passes[] =
+    "EliminateIdentity+EliminateSlice+UnsqueezeElimination+EliminateDropout+ExpandElimination+"
+    "CastElimination+CastChainElimination+PreShapeNodeElimination+NoopElimination+DivMulFusion+"
+    "FuseReluClip+GemmSumFusion+GemmTransposeFusion+NotWhereFusion+ConvAddFusion+ConvMulFusion+"
+    "ConvBNFusion+Pad_Fusion+MatMul_BatchNormalization_Fusion+LabelEncoderFusion+ClipQuantRewrite+"
+    "ReluQuantRewrite+DoubleQDQPairsRemover+ConstantSharing+CommonSubexpressionElimination+"
+    "ConstantFolding+MatMulAddFusion+ReshapeFusion+FreeDimensionOverrideTransformer+GeluFusion+"
+    "GeluFusionL1+GeluFusionL2+LayerNormFusion+LayerNormFusionL1+LayerNormFusionL2+"
+    "SimplifiedLayerNormFusion+QDQPropagationTransformer+WeightBiasQuantization+"
+    "EnsureUniqueDQForNodeUnit+QDQS8ToU8Transformer+QDQSelectorActionTransformer+"
+    "QDQFinalCleanupTransformer+TransposeOptimizer+TransposeOptimizer_CPUExecutionProvider+"
+    "GemmActivationFusion+MatMulIntegerToFloatFusion+DynamicQuantizeMatMulFusion+ConvActivationFusion+"
+    "ConvAddActivationFusion+AttentionFusion+EmbedLayerNormFusion+GatherSliceToSplitFusion+"
+    "GatherToSliceFusion+MatmulTransposeFusion+BiasGeluFusion+SkipLayerNormFusion+"
+    "BiasSkipLayerNormFusion+FastGeluFusion+QuickGeluFusion+BiasSoftmaxFusion+BiasDropoutFusion+"
+    "MatMulScaleFusion+MatMulActivationFusion+MatMulNBitsFusion+SliceConcatToSpaceToDepthFusion+"
+    "NchwcTransformer+NhwcTransformer";
 
 /* The registry's choice, or the system's library. */
 static void *open_library(struct adapter_call *call)
@@ -45,6 +67,7 @@ static int open_api(struct adapter_call *call, struct ort *ort, struct str *vers
                             (int)OLDEST_API);
     }
     str_add(version, text);
+    ort->minor = minor;
     ort->api = base->GetApi(minor < ORT_API_VERSION ? (uint32_t)minor : ORT_API_VERSION);
     return ort->api ? 0 : adapter_fail(call, ADAPTER_FAILED, "ONNX Runtime %s gives no API", text);
 }
@@ -98,6 +121,23 @@ static int set_memory(struct adapter_call *call, const struct ort *ort)
     return pattern ? 0 : ort_check(call, ORT_STAGE_START, ort->api->DisableMemPattern(ort->options));
 }
 
+/* The library wants the names separated by ';', which shells do not leave alone. */
+static int set_disabled(struct adapter_call *call, const struct ort *ort, const char *names)
+{
+    if (ort->minor < PASSES_API)
+        return adapter_fail(call, ADAPTER_FAILED, "disable: releases before 1.%d run all passes",
+                            (int)PASSES_API);
+    char *list = memory_strdup(names);
+    for (char *at = list; *at; at++)
+        if (*at == '+')
+            *at = ';';
+    int result = ort_check(
+        call, ORT_STAGE_START,
+        ort->api->AddSessionConfigEntry(ort->options, "optimization.disable_specified_optimizers", list));
+    free(list);
+    return result;
+}
+
 static int set_options(struct adapter_call *call, const struct ort *ort)
 {
     const char *disable = adapter_knob(call->adapter, "disable");
@@ -110,14 +150,19 @@ static int set_options(struct adapter_call *call, const struct ort *ort)
                   ort->api->SetSessionLogSeverityLevel(ort->options, ORT_LOGGING_LEVEL_FATAL)) < 0 ||
         set_threads(call, ort) < 0 || set_memory(call, ort) < 0)
         return -1;
-    if (disable[0] != '\0' &&
-        ort_check(call, ORT_STAGE_START,
-                  ort->api->AddSessionConfigEntry(ort->options, "optimization.disable_specified_optimizers",
-                                                  disable)) < 0)
+    if (disable[0] != '\0' && set_disabled(call, ort, disable) < 0)
         return -1;
     return save[0] == '\0'
                ? 0
                : ort_check(call, ORT_STAGE_START, ort->api->SetOptimizedModelFilePath(ort->options, save));
+}
+
+/* Hello offers no passes where none can be left out. */
+static void forget_passes(const struct adapter *adapter)
+{
+    for (struct adapter_knob *knob = adapter->knobs; knob->name; knob++)
+        if (strcmp(knob->name, "disable") == 0)
+            knob->values = "";
 }
 
 static int start(struct adapter_call *call, void **engine, struct str *version)
@@ -135,6 +180,8 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
                   ort->api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &ort->memory)) < 0 ||
         ort_check(call, ORT_STAGE_START, ort->api->GetAllocatorWithDefaultOptions(&ort->allocator)) < 0)
         return -1;
+    if (ort->minor < PASSES_API)
+        forget_passes(call->adapter);
     return set_options(call, ort);
 }
 
@@ -319,7 +366,7 @@ int main(int argc, char **argv)
         {"threads", "N", "1", "threads inside an operator"},
         {"arena", "on|off", "on", "memory arena of the CPU provider"},
         {"pattern", "on|off", "on", "memory pattern: one allocation planned from an earlier run"},
-        {"disable", "NAME[;NAME...]", "", "optimiser passes switched off by name (1.12 and older ignore it)"},
+        {"disable", passes, "", "optimiser passes switched off by name, joined by + or ; (not before 1.18)"},
         {"save", "PATH", "", "where to write the optimised model at load"},
         {NULL, NULL, NULL, NULL},
     };

@@ -19,6 +19,7 @@ struct ort_session {
 struct ort {
     void *library;
     const OrtApi *api;
+    long minor; /* 17 of release 1.17.3 */
     OrtEnv *env;
     OrtSessionOptions *options;
     OrtMemoryInfo *memory;   /* plain CPU memory: ours */

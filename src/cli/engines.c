@@ -207,7 +207,11 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
     table_init(&table, "lll");
     for (size_t i = 0; hello && i < hello->n_knobs; i++) {
         const Assay__KnobInfo *knob = hello->knobs[i];
-        table_add(&table, STYLE_PLAIN, ":%s=%s", knob->name, knob->values);
+        /* A set of names is long; JSON has it whole. */
+        const char *plus = strchr(knob->values, '+');
+        table_add(&table, STYLE_PLAIN, ":%s=%.*s%s", knob->name,
+                  plus ? (int)(plus - knob->values) : (int)strlen(knob->values), knob->values,
+                  plus ? "+..." : "");
         table_add(&table, STYLE_DIM, "%s%s", *knob->default_value ? "default " : "", knob->default_value);
         size_t faults = count_faults(knob->help);
         if (faults)

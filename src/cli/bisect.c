@@ -1,0 +1,287 @@
+/* assay bisect: since which release, until which, under which knob, by which pass. */
+#include "campaign/bisect.h"
+
+#include "base/json.h"
+#include "cli/casefile.h"
+#include "report/table.h"
+
+struct settings {
+    struct common common;
+    struct input_settings inputs;
+    long long step;
+    bool no_knobs;
+};
+
+static const char *release_name(const struct bisect *bisect, size_t number)
+{
+    return bisect->releases[number] ? bisect->releases[number] : "installed";
+}
+
+static enum style word_style(const struct bisect_word *word)
+{
+    return verdict_is_finding(word->kind) ? STYLE_BAD
+           : word->kind == VERDICT_AGREES ? STYLE_GOOD
+                                          : STYLE_WARN;
+}
+
+static void write_windows(const struct bisect *bisect, struct str *out, bool colour)
+{
+    struct table table;
+    struct str message;
+    str_init(&message);
+    table_init(&table, "lrlll");
+    table_head(&table, "releases|number|verdict|stage|");
+    for (size_t i = 0; i < bisect->n_windows; i++) {
+        const struct bisect_window *window = &bisect->windows[i];
+        const char *first = release_name(bisect, window->first), *last = release_name(bisect, window->last);
+        str_clear(&message);
+        text_print(&message, window->word.text, 120);
+        if (window->word.by_answer)
+            str_add(&message, " (by the case's own answer)");
+        table_add(&table, STYLE_PLAIN, "%s%s%s", first, window->first == window->last ? "" : " to ",
+                  window->first == window->last ? "" : last);
+        table_add(&table, STYLE_PLAIN, "%zu", window->last - window->first + 1);
+        table_add(&table, word_style(&window->word), "%s", verdict_name(window->word.kind));
+        table_add(&table, STYLE_PLAIN, "%s", stage_name(window->word.stage));
+        table_add(&table, STYLE_PLAIN, "%s", message.data);
+    }
+    table_print(&table, out, colour, 0);
+    table_release(&table);
+    str_release(&message);
+}
+
+static void write_knobs(const struct bisect *bisect, struct str *out, bool colour)
+{
+    str_printf(out, "\non %s\n", bisect->at ? bisect->at : "the installed release");
+    for (size_t i = 0; i < bisect->n_knobs; i++) {
+        const struct bisect_knob *knob = &bisect->knobs[i];
+        str_printf(out, "  %s:", knob->name);
+        for (size_t k = 0; k < knob->count; k++) {
+            str_printf(out, "%s%s ", k ? ", " : " ", knob->values[k].value);
+            style_print(out, colour, word_style(&knob->values[k].word), "%s",
+                        verdict_name(knob->values[k].word.kind));
+        }
+        str_add(out, "\n");
+    }
+    if (!bisect->pass_knob)
+        return;
+    str_printf(out, "  %s: ", bisect->pass_knob);
+    if (!bisect->n_blamed)
+        str_printf(out, "none of %zu passes makes the fault go\n", bisect->n_passes);
+    else {
+        str_printf(out, "the fault goes without ");
+        for (size_t i = 0; i < bisect->n_blamed; i++) {
+            str_add(out, i ? "+" : "");
+            style_print(out, colour, STYLE_BAD, "%s", bisect->blamed[i]);
+        }
+        str_add(out, "\n");
+    }
+}
+
+/* Bad windows that touch are one stretch of bad releases. */
+static void write_stretches(const struct bisect *bisect, struct str *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < bisect->n_windows; i++) {
+        if (!bisect->windows[i].bad || (i && bisect->windows[i - 1].bad))
+            continue;
+        size_t last = i;
+        while (last + 1 < bisect->n_windows && bisect->windows[last + 1].bad)
+            last++;
+        str_printf(out, "%sfirst bad %s, last bad %s", any ? "; " : "",
+                   release_name(bisect, bisect->windows[i].first),
+                   release_name(bisect, bisect->windows[last].last));
+        any = true;
+    }
+    str_add(out, any ? "\n" : "no release is bad\n");
+}
+
+static void write_text(const struct bisect *bisect, const struct casefile *file, struct str *out, bool colour)
+{
+    str_printf(out, "%s on %s: %zu release%s, %zu engine run%s\n\n", file->name, bisect->engine,
+               bisect->n_releases, bisect->n_releases == 1 ? "" : "s", bisect->runs,
+               bisect->runs == 1 ? "" : "s");
+    write_windows(bisect, out, colour);
+    str_add(out, "\n");
+    write_stretches(bisect, out);
+    if (bisect->n_knobs || bisect->pass_knob)
+        write_knobs(bisect, out, colour);
+}
+
+static void json_word(struct json *json, const struct bisect_word *word)
+{
+    json_string(json, "verdict", verdict_name(word->kind));
+    json_string(json, "stage", stage_name(word->stage));
+    json_bool(json, "bad", verdict_is_finding(word->kind));
+    json_bool(json, "by_answer", word->by_answer);
+    json_string(json, "text", word->text);
+    json_string(json, "message", word->message);
+}
+
+static void json_windows(struct json *json, const struct bisect *bisect)
+{
+    json_array(json, "windows");
+    for (size_t i = 0; i < bisect->n_windows; i++) {
+        const struct bisect_window *window = &bisect->windows[i];
+        json_object(json, NULL);
+        json_string(json, "first", bisect->releases[window->first]);
+        json_string(json, "last", bisect->releases[window->last]);
+        json_int(json, "releases", (int64_t)(window->last - window->first + 1));
+        json_word(json, &window->word);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void json_knobs(struct json *json, const struct bisect *bisect)
+{
+    json_array(json, "knobs");
+    for (size_t i = 0; i < bisect->n_knobs; i++) {
+        json_object(json, NULL);
+        json_string(json, "name", bisect->knobs[i].name);
+        json_array(json, "values");
+        for (size_t k = 0; k < bisect->knobs[i].count; k++) {
+            json_object(json, NULL);
+            json_string(json, "value", bisect->knobs[i].values[k].value);
+            json_word(json, &bisect->knobs[i].values[k].word);
+            json_end(json);
+        }
+        json_end(json);
+        json_end(json);
+    }
+    json_end(json);
+    json_object(json, "passes");
+    json_string(json, "knob", bisect->pass_knob);
+    json_int(json, "tried", (int64_t)bisect->n_passes);
+    json_array(json, "blamed");
+    for (size_t i = 0; i < bisect->n_blamed; i++)
+        json_string(json, NULL, bisect->blamed[i]);
+    json_end(json);
+    json_end(json);
+}
+
+static void write_json(const struct bisect *bisect, const struct casefile *file, struct str *out)
+{
+    struct json json;
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    json_string(&json, "case", file->name);
+    json_string(&json, "engine", bisect->engine);
+    json_int(&json, "releases", (int64_t)bisect->n_releases);
+    json_int(&json, "runs", (int64_t)bisect->runs);
+    json_int(&json, "knob_runs", (int64_t)bisect->knob_runs);
+    json_int(&json, "pass_runs", (int64_t)bisect->pass_runs);
+    json_windows(&json, bisect);
+    json_string(&json, "at", bisect->at);
+    json_knobs(&json, bisect);
+    json_end(&json);
+    str_add(out, "\n");
+}
+
+static int report(const struct bisect *bisect, const struct casefile *file, const struct settings *settings,
+                  struct error *err)
+{
+    struct str out;
+    str_init(&out);
+    if (settings->common.format == FORMAT_JSON)
+        write_json(bisect, file, &out);
+    else
+        write_text(bisect, file, &out, output_colour(&settings->common));
+    int status = output_write(&settings->common, &out, err);
+    str_release(&out);
+    bool bad = false;
+    for (size_t i = 0; i < bisect->n_windows; i++)
+        bad |= bisect->windows[i].bad;
+    return status ? -1 : bad ? STATUS_FINDINGS : STATUS_AGREE;
+}
+
+static int bisect_case(const struct settings *settings, const char *path, struct registry *registry,
+                       struct error *err)
+{
+    struct casefile file;
+    int status = casefile_open(&file, path, &settings->inputs, err);
+    if (!status) {
+        struct bisect bisect;
+        struct bisect_case which = {
+            .model = file.bytes,
+            .model_size = file.size,
+            .path = file.bytes ? NULL : file.path,
+            .n_inputs = file.n_inputs,
+            .inputs = file.inputs,
+            .n_answers = file.n_answers,
+            .answers = file.answers,
+            .random = file.random,
+        };
+        struct bisect_options options = {
+            .registry = registry,
+            .pool = {.deadline = settings->common.deadline, .memory = (size_t)settings->common.memory},
+            .engine = settings->common.engines.items[0],
+            .step = (size_t)settings->step,
+            .no_knobs = settings->no_knobs,
+        };
+        status = bisect_run(&bisect, &which, &options, err);
+        if (!status)
+            status = report(&bisect, &file, settings, err);
+        bisect_release(&bisect);
+    }
+    casefile_close(&file);
+    return status;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct settings *settings = raw;
+    struct registry *registry;
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "give one case: a folder, or a model");
+    if (settings->common.engines.count != 1)
+        return error_set(err, ERROR_USAGE, "name one engine with -e; 'assay engines' lists them");
+    if (settings->step < 1)
+        return error_set(err, ERROR_USAGE, "--step takes 1 or more");
+    if (registry_open(&registry, settings->common.registries.items, settings->common.registries.count, err))
+        return -1;
+    int status = bisect_case(settings, words->items[0], registry, err);
+    registry_free(registry);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_INPUTS(struct settings),
+    {0, "step", OPTION_COUNT, "N", offsetof(struct settings, step),
+     "run every Nth release at first (default 2); 1 runs them all"},
+    {0, "no-knobs", OPTION_FLAG, NULL, offsetof(struct settings, no_knobs),
+     "releases alone, no knobs and passes"},
+    COMMON_OUTPUT(struct settings, "text|json"),
+};
+
+static const struct settings defaults = {.inputs = {.seed = 1}, .step = 2};
+
+const struct command command_bisect = {
+    .name = "bisect",
+    .summary = "find the releases, the knob and the optimiser pass with which a case goes wrong",
+    .usage = "CASE-FOLDER|MODEL -e ENGINE [OPTION...]",
+    .about =
+        "Runs a case on the fetched releases of an engine and tells the windows in which it is right, "
+        "wrong,\n"
+        "refused or fatal. Every second release is run first, then every change is bisected, so windows "
+        "that\n"
+        "open and close more than once are seen; one of a single release between two alike is not: --step "
+        "1.\n"
+        "The reference judges, and the case's own answer where its folder has one.\n"
+        "\n"
+        "On the last bad release it goes on: each value of each knob, and a smallest set of optimiser "
+        "passes\n"
+        "without which the fault is gone, where the engine can leave them out by name. An engine with a\n"
+        "version (onnxruntime@1.20.0) is only asked about those.\n"
+        "\n"
+        "The exit status is 1 when some release is bad, 0 when none is.\n",
+    .examples = "  assay bisect findings/1f3a -e onnxruntime\n"
+                "  assay bisect model.onnx --data data/ -e onnxruntime:opt=none --step 1\n"
+                "  assay bisect findings/1f3a -e onnxruntime@1.30.0 --format json\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

@@ -1,0 +1,67 @@
+#include "cli/casefile.h"
+
+#include "base/file.h"
+
+#include <stdlib.h>
+
+static int open_folder(struct casefile *file, const char *path, struct error *err)
+{
+    if (suite_open(&file->suite, &path, 1, NULL, err))
+        return -1;
+    if (file->suite.count != 1)
+        return error_set(err, ERROR_USAGE, "%s holds %zu cases: name one", path, file->suite.count);
+    const struct suite_case *entry = &file->suite.cases[0];
+    if (suite_load(entry, &file->loaded, err))
+        return -1;
+    struct suite_loaded *loaded = &file->loaded;
+    if (!loaded->sets)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "%s has no test_data_set_0: name its model.onnx and say --data", path);
+    file->name = entry->name;
+    file->model = loaded->model;
+    file->path = loaded->path;
+    file->bytes = loaded->external ? NULL : loaded->bytes.data;
+    file->size = loaded->external ? 0 : loaded->bytes.size;
+    file->random = loaded->random;
+    file->n_inputs = loaded->data[0].n_inputs;
+    file->inputs = loaded->data[0].inputs;
+    file->n_answers = loaded->data[0].n_outputs;
+    file->answers = loaded->data[0].outputs;
+    return 0;
+}
+
+static int open_model(struct casefile *file, const char *path, const struct input_settings *settings,
+                      struct error *err)
+{
+    struct inputs inputs = {0};
+    if (model_load(&file->model, path, err))
+        return -1;
+    file->name = file->path = path;
+    int status = inputs_from_settings(&inputs, file->model, settings, err);
+    if (!status)
+        status = inputs_get(&inputs, 0, &file->drawn, err);
+    file->inputs = file->drawn;
+    file->n_inputs = status ? 0 : inputs.count;
+    inputs_release(&inputs);
+    return status;
+}
+
+int casefile_open(struct casefile *file, const char *path, const struct input_settings *settings,
+                  struct error *err)
+{
+    *file = (struct casefile){0};
+    return file_is_folder(path) ? open_folder(file, path, err) : open_model(file, path, settings, err);
+}
+
+void casefile_close(struct casefile *file)
+{
+    if (file->drawn)
+        values_free(file->drawn, file->n_inputs);
+    if (file->model && file->model != file->loaded.model)
+        model_free(file->model);
+    if (file->suite.cases) {
+        suite_unload(&file->loaded);
+        suite_release(&file->suite);
+    }
+    file_map_close(&file->map);
+}

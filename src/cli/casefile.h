@@ -1,0 +1,32 @@
+/*
+ * One case from the command line: a folder in ONNX's backend-test layout (model.onnx, test_data_set_0/, a
+ * finding's bundle), or a model file with inputs from --data or drawn at random.
+ */
+#ifndef CLI_CASEFILE_H
+#define CLI_CASEFILE_H
+
+#include "campaign/suite.h"
+#include "cli/common.h"
+
+struct casefile {
+    const char *name; /* of the folder or file */
+    struct model *model;
+    const void *bytes; /* serialised, or NULL where weights lie in other files: then the path counts */
+    size_t size;
+    const char *path; /* of the model */
+    size_t n_inputs, n_answers;
+    struct value *inputs;
+    const struct value *answers; /* the case's own, with a folder that has them */
+    bool random;                 /* the model draws random numbers */
+    /* Owners of the above. */
+    struct suite suite;
+    struct suite_loaded loaded;
+    struct file_map map;
+    struct value *drawn;
+};
+
+int casefile_open(struct casefile *file, const char *path, const struct input_settings *settings,
+                  struct error *err);
+void casefile_close(struct casefile *file); /* also after a failure */
+
+#endif
