@@ -31,7 +31,7 @@ static void add_weight(struct model *model, struct rng *rng, const char *name, i
 /* Node `number` of the chain: from value `number` to the next. */
 static void add_node(struct model *model, struct rng *rng, int number, int64_t channels)
 {
-    static const char *const unary[] = {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Neg", "Abs"};
+    static const char *const unary[] = {"Relu", "Sigmoid", "Elu", "LeakyRelu", "Neg", "Abs"};
     static const char *const binary[] = {"Add", "Mul", "Sub"};
     char from[16], to[16], weight[16];
     snprintf(from, sizeof from, number == 0 ? "x" : "v%d", number);

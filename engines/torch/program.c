@@ -264,26 +264,37 @@ static int make_step(struct program *p, size_t number, struct error *err)
     return result;
 }
 
-static int compile_whole(struct program *p, struct error *err)
+size_t program_write(const struct program *p, struct str *text, struct face_buffer *buffers)
 {
-    char message[FACE_MESSAGE_SIZE];
     size_t n_buffers = 0;
-    struct face_buffer *buffers = memory_zeroed(p->n_slots + 1, sizeof *buffers);
-    struct str text;
-    str_init(&text);
-    str_add(&text, "def forward(self");
+    str_add(text, "def forward(self");
     for (size_t i = 0; i < p->n_inputs; i++)
-        str_printf(&text, ", %s", p->slots[p->inputs[i].slot].name);
-    str_add(&text, "):\n");
+        str_printf(text, ", %s", p->slots[p->inputs[i].slot].name);
+    str_add(text, "):\n");
     for (size_t i = 0; i < p->n_slots; i++) {
         if (!p->slots[i].weight)
             continue;
         buffers[n_buffers++] = (struct face_buffer){p->slots[i].name, p->slots[i].tensor};
-        str_printf(&text, "    %s = self.%s\n", p->slots[i].name, p->slots[i].name);
+        str_printf(text, "    %s = self.%s\n", p->slots[i].name, p->slots[i].name);
     }
-    str_printf(&text, "%s    return [", p->body.data);
-    add_names(p, &text, p->outputs, p->n_outputs, "");
-    str_add(&text, "]\n");
+    str_printf(text, "%s    return [", p->body.data);
+    add_names(p, text, p->outputs, p->n_outputs, "");
+    str_add(text, "]\n");
+    return n_buffers;
+}
+
+size_t program_values(const struct program *p)
+{
+    return p->n_slots;
+}
+
+static int compile_whole(struct program *p, struct error *err)
+{
+    char message[FACE_MESSAGE_SIZE];
+    struct face_buffer *buffers = memory_zeroed(p->n_slots + 1, sizeof *buffers);
+    struct str text;
+    str_init(&text);
+    size_t n_buffers = program_write(p, &text, buffers);
     int result = face_module_new(&p->whole, text.data, n_buffers, buffers, p->mode, message);
     str_release(&text);
     free(buffers);

@@ -20,6 +20,11 @@ int program_new(struct program **made, const struct model_index *index, enum fac
                 struct error *err);
 void program_free(struct program *program);
 
+/* The whole as the text of one module, and the weights that it names, whose number is returned: room for
+ * program_values is enough. Names and tensors stay the program's. */
+size_t program_write(const struct program *program, struct str *text, struct face_buffer *buffers);
+size_t program_values(const struct program *program);
+
 /* Whether it is the program for these inputs, too. */
 bool program_fits(const struct program *program, const struct value *inputs, size_t count);
 
