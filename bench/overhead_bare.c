@@ -79,18 +79,18 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: overhead_bare LIBRARY FOLDER %s\n", err.message);
         return 2;
     }
-    double cpu = overhead_cpu();
     struct bare bare = {0};
     bare_open(&bare, argv[1]);
     bare_case(&bare, &cases[0]);
-    double start = clock_seconds();
+    double cpu = overhead_cpu(), start = clock_seconds();
     for (size_t i = 0; i < count; i++)
         bare_case(&bare, &cases[i]);
     double wall = clock_seconds() - start;
+    cpu = overhead_cpu() - cpu;
     bare.api->ReleaseMemoryInfo(bare.memory);
     bare.api->ReleaseSessionOptions(bare.options);
     bare.api->ReleaseEnv(bare.env);
-    overhead_print(wall, overhead_cpu() - cpu, count);
+    overhead_print(wall, cpu, count);
     overhead_free(cases, count);
     return 0;
 }

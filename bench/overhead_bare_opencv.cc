@@ -39,16 +39,16 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "usage: overhead_bare_opencv FOLDER %s\n", err.message);
         return 2;
     }
-    double cpu = overhead_cpu();
     std::vector<unsigned char> copy;
     cv::setNumThreads(1);
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
     bare_case(&cases[0], copy);
-    double start = clock_seconds();
+    double cpu = overhead_cpu(), start = clock_seconds();
     for (size_t i = 0; i < count; i++)
         bare_case(&cases[i], copy);
     double wall = clock_seconds() - start;
-    overhead_print(wall, overhead_cpu() - cpu, count);
+    cpu = overhead_cpu() - cpu;
+    overhead_print(wall, cpu, count);
     overhead_free(cases, count);
     return 0;
 }

@@ -44,7 +44,7 @@ static void keep_script(struct script *script, const struct program *program)
     str_release(&text);
 }
 
-static void make_script(struct script *script, const struct overhead_case *one)
+static void make_script(struct script *script, const struct overhead_case *one, struct cache *cache)
 {
     struct error err = {0};
     struct model *model;
@@ -53,7 +53,7 @@ static void make_script(struct script *script, const struct overhead_case *one)
     struct tensor input = one->input;
     struct value value = {.name = (char[]){"x"}, .kind = VALUE_TENSOR, .count = 1, .tensors = &input};
     if (model_parse(&model, one->model, one->size, &err) < 0 || model_index_init(&index, model, &err) < 0 ||
-        program_new(&program, &index, FACE_EAGER, &value, 1, 1, (const char *const[]){"y"}, &err) < 0)
+        program_new(&program, &index, FACE_EAGER, cache, &value, 1, 1, (const char *const[]){"y"}, &err) < 0)
         fail(err.message);
     keep_script(script, program);
     program_free(program);
@@ -107,9 +107,10 @@ int main(int argc, char **argv)
         return 2;
     }
     face_start(FACE_EAGER, 1);
+    struct cache *cache = cache_new();
     struct script *scripts = memory_zeroed(count, sizeof *scripts);
     for (size_t i = 0; i < count; i++) {
-        make_script(&scripts[i], &cases[i]);
+        make_script(&scripts[i], &cases[i], cache);
         most = scripts[i].n_weights > most ? scripts[i].n_weights : most;
     }
     struct face_buffer *buffers = memory_zeroed(most + 1, sizeof *buffers);
@@ -117,8 +118,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++)
         bare_case(&scripts[i], &cases[i], buffers);
     double wall = clock_seconds() - start;
-    overhead_print(wall, overhead_cpu() - cpu, count);
+    cpu = overhead_cpu() - cpu;
+    overhead_print(wall, cpu, count);
     free(buffers);
+    cache_free(cache);
     for (size_t i = 0; i < count; i++)
         script_release(&scripts[i]);
     free(scripts);

@@ -92,7 +92,6 @@ int walker_main(const struct walk_library *library, int argc, char **argv)
         fprintf(stderr, "usage: overhead_bare_%s FOLDER %s\n", library->name, err.message);
         return 2;
     }
-    double cpu = overhead_cpu();
     struct adapter adapter = {.name = library->name,
                               .knobs = (struct adapter_knob *)(uintptr_t)library->knobs};
     struct adapter_call call = {.adapter = &adapter};
@@ -105,12 +104,13 @@ int walker_main(const struct walk_library *library, int argc, char **argv)
         return 1;
     }
     bare_case(&bare, &cases[0]);
-    double start = clock_seconds();
+    double cpu = overhead_cpu(), start = clock_seconds();
     for (size_t i = 0; i < count; i++)
         bare_case(&bare, &cases[i]);
     double wall = clock_seconds() - start;
+    cpu = overhead_cpu() - cpu;
     library->stop(bare.engine);
-    overhead_print(wall, overhead_cpu() - cpu, count);
+    overhead_print(wall, cpu, count);
     overhead_free(cases, count);
     str_release(&version);
     str_release(&call.message);

@@ -66,31 +66,44 @@ static int run_cases(struct pool *pool, int engine, const struct overhead_case *
     return 0;
 }
 
+/* Starts the engine, runs the first case, then `count` of them: seconds of the latter, and CPU of all of it,
+ * the engine's included. */
+static int run_engine(const struct engine_spec *spec, const struct overhead_case *cases,
+                      const struct value *inputs, size_t count, double *wall, double *cpu, struct error *err)
+{
+    double before = overhead_cpu();
+    struct pool *pool = pool_new(&(struct pool_options){.workers = 1});
+    int engine = pool_add(pool, spec);
+    pool_warm(pool);
+    int result = run_cases(pool, engine, cases, inputs, 1, err);
+    double start = clock_seconds();
+    if (result == 0)
+        result = run_cases(pool, engine, cases, inputs, count, err);
+    *wall = clock_seconds() - start;
+    pool_free(pool);
+    *cpu = overhead_cpu() - before;
+    return result;
+}
+
 static int measure(const char *label, const struct overhead_case *cases, size_t count, struct error *err)
 {
     struct registry *registry = NULL;
     const struct engine_spec *spec = NULL;
-    struct pool *pool = NULL;
     struct value *inputs = NULL;
     int result = -1;
-    double cpu = overhead_cpu(), wall = 0;
+    double wall, nothing, cpu, start_cpu;
     if (registry_open(&registry, NULL, 0, err) < 0 || registry_find(registry, label, &spec, err) < 0 ||
         !(inputs = make_inputs(cases, count, err)))
         goto out;
-    pool = pool_new(&(struct pool_options){.workers = 1});
-    int engine = pool_add(pool, spec);
-    pool_warm(pool);
-    if (run_cases(pool, engine, cases, inputs, 1, err) < 0)
-        goto out;
-    double start = clock_seconds();
-    result = run_cases(pool, engine, cases, inputs, count, err);
-    wall = clock_seconds() - start;
+    /* What starting takes is found by starting only. */
+    result = run_engine(spec, cases, inputs, 0, &nothing, &start_cpu, err);
+    if (result == 0)
+        result = run_engine(spec, cases, inputs, count, &wall, &cpu, err);
+    if (result == 0)
+        overhead_print(wall, cpu - start_cpu, count);
 out:
-    pool_free(pool);
     registry_free(registry);
     values_free(inputs, inputs ? count : 0);
-    if (result == 0)
-        overhead_print(wall, overhead_cpu() - cpu, count);
     return result;
 }
 

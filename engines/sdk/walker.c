@@ -23,6 +23,7 @@ struct walker {
     struct model *model; /* NULL: none is loaded */
     struct model_index index;
     int opset;
+    const struct walk_row **rows; /* one a node; NULL: done here, or borrowed */
     size_t n_outputs;
     char **outputs; /* as asked at load */
 };
@@ -243,13 +244,13 @@ static bool outputs_made(const struct walk_call *call)
 static int run_node(const struct walker *walker, struct slot *slots, size_t number, struct error *err)
 {
     const Onnx__NodeProto *node = walker->model->graph->node[number];
-    size_t n_outputs = node->n_output ? node->n_output : 1, n_captured;
+    size_t n_outputs = node->n_output ? node->n_output : 1, n_captured = 0;
     const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
     struct tensor *outputs = memory_zeroed(n_outputs, sizeof *outputs);
-    struct value *captured = used_values(walker, slots, number, &n_captured);
+    struct value *captured = NULL;
     struct walk_call call = {
         .engine = walker->engine,
-        .row = find_row(walker, node),
+        .row = walker->rows[number],
         .node = node,
         .opset = walker->opset,
         .n_inputs = node->n_input,
@@ -259,6 +260,8 @@ static int run_node(const struct walker *walker, struct slot *slots, size_t numb
         .err = err,
     };
     int result = gather_inputs(walker, slots, node, inputs, err);
+    if (!call.row && !done_here(node))
+        captured = used_values(walker, slots, number, &n_captured);
     if (!result)
         result = compute(walker, &call, captured, n_captured);
     if (!result && !outputs_made(&call))
@@ -396,6 +399,8 @@ static void walk_unload(struct adapter_call *call)
     model_index_release(&walker->index);
     model_free(walker->model);
     walker->model = NULL;
+    free(walker->rows);
+    walker->rows = NULL;
     for (size_t i = 0; i < walker->n_outputs; i++)
         free(walker->outputs[i]);
     free(walker->outputs);
@@ -404,15 +409,17 @@ static void walk_unload(struct adapter_call *call)
 }
 
 /* Every operator must be somebody's; those that are the reference's are reported, each once. */
-static int settle_operators(const struct walker *walker, struct adapter_loaded *loaded, struct error *err)
+static int settle_operators(struct walker *walker, struct adapter_loaded *loaded, struct error *err)
 {
     const Onnx__GraphProto *graph = walker->model->graph;
     struct map borrowed;
     map_init(&borrowed);
     int result = 0;
+    walker->rows = memory_zeroed(graph->n_node + 1, sizeof *walker->rows);
     for (size_t i = 0; !result && i < graph->n_node; i++) {
         const Onnx__NodeProto *node = graph->node[i];
-        if (find_row(walker, node) || done_here(node))
+        walker->rows[i] = find_row(walker, node);
+        if (walker->rows[i] || done_here(node))
             continue;
         if (!walker->borrow || !default_domain(node) || !op_find(node->op_type))
             result = error_set(err, ERROR_UNSUPPORTED, "%s has no operator %s", walker->library->name,

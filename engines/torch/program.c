@@ -15,7 +15,7 @@ struct slot {
 };
 
 struct step {
-    struct face_module *module;
+    struct face_module *module; /* the cache's */
     size_t n_inputs, n_outputs;
     size_t *inputs, *outputs; /* slots */
 };
@@ -30,6 +30,7 @@ struct program {
     struct arena arena;
     const struct model_index *index;
     enum face_mode mode;
+    struct cache *cache;
     size_t n_slots, room;
     struct slot *slots;
     size_t n_steps;
@@ -177,7 +178,7 @@ static int compile_step(struct program *p, struct step *step, const char *lines,
     str_printf(&text, "):\n%s    return [", lines);
     add_names(p, &text, step->outputs, step->n_outputs, "");
     str_add(&text, "]\n");
-    int result = face_module_new(&step->module, text.data, 0, NULL, FACE_EAGER, message);
+    int result = cache_module(p->cache, text.data, &step->module, message);
     str_release(&text);
     return result < 0 ? library_error(err, message) : 0;
 }
@@ -328,14 +329,15 @@ static int build(struct program *p, const struct value *inputs, size_t count, st
 }
 
 int program_new(struct program **made, const struct model_index *index, enum face_mode mode,
-                const struct value *inputs, size_t count, size_t n_outputs, const char *const *outputs,
-                struct error *err)
+                struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
+                const char *const *outputs, struct error *err)
 {
     struct program *p = memory_zeroed(1, sizeof *p);
     arena_init(&p->arena);
     str_init(&p->body);
     p->index = index;
     p->mode = mode;
+    p->cache = cache;
     *made = p;
     if (find_outputs(p, n_outputs, outputs, err) == 0 && build(p, inputs, count, err) == 0)
         return 0;
@@ -350,8 +352,6 @@ void program_free(struct program *p)
         return;
     for (size_t i = 0; i < p->n_slots; i++)
         face_tensor_free(p->slots[i].tensor);
-    for (size_t i = 0; i < p->n_steps; i++)
-        face_module_free(p->steps[i].module);
     face_module_free(p->whole);
     free(p->slots);
     str_release(&p->body);

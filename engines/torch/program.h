@@ -9,6 +9,7 @@
 #ifndef TORCH_PROGRAM_H
 #define TORCH_PROGRAM_H
 
+#include "cache.h"
 #include "emit.h"
 #include "model/index.h"
 
@@ -16,8 +17,8 @@ struct program;
 
 /* Error codes tell: ERROR_UNSUPPORTED, ERROR_INVALID (the node breaks ONNX's rules), else a failure. */
 int program_new(struct program **made, const struct model_index *index, enum face_mode mode,
-                const struct value *inputs, size_t count, size_t n_outputs, const char *const *outputs,
-                struct error *err);
+                struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
+                const char *const *outputs, struct error *err);
 void program_free(struct program *program);
 
 /* The whole as the text of one module, and the weights that it names, whose number is returned: room for

@@ -8,6 +8,7 @@
 
 struct torch {
     enum face_mode mode;
+    struct cache *cache;
     struct model *model;
     struct model_index index;
     struct program *program; /* for the inputs seen last */
@@ -51,6 +52,7 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     if (mode_of(call, &torch->mode) < 0)
         return -1;
     face_start(torch->mode, (int)threads);
+    torch->cache = cache_new();
     return 0;
 }
 
@@ -64,7 +66,7 @@ static void unload(struct adapter_call *call)
     for (size_t i = 0; i < torch->n_outputs; i++)
         free((char *)torch->outputs[i]);
     free(torch->outputs);
-    *torch = (struct torch){.mode = torch->mode};
+    *torch = (struct torch){.mode = torch->mode, .cache = torch->cache};
 }
 
 static int read_model(struct torch *torch, const struct adapter_model *model, struct error *err)
@@ -134,8 +136,9 @@ static int prepare(struct torch *torch, const struct value *inputs, size_t count
         return 0;
     program_free(torch->program);
     torch->program = NULL;
-    return program_new(&torch->program, &torch->index, torch->mode, inputs, count, torch->n_outputs,
-                       torch->outputs, err);
+    cache_trim(torch->cache);
+    return program_new(&torch->program, &torch->index, torch->mode, torch->cache, inputs, count,
+                       torch->n_outputs, torch->outputs, err);
 }
 
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
@@ -159,9 +162,12 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
 static void stop(void *engine)
 {
     struct adapter_call call = {.engine = engine};
-    if (engine)
+    struct torch *torch = engine;
+    if (torch) {
         unload(&call);
-    free(engine);
+        cache_free(torch->cache);
+    }
+    free(torch);
 }
 
 int main(int argc, char **argv)
