@@ -1,0 +1,456 @@
+/*
+ * Planted faults in trained models: is the very node named?
+ *
+ *     bench_localize OTHER SAMPLES.npy MODEL.onnx...
+ *
+ * For each fault of the reference engine and each model that exercises it: the truth, what local says, and
+ * what rate says against the healthy reference (which differs nowhere before the fault) and against OTHER, an
+ * engine that rounds differently everywhere. The truth owes nothing to either: the healthy and the faulty
+ * reference run the model with all values shown, and the first node in the order of computation whose value
+ * is not bit for bit the same has had the same inputs on both, so the fault is in it. Where the fault ends
+ * the engine, it is the last node of the shortest beginning of the model on which the faulty one ends and the
+ * healthy one does not.
+ *
+ * Models with an LSTM, GRU or RNN are tried batch-major as well (layout=1, transposed around), since a fault
+ * of theirs shows only there. Of the samples, single ones and then pairs, the first that shows the fault is
+ * taken.
+ */
+#include "base/memory.h"
+#include "base/str.h"
+#include "locate/localize.h"
+#include "model/build.h"
+#include "model/edit.h"
+#include "tensor/npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEALTHY, FAULTY, SECOND, OTHER, ENGINES, MAX_SETS = 64, NOBODY = -1 };
+
+/* The rate against one second engine; cases in which there were hidden states to rate. */
+struct rated {
+    size_t cases, first, any, marked, nodes;
+};
+
+struct totals {
+    size_t cases, first, marked;
+    struct rated reference, other;
+};
+
+struct bench {
+    struct registry *registry;
+    struct pool *pool;
+    const char *other;
+    struct tensor sets[MAX_SETS];
+    size_t n_sets;
+    struct totals all;
+    size_t missed;
+};
+
+struct subject {
+    const char *name;
+    struct model *model, *shown; /* shown: every value is an output */
+    struct model_index index;
+    struct result healthy[MAX_SETS]; /* of the shown model on each set, when first asked for */
+};
+
+__attribute__((noreturn)) static void die(const char *what, const struct error *err)
+{
+    fprintf(stderr, "bench_localize: %s: %s\n", what, err->message);
+    exit(2);
+}
+
+static bool is_recurrent(const Onnx__NodeProto *node)
+{
+    return strcmp(node->op_type, "LSTM") == 0 || strcmp(node->op_type, "GRU") == 0 ||
+           strcmp(node->op_type, "RNN") == 0;
+}
+
+/* Gives input or output `at` of a node another name, with a Transpose between the two. */
+static void transpose_between(struct model *model, Onnx__NodeProto *node, bool output, size_t at,
+                              const int64_t *perm, size_t rank)
+{
+    char **slot = output ? &node->output[at] : &node->input[at];
+    const char *old = *slot;
+    struct str name;
+    str_init(&name);
+    str_printf(&name, "%s_%s%zu_major", node->name, output ? "out" : "in", at);
+    const char *fresh = arena_strdup(&model->arena, name.data);
+    str_release(&name);
+    Onnx__NodeProto *made =
+        model_add_node(model, "Transpose", fresh, 1, output ? &fresh : &old, 1, output ? &old : &fresh);
+    node_set_ints(&model->arena, made, "perm", perm, rank);
+    *slot = (char *)(uintptr_t)fresh;
+}
+
+static void make_batch_major(struct model *model)
+{
+    static const int64_t swap[] = {1, 0, 2}, outer[] = {1, 2, 0, 3};
+    size_t count = model->graph->n_node;
+    for (size_t i = 0; i < count; i++) {
+        Onnx__NodeProto *node = model->graph->node[i];
+        if (!is_recurrent(node))
+            continue;
+        node_set_int(&model->arena, node, "layout", 1);
+        static const size_t inputs[] = {0, 5, 6};
+        for (size_t k = 0; k < 3; k++)
+            if (inputs[k] < node->n_input && *node->input[inputs[k]])
+                transpose_between(model, node, false, inputs[k], swap, 3);
+        for (size_t k = 0; k < node->n_output; k++)
+            if (*node->output[k])
+                transpose_between(model, node, true, k, k ? swap : outer, k ? 3 : 4);
+    }
+    /* layout came with opset 14; the operators around did not change their meaning for these models. */
+    for (size_t i = 0; i < model->proto->n_opset_import; i++)
+        if (!model->proto->opset_import[i]->domain || !*model->proto->opset_import[i]->domain)
+            model->proto->opset_import[i]->version = 14;
+}
+
+static int show_all(struct subject *subject, struct error *err)
+{
+    if (model_index_init(&subject->index, subject->model, err) ||
+        model_clone(&subject->shown, subject->model, err))
+        return -1;
+    const char **names = memory_zeroed(subject->index.count, sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < subject->index.count; i++)
+        if (subject->index.values[i].source == SOURCE_NODE)
+            names[count++] = subject->index.values[i].name;
+    int status = model_expose(subject->shown, names, count, err);
+    free(names);
+    return status;
+}
+
+static void subject_release(struct subject *subject)
+{
+    for (size_t i = 0; i < MAX_SETS; i++)
+        if (subject->healthy[i].outcome != OUTCOME_UNTESTED)
+            result_release(&subject->healthy[i]);
+    model_index_release(&subject->index);
+    model_free(subject->shown);
+    model_free(subject->model);
+}
+
+static void run(struct bench *bench, int engine, const struct model *model, const struct value *input,
+                struct result *result)
+{
+    struct error err = {0};
+    uint8_t *data;
+    size_t size;
+    if (model_pack(model, &data, &size, &err))
+        die("packing", &err);
+    struct job job = {.engine = engine, .model = data, .model_size = size, .n_inputs = 1, .inputs = input};
+    result_init(result);
+    if (pool_run_one(bench->pool, &job, result, &err))
+        die("running", &err);
+    free(data);
+}
+
+/* The first node, in the order of computation, of whose outputs one is not the same. */
+static long first_difference(const struct subject *subject, const struct result *a, const struct result *b)
+{
+    size_t first = subject->index.model->graph->n_node;
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        const struct index_value *value = model_index_find(&subject->index, a->outputs[i].name);
+        if (!value || value->source != SOURCE_NODE || a->outputs[i].kind != VALUE_TENSOR ||
+            tensor_identical(&a->outputs[i].tensors[0], &b->outputs[i].tensors[0]))
+            continue;
+        if (subject->index.position[value->number] < first)
+            first = subject->index.position[value->number];
+    }
+    return first < subject->index.model->graph->n_node ? (long)subject->index.order[first] : NOBODY;
+}
+
+static long first_death(struct bench *bench, const struct subject *subject, const struct value *input)
+{
+    for (size_t k = 1; k <= subject->model->graph->n_node; k++) {
+        struct model *part;
+        struct result result;
+        if (model_cut(&part, &subject->index, subject->index.order, k, NULL, NULL))
+            continue;
+        run(bench, FAULTY, part, input, &result);
+        bool dead = result.outcome != OUTCOME_OK;
+        result_release(&result);
+        model_free(part);
+        if (dead)
+            return (long)subject->index.order[k - 1];
+    }
+    return NOBODY;
+}
+
+static long find_truth(struct bench *bench, struct subject *subject, size_t set, const struct value *input)
+{
+    struct result faulty, *healthy = &subject->healthy[set];
+    if (healthy->outcome == OUTCOME_UNTESTED)
+        run(bench, HEALTHY, subject->shown, input, healthy);
+    run(bench, FAULTY, subject->shown, input, &faulty);
+    long truth = NOBODY;
+    if (healthy->outcome != OUTCOME_OK)
+        fprintf(stderr, "%s: the healthy reference: %s\n", subject->name,
+                healthy->message ? healthy->message : outcome_name(healthy->outcome));
+    else if (faulty.outcome != OUTCOME_OK)
+        truth = first_death(bench, subject, input);
+    else
+        truth = first_difference(subject, healthy, &faulty);
+    result_release(&faulty);
+    return truth;
+}
+
+static void print_rate(struct rated *rated, const struct localization *found, size_t truth)
+{
+    bool first = found->rate && found->first_highlighted == truth;
+    bool any = found->rate && found->nodes[truth].highlighted;
+    if (!found->rate) {
+        printf("   %-18s", "no hidden states");
+        return;
+    }
+    rated->cases++;
+    rated->nodes += found->n_nodes;
+    rated->first += first;
+    rated->any += any;
+    rated->marked += found->n_highlighted;
+    printf("   %-5s %-5s %3zu/%-3zu", first ? "yes" : "no", any ? "yes" : "no", found->n_highlighted,
+           found->n_nodes);
+}
+
+static void count_case(struct bench *bench, const struct subject *subject, const char *fault, size_t truth,
+                       const struct localization *found, const struct localization *other)
+{
+    struct totals *all = &bench->all;
+    bool local = found->n_culprits == 1 && found->culprits[0] == truth;
+    size_t marked = found->n_wrong ? found->n_wrong : found->n_culprits;
+    all->cases++;
+    all->first += local;
+    all->marked += marked;
+    printf("%-23s %-18s %-36.36s %-5s %3zu", fault, subject->name,
+           localize_node_name(subject->model->graph->node[truth]), local ? "yes" : "NO", marked);
+    print_rate(&all->reference, found, truth);
+    print_rate(&all->other, other, truth);
+    printf("\n");
+    if (!local)
+        printf("    local said: %s\n", found->text);
+    bench->missed += !local;
+    fflush(stdout);
+}
+
+static void place(struct bench *bench, const struct subject *subject, const char *fault, size_t truth,
+                  const struct value *input)
+{
+    struct localize_case which = {.pool = bench->pool,
+                                  .engine = FAULTY,
+                                  .second = SECOND,
+                                  .second_is_reference = true,
+                                  .model = subject->model,
+                                  .inputs = input,
+                                  .n_inputs = 1,
+                                  .method = LOCALIZE_BOTH};
+    struct localization found, other;
+    struct error err = {0};
+    if (localize(&found, &which, &err))
+        die(subject->name, &err);
+    which.method = LOCALIZE_RATE;
+    which.second = OTHER;
+    which.second_is_reference = false;
+    if (localize(&other, &which, &err))
+        die(subject->name, &err);
+    /* Nothing to rate when the other engine refused the model. */
+    bool seen = false;
+    for (size_t i = 0; i < other.n_nodes; i++)
+        seen |= other.nodes[i].delta >= 0;
+    other.rate = other.rate && seen;
+    count_case(bench, subject, fault, truth, &found, &other);
+    localization_release(&found);
+    localization_release(&other);
+}
+
+static void try_subject(struct bench *bench, struct subject *subject, const char *fault)
+{
+    for (size_t i = 0; i < bench->n_sets; i++) {
+        struct value input = {.name = subject->model->graph->input[0]->name,
+                              .kind = VALUE_TENSOR,
+                              .count = 1,
+                              .tensors = &bench->sets[i]};
+        long truth = find_truth(bench, subject, i, &input);
+        if (truth == NOBODY)
+            continue;
+        place(bench, subject, fault, (size_t)truth, &input);
+        return;
+    }
+}
+
+/* Whether a node is of one of the fault's operators, "Conv|MaxPool". */
+static bool is_concerned(const struct subject *subject, const char *operators)
+{
+    for (size_t i = 0; i < subject->model->graph->n_node; i++) {
+        const char *type = subject->model->graph->node[i]->op_type;
+        size_t length = strlen(type);
+        for (const char *at = operators; (at = strstr(at, type)) != NULL; at += length)
+            if ((at == operators || at[-1] == '|') && (!at[length] || at[length] == '|'))
+                return true;
+    }
+    return false;
+}
+
+static void try_fault(struct bench *bench, struct subject *subjects, size_t count, const char *fault,
+                      const char *operators)
+{
+    struct error err = {0};
+    struct str label;
+    const struct engine_spec *specs[ENGINES];
+    str_init(&label);
+    /* Div is computed by a reciprocal only where an optimiser is at work. */
+    str_printf(&label, "reference:fault=%s%s", fault, strcmp(fault, "opt-div-reciprocal") ? "" : ",opt=all");
+    const char *labels[] = {"reference:round=on", label.data, "reference", bench->other};
+    bench->pool = pool_new(&(struct pool_options){.deadline = 10});
+    for (int i = 0; i < ENGINES; i++) {
+        if (registry_find(bench->registry, labels[i], &specs[i], &err))
+            die(labels[i], &err);
+        pool_add(bench->pool, specs[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (is_concerned(&subjects[i], operators))
+            try_subject(bench, &subjects[i], fault);
+    pool_free(bench->pool);
+    str_release(&label);
+}
+
+/* Rows [first, first + count) of the samples as one input of the models. */
+static void add_set(struct bench *bench, const struct tensor *samples, size_t first, size_t count)
+{
+    struct error err = {0};
+    size_t row = samples->size / (size_t)samples->shape.dims[0];
+    struct shape shape = samples->shape;
+    shape.dims[0] = (int64_t)count;
+    if (bench->n_sets < MAX_SETS &&
+        tensor_from_bytes(&bench->sets[bench->n_sets++], samples->type, &shape,
+                          (const char *)samples->data + first * row, count * row, &err))
+        die("samples", &err);
+}
+
+static void read_samples(struct bench *bench, const char *path)
+{
+    struct error err = {0};
+    struct tensor samples;
+    if (npy_read(path, &samples, &err))
+        die(path, &err);
+    size_t count = (size_t)samples.shape.dims[0];
+    for (size_t i = 0; i < count && i < 8; i++)
+        add_set(bench, &samples, i, 1);
+    for (size_t i = 0; i + 1 < count && i < 8; i += 2)
+        add_set(bench, &samples, i, 2);
+    tensor_release(&samples);
+}
+
+static size_t read_models(struct subject *subjects, char **paths, size_t count)
+{
+    struct error err = {0};
+    size_t made = 0;
+    for (size_t i = 0; i < 2 * count; i++) {
+        const char *path = paths[i / 2], *slash = strrchr(path, '/');
+        struct subject *subject = &subjects[made];
+        if (model_load(&subject->model, path, &err))
+            die(path, &err);
+        bool recurrent = false;
+        for (size_t k = 0; k < subject->model->graph->n_node; k++)
+            recurrent |= is_recurrent(subject->model->graph->node[k]);
+        if (i % 2 && !recurrent) {
+            model_free(subject->model);
+            continue;
+        }
+        struct str name;
+        str_init(&name);
+        str_printf(&name, "%.*s%s", (int)strcspn(slash ? slash + 1 : path, "."), slash ? slash + 1 : path,
+                   i % 2 ? " batch-major" : "");
+        if (i % 2)
+            make_batch_major(subject->model);
+        subject->name = arena_strdup(&subject->model->arena, name.data);
+        str_release(&name);
+        if (show_all(subject, &err))
+            die(path, &err);
+        made++;
+    }
+    return made;
+}
+
+/* Faults as the reference's knob lists them: name, paper, operators, parameter, summary. */
+static char *fault_rows(struct bench *bench)
+{
+    struct error err = {0};
+    const struct engine_spec *spec;
+    if (registry_find(bench->registry, "reference", &spec, &err))
+        die("reference", &err);
+    struct pool *pool = pool_new(&(struct pool_options){0});
+    int engine = pool_add(pool, spec);
+    pool_warm(pool);
+    const Assay__Welcome *welcome = pool_engine(pool, engine)->welcome;
+    char *rows = NULL;
+    for (size_t i = 0; welcome && i < welcome->n_knobs; i++)
+        if (strcmp(welcome->knobs[i]->name, "fault") == 0)
+            rows = memory_strdup(welcome->knobs[i]->help);
+    pool_free(pool);
+    if (!rows)
+        die("reference", &(struct error){.message = "tells no faults"});
+    return rows;
+}
+
+static void print_rated(const char *against, const struct rated *rated)
+{
+    double cases = rated->cases ? (double)rated->cases : 1;
+    printf(
+        "rate against %s: %zu cases with hidden states; the exact node is the first highlighted in %.1f %%, "
+        "among the highlighted in %.1f %%; %.1f of %.1f nodes highlighted a case\n",
+        against, rated->cases, 100 * (double)rated->first / cases, 100 * (double)rated->any / cases,
+        (double)rated->marked / cases, (double)rated->nodes / cases);
+}
+
+static void print_totals(const struct bench *bench)
+{
+    const struct totals *all = &bench->all;
+    double cases = all->cases ? (double)all->cases : 1;
+    printf("\nlocal: %zu cases; the exact node is the first named in %.1f %%; %.1f nodes wrong on their own "
+           "inputs a "
+           "case\n",
+           all->cases, 100 * (double)all->first / cases, (double)all->marked / cases);
+    print_rated("the reference", &all->reference);
+    print_rated(bench->other, &all->other);
+    printf("named %zu of %zu\n", all->first, all->cases);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {0};
+    struct error err = {0};
+    if (argc < 4) {
+        fprintf(stderr, "usage: bench_localize OTHER SAMPLES.npy MODEL.onnx...\n");
+        return 2;
+    }
+    if (registry_open(&bench.registry, NULL, 0, &err))
+        die("registry", &err);
+    size_t room = 2 * (size_t)(argc - 3);
+    struct subject *subjects = memory_zeroed(room, sizeof *subjects);
+    bench.other = argv[1];
+    read_samples(&bench, argv[2]);
+    size_t count = read_models(subjects, argv + 3, (size_t)(argc - 3));
+    char *rows = fault_rows(&bench);
+    printf("%-23s %-18s %-36s %-9s   %-18s %s\n%-79s %-5s %-3s   %-18s %s\n", "fault", "model",
+           "node at fault", "local", "rate: reference", bench.other, "", "first", "n", "first any   n/all",
+           "first any   n/all");
+    for (char *line = strtok(rows, "\n"); line; line = strtok(NULL, "\n")) {
+        char *paper = strchr(line, '\t'), *operators = paper ? strchr(paper + 1, '\t') : NULL;
+        char *parameter = operators ? strchr(operators + 1, '\t') : NULL;
+        if (!parameter)
+            continue;
+        *paper = *parameter = '\0';
+        try_fault(&bench, subjects, count, line, operators + 1);
+    }
+    print_totals(&bench);
+    free(rows);
+    for (size_t i = 0; i < count; i++)
+        subject_release(&subjects[i]);
+    free(subjects);
+    for (size_t i = 0; i < bench.n_sets; i++)
+        tensor_release(&bench.sets[i]);
+    registry_free(bench.registry);
+    return bench.missed || !bench.all.cases;
+}
