@@ -1,0 +1,322 @@
+#include "findings/bundle.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/json_read.h"
+#include "base/memory.h"
+#include "findings/writeup.h"
+#include "model/data.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JSON_LIMIT = 4 << 20 };
+
+char *bundle_engine_folder(const char *label)
+{
+    char *folder = memory_strdup(*label ? label : "engine");
+    for (char *c = folder; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-@=,", *c))
+            *c = '_';
+    if (folder[0] == '.')
+        folder[0] = '_';
+    return folder;
+}
+
+static int write_value(const char *folder, const char *stem, size_t k, const Onnx__TypeProto *type,
+                       const struct value *value, struct error *err)
+{
+    struct str path;
+    str_init(&path);
+    str_printf(&path, "%s/%s_%zu.pb", folder, stem, k);
+    int status = data_write_typed(path.data, type, value, err);
+    str_release(&path);
+    return status;
+}
+
+static const Onnx__TypeProto *input_type(const struct model *model, const char *name)
+{
+    for (size_t i = 0; i < model->graph->n_input; i++)
+        if (name && strcmp(model->graph->input[i]->name, name) == 0)
+            return model->graph->input[i]->type;
+    return NULL;
+}
+
+static int write_outputs(const char *folder, const struct result *result, const struct model *model,
+                         struct error *err)
+{
+    if (file_make_folders(folder, err))
+        return -1;
+    for (size_t k = 0; k < result->count && k < model->graph->n_output; k++) {
+        /* An engine may give something else than the model says: then it is written as what it is. */
+        const Onnx__TypeProto *type = model->graph->output[k]->type;
+        if (write_value(folder, "output", k, type, &result->outputs[k], NULL) &&
+            write_value(folder, "output", k, NULL, &result->outputs[k], err))
+            return -1;
+    }
+    return 0;
+}
+
+static int write_bounds(const char *folder, const struct result *reference, const struct model *model,
+                        struct error *err)
+{
+    if (!reference->bounds)
+        return 0;
+    if (file_make_folders(folder, err))
+        return -1;
+    for (size_t k = 0; k < reference->count && k < model->graph->n_output; k++) {
+        if (!reference->bounds[k].present)
+            continue;
+        struct value value = {.name = model->graph->output[k]->name,
+                              .kind = VALUE_TENSOR,
+                              .count = 1,
+                              .tensors = &reference->bounds[k].hard};
+        if (write_value(folder, "output", k, NULL, &value, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int write_data(const char *folder, const struct bundle_case *which, const struct model *model,
+                      struct error *err)
+{
+    int status = 0;
+    char *set = file_join(folder, "test_data_set_0"), *bounds = file_join(folder, "bound");
+    status = file_make_folders(set, err);
+    for (size_t k = 0; k < which->testcase->n_inputs && status == 0; k++) {
+        const struct value *input = &which->testcase->inputs[k];
+        status = write_value(set, "input", k, input_type(model, input->name), input, err);
+    }
+    if (status == 0 && which->reference && which->reference->outcome == OUTCOME_OK)
+        status = write_outputs(set, which->reference, model, err) ||
+                         write_bounds(bounds, which->reference, model, err)
+                     ? -1
+                     : 0;
+    for (size_t i = 0; i < which->n_engines && status == 0; i++) {
+        const struct result *result = which->engines[i].result;
+        if (!result || result->outcome != OUTCOME_OK)
+            continue;
+        char *actual = file_join(folder, "actual"), *name = bundle_engine_folder(which->engines[i].label);
+        char *own = file_join(actual, name);
+        status = write_outputs(own, result, model, err);
+        free(own);
+        free(name);
+        free(actual);
+    }
+    free(set);
+    free(bounds);
+    return status;
+}
+
+static void add_verdict(struct json *json, const struct verdict *verdict)
+{
+    json_string(json, "verdict", verdict_name(verdict->kind));
+    json_bool(json, "finding", verdict_is_finding(verdict->kind));
+    json_string(json, "text", verdict->text);
+}
+
+static void add_numbers(struct json *json, const struct verdict *verdict)
+{
+    json_object(json, "numbers");
+    json_int(json, "output", (int64_t)verdict->output);
+    json_int(json, "element", (int64_t)verdict->element);
+    json_double(json, "expected", (double)verdict->expected);
+    json_double(json, "got", (double)verdict->got);
+    json_double(json, "bound", verdict->hard);
+    json_double(json, "factor", verdict->factor);
+    json_double(json, "deviations", verdict->deviations);
+    json_int(json, "elements", (int64_t)verdict->total);
+    json_int(json, "judged", (int64_t)verdict->judged);
+    json_int(json, "wrong", (int64_t)verdict->wrong);
+    json_end(json);
+}
+
+/* Part `number` of a signature's text. */
+static void add_part(struct json *json, const char *name, const struct signature *signature, int number)
+{
+    const char *at = signature->text;
+    for (int i = 0; i < number && at; i++)
+        at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
+    struct str part;
+    str_init(&part);
+    if (at)
+        str_append(&part, at, strcspn(at, "|"));
+    json_string(json, name, part.data);
+    str_release(&part);
+}
+
+static void add_culprits(struct json *json, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    json_array(json, "nodes");
+    for (size_t i = 0; settlement && i < settlement->count; i++)
+        if (settlement->nodes[i] < model->graph->n_node)
+            json_string(json, NULL, model->graph->node[settlement->nodes[i]]->name);
+    json_end(json);
+    json_bool(json, "fused", settlement && settlement->fused);
+}
+
+static void add_engines(struct json *json, const struct bundle_case *which)
+{
+    json_array(json, "engines");
+    for (size_t i = 0; i < which->n_engines; i++) {
+        const struct bundle_engine *engine = &which->engines[i];
+        json_object(json, NULL);
+        json_string(json, "engine", engine->label);
+        json_string(json, "version", engine->version);
+        add_verdict(json, engine->verdict);
+        if (engine->result) {
+            json_string(json, "outcome", outcome_name(engine->result->outcome));
+            json_string(json, "stage", stage_name(engine->result->stage));
+            json_int(json, "signal", engine->result->signal);
+            json_string(json, "message", engine->result->message);
+        }
+        json_end(json);
+    }
+    json_end(json);
+    json_array(json, "history");
+    for (size_t i = 0; i < which->n_history; i++) {
+        json_object(json, NULL);
+        json_string(json, "engine", which->history[i].engine);
+        json_string(json, "verdict", which->history[i].verdict);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void make_json(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    struct json json;
+    struct str title;
+    str_init(&title);
+    bundle_title(&title, which, model);
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    json_int(&json, "format", 1);
+    json_string(&json, "name", which->signature->name);
+    json_string(&json, "signature", which->signature->text);
+    json_string(&json, "title", title.data);
+    json_string(&json, "kind", verdict_name(which->engines[0].verdict->kind));
+    json_string(&json, "engine", which->engines[0].label);
+    json_string(&json, "version", which->engines[0].version);
+    add_part(&json, "operators", which->signature, 2);
+    add_part(&json, "types", which->signature, 3);
+    add_part(&json, "parameters", which->signature, 4);
+    add_culprits(&json, which, model);
+    json_string(&json, "pass", which->pass);
+    json_string(&json, "recipe", which->testcase->recipe);
+    json_int(&json, "graph_nodes", (int64_t)model->graph->n_node);
+    add_numbers(&json, which->engines[0].verdict);
+    add_engines(&json, which);
+    json_end(&json);
+    str_add(out, "\n");
+    str_release(&title);
+}
+
+static int write_text(const char *folder, const char *name, const struct str *text, struct error *err)
+{
+    char *path = file_join(folder, name);
+    int status = file_write(path, text->data, text->length, err);
+    free(path);
+    return status;
+}
+
+static int write_texts(const char *folder, const struct bundle_case *which, const struct model *model,
+                       struct error *err)
+{
+    struct str text;
+    str_init(&text);
+    make_json(&text, which, model);
+    int status = write_text(folder, "finding.json", &text, err);
+    str_clear(&text);
+    str_printf(&text, "{\"model_name\": \"%s\", \"rtol\": 0.001, \"atol\": 1e-07}\n", which->signature->name);
+    if (status == 0)
+        status = write_text(folder, "data.json", &text, err);
+    str_clear(&text);
+    writeup(&text, which, model);
+    if (status == 0)
+        status = write_text(folder, "report.md", &text, err);
+    str_release(&text);
+    return status;
+}
+
+static int write_model(const char *folder, const struct testcase *testcase, struct error *err)
+{
+    char *path = file_join(folder, "model.onnx");
+    int status = file_write(path, testcase->model, testcase->model_size, err);
+    free(path);
+    return status;
+}
+
+/* The new folder takes the place of the old one. */
+static int put_in_place(const char *part, const char *folder, struct error *err)
+{
+    if (file_exists(folder) && file_remove_tree(folder, err))
+        return -1;
+    return rename(part, folder) ? error_errno(err, "%s", folder) : 0;
+}
+
+int bundle_write(const char *folder, const struct bundle_case *which, struct error *err)
+{
+    struct model *model = NULL;
+    if (!which->n_engines)
+        return error_set(err, ERROR_USAGE, "a bundle needs an engine");
+    if (model_parse(&model, which->testcase->model, which->testcase->model_size, err))
+        return -1;
+    struct str part;
+    str_init(&part);
+    str_printf(&part, "%s.part", folder);
+    int status = file_exists(part.data) ? file_remove_tree(part.data, err) : 0;
+    if (status == 0)
+        status = file_make_folders(part.data, err);
+    if (status == 0)
+        status = write_model(part.data, which->testcase, err);
+    if (status == 0)
+        status = write_data(part.data, which, model, err);
+    if (status == 0)
+        status = write_texts(part.data, which, model, err);
+    if (status == 0)
+        status = put_in_place(part.data, folder, err);
+    str_release(&part);
+    model_free(model);
+    return status;
+}
+
+static const char *text_of(const struct json_value *object, const char *name, struct arena *arena)
+{
+    const char *text = json_text_of(object, name);
+    return text ? arena_strdup(arena, text) : "";
+}
+
+int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err)
+{
+    char *path = file_join(folder, "finding.json"), *data = NULL;
+    size_t size;
+    int status = -1;
+    const struct json_value *root;
+    *bundle = (struct bundle){"", "", "", "", "", "", "", ""};
+    if (!file_exists(path)) {
+        error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
+    } else if (file_read(path, JSON_LIMIT, &data, &size, err) == 0) {
+        if (json_read(arena, data, size, &root, err) ||
+            (root->kind != JSON_OBJECT && error_set(err, ERROR_FORMAT, "no object"))) {
+            error_prefix(err, "%s", path);
+        } else {
+            bundle->signature = text_of(root, "signature", arena);
+            bundle->name = text_of(root, "name", arena);
+            bundle->title = text_of(root, "title", arena);
+            bundle->kind = text_of(root, "kind", arena);
+            bundle->engine = text_of(root, "engine", arena);
+            bundle->version = text_of(root, "version", arena);
+            bundle->operators = text_of(root, "operators", arena);
+            bundle->recipe = text_of(root, "recipe", arena);
+            status = 0;
+        }
+    }
+    free(data);
+    free(path);
+    return status;
+}

@@ -1,0 +1,62 @@
+/*
+ * A finding on disk, in the layout of ONNX's backend tests, so that any engine's own runner can run it:
+ *
+ *     model.onnx
+ *     test_data_set_0/input_K.pb, output_K.pb    the inputs and the reference's answer
+ *     data.json                                  name and tolerances, as ONNX's own tests have it
+ *     actual/ENGINE/output_K.pb                  what each engine gave
+ *     bound/output_K.pb                          the hard bound of each element of the answer (float64)
+ *     finding.json                               all about it, for programs (docs/json.md)
+ *     report.md                                  for the engine's maintainers (writeup.h)
+ *
+ * A bundle appears whole or not at all: it is written beside its place and renamed.
+ */
+#ifndef FINDINGS_BUNDLE_H
+#define FINDINGS_BUNDLE_H
+
+#include "base/arena.h"
+#include "findings/signature.h"
+#include "generate/testcase.h"
+
+struct bundle_engine {
+    const char *label, *version; /* version: as the engine says it, may be NULL */
+    const struct verdict *verdict;
+    const struct result *result; /* may be NULL */
+};
+
+/* What another release or setting says on the same case; as many as were asked. */
+struct bundle_history {
+    const char *engine, *verdict; /* label; the verdict's word */
+};
+
+struct bundle_case {
+    const struct signature *signature;
+    const struct testcase *testcase;
+    const struct result *reference;      /* with bounds; NULL when it could not compute the case */
+    const struct settlement *settlement; /* of engines[0]; may be NULL */
+    size_t n_engines;
+    const struct bundle_engine *engines; /* the first is the one at fault */
+    size_t n_history;
+    const struct bundle_history *history;
+    const char *pass; /* the optimiser pass that makes it, as the engine names it; or NULL */
+};
+
+/* folder: the bundle's own; what is there already is replaced. */
+int bundle_write(const char *folder, const struct bundle_case *which, struct error *err);
+
+/* One line on what is wrong, without the engine's name: "AveragePool <ceil_mode=1> of float32 gives 3, 2 is
+ * due". */
+void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model);
+
+/* What a reader of a bundle needs to know, from finding.json. Strings live in the arena, none is NULL. */
+struct bundle {
+    const char *signature, *name, *title, *kind, *engine, *version, *operators, *recipe;
+};
+
+/* ERROR_NOT_FOUND when the folder has no finding.json. */
+int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err);
+
+/* An engine's label as the name of a folder: letters, digits and "._-@=," stay. Heap. */
+char *bundle_engine_folder(const char *label);
+
+#endif

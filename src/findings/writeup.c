@@ -1,0 +1,352 @@
+#include "findings/writeup.h"
+
+#include "base/memory.h"
+#include "findings/message.h"
+#include "findings/model_text.h"
+#include "judge/verdict.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODEL_LIMIT = 6000, SHOWN_ELEMENTS = 24, MESSAGE_SHOWN = 600, STACK_LINES = 12 };
+
+#define PROJECT "Assay"
+
+/* "AveragePool", or "Mul + MatMul". */
+static void add_operators(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    const Onnx__GraphProto *graph = model->graph;
+    bool settled = settlement && settlement->count;
+    size_t count = settled ? settlement->count : graph->n_node;
+    for (size_t i = 0; i < count && i < 9; i++) {
+        size_t number = settled ? settlement->nodes[i] : i;
+        if (number < graph->n_node)
+            str_printf(out, "%s%s", i ? " + " : "", graph->node[number]->op_type);
+    }
+    str_add(out, count > 9 ? " + ..." : "");
+}
+
+/* The fifth part of the signature: modes and flags off their defaults. */
+static void add_modes(struct str *out, const struct signature *signature)
+{
+    const char *at = signature->text;
+    for (int i = 0; i < 4 && at; i++)
+        at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
+    size_t length = at ? strcspn(at, "|") : 0;
+    if (!length)
+        return;
+    str_add(out, " (");
+    for (size_t i = 0; i < length; i++)
+        str_append(out, at[i] == ',' ? ", " : &at[i], at[i] == ',' ? 2 : 1);
+    str_add(out, ")");
+}
+
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGSEGV:
+        return "segmentation fault";
+    case SIGFPE:
+        return "SIGFPE, an integer division trap";
+    case SIGABRT:
+        return "abort";
+    case SIGBUS:
+        return "bus error";
+    case SIGILL:
+        return "illegal instruction";
+    default:
+        return "the process ends";
+    }
+}
+
+static const struct verdict *final_verdict(const struct bundle_case *which)
+{
+    return which->engines[0].verdict;
+}
+
+void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct verdict *verdict = final_verdict(which);
+    const struct result *result = which->engines[0].result;
+    struct str who;
+    str_init(&who);
+    add_operators(&who, which, model);
+    if (which->settlement && which->settlement->fused)
+        str_add(&who, ", fused,");
+    else
+        add_modes(&who, which->signature);
+    switch (verdict->kind) {
+    case VERDICT_WRONG:
+    case VERDICT_NAN:
+        str_printf(out, "%s gives %.6Lg where %.6Lg is due", who.data, verdict->got, verdict->expected);
+        break;
+    case VERDICT_SHAPE:
+        str_printf(out, "%s gives a wrong shape", who.data);
+        break;
+    case VERDICT_DTYPE:
+        str_printf(out, "%s gives a wrong element type", who.data);
+        break;
+    case VERDICT_REJECTED:
+        str_printf(out, "A valid model is refused: %s", who.data);
+        break;
+    case VERDICT_FAILED:
+        str_printf(out, "%s fails on valid input", who.data);
+        break;
+    case VERDICT_CRASH:
+        str_printf(out, "%s crashes: %s", who.data, signal_name(result ? result->signal : 0));
+        break;
+    case VERDICT_HANG:
+        str_printf(out, "%s does not come back", who.data);
+        break;
+    case VERDICT_MEMORY:
+        str_printf(out, "%s takes all memory", who.data);
+        break;
+    case VERDICT_NONDETERMINISTIC:
+        str_printf(out, "%s gives another result on every run", who.data);
+        break;
+    default:
+        str_printf(out, "%s: %s", who.data, verdict_name(verdict->kind));
+    }
+    str_release(&who);
+}
+
+static void add_value(struct str *out, const char *what, const struct value *value, size_t around)
+{
+    char shape[SHAPE_TEXT_SIZE];
+    if (value->kind != VALUE_TENSOR) {
+        str_printf(out, "%s: not a tensor\n", what);
+        return;
+    }
+    const struct tensor *tensor = &value->tensors[0];
+    shape_text(&tensor->shape, shape);
+    str_printf(out, "%-9s %s%s ", what, model_text_type((int)tensor->type), tensor->shape.rank ? shape : "");
+    if (around < SHOWN_ELEMENTS || around >= tensor->count) {
+        str_add(out, "{");
+        model_text_elements(out, tensor, SHOWN_ELEMENTS);
+        str_add(out, "}\n");
+        return;
+    }
+    str_printf(out, "element %zu: %.9Lg\n", around, tensor_get(tensor, around));
+}
+
+/* The answer that is due beside the one that came. */
+static void add_answers(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct verdict *verdict = final_verdict(which);
+    const struct result *result = which->engines[0].result, *reference = which->reference;
+    size_t k = verdict->output;
+    if (k >= model->graph->n_output)
+        return;
+    bool known = reference && k < reference->count, came = result && k < result->count;
+    if (!known && !came)
+        return;
+    str_printf(out, "Output `%s`:\n\n```\n", model->graph->output[k]->name);
+    if (known)
+        add_value(out, "expected", &reference->outputs[k], verdict->element);
+    if (came)
+        add_value(out, "actual", &result->outputs[k], verdict->element);
+    str_add(out, "```\n\n");
+}
+
+static void add_rounding(struct str *out, const struct verdict *verdict)
+{
+    if (verdict->kind != VERDICT_WRONG)
+        return;
+    if (isinf(verdict->factor))
+        str_printf(out,
+                   "No rounding is involved: the right result is exact in this type. %zu of %zu elements are "
+                   "wrong.\n\n",
+                   verdict->wrong, verdict->total);
+    else
+        str_printf(out,
+                   "The error is %.3g times the largest that rounding, in whatever order and with whatever "
+                   "instructions, can make here (%.3g). %zu of %zu elements are wrong.\n\n",
+                   verdict->factor, verdict->hard, verdict->wrong, verdict->total);
+}
+
+/* Lines of an engine's text, cut, in a block of their own. */
+static void add_block(struct str *out, const char *text, size_t most, size_t lines)
+{
+    str_add(out, "```\n");
+    for (size_t i = 0; text[i] && i < most && lines; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '`' || (c < 0x20 && c != '\n' && c != '\t'))
+            str_add(out, "'");
+        else
+            str_append(out, &text[i], 1);
+        lines -= c == '\n';
+    }
+    if (out->data[out->length - 1] != '\n')
+        str_add(out, "\n");
+    str_add(out, "```\n\n");
+}
+
+static void add_message(struct str *out, const struct result *result)
+{
+    const char *stack = result && result->log ? strstr(result->log, "stack of the engine\n") : NULL;
+    if (result && result->message && *result->message && result->outcome != OUTCOME_OK)
+        add_block(out, result->message, MESSAGE_SHOWN, STACK_LINES);
+    if (stack && result->outcome == OUTCOME_CRASH) {
+        str_add(out, "Stack:\n\n");
+        add_block(out, stack + strlen("stack of the engine\n"), 4 * MESSAGE_SHOWN, STACK_LINES);
+    }
+}
+
+static void add_model(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    str_add(out, "## Model\n\n```\n");
+    model_text(out, model, MODEL_LIMIT);
+    str_add(out, "```\n\n");
+    if (!which->testcase->n_inputs)
+        return;
+    str_add(out, "Inputs:\n\n```\n");
+    for (size_t i = 0; i < which->testcase->n_inputs; i++) {
+        const struct value *input = &which->testcase->inputs[i];
+        add_value(out, input->name ? input->name : "?", input, 0);
+    }
+    str_add(out, "```\n\n");
+}
+
+/* "name@VERSION:knobs" in three. */
+struct label {
+    char version[40], knobs[80];
+};
+
+static struct label split_label(const char *text)
+{
+    struct label label = {"", ""};
+    const char *at = strchr(text, '@'), *colon = strchr(text, ':');
+    if (at && (!colon || at < colon))
+        snprintf(label.version, sizeof label.version, "%.*s", (int)strcspn(at + 1, ":"), at + 1);
+    if (colon)
+        snprintf(label.knobs, sizeof label.knobs, "%s", colon + 1);
+    return label;
+}
+
+enum said { SAID_NOTHING, SAID_GOOD, SAID_BAD }; /* nothing: the release lacks an operator, or is not here */
+
+static enum said what_said(const char *verdict)
+{
+    for (int kind = 0; kind < VERDICT_COUNT; kind++) {
+        if (strcmp(verdict, verdict_name((enum verdict_kind)kind)) != 0)
+            continue;
+        if (kind == VERDICT_UNTESTED || kind == VERDICT_UNSUPPORTED || kind == VERDICT_NO_ENGINE)
+            return SAID_NOTHING;
+        return verdict_is_finding((enum verdict_kind)kind) ? SAID_BAD : SAID_GOOD;
+    }
+    return SAID_NOTHING;
+}
+
+/* Releases of one setting, in their order; neighbours with the same word are a run. */
+static void add_runs(struct str *out, const struct bundle_history *history, size_t count, const char *knobs,
+                     bool bad, const char *separator)
+{
+    char first[40] = "", last[40] = "";
+    size_t before = out->length;
+    for (size_t i = 0; i <= count; i++) {
+        struct label label = i < count ? split_label(history[i].engine) : (struct label){"", ""};
+        if (i < count && strcmp(label.knobs, knobs) != 0)
+            continue;
+        bool same = i < count && what_said(history[i].verdict) == (bad ? SAID_BAD : SAID_GOOD);
+        if (same && !*first)
+            snprintf(first, sizeof first, "%s", label.version);
+        if (same)
+            snprintf(last, sizeof last, "%s", label.version);
+        if (same || !*first)
+            continue;
+        str_printf(out, "%s%s", out->length > before ? ", " : separator, first);
+        if (strcmp(first, last) != 0)
+            str_printf(out, " to %s", last);
+        *first = '\0';
+    }
+    if (out->length > before && *knobs)
+        str_printf(out, " (%s)", knobs);
+}
+
+void writeup_versions(struct str *out, const struct bundle_history *history, size_t count, bool bad)
+{
+    size_t before = out->length;
+    for (size_t i = 0; i < count; i++) {
+        struct label label = split_label(history[i].engine);
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= strcmp(split_label(history[k].engine).knobs, label.knobs) == 0;
+        if (!seen)
+            add_runs(out, history, count, label.knobs, bad, out->length > before ? "; " : "");
+    }
+}
+
+static void add_versions(struct str *out, const struct bundle_case *which)
+{
+    struct str good, bad;
+    const struct bundle_engine *engine = &which->engines[0];
+    struct label label = split_label(engine->label);
+    str_init(&good);
+    str_init(&bad);
+    writeup_versions(&bad, which->history, which->n_history, true);
+    writeup_versions(&good, which->history, which->n_history, false);
+    str_printf(out, "## Versions\n\nSeen with %.*s %s%s%s%s", (int)strcspn(engine->label, "@:"),
+               engine->label, engine->version && *engine->version ? engine->version : label.version,
+               *label.knobs ? " (" : "", label.knobs, *label.knobs ? ")" : "");
+    str_add(out, which->n_history ? ".\n\n" : "; other releases were not tried.\n\n");
+    if (bad.length)
+        str_printf(out, "- Shows it: %s\n", bad.data);
+    if (good.length)
+        str_printf(out, "- Does not: %s\n", good.data);
+    str_add(out, which->n_history ? "\n" : "");
+    str_release(&good);
+    str_release(&bad);
+}
+
+static void add_fault(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    if (which->pass && *which->pass)
+        str_printf(out, "With the optimiser pass `%s` switched off it is gone.\n\n", which->pass);
+    if (settlement && settlement->count && settlement->fused &&
+        (settlement->kind == VERDICT_WRONG || settlement->kind == VERDICT_NAN ||
+         settlement->kind == VERDICT_SHAPE)) {
+        str_add(out, "It vanishes when the values between ");
+        add_operators(out, which, model);
+        str_add(out, " are made graph outputs: they are wrong only where they are fused.\n\n");
+    }
+    for (size_t i = 1; i < which->n_engines; i++)
+        if (which->engines[i].verdict->kind == VERDICT_AGREES)
+            str_printf(out, "`%s` gives the expected result.\n\n", which->engines[i].label);
+}
+
+static void add_running(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    str_add(out,
+            "## How to run it\n\n"
+            "The folder is an ONNX backend test: `model.onnx`, `test_data_set_0/input_K.pb` and the expected "
+            "`output_K.pb`.\n");
+    struct str program;
+    str_init(&program);
+    if (writeup_program(&program, which, model))
+        str_printf(out, "\n%s", program.data);
+    str_release(&program);
+}
+
+void writeup(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct verdict *verdict = final_verdict(which);
+    str_add(out, "# ");
+    bundle_title(out, which, model);
+    str_add(out, "\n\n");
+    if (verdict->text[0]) {
+        str_printf(out, "%s.\n\n", verdict->text);
+    }
+    add_message(out, which->engines[0].result);
+    add_answers(out, which, model);
+    add_rounding(out, verdict);
+    add_fault(out, which, model);
+    add_model(out, which, model);
+    add_versions(out, which);
+    add_running(out, which, model);
+    str_add(out, "\nFound with " PROJECT ".\n");
+}

@@ -1,0 +1,237 @@
+/* Bundles: what is written reads back, and the text of a model is complete. */
+#include "findings/bundle.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "engine/bounds.h"
+#include "findings/model_text.h"
+#include "findings/writeup.h"
+#include "model/data.h"
+#include "model/onnx.h"
+#include "ops/evaluate.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct model *read_model(const char *text, struct testcase *testcase)
+{
+    struct model *model;
+    struct error err = {0};
+    uint8_t *bytes;
+    size_t size;
+    if (onnx_parse_text(text, &bytes, &size, &err))
+        fail_msg("%s: %s", text, err.message);
+    assert_int_equal(model_parse(&model, bytes, size, &err), 0);
+    if (testcase) {
+        testcase->model = bytes;
+        testcase->model_size = size;
+    } else {
+        free(bytes);
+    }
+    return model;
+}
+
+/* Text to model to text gives the same text. */
+static void assert_complete(const char *source)
+{
+    struct model *model = read_model(source, NULL);
+    struct str once, twice;
+    str_init(&once);
+    str_init(&twice);
+    model_text(&once, model, 0);
+    model_free(model);
+    model = read_model(once.data, NULL);
+    model_text(&twice, model, 0);
+    assert_string_equal(once.data, twice.data);
+    model_free(model);
+    str_release(&once);
+    str_release(&twice);
+}
+
+static void the_text_of_a_model_is_complete(void **state)
+{
+    (void)state;
+    assert_complete("<ir_version: 8, opset_import: [\"\" : 13]>\n"
+                    "g (float[2,N] x, int64[2] k = {1, -2}) => (float[2,N] y, bool z) {\n"
+                    "  s = Constant <value = float[3] {1, 2.5, -3e-7}> ()\n"
+                    "  t = LeakyRelu <alpha = 1.0> (x)\n"
+                    "  y = Conv <auto_pad = \"SAME_UPPER\", kernel_shape = [1, 3], group = 2> (t, s)\n"
+                    "  z = Clip (k, , s)\n"
+                    "}\n");
+    assert_complete("<ir_version: 8, opset_import: [\"\" : 13]>\n"
+                    "g (bool c, double[2] x) => (double[2] y) {\n"
+                    "  y = If (c) <then_branch = t () => (double[2] a) { a = Sin (x) },\n"
+                    "              else_branch = e () => (double[2] b) { b = Cos (x) }>\n"
+                    "}\n");
+}
+
+static const char source[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+                             "g (float[3] x) => (float[3] y) { y = Abs (x) }";
+
+/* A case with the reference's answer and bounds, and an engine that is wrong in one element. */
+struct scene {
+    struct testcase testcase;
+    struct model *model;
+    struct result reference, result;
+    struct verdict verdict;
+    struct signature signature;
+};
+
+static void give(struct result *result, const float *values, bool bounds)
+{
+    struct shape shape = {1, {3}};
+    struct tensor tensor;
+    result_init(result);
+    result->outcome = OUTCOME_OK;
+    result->count = 1;
+    result->outputs = memory_zeroed(1, sizeof *result->outputs);
+    value_init(&result->outputs[0]);
+    assert_int_equal(tensor_from_bytes(&tensor, DTYPE_FLOAT, &shape, values, 3 * sizeof *values, NULL), 0);
+    if (bounds) {
+        struct bounded b;
+        struct tensor rounded;
+        assert_int_equal(bounded_from_tensor(&b, &tensor, NULL), 0);
+        result->bounds = memory_zeroed(1, sizeof *result->bounds);
+        assert_int_equal(bounds_to_wire(&b, &rounded, &result->bounds[0], NULL), 0);
+        tensor_release(&rounded);
+        bounded_release(&b);
+    }
+    value_set_tensor(&result->outputs[0], &tensor);
+    value_set_name(&result->outputs[0], "y");
+}
+
+static void scene_make(struct scene *scene)
+{
+    static const float x[] = {1, -2, 3}, right[] = {1, 2, 3}, wrong[] = {1, -2, 3};
+    struct shape shape = {1, {3}};
+    struct tensor tensor;
+    *scene = (struct scene){0};
+    testcase_init(&scene->testcase);
+    scene->model = read_model(source, &scene->testcase);
+    scene->testcase.recipe = memory_strdup("seed 1 index 2");
+    scene->testcase.n_inputs = 1;
+    scene->testcase.inputs = memory_zeroed(1, sizeof *scene->testcase.inputs);
+    value_init(scene->testcase.inputs);
+    tensor_from_bytes(&tensor, DTYPE_FLOAT, &shape, x, sizeof x, NULL);
+    value_set_tensor(scene->testcase.inputs, &tensor);
+    value_set_name(scene->testcase.inputs, "x");
+    give(&scene->reference, right, true);
+    give(&scene->result, wrong, false);
+    scene->verdict = (struct verdict){.kind = VERDICT_AGREES};
+    struct bounded expected;
+    bounds_from_wire(&expected, &scene->reference.outputs[0].tensors[0], &scene->reference.bounds[0], NULL);
+    verdict_output(&scene->verdict, 0, &expected, &scene->result.outputs[0]);
+    verdict_finish(&scene->verdict, "y");
+    bounded_release(&expected);
+    signature_of(&scene->signature, "onnxruntime@1.2.3", &scene->verdict, NULL, scene->model, &scene->result);
+}
+
+static void scene_release(struct scene *scene)
+{
+    testcase_release(&scene->testcase);
+    model_free(scene->model);
+    result_release(&scene->reference);
+    result_release(&scene->result);
+}
+
+static void assert_tensor(const char *folder, const char *name, enum dtype type, long double second)
+{
+    char *path = file_join(folder, name);
+    struct value value;
+    struct error err = {0};
+    if (data_read(path, NULL, &value, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(value.tensors[0].type, type);
+    assert_true(tensor_get(&value.tensors[0], 1) == second);
+    value_release(&value);
+    free(path);
+}
+
+static void assert_contains(const char *folder, const char *name, const char *const *texts)
+{
+    char *path = file_join(folder, name), *data;
+    size_t size;
+    assert_int_equal(file_read(path, 1 << 20, &data, &size, NULL), 0);
+    for (size_t i = 0; texts[i]; i++)
+        if (!strstr(data, texts[i]))
+            fail_msg("%s lacks '%s':\n%s", name, texts[i], data);
+    free(data);
+    free(path);
+}
+
+static void a_bundle_reads_back(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/assay-bundle-XXXXXX";
+    assert_non_null(mkdtemp(root));
+    char *folder = file_join(root, "one");
+    struct scene scene;
+    struct error err = {0};
+    scene_make(&scene);
+    struct bundle_engine engine = {"onnxruntime@1.2.3:opt=all", "1.2.3", &scene.verdict, &scene.result};
+    struct bundle_history history[] = {
+        {"onnxruntime@1.1.0:opt=all", "agrees"},
+        {"onnxruntime@1.2.0:opt=all", "wrong"},
+        {"onnxruntime@1.2.3:opt=all", "wrong"},
+        {"onnxruntime@1.3.0:opt=all", "unsupported"},
+    };
+    struct bundle_case which = {.signature = &scene.signature,
+                                .testcase = &scene.testcase,
+                                .reference = &scene.reference,
+                                .n_engines = 1,
+                                .engines = &engine,
+                                .n_history = 4,
+                                .history = history,
+                                .pass = "AbsFusion"};
+    for (int i = 0; i < 2; i++) /* the second takes the place of the first */
+        if (bundle_write(folder, &which, &err))
+            fail_msg("%s", err.message);
+    assert_tensor(folder, "test_data_set_0/input_0.pb", DTYPE_FLOAT, -2);
+    assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
+    assert_tensor(folder, "actual/onnxruntime@1.2.3_opt=all/output_0.pb", DTYPE_FLOAT, -2);
+    assert_tensor(folder, "bound/output_0.pb", DTYPE_DOUBLE, 0);
+    struct arena arena;
+    struct bundle bundle;
+    arena_init(&arena);
+    if (bundle_read(&bundle, folder, &arena, &err))
+        fail_msg("%s", err.message);
+    assert_string_equal(bundle.signature, "wrong|onnxruntime|Abs|f32||");
+    assert_string_equal(bundle.engine, "onnxruntime@1.2.3:opt=all");
+    assert_string_equal(bundle.title, "Abs gives -2 where 2 is due");
+    assert_string_equal(bundle.recipe, "seed 1 index 2");
+    assert_contains(folder, "report.md",
+                    (const char *const[]){"# Abs gives -2 where 2 is due\n", "{1, -2, 3}", "y = Abs (x)",
+                                          "Shows it: 1.2.0 to 1.2.3 (opt=all)", "Does not: 1.1.0 (opt=all)",
+                                          "`AbsFusion`", "No rounding is involved",
+                                          "float x0[3] = {1.0, -2.0, 3.0}", NULL});
+    assert_int_equal(bundle_read(&bundle, root, &arena, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    arena_release(&arena);
+    scene_release(&scene);
+    free(folder);
+    file_remove_tree(root, NULL);
+}
+
+static void labels_make_safe_folders(void **state)
+{
+    (void)state;
+    char *name = bundle_engine_folder("../a b:c=d;e");
+    assert_string_equal(name, "_._a_b_c=d_e");
+    free(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_text_of_a_model_is_complete),
+        cmocka_unit_test(a_bundle_reads_back),
+        cmocka_unit_test(labels_make_safe_folders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
