@@ -283,11 +283,12 @@ struct coverage_figures coverage_total(const struct coverage *coverage)
     return sum;
 }
 
+/* Words that are not there yet are empty. */
 static void write_words(struct str *out, const uint64_t *words, size_t count)
 {
     str_printf(out, " %zu", count);
     for (size_t i = 0; i < count; i++)
-        str_printf(out, " %" PRIx64, words[i]);
+        str_printf(out, " %" PRIx64, words ? words[i] : 0);
 }
 
 /* A line an operator: name, seen, in-degrees, out-degrees, then edges, pairs and vectors with their counts.
@@ -298,7 +299,7 @@ void coverage_write(const struct coverage *coverage, struct str *out)
         const struct entry *entry = &coverage->entries[i];
         str_printf(out, "%s %d %" PRIx32 " %" PRIx32, entry->name, entry->seen, entry->in_seen,
                    entry->out_seen);
-        write_words(out, entry->edges, coverage->words);
+        write_words(out, entry->edges, coverage->count / 64 + 1);
         write_words(out, entry->pairs, entry->n_pairs / 64 + 1);
         write_words(out, entry->vectors, entry->n_vectors);
         str_add(out, "\n");

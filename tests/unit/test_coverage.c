@@ -119,6 +119,10 @@ static void test_text(void **state)
     (void)state;
     str_init(&text);
     str_init(&again);
+    coverage_write(coverage, &text);
+    assert_int_equal(coverage_read(copy, text.data, &err), 0);
+    row_is(coverage_total(copy), "0 0 0 0 0 0");
+    str_clear(&text);
     add_example(coverage);
     coverage_write(coverage, &text);
     assert_int_equal(coverage_read(copy, text.data, &err), 0);

@@ -1,0 +1,357 @@
+#include "campaign/fuzz.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "campaign/fuzz_probe.h"
+#include "campaign/fuzz_record.h"
+#include "campaign/fuzz_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often progress is kept and the watcher called. */
+#define KEEP_SECONDS 0.25
+
+struct fuzz {
+    const struct fuzz_options *options;
+    struct fuzz_status *status;
+    struct store *store;
+    struct fuzz_source *source;
+    struct fuzz_state state;
+    struct fuzz_probe probe;
+    struct explained table;
+    struct trials *trials;
+    double started, before; /* clock at the start; elapsed of earlier starts */
+    double kept;            /* clock when progress was kept last */
+    bool stop;
+    bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
+};
+
+/* What makes the cases: a campaign goes on only with the same. */
+static char *describe(const struct fuzz_options *options)
+{
+    const struct fuzz_source_options *s = &options->source;
+    struct str text;
+    str_init(&text);
+    str_printf(&text, "seed %" PRIu64 ", strategy %s, blocks %zu, %s, probe %s, engines", s->seed,
+               s->strategy == FUZZ_MCTS ? "mcts" : "random", s->blocks, s->redraw ? "redrawn" : "drawn once",
+               options->probe ? "yes" : "no");
+    for (size_t i = 0; i < options->n_engines; i++)
+        str_printf(&text, " %s", options->specs[i]->label);
+    char *recipe = recipe_text(", cases", 0, 0, &s->generate);
+    str_add(&text, recipe);
+    free(recipe);
+    return str_detach(&text);
+}
+
+static int check_options(struct fuzz *fuzz, struct error *err)
+{
+    static const char key[] = "fuzz-options";
+    char *now = describe(fuzz->options);
+    struct str then;
+    bool found;
+    str_init(&then);
+    int status = store_get(fuzz->store, key, &then, &found, err);
+    if (!status && !found)
+        status = store_set(fuzz->store, key, now, err);
+    else if (!status && !text_equal(then.data, now))
+        status = error_set(err, ERROR_USAGE,
+                           "%s holds a campaign with other options (%s); use the same ones or another folder",
+                           fuzz->options->folder, then.data);
+    str_release(&then);
+    free(now);
+    return status;
+}
+
+static void init_status(struct fuzz *fuzz)
+{
+    const struct fuzz_options *o = fuzz->options;
+    struct fuzz_status *status = fuzz->status;
+    *status = (struct fuzz_status){
+        .folder = o->folder,
+        .seed = o->source.seed,
+        .strategy = o->source.strategy,
+        .last_new = -1,
+        .n_engines = o->n_engines + (o->reference >= 0),
+    };
+    for (size_t i = 0; i < o->n_engines; i++)
+        status->engines[i].label = o->specs[i]->label;
+    if (o->reference >= 0)
+        status->engines[o->n_engines].label = "reference";
+}
+
+static void update_status(struct fuzz *fuzz)
+{
+    struct fuzz_status *status = fuzz->status;
+    status->session = clock_seconds() - fuzz->started;
+    status->elapsed = fuzz->before + status->session;
+    status->coverage = coverage_total(fuzz_source_coverage(fuzz->source));
+    status->tree = fuzz_source_tree(fuzz->source);
+}
+
+static bool time_is_up(const struct fuzz *fuzz)
+{
+    double limit = fuzz->options->seconds;
+    return limit > 0 && clock_seconds() - fuzz->started >= limit;
+}
+
+/* Every so often, and at once when something new was met. */
+static int keep(struct fuzz *fuzz, bool now, struct error *err)
+{
+    if (!now && clock_seconds() - fuzz->kept < KEEP_SECONDS)
+        return 0;
+    update_status(fuzz);
+    fuzz->kept = clock_seconds();
+    if (fuzz->options->watch && fuzz->options->watch(fuzz->options->context, fuzz->status))
+        fuzz->stop = true;
+    return fuzz_state_keep(&fuzz->state, fuzz->store, err);
+}
+
+static void met(void *context, uint64_t signature, bool is_new)
+{
+    struct fuzz *fuzz = context;
+    fuzz->fresh |= !fuzz_state_knows(&fuzz->state, signature);
+    fuzz->added |= is_new;
+}
+
+/* One finished case; number: its place in the range, or FUZZ_RANGE for one of the probe's. */
+static int take(struct fuzz *fuzz, struct trial_done *done, struct error *err)
+{
+    size_t number = (size_t)(uintptr_t)done->user;
+    struct fuzz_recorder recorder = {fuzz->store, &fuzz->table, fuzz->options->pool, fuzz->options->engines};
+    fuzz->fresh = fuzz->added = false;
+    int status = fuzz_record(&recorder, done, met, fuzz, err);
+    if (!status && fuzz->added) {
+        update_status(fuzz);
+        fuzz->status->last_new = fuzz->status->elapsed;
+        status = fuzz_recount(fuzz->status, fuzz->store, err);
+    }
+    if (!status && number < FUZZ_RANGE) {
+        fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
+        fuzz_count(fuzz->status, done);
+        fuzz->status->session_cases++;
+        status = keep(fuzz, fuzz->added, err);
+    }
+    trial_done_release(done);
+    return status;
+}
+
+/* Waits for one more finished case: 1, or 0 when none is under way. */
+static int step(struct fuzz *fuzz, struct error *err)
+{
+    struct trial_done done;
+    int status = trials_next(fuzz->trials, &done, err);
+    if (status != 1)
+        return status;
+    return take(fuzz, &done, err) ? -1 : 1;
+}
+
+static int finish_pending(struct fuzz *fuzz, struct error *err)
+{
+    int status;
+    do
+        status = step(fuzz, err);
+    while (status == 1);
+    return status;
+}
+
+/* What the probe found, as cases: a crash in probing is a finding. */
+static int run_probe_finds(struct fuzz *fuzz, struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < fuzz->probe.n_recipes && !fuzz->stop && status >= 0; i++) {
+        struct gencase made;
+        if (generate_recipe(fuzz->probe.recipes[i], &made, err))
+            continue; /* of a release with other operators */
+        trials_submit(fuzz->trials, &made.test, (void *)(uintptr_t)FUZZ_RANGE);
+        gencase_release(&made);
+        while (status >= 0 && !trials_room(fuzz->trials))
+            status = step(fuzz, err);
+    }
+    return status < 0 ? -1 : finish_pending(fuzz, err);
+}
+
+/* The case at this place of the range is made, and run unless that was done before. */
+static int make(struct fuzz *fuzz, size_t number, struct error *err)
+{
+    struct fuzz_state *state = &fuzz->state;
+    struct testcase testcase;
+    struct error why = {0};
+    if (fuzz_source_make(fuzz->source, state->first + number, &testcase, &state->nodes[number], &why)) {
+        if (why.code != ERROR_NOT_FOUND && why.code != ERROR_UNSUPPORTED) {
+            *err = why;
+            return -1;
+        }
+        state->marks[number] = MARK_DONE; /* nothing can be drawn there */
+        return 0;
+    }
+    if (state->marks[number] == MARK_TODO)
+        trials_submit(fuzz->trials, &testcase, (void *)(uintptr_t)number);
+    else
+        testcase_release(&testcase);
+    return 0;
+}
+
+static bool want_more(const struct fuzz *fuzz, size_t next)
+{
+    uint64_t count = fuzz->options->count;
+    return !fuzz->stop && next < FUZZ_RANGE && !(count && fuzz->state.first + next >= count);
+}
+
+/* 1: the range is done; 0: the campaign ends within it. */
+static int run_range(struct fuzz *fuzz, struct error *err)
+{
+    size_t next = 0;
+    int status = 1;
+    while (status == 1) {
+        while (want_more(fuzz, next) && trials_room(fuzz->trials)) {
+            if (make(fuzz, next++, err))
+                return -1;
+            fuzz->stop |= time_is_up(fuzz);
+        }
+        status = step(fuzz, err);
+        if (status == 0 && want_more(fuzz, next))
+            status = 1;
+        fuzz->stop |= time_is_up(fuzz);
+    }
+    if (status)
+        return -1;
+    return next == FUZZ_RANGE;
+}
+
+static int learn(void *context, const struct stored *stored, struct error *err)
+{
+    (void)err;
+    fuzz_state_learn(context, hash_text(stored->signature));
+    return 0;
+}
+
+/* Coverage so far and the engines' counters, as others read them from the store. */
+static int publish(struct fuzz *fuzz, struct error *err)
+{
+    const struct fuzz_status *s = fuzz->status;
+    const struct coverage_point points[] = {
+        {"OLC", (int64_t)s->cases, s->elapsed, s->coverage.olc},
+        {"pairs", (int64_t)s->cases, s->elapsed, s->coverage.pairs},
+    };
+    int status = 0;
+    for (size_t i = 0; i < sizeof points / sizeof *points && !status; i++)
+        status = store_coverage(fuzz->store, &points[i], err);
+    return status;
+}
+
+/* The next range: its guidance knows what the one before found. */
+static int begin_range(struct fuzz *fuzz, struct error *err)
+{
+    struct store_filter all = {.merged = true};
+    if (store_list(fuzz->store, &all, learn, &fuzz->state, err))
+        return -1;
+    update_status(fuzz);
+    if (fuzz_state_begin(&fuzz->state, fuzz->store, fuzz->source, err))
+        return -1;
+    return publish(fuzz, err);
+}
+
+static int run_ranges(struct fuzz *fuzz, struct error *err)
+{
+    uint64_t count = fuzz->options->count;
+    while (!fuzz->stop && !(count && fuzz->state.first >= count)) {
+        int status = run_range(fuzz, err);
+        if (status <= 0)
+            return status;
+        for (size_t i = 0; i < FUZZ_RANGE; i++)
+            if (fuzz->state.marks[i] == MARK_NEW)
+                fuzz_source_reward(fuzz->source, fuzz->state.nodes[i]);
+        fuzz->state.first += FUZZ_RANGE;
+        if (begin_range(fuzz, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* Engines as the store shows them; their cases are those of the whole campaign. */
+static int add_cases(void *context, const struct stored_engine *engine, struct error *err)
+{
+    struct fuzz_engine *known = context;
+    (void)err;
+    if (text_equal(engine->label, known->label))
+        known->stored_cases = engine->cases;
+    return 0;
+}
+
+static int note_engines(struct fuzz *fuzz, struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < fuzz->options->n_engines && !status; i++) {
+        struct fuzz_engine *engine = &fuzz->status->engines[i];
+        const char *version = pool_engine(fuzz->options->pool, fuzz->options->engines[i])->version;
+        engine->stored_cases = 0;
+        status = store_engines(fuzz->store, add_cases, engine, err);
+        if (!status)
+            status = store_engine(fuzz->store, engine->label, version,
+                                  (int64_t)fuzz->status->cases - engine->stored_cases, err);
+    }
+    return status;
+}
+
+static int open_campaign(struct fuzz *fuzz, struct error *err)
+{
+    const struct fuzz_options *o = fuzz->options;
+    struct fuzz_source_options source = o->source;
+    if (store_open(&fuzz->store, o->folder, STORE_CREATE, err) || check_options(fuzz, err) ||
+        explained_read(&fuzz->table, o->explained, err))
+        return -1;
+    if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))
+        return -1;
+    source.n_engines = fuzz->probe.n_engines;
+    source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;
+    source.all_lack = fuzz->probe.all_lack;
+    return fuzz_source_new(&fuzz->source, &source, err);
+}
+
+static int run_campaign(struct fuzz *fuzz, struct error *err)
+{
+    bool found;
+    if (fuzz_state_load(&fuzz->state, fuzz->store, fuzz->source, &found, err) ||
+        fuzz_recount(fuzz->status, fuzz->store, err))
+        return -1;
+    fuzz->before = fuzz->status->elapsed;
+    if (note_engines(fuzz, err))
+        return -1;
+    if (!found && (run_probe_finds(fuzz, err) || fuzz->stop || begin_range(fuzz, err)))
+        return fuzz->stop ? 0 : -1;
+    if (run_ranges(fuzz, err) || finish_pending(fuzz, err) || keep(fuzz, true, err))
+        return -1;
+    return note_engines(fuzz, err) || publish(fuzz, err) ? -1 : 0;
+}
+
+int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
+{
+    struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds()};
+    struct trial_options trials = {
+        .pool = options->pool,
+        .reference = options->reference,
+        .n_engines = options->n_engines,
+        .engines = options->engines,
+        .settle = true,
+    };
+    if (options->n_engines > FUZZ_MAX_ENGINES)
+        return error_set(err, ERROR_USAGE, "a campaign takes at most %d engines", FUZZ_MAX_ENGINES);
+    init_status(&fuzz);
+    fuzz_state_init(&fuzz.state, status);
+    int result = open_campaign(&fuzz, err);
+    if (!result) {
+        fuzz.trials = trials_new(&trials);
+        result = run_campaign(&fuzz, err);
+        trials_free(fuzz.trials);
+        update_status(&fuzz);
+    }
+    fuzz_source_free(fuzz.source);
+    fuzz_probe_release(&fuzz.probe);
+    fuzz_state_release(&fuzz.state);
+    explained_release(&fuzz.table);
+    store_close(fuzz.store);
+    return result;
+}

@@ -1,0 +1,122 @@
+#include "campaign/fuzz_probe.h"
+
+#include "base/file.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The name without what stands behind the first colon, which is settings. */
+static char *without_settings(const char *engine)
+{
+    char *plain = memory_strdup(engine);
+    plain[strcspn(plain, ":")] = '\0';
+    return plain;
+}
+
+static int quick_probe(const struct fuzz_options *options, size_t engine, const char *folder,
+                       struct probe_result **results, struct error *err)
+{
+    struct probe_options probe = {
+        .pool = options->pool,
+        .reference = options->reference,
+        .n_engines = 1,
+        .engines = &options->engines[engine],
+        .specs = &options->specs[engine],
+        .seed = 1,
+        .quick = true,
+        .progress = true,
+    };
+    if (probe_run(&probe, results, err))
+        return -1;
+    return probe_keep(*results, folder, err);
+}
+
+static void add_finds(struct fuzz_probe *probe, const struct probe_result *result, struct map *seen)
+{
+    for (size_t i = 0; i < result->n_ops; i++)
+        for (size_t k = 0; k < result->ops[i].n_finds; k++) {
+            const char *recipe = result->ops[i].finds[k].recipe;
+            if (map_has(seen, recipe))
+                continue;
+            probe->recipes = memory_grow(probe->recipes, &probe->recipes_capacity, probe->n_recipes + 1,
+                                         sizeof *probe->recipes);
+            probe->recipes[probe->n_recipes] = memory_strdup(recipe);
+            map_set(seen, probe->recipes[probe->n_recipes++], 1);
+        }
+}
+
+static void add_engine(struct fuzz_probe *probe, const struct probe_result *result, struct map *seen)
+{
+    struct probe_support *support = probe_support_new();
+    probe_support_add(support, result);
+    probe_support_add(probe->all_lack, result);
+    probe->lacks[probe->n_engines++] = support;
+    add_finds(probe, result, seen);
+}
+
+/* True when one of the folders has it; the caller releases result->arena either way. */
+static bool find_kept(struct probe_result *result, const char *const *folders, const char *engine)
+{
+    char *plain = without_settings(engine);
+    const char *const names[] = {engine, plain};
+    bool found = false;
+    for (size_t i = 0; folders[i] && !found; i++)
+        for (size_t k = 0; k < 2 && !found; k++) {
+            if (i || k)
+                arena_release(&result->arena);
+            found = !probe_load(result, folders[i], names[k], NULL);
+        }
+    free(plain);
+    return found;
+}
+
+static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *options, size_t engine,
+                       const char *const *folders, struct map *seen, struct error *err)
+{
+    char *name = probe_engine(pool_engine(options->pool, options->engines[engine]), options->specs[engine]);
+    struct probe_result kept, *results = NULL;
+    bool found = find_kept(&kept, folders, name);
+    int status = 0;
+    if (found)
+        add_engine(probe, &kept, seen);
+    arena_release(&kept.arena);
+    if (!found)
+        status = quick_probe(options, engine, folders[1], &results, err);
+    if (!found && !status)
+        add_engine(probe, results, seen);
+    if (results)
+        probe_results_free(results, 1);
+    free(name);
+    return status;
+}
+
+int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err)
+{
+    char *kept = probe_folder(), *own = file_join(options->folder, "probe");
+    const char *const folders[] = {kept, own, NULL};
+    struct map seen;
+    int status = 0;
+    map_init(&seen);
+    *probe = (struct fuzz_probe){.all_lack = probe_support_new()};
+    probe->lacks = memory_zeroed(options->n_engines + 1, sizeof *probe->lacks);
+    for (size_t i = 0; i < options->n_engines && !status; i++)
+        status = load_engine(probe, options, i, folders, &seen, err);
+    map_release(&seen);
+    free(kept);
+    free(own);
+    return status;
+}
+
+void fuzz_probe_release(struct fuzz_probe *probe)
+{
+    for (size_t i = 0; i < probe->n_engines; i++)
+        probe_support_free(probe->lacks[i]);
+    for (size_t i = 0; i < probe->n_recipes; i++)
+        free(probe->recipes[i]);
+    free(probe->lacks);
+    free(probe->recipes);
+    probe_support_free(probe->all_lack);
+    *probe = (struct fuzz_probe){0};
+}

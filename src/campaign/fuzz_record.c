@@ -1,0 +1,172 @@
+#include "campaign/fuzz_record.h"
+
+#include "base/hash.h"
+#include "findings/signature.h"
+#include "judge/metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *paper_status_name(enum paper_status status)
+{
+    static const char *const names[PAPER_COUNT] = {"none", "MCF", "IF", "DCF", "DCP"};
+    return names[status];
+}
+
+/* Elements within 0.1 % over those there are; values of another kind, type or shape have none within. */
+static bool data_passes(const struct result *result, const struct result *reference)
+{
+    double within = 0, total = 0;
+    for (size_t i = 0; i < reference->count; i++) {
+        const struct value *a = &reference->outputs[i], *b = i < result->count ? &result->outputs[i] : NULL;
+        if (a->kind == VALUE_NONE)
+            continue;
+        if (!b || a->kind != b->kind || a->count != b->count)
+            return false;
+        for (size_t k = 0; k < a->count; k++) {
+            const struct tensor *x = &a->tensors[k], *y = &b->tensors[k];
+            struct metrics_difference difference;
+            if (x->type != y->type || !shape_equal(&x->shape, &y->shape))
+                return false;
+            metrics_compare(x, y, &metrics_conformance, &difference);
+            within += difference.ratio * (double)x->count;
+            total += (double)x->count;
+        }
+    }
+    return within >= METRICS_RATIO_PASS * total;
+}
+
+enum paper_status paper_status_of(const struct result *result, const struct result *reference)
+{
+    switch (result->outcome) {
+    case OUTCOME_UNTESTED:
+    case OUTCOME_UNSUPPORTED:
+    case OUTCOME_NO_ENGINE:
+    case OUTCOME_COUNT:
+        return PAPER_NONE;
+    case OUTCOME_OK:
+        if (reference->outcome != OUTCOME_OK)
+            return PAPER_NONE;
+        return data_passes(result, reference) ? PAPER_DCP : PAPER_DCF;
+    default:
+        return result->stage == STAGE_RUN || result->stage == STAGE_UNLOAD ? PAPER_IF : PAPER_MCF;
+    }
+}
+
+static double seconds_of(const struct result *result)
+{
+    return (double)(result->load_ns + result->run_ns) * 1e-9;
+}
+
+void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
+{
+    status->cases++;
+    for (size_t i = 0; i < done->n_engines; i++) {
+        struct fuzz_engine *engine = &status->engines[i];
+        engine->verdicts[done->judgement.verdicts[i].kind]++;
+        engine->paper[paper_status_of(&done->results[i], &done->reference)]++;
+        engine->busy += seconds_of(&done->results[i]);
+    }
+    if (done->n_engines < status->n_engines)
+        status->engines[done->n_engines].busy += seconds_of(&done->reference);
+}
+
+static void operators_text(struct str *out, const struct model *model, const struct settlement *settlement)
+{
+    enum { MOST = 12 };
+    size_t count = settlement->count ? settlement->count : model->graph->n_node;
+    for (size_t i = 0; i < count && i < MOST; i++)
+        str_printf(out, "%s%s", i ? "+" : "",
+                   model->graph->node[settlement->count ? settlement->nodes[i] : i]->op_type);
+}
+
+/* Keeps the finding on engine i. */
+static int record_one(const struct fuzz_recorder *recorder, const struct trial_done *done, size_t i,
+                      const struct model *model, uint64_t *hash, bool *is_new, struct error *err)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[i];
+    const struct settlement *settlement = &done->settlements[i];
+    const struct engine_info *info = pool_engine(recorder->pool, recorder->engines[i]);
+    enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
+    const char *text = settlement->count ? settlement->text : verdict->text;
+    struct signature signature;
+    struct str operators, nodes;
+    str_init(&operators);
+    str_init(&nodes);
+    signature_of(&signature, info->label, verdict, settlement, model, &done->results[i]);
+    operators_text(&operators, model, settlement);
+    struct finding finding = {
+        .signature = signature.text,
+        .name = signature.name,
+        .kind = verdict_name(kind),
+        .engine = info->label,
+        .version = info->version,
+        .operators = operators.data,
+        .title = text,
+        .recipe = done->testcase.recipe,
+        .factor = verdict->factor,
+        .nodes = (int64_t)model->graph->n_node,
+    };
+    *hash = hash_text(signature.text);
+    int status = store_add(recorder->store, &finding, is_new, err);
+    if (!status && *is_new && recorder->table->count) {
+        explained_nodes(&nodes, model, &done->testcase, settlement);
+        const struct explained_row *row =
+            explained_find(recorder->table, info->label, verdict_name(kind), nodes.data, text);
+        struct str known;
+        str_init(&known);
+        str_printf(&known, "known: %s", row ? row->document : "");
+        struct settled settled = {.status = known.data};
+        if (row)
+            status = store_settle(recorder->store, signature.text, &settled, err);
+        str_release(&known);
+    }
+    str_release(&operators);
+    str_release(&nodes);
+    return status;
+}
+
+int fuzz_record(const struct fuzz_recorder *recorder, const struct trial_done *done,
+                void (*met)(void *context, uint64_t signature, bool is_new), void *context, struct error *err)
+{
+    struct model *model = NULL;
+    int status = 0;
+    for (size_t i = 0; i < done->n_engines && !status; i++) {
+        uint64_t hash = 0;
+        bool is_new = false;
+        if (!verdict_is_finding(done->judgement.verdicts[i].kind))
+            continue;
+        if (!model)
+            status = model_parse(&model, done->testcase.model, done->testcase.model_size, err);
+        if (!status)
+            status = record_one(recorder, done, i, model, &hash, &is_new, err);
+        if (!status)
+            met(context, hash, is_new);
+    }
+    model_free(model);
+    return status;
+}
+
+static int count_stored(void *context, const struct stored *stored, struct error *err)
+{
+    struct fuzz_status *status = context;
+    (void)err;
+    status->findings++;
+    status->explained += text_starts(stored->status, "known");
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        status->kinds[kind] += text_equal(stored->kind, verdict_name((enum verdict_kind)kind));
+    for (size_t i = 0; i < status->n_engines; i++)
+        status->engines[i].findings += text_equal(stored->engine, status->engines[i].label);
+    snprintf(status->last, sizeof status->last, "%s: %s", stored->engine, stored->title);
+    return 0;
+}
+
+int fuzz_recount(struct fuzz_status *status, struct store *store, struct error *err)
+{
+    struct store_filter all = {0};
+    status->findings = status->explained = 0;
+    memset(status->kinds, 0, sizeof status->kinds);
+    for (size_t i = 0; i < status->n_engines; i++)
+        status->engines[i].findings = 0;
+    return store_list(store, &all, count_stored, status, err);
+}

@@ -1,0 +1,245 @@
+#include "campaign/fuzz_source.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "generate/maker.h"
+#include "generate/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Attempts at one case: its own numbers as indices of generators, so that no two cases share one. */
+enum { ATTEMPTS = 64, REDRAWS = 3, FEWEST_BLOCKS = 2, MOST_BLOCKS = 15, NO_NODE = -1 };
+
+struct fuzz_source {
+    struct fuzz_source_options options;
+    struct coverage *coverage;
+    struct mcts *mcts; /* NULL: without guidance */
+    struct blocks *blocks;
+    const struct block **allowed; /* those that the options allow */
+    size_t n_allowed;
+    struct trace trace;
+};
+
+/* Whether the options allow every operator of a block. */
+static bool allowed(const struct generate_options *options, const struct block *block)
+{
+    for (size_t i = 0; i < block->n_ops; i++)
+        if (!options_allow(options, block->ops[i]))
+            return false;
+    return true;
+}
+
+/* The corpus is the operators of all blocks that may be placed; the tree chooses among the same blocks. */
+static void collect_blocks(struct fuzz_source *source)
+{
+    size_t count = blocks_count(source->blocks);
+    source->allowed = memory_zeroed(count + 1, sizeof(struct block *));
+    for (size_t i = 0; i < count; i++) {
+        const struct block *block = blocks_at(source->blocks, i);
+        if (!allowed(&source->options.generate, block))
+            continue;
+        source->allowed[source->n_allowed++] = block;
+        for (size_t k = 0; k < block->n_ops; k++)
+            coverage_add_row(source->coverage, block->ops[k]);
+    }
+}
+
+static void plant_tree(struct fuzz_source *source)
+{
+    source->mcts = mcts_new(&source->options.mcts, source->coverage);
+    for (size_t i = 0; i < source->n_allowed; i++) {
+        const struct block *block = source->allowed[i];
+        size_t *ops = memory_zeroed(block->n_ops, sizeof *ops);
+        for (size_t k = 0; k < block->n_ops; k++)
+            coverage_find(source->coverage, block->ops[k]->name, &ops[k]);
+        mcts_add_block(source->mcts, block->n_ops, ops);
+        free(ops);
+    }
+}
+
+int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *options, struct error *err)
+{
+    struct fuzz_source *source = memory_zeroed(1, sizeof *source);
+    source->options = *options;
+    source->coverage = coverage_new(NULL);
+    trace_init(&source->trace);
+    source->blocks = blocks_new();
+    collect_blocks(source);
+    if (options->strategy == FUZZ_MCTS)
+        plant_tree(source);
+    *out = source;
+    if (source->n_allowed)
+        return 0;
+    fuzz_source_free(source);
+    *out = NULL;
+    return error_set(err, ERROR_NOT_FOUND, "the options leave no operator to draw");
+}
+
+void fuzz_source_free(struct fuzz_source *source)
+{
+    if (!source)
+        return;
+    coverage_free(source->coverage);
+    mcts_free(source->mcts);
+    free(source->allowed);
+    blocks_free(source->blocks);
+    trace_release(&source->trace);
+    free(source);
+}
+
+/* Engines take turns; the turn behind the last is everybody's: then only what all lack is avoided. */
+static void avoid(const struct fuzz_source *source, uint64_t index, struct generate_options *generate)
+{
+    const struct fuzz_source_options *o = &source->options;
+    size_t turn = o->all_lack ? index % (o->n_engines + 1) : 0;
+    if (!o->all_lack)
+        return;
+    generate->lacks = probe_lacks_any;
+    generate->lacks_context = turn < o->n_engines ? o->lacks[turn] : o->all_lack;
+}
+
+static int make_one(struct fuzz_source *source, uint64_t index, const struct generate_options *generate,
+                    struct gencase *made, struct error *err)
+{
+    int status = -1;
+    for (uint64_t i = 0; i < ATTEMPTS && status; i++)
+        status = generate_one(source->options.seed, index * ATTEMPTS + i, generate, made, err);
+    return status;
+}
+
+/* The path's blocks, and as many of them again, drawn at random, as the model is to have. */
+static void follow_path(const struct fuzz_source *source, const struct mcts_path *path, struct rng *rng,
+                        struct plan *plan)
+{
+    size_t skip = path->count > plan->n_blocks ? path->count - plan->n_blocks : 0;
+    for (size_t i = 0; i < plan->n_blocks; i++) {
+        size_t from = skip + i < path->count ? skip + i : (size_t)rng_below(rng, path->count);
+        plan->blocks[i] = source->allowed[path->blocks[from]];
+    }
+}
+
+/* Without guidance all blocks are drawn from; with it, those on the path. */
+static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
+                      const struct generate_options *generate, const struct mcts_path *path,
+                      struct gencase *made, struct error *err)
+{
+    struct plan plan;
+    if (plan_random(&plan, source->blocks, rng, blocks, generate, err))
+        return -1;
+    if (path && path->count)
+        follow_path(source, path, rng, &plan);
+    return generate_plan(source->options.seed, index, &plan, generate, made, err);
+}
+
+/*
+ * One draw: chooses blocks, makes the model, adds its coverage. A model that cannot be made counts as a visit
+ * without success.
+ */
+static int draw_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
+                      const struct generate_options *generate, struct gencase *made, size_t *node,
+                      bool *grows, struct error *err)
+{
+    struct mcts_path path = {0};
+    if (source->mcts)
+        mcts_choose(source->mcts, rng, &path);
+    int status = make_graph(source, index, rng, blocks, generate, source->mcts ? &path : NULL, made, err);
+    *grows = false;
+    if (!status) {
+        struct coverage_gain gain = coverage_add(source->coverage, &source->trace);
+        *grows = coverage_grows(&gain) || gain.pairs;
+    }
+    if (source->mcts) {
+        mcts_reward(source->mcts, path.node, 1, *grows ? 1 : 0);
+        *node = path.node;
+    }
+    return status;
+}
+
+static int make_blocks(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
+                       const struct generate_options *generate, struct gencase *made, size_t *node,
+                       struct error *err)
+{
+    for (uint64_t draw = 0; draw < ATTEMPTS; draw++) {
+        bool grows;
+        if (draw_graph(source, index * ATTEMPTS + draw, rng, blocks, generate, made, node, &grows, err))
+            continue;
+        if (grows || !source->options.redraw || draw >= REDRAWS)
+            return 0;
+        gencase_release(made);
+    }
+    return -1;
+}
+
+int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct testcase *out, size_t *node,
+                     struct error *err)
+{
+    struct rng root = rng_seed(hash_combine(source->options.seed, hash_text("fuzz"))),
+               rng = rng_split(&root, index);
+    struct generate_options generate = source->options.generate;
+    struct gencase made = {0};
+    size_t blocks = source->options.blocks;
+    int status;
+    *node = (size_t)NO_NODE;
+    generate.trace = &source->trace;
+    avoid(source, index, &generate);
+    if (!blocks && index % 3 == 0) {
+        status = make_one(source, index, &generate, &made, err);
+        if (!status)
+            coverage_add(source->coverage, &source->trace);
+    } else {
+        if (!blocks)
+            blocks = (size_t)rng_range(&rng, FEWEST_BLOCKS, MOST_BLOCKS);
+        status = make_blocks(source, index, &rng, blocks, &generate, &made, node, err);
+    }
+    if (status)
+        return -1;
+    *out = made.test;
+    testcase_init(&made.test);
+    gencase_release(&made);
+    return 0;
+}
+
+void fuzz_source_reward(struct fuzz_source *source, size_t node)
+{
+    if (source->mcts && node != (size_t)NO_NODE && node < mcts_size(source->mcts))
+        mcts_reward(source->mcts, node, 0, 1);
+}
+
+const struct coverage *fuzz_source_coverage(const struct fuzz_source *source)
+{
+    return source->coverage;
+}
+
+size_t fuzz_source_tree(const struct fuzz_source *source)
+{
+    return source->mcts ? mcts_size(source->mcts) : 0;
+}
+
+/* The tree behind the coverage, after a line of its own. */
+static const char divider[] = "tree\n";
+
+void fuzz_source_write(const struct fuzz_source *source, struct str *out)
+{
+    coverage_write(source->coverage, out);
+    str_add(out, divider);
+    if (source->mcts)
+        mcts_write(source->mcts, out);
+}
+
+int fuzz_source_read(struct fuzz_source *source, const char *text, struct error *err)
+{
+    const char *tree = strstr(text, divider);
+    while (tree && tree != text && tree[-1] != '\n')
+        tree = strstr(tree + 1, divider);
+    if (!tree)
+        return error_set(err, ERROR_FORMAT, "the snapshot is cut off");
+    char *first = memory_strdup(text);
+    first[tree - text] = '\0';
+    int status = coverage_read(source->coverage, first, err);
+    free(first);
+    if (!status && source->mcts)
+        status = mcts_read(source->mcts, tree + strlen(divider), err);
+    return status;
+}

@@ -1,0 +1,208 @@
+#include "campaign/fuzz_state.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char snapshot_key[] = "fuzz-snapshot", progress_key[] = "fuzz-progress";
+
+static void clear_marks(struct fuzz_state *state)
+{
+    memset(state->marks, MARK_TODO, FUZZ_RANGE);
+    state->marks[FUZZ_RANGE] = '\0';
+}
+
+void fuzz_state_init(struct fuzz_state *state, struct fuzz_status *status)
+{
+    *state = (struct fuzz_state){.status = status};
+    clear_marks(state);
+}
+
+void fuzz_state_release(struct fuzz_state *state)
+{
+    free(state->known);
+}
+
+static size_t place_of(const struct fuzz_state *state, uint64_t signature)
+{
+    size_t low = 0, high = state->n_known;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (state->known[middle] < signature)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool fuzz_state_knows(const struct fuzz_state *state, uint64_t signature)
+{
+    size_t at = place_of(state, signature);
+    return at < state->n_known && state->known[at] == signature;
+}
+
+void fuzz_state_learn(struct fuzz_state *state, uint64_t signature)
+{
+    size_t at = place_of(state, signature);
+    if (at < state->n_known && state->known[at] == signature)
+        return;
+    state->known =
+        memory_grow(state->known, &state->known_capacity, state->n_known + 1, sizeof *state->known);
+    memmove(&state->known[at + 1], &state->known[at], (state->n_known - at) * sizeof *state->known);
+    state->known[at] = signature;
+    state->n_known++;
+}
+
+static void write_counters(const struct fuzz_status *status, struct str *out)
+{
+    str_printf(out, "cases %" PRIu64 "\nelapsed %a\nnew %a\n", status->cases, status->elapsed,
+               status->last_new);
+    for (size_t i = 0; i < status->n_engines; i++) {
+        const struct fuzz_engine *engine = &status->engines[i];
+        str_printf(out, "engine %a", engine->busy);
+        for (int k = 0; k < VERDICT_COUNT; k++)
+            str_printf(out, " %" PRIu64, engine->verdicts[k]);
+        for (int k = 0; k < PAPER_COUNT; k++)
+            str_printf(out, " %" PRIu64, engine->paper[k]);
+        str_add(out, "\n");
+    }
+}
+
+/* Whether the text goes on with this word; goes past it. */
+static bool take_word(const char **text, const char *word)
+{
+    size_t length = strlen(word);
+    if (strncmp(*text, word, length) != 0)
+        return false;
+    *text += length;
+    return true;
+}
+
+static bool take_count(const char **text, uint64_t *value)
+{
+    char *end;
+    *value = strtoull(*text, &end, 10);
+    bool good = end != *text;
+    *text = end;
+    return good;
+}
+
+static bool take_real(const char **text, double *value)
+{
+    char *end;
+    *value = strtod(*text, &end);
+    bool good = end != *text && isfinite(*value);
+    *text = end;
+    return good;
+}
+
+static bool read_engine(struct fuzz_engine *engine, const char **text)
+{
+    bool good = take_word(text, "engine ") && take_real(text, &engine->busy);
+    for (int k = 0; k < VERDICT_COUNT && good; k++)
+        good = take_count(text, &engine->verdicts[k]);
+    for (int k = 0; k < PAPER_COUNT && good; k++)
+        good = take_count(text, &engine->paper[k]);
+    return good && take_word(text, "\n");
+}
+
+static bool read_counters(struct fuzz_status *status, const char **text)
+{
+    bool good = take_word(text, "cases ") && take_count(text, &status->cases) &&
+                take_word(text, "\nelapsed ") && take_real(text, &status->elapsed) &&
+                take_word(text, "\nnew ") && take_real(text, &status->last_new) && take_word(text, "\n");
+    for (size_t i = 0; i < status->n_engines && good; i++)
+        good = read_engine(&status->engines[i], text);
+    return good;
+}
+
+int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct fuzz_source *source,
+                     struct error *err)
+{
+    struct str text;
+    str_init(&text);
+    clear_marks(state);
+    str_printf(&text, "first %" PRIu64 "\n", state->first);
+    write_counters(state->status, &text);
+    str_printf(&text, "known %zu\n", state->n_known);
+    for (size_t i = 0; i < state->n_known; i++)
+        str_printf(&text, "%" PRIu64 "\n", state->known[i]);
+    fuzz_source_write(source, &text);
+    int status = store_set(store, snapshot_key, text.data, err);
+    str_release(&text);
+    return status;
+}
+
+int fuzz_state_keep(const struct fuzz_state *state, struct store *store, struct error *err)
+{
+    struct str text;
+    str_init(&text);
+    str_printf(&text, "first %" PRIu64 "\n", state->first);
+    write_counters(state->status, &text);
+    str_printf(&text, "marks %s\n", state->marks);
+    int status = store_set(store, progress_key, text.data, err);
+    str_release(&text);
+    return status;
+}
+
+static bool read_known(struct fuzz_state *state, const char **text)
+{
+    uint64_t count, signature;
+    bool good = take_word(text, "known ") && take_count(text, &count) && take_word(text, "\n");
+    state->n_known = 0;
+    for (uint64_t i = 0; good && i < count; i++) {
+        good = take_count(text, &signature) && take_word(text, "\n");
+        if (good)
+            fuzz_state_learn(state, signature);
+    }
+    return good;
+}
+
+static int read_snapshot(struct fuzz_state *state, struct fuzz_source *source, const char *text,
+                         struct error *err)
+{
+    bool good = take_word(&text, "first ") && take_count(&text, &state->first) && take_word(&text, "\n") &&
+                read_counters(state->status, &text) && read_known(state, &text);
+    if (!good)
+        return error_set(err, ERROR_FORMAT, "the campaign's snapshot is damaged");
+    return fuzz_source_read(source, text, err);
+}
+
+/* Of another range, it is from before the snapshot and says nothing. */
+static int read_progress(struct fuzz_state *state, const char *text, struct error *err)
+{
+    struct fuzz_status counters = *state->status;
+    uint64_t first;
+    bool good = take_word(&text, "first ") && take_count(&text, &first) && take_word(&text, "\n");
+    if (good && first != state->first)
+        return 0;
+    good = good && read_counters(&counters, &text) && take_word(&text, "marks ") &&
+           strlen(text) == FUZZ_RANGE + 1 && strspn(text, ".dn") == FUZZ_RANGE;
+    if (!good)
+        return error_set(err, ERROR_FORMAT, "the campaign's progress is damaged");
+    memcpy(state->marks, text, FUZZ_RANGE);
+    *state->status = counters;
+    return 0;
+}
+
+int fuzz_state_load(struct fuzz_state *state, struct store *store, struct fuzz_source *source, bool *found,
+                    struct error *err)
+{
+    struct str text;
+    str_init(&text);
+    int status = store_get(store, snapshot_key, &text, found, err);
+    if (!status && *found)
+        status = read_snapshot(state, source, text.data, err);
+    bool progress = false;
+    str_clear(&text);
+    if (!status && *found)
+        status = store_get(store, progress_key, &text, &progress, err);
+    if (!status && progress)
+        status = read_progress(state, text.data, err);
+    str_release(&text);
+    return status;
+}

@@ -1,0 +1,281 @@
+/* assay fuzz: generated cases on several engines, judged, until time is up. */
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "campaign/fuzz_record.h"
+#include "cli/common.h"
+#include "report/fuzz_report.h"
+#include "report/table.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* The screen is drawn this often, and a log line written that often. */
+#define DRAW_SECONDS 0.5
+#define LOG_SECONDS 60
+
+struct settings {
+    struct common common;
+    double time;
+    long long count, seed, blocks, opset;
+    int strategy;
+    const char *ops, *explained, *replay;
+    bool no_probe;
+};
+
+/* What the campaign's watcher shows, and where. */
+struct view {
+    bool terminal, colour;
+    double drawn;
+    size_t lines; /* of the screen that stands there now */
+};
+
+static size_t terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static void draw(struct view *view, const struct fuzz_status *status)
+{
+    struct str text;
+    str_init(&text);
+    if (view->lines)
+        str_printf(&text, "\033[%zuA\033[J", view->lines);
+    size_t start = text.length;
+    fuzz_screen(&text, status, view->colour, terminal_width());
+    view->lines = 0;
+    for (size_t i = start; i < text.length; i++)
+        view->lines += text.data[i] == '\n';
+    fputs(text.data, stderr);
+    str_release(&text);
+}
+
+static void log_line(const struct fuzz_status *status)
+{
+    struct str text;
+    str_init(&text);
+    fuzz_line(&text, status);
+    fprintf(stderr, "%s\n", text.data);
+    str_release(&text);
+}
+
+/* SIGINT and SIGTERM are blocked and looked for here, so that a campaign always ends between two cases. */
+static bool interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
+static bool watch(void *context, const struct fuzz_status *status)
+{
+    struct view *view = context;
+    double now = clock_seconds();
+    if (now - view->drawn >= (view->terminal ? DRAW_SECONDS : LOG_SECONDS)) {
+        view->drawn = now;
+        if (view->terminal)
+            draw(view, status);
+        else
+            log_line(status);
+    }
+    return interrupted();
+}
+
+static int write_summary(const struct settings *settings, const struct fuzz_status *status, struct view *view,
+                         struct error *err)
+{
+    struct common to_stdout = {0};
+    struct str text;
+    str_init(&text);
+    if (view->terminal && view->lines)
+        fprintf(stderr, "\033[%zuA\033[J", view->lines);
+    if (settings->common.format == FORMAT_JSON)
+        fuzz_json(&text, status);
+    else
+        fuzz_screen(&text, status, output_colour(&to_stdout), 0);
+    int result = output_write(&to_stdout, &text, err);
+    str_release(&text);
+    return result;
+}
+
+static int *engine_numbers(const struct session *session)
+{
+    int *engines = memory_zeroed(session->count, sizeof *engines);
+    for (size_t i = 0; i < session->count; i++)
+        engines[i] = (int)i;
+    return engines;
+}
+
+static int fuzz(const struct settings *settings, struct session *session, struct error *err)
+{
+    const char *objection = getenv("NO_COLOR");
+    struct view view = {.terminal = isatty(STDERR_FILENO), .drawn = clock_seconds()};
+    view.colour = view.terminal && !(objection && *objection);
+    int *engines = engine_numbers(session);
+    struct fuzz_options options = {
+        .pool = session->pool,
+        .reference = session->reference,
+        .n_engines = session->count,
+        .engines = engines,
+        .specs = session->specs,
+        .folder = settings->common.output,
+        .source = {.seed = (uint64_t)settings->seed,
+                   .strategy = settings->strategy ? FUZZ_RANDOM : FUZZ_MCTS,
+                   .blocks = (size_t)settings->blocks,
+                   .redraw = true,
+                   .generate = {.ops = settings->ops, .opset = (int)settings->opset}},
+        .seconds = settings->time,
+        .count = (uint64_t)settings->count,
+        .explained = settings->explained,
+        .probe = !settings->no_probe,
+        .watch = watch,
+        .context = &view,
+    };
+    struct fuzz_status status;
+    sigset_t ours, before;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ours, &before);
+    int result = fuzz_run(&options, &status, err);
+    if (!result)
+        result = write_summary(settings, &status, &view, err);
+    free(engines);
+    if (result)
+        return -1;
+    return status.findings > status.explained ? STATUS_FINDINGS : STATUS_AGREE;
+}
+
+static void print_replay(const struct session *session, const struct trial_done *done, struct str *out,
+                         bool colour)
+{
+    struct table table;
+    table_init(&table, "llll");
+    table_head(&table, "engine|verdict|paper|");
+    for (size_t i = 0; i < session->count; i++) {
+        const struct verdict *verdict = &done->judgement.verdicts[i];
+        const struct settlement *settlement = &done->settlements[i];
+        bool bad = verdict_is_finding(verdict->kind);
+        table_add(&table, STYLE_PLAIN, "%s", session->labels[i]);
+        table_add(&table, bad ? STYLE_BAD : STYLE_PLAIN, "%s", verdict_name(verdict->kind));
+        table_add(&table, STYLE_PLAIN, "%s",
+                  paper_status_name(paper_status_of(&done->results[i], &done->reference)));
+        table_add(&table, STYLE_PLAIN, "%s", settlement->count ? settlement->text : verdict->text);
+    }
+    table_print(&table, out, colour, 0);
+    table_release(&table);
+}
+
+static uint64_t case_hash(const struct testcase *testcase)
+{
+    uint64_t hash = hash_bytes(1, testcase->model, testcase->model_size);
+    for (size_t i = 0; i < testcase->n_inputs; i++)
+        for (size_t k = 0; k < testcase->inputs[i].count; k++)
+            hash = hash_bytes(hash, testcase->inputs[i].tensors[k].data, testcase->inputs[i].tensors[k].size);
+    return hash;
+}
+
+/* One case from its recipe, run and judged once. */
+static int replay(const struct settings *settings, struct session *session, struct error *err)
+{
+    struct gencase made;
+    struct trial_done done;
+    struct str out;
+    if (generate_recipe(settings->replay, &made, err))
+        return -1;
+    int *engines = engine_numbers(session);
+    struct trial_options options = {.pool = session->pool,
+                                    .reference = session->reference,
+                                    .n_engines = session->count,
+                                    .engines = engines,
+                                    .settle = true};
+    struct trials *trials = trials_new(&options);
+    str_init(&out);
+    str_printf(&out, "%s\n%zu nodes, %zu bytes, hash %016" PRIx64 "\n\n", made.test.recipe, made.nodes,
+               made.test.model_size, case_hash(&made.test));
+    trials_submit(trials, &made.test, NULL);
+    gencase_release(&made);
+    int status = trials_next(trials, &done, err) == 1 ? 0 : -1;
+    bool found = false;
+    if (!status) {
+        struct common to_stdout = {0};
+        for (size_t i = 0; i < session->count; i++)
+            found |= verdict_is_finding(done.judgement.verdicts[i].kind);
+        print_replay(session, &done, &out, output_colour(&to_stdout));
+        status = output_write(&to_stdout, &out, err);
+        trial_done_release(&done);
+    }
+    trials_free(trials);
+    str_release(&out);
+    free(engines);
+    return status ? -1 : found ? STATUS_FINDINGS : STATUS_AGREE;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct settings *settings = raw;
+    struct session session = {0};
+    if (words->count)
+        return error_set(err, ERROR_USAGE, "fuzz takes engines with -e, not '%s'", words->items[0]);
+    if (!settings->replay && !settings->common.output)
+        return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    int status = session_open(&session, &settings->common, 1, true, err);
+    if (status == 0)
+        status = settings->replay ? replay(settings, &session, err) : fuzz(settings, &session, err);
+    session_close(&session);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_REFERENCE(struct settings),
+    {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
+     "the campaign's folder; one that is there is gone on with"},
+    {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
+    {'n', "count", OPTION_COUNT, "N", offsetof(struct settings, count),
+     "stop when the campaign has made N cases"},
+    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "of all cases (default 1)"},
+    {0, "strategy", OPTION_CHOICE, "mcts|random", offsetof(struct settings, strategy),
+     "how blocks are chosen"},
+    {0, "blocks", OPTION_COUNT, "N", offsetof(struct settings, blocks),
+     "of every model (default 2 to 15, and a third of single operators)"},
+    {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops), "only these operators"},
+    {0, "opset", OPTION_COUNT, "N", offsetof(struct settings, opset), "only this opset (default 11 to 21)"},
+    {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
+     "engine bugs that are written up already; docs/commands.md has the format"},
+    {0, "no-probe", OPTION_FLAG, NULL, offsetof(struct settings, no_probe),
+     "do not find out beforehand what engines lack"},
+    {0, "replay", OPTION_TEXT, "RECIPE", offsetof(struct settings, replay),
+     "make this one case again, run and judge it"},
+    {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
+     "how the summary is written"},
+};
+
+static const struct settings defaults = {.common.deadline = 10, .seed = 1};
+
+const struct command command_fuzz = {
+    .name = "fuzz",
+    .summary = "generated models on several engines, until something is wrong",
+    .usage = "-e ENGINE... -o DIR [OPTION...]",
+    .about =
+        "Makes valid models of operators and subgraphs, runs each on all engines and on the reference at\n"
+        "once, judges the answers, blames an operator or a fused group, and keeps what is found in DIR.\n"
+        "Models are chosen for operators and combinations that were covered least (--strategy mcts) or\n"
+        "at random. A second start with the same folder and options goes on where the first ended, also\n"
+        "after a kill; interrupting it (Ctrl-C) ends it cleanly. Every case has a recipe, one line of\n"
+        "text, from which --replay makes it again on any machine.\n",
+    .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
+                "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
+                "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
+                "  assay fuzz -e onnxruntime@1.12.0 --replay 'one seed=1 index=12'\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

@@ -1,0 +1,178 @@
+#include "report/fuzz_report.h"
+
+#include "base/json.h"
+#include "report/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void add_time(struct str *out, double seconds)
+{
+    uint64_t whole = seconds > 0 ? (uint64_t)seconds : 0;
+    str_printf(out, "%" PRIu64 ":%02d:%02d", whole / 3600, (int)(whole / 60 % 60), (int)(whole % 60));
+}
+
+static double rate(const struct fuzz_status *status)
+{
+    return status->session > 0 ? (double)status->session_cases / status->session : 0;
+}
+
+void fuzz_line(struct str *out, const struct fuzz_status *status)
+{
+    add_time(out, status->elapsed);
+    str_printf(out, "  %" PRIu64 " cases (%.0f/s)  OLC %.1f %%  %zu finding%s", status->cases, rate(status),
+               100 * status->coverage.olc, status->findings, status->findings == 1 ? "" : "s");
+    if (status->explained)
+        str_printf(out, " (%zu explained)", status->explained);
+    if (status->last_new >= 0) {
+        str_add(out, ", newest ");
+        add_time(out, status->elapsed - status->last_new);
+        str_add(out, " ago");
+    }
+}
+
+static void add_head(struct str *out, const struct fuzz_status *status, bool colour)
+{
+    style_print(out, colour, STYLE_HEAD, "assay fuzz");
+    str_printf(out, "  %s  (%s, seed %" PRIu64 ")\n\n", status->folder,
+               status->strategy == FUZZ_MCTS ? "mcts" : "random", status->seed);
+    str_add(out, "  run time  ");
+    add_time(out, status->elapsed);
+    str_printf(out, "    cases  %" PRIu64 " (%.0f/s)    last new finding  ", status->cases, rate(status));
+    if (status->last_new >= 0) {
+        add_time(out, status->elapsed - status->last_new);
+        str_add(out, " ago\n");
+    } else {
+        str_add(out, "none yet\n");
+    }
+    const struct coverage_figures *c = &status->coverage;
+    str_printf(
+        out, "  coverage  OLC %.1f %%   OTC %.1f  IDC %.1f  ODC %.1f  SEC %.1f  SPC %.1f   pairs %.1f %%",
+        100 * c->olc, 100 * c->otc, 100 * c->idc, 100 * c->odc, 100 * c->sec, 100 * c->spc, 100 * c->pairs);
+    if (status->tree)
+        str_printf(out, "   tree %zu", status->tree);
+    str_add(out, "\n\n");
+}
+
+static uint64_t others(const struct fuzz_engine *engine)
+{
+    return engine->verdicts[VERDICT_UNDECIDED] + engine->verdicts[VERDICT_OPEN] +
+           engine->verdicts[VERDICT_MISTRUSTED] + engine->verdicts[VERDICT_SUSPECT] +
+           engine->verdicts[VERDICT_IMPRECISE];
+}
+
+static uint64_t failing(const struct fuzz_engine *engine)
+{
+    uint64_t sum = 0;
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        sum += verdict_is_finding((enum verdict_kind)kind) ? engine->verdicts[kind] : 0;
+    return sum;
+}
+
+static void add_engines(struct str *out, const struct fuzz_status *status, bool colour)
+{
+    double busy = 0;
+    struct table table;
+    for (size_t i = 0; i < status->n_engines; i++)
+        busy += status->engines[i].busy;
+    table_init(&table, "lrrrrrrrrrr");
+    table_head(&table, "engine|time|agrees|lacks|unsure|failing|distinct|MCF|IF|DCF|DCP");
+    for (size_t i = 0; i < status->n_engines; i++) {
+        const struct fuzz_engine *e = &status->engines[i];
+        bool judged = !text_equal(e->label, "reference") || i + 1 < status->n_engines;
+        table_add(&table, STYLE_PLAIN, "%s", e->label);
+        table_add(&table, STYLE_PLAIN, "%.0f %%", busy > 0 ? 100 * e->busy / busy : 0);
+        if (!judged)
+            continue;
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, e->verdicts[VERDICT_AGREES]);
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, e->verdicts[VERDICT_UNSUPPORTED]);
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, others(e));
+        table_add(&table, failing(e) ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, failing(e));
+        table_add(&table, e->findings ? STYLE_BAD : STYLE_PLAIN, "%zu", e->findings);
+        for (int k = PAPER_MCF; k < PAPER_COUNT; k++)
+            table_add(&table, STYLE_PLAIN, "%" PRIu64, e->paper[k]);
+    }
+    table_print(&table, out, colour, 2);
+    table_release(&table);
+}
+
+static void add_findings(struct str *out, const struct fuzz_status *status, bool colour, size_t width)
+{
+    str_printf(out, "\n  findings  ");
+    style_print(out, colour, status->findings ? STYLE_BAD : STYLE_GOOD, "%zu", status->findings);
+    if (status->explained)
+        str_printf(out, " (%zu explained)", status->explained);
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        if (status->kinds[kind])
+            str_printf(out, "  %s %zu", verdict_name((enum verdict_kind)kind), status->kinds[kind]);
+    str_add(out, "\n");
+    if (status->findings) {
+        str_add(out, "  newest    ");
+        text_print(out, status->last, width > 20 ? width - 15 : 0);
+        str_add(out, "\n");
+    }
+}
+
+void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour, size_t width)
+{
+    add_head(out, status, colour);
+    add_engines(out, status, colour);
+    add_findings(out, status, colour, width);
+}
+
+static void json_coverage(struct json *json, const struct coverage_figures *c)
+{
+    json_object(json, "coverage");
+    json_double(json, "otc", c->otc);
+    json_double(json, "idc", c->idc);
+    json_double(json, "odc", c->odc);
+    json_double(json, "sec", c->sec);
+    json_double(json, "spc", c->spc);
+    json_double(json, "olc", c->olc);
+    json_double(json, "pairs", c->pairs);
+    json_end(json);
+}
+
+static void json_engine(struct json *json, const struct fuzz_engine *engine)
+{
+    json_object(json, NULL);
+    json_string(json, "engine", engine->label);
+    json_double(json, "busy", engine->busy);
+    json_int(json, "findings", (int64_t)engine->findings);
+    json_object(json, "verdicts");
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        if (engine->verdicts[kind])
+            json_int(json, verdict_name((enum verdict_kind)kind), (int64_t)engine->verdicts[kind]);
+    json_end(json);
+    json_object(json, "paper");
+    for (int k = PAPER_MCF; k < PAPER_COUNT; k++)
+        json_int(json, paper_status_name((enum paper_status)k), (int64_t)engine->paper[k]);
+    json_end(json);
+    json_end(json);
+}
+
+void fuzz_json(struct str *out, const struct fuzz_status *status)
+{
+    struct json json;
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    json_string(&json, "folder", status->folder);
+    json_int(&json, "seed", (int64_t)status->seed);
+    json_string(&json, "strategy", status->strategy == FUZZ_MCTS ? "mcts" : "random");
+    json_int(&json, "cases", (int64_t)status->cases);
+    json_double(&json, "seconds", status->elapsed);
+    json_int(&json, "findings", (int64_t)status->findings);
+    json_int(&json, "explained", (int64_t)status->explained);
+    json_object(&json, "kinds");
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        if (status->kinds[kind])
+            json_int(&json, verdict_name((enum verdict_kind)kind), (int64_t)status->kinds[kind]);
+    json_end(&json);
+    json_coverage(&json, &status->coverage);
+    json_array(&json, "engines");
+    for (size_t i = 0; i < status->n_engines; i++)
+        json_engine(&json, &status->engines[i]);
+    json_end(&json);
+    json_end(&json);
+    str_add(out, "\n");
+}
