@@ -1,75 +1,7 @@
 #include "generate/planner.h"
 
-#include "base/memory.h"
-
 #include <math.h>
 #include <string.h>
-
-static struct maker_value *new_value(struct planner *g, const char *name)
-{
-    struct maker *m = &g->m;
-    m->values = memory_grow(m->values, &m->capacity, m->n_values + 1, sizeof *m->values);
-    m->values[m->n_values] = (struct maker_value){.name = name};
-    return &m->values[m->n_values++];
-}
-
-static const char *new_name(struct planner *g, char letter)
-{
-    return arena_printf(&g->m.model->arena, "%c%zu", letter, g->m.names++);
-}
-
-static const char *add_constant(struct planner *g, struct tensor *data)
-{
-    const char *name = new_name(g, 'w');
-    struct maker_value *value = new_value(g, name);
-    value->constant = true;
-    value->uses = 1;
-    if (bounded_from_tensor(&value->value, data, NULL))
-        memory_exhausted(0);
-    model_add_initializer(g->m.model, name, data);
-    tensor_release(data);
-    return name;
-}
-
-const char *planner_ints(struct planner *g, const int64_t *values, size_t count)
-{
-    struct tensor data;
-    struct shape shape = {1, {(int64_t)count}};
-    if (tensor_from_bytes(&data, DTYPE_INT64, &shape, values, count * sizeof *values, NULL))
-        memory_exhausted(0);
-    return add_constant(g, &data);
-}
-
-const char *planner_scalar(struct planner *g, enum dtype type, double value)
-{
-    struct tensor data;
-    struct shape shape = {.rank = 0};
-    if (tensor_alloc(&data, type, &shape, 0, NULL))
-        memory_exhausted(0);
-    tensor_set(&data, 0, value);
-    return add_constant(g, &data);
-}
-
-Onnx__NodeProto *planner_node(struct planner *g, const char *op_type, size_t inputs, const char *const *input,
-                              enum dtype type, const struct shape *shape, double low, double high,
-                              size_t *out)
-{
-    const char *name = new_name(g, 'a');
-    for (size_t i = 0; i < inputs; i++) {
-        struct maker_value *used = maker_find(&g->m, input[i]);
-        if (used)
-            used->uses++;
-    }
-    Onnx__NodeProto *node = model_add_node(g->m.model, op_type, NULL, inputs, input, 1, &name);
-    *out = g->m.n_values;
-    struct maker_value *value = new_value(g, name);
-    value->made = true;
-    value->low = low;
-    value->high = high;
-    if (bounded_alloc(&value->value, type, shape, true, NULL))
-        memory_exhausted(0);
-    return node;
-}
 
 /* The operator at this opset, for this type, and the engine has it. */
 static bool usable(struct planner *g, const char *name, enum dtype type)

@@ -18,6 +18,7 @@ struct block {
     size_t inputs;                /* values that other blocks can feed, at most */
     uint64_t hash;                /* of a subgraph's text: a recipe names it, so that it is the same one */
     const struct subgraph *graph; /* NULL: one operator */
+    const char *text;             /* of a subgraph's file */
 };
 
 struct blocks;
@@ -25,6 +26,22 @@ struct blocks;
 /* All drawable operators of the table. */
 struct blocks *blocks_new(void);
 void blocks_free(struct blocks *blocks);
+
+/* The subgraphs that come with the program. */
+int blocks_add_builtin(struct blocks *blocks, struct error *err);
+
+/* A file, or all *.onnxtxt in a folder; a name that is already there is replaced. */
+int blocks_add_file(struct blocks *blocks, const char *path, struct error *err);
+int blocks_add_dir(struct blocks *blocks, const char *path, struct error *err);
+
+/* All folders of a list "A:B". */
+int blocks_add_path(struct blocks *blocks, const char *folders, struct error *err);
+
+/* What a recipe may name: those of the program and those in the folders of ASSAY_BLOCKS. */
+int blocks_add_usual(struct blocks *blocks, struct error *err);
+
+/* The same from text; the name is copied. */
+int blocks_add_text(struct blocks *blocks, const char *name, const char *text, struct error *err);
 
 size_t blocks_count(const struct blocks *blocks);
 const struct block *blocks_at(const struct blocks *blocks, size_t index);

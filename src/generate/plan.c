@@ -119,6 +119,16 @@ static void collect_feeds(struct planner *g, const struct digraph *graph, const 
     }
 }
 
+static int place_block(struct planner *g, const struct block *block, struct rng shapes, struct rng params,
+                       struct rng mutations, struct placed *placed)
+{
+    struct error err;
+    if (block->op)
+        return place_operator(g, block->op, shapes, params, placed->outputs, &placed->n_outputs);
+    return place_subgraph(g, block->graph, shapes, params, mutations, placed->outputs, &placed->n_outputs,
+                          &err);
+}
+
 static void place_all(struct planner *g, const struct digraph *graph, const size_t *block, struct rng base,
                       struct rng drawn)
 {
@@ -132,7 +142,7 @@ static void place_all(struct planner *g, const struct digraph *graph, const size
             continue;
         const struct maker_mark mark = maker_mark(&g->m);
         collect_feeds(g, graph, placed, i, b);
-        if (b->op && place_operator(g, b->op, shapes, params, placed[i].outputs, &placed[i].n_outputs)) {
+        if (place_block(g, b, shapes, params, rng_split(&drawn, 3000 + i), &placed[i])) {
             placed[i].n_outputs = 0;
             maker_rollback(&g->m, &mark);
         }

@@ -36,6 +36,9 @@ static inline struct maker_value *planner_value(struct planner *g, size_t number
 /* Adds an integer list as a constant and returns its name. */
 const char *planner_ints(struct planner *g, const int64_t *values, size_t count);
 
+/* A copy of a tensor as an initialiser, or as a graph input; its number. */
+size_t planner_tensor(struct planner *g, const struct tensor *data, bool constant);
+
 /* A constant of one element of a type, rank 0. */
 const char *planner_scalar(struct planner *g, enum dtype type, double value);
 
@@ -46,6 +49,13 @@ const char *planner_scalar(struct planner *g, enum dtype type, double value);
 Onnx__NodeProto *planner_node(struct planner *g, const char *op_type, size_t inputs, const char *const *input,
                               enum dtype type, const struct shape *shape, double low, double high,
                               size_t *out);
+
+/*
+ * Adds a node whose outputs were inferred, and takes them over. Output i becomes the value that
+ * numbers[places[i]] then names; a place of (size_t)-1 is an output that is left out.
+ */
+void planner_keep(struct planner *g, const Onnx__NodeProto *node, const struct op *op,
+                  const char *const *inputs, struct bounded *outputs, const size_t *places, size_t *numbers);
 
 /*
  * Adapters, each false when there is no way (and then nothing was added that matters: an unused node becomes
@@ -64,6 +74,10 @@ bool adapt_join(struct planner *g, const size_t *values, size_t count, size_t *o
 /* Places blocks on g->feeds; the numbers of its outputs go to `outputs` (room for PLAN_OUTPUTS). */
 int place_operator(struct planner *g, const struct op *op, struct rng shapes, struct rng params,
                    size_t *outputs, size_t *n_outputs);
+
+struct subgraph;
+int place_subgraph(struct planner *g, const struct subgraph *graph, struct rng shapes, struct rng params,
+                   struct rng mutations, size_t *outputs, size_t *n_outputs, struct error *err);
 
 /*
  * Intervals. What an operator's numbers are like, given those of its inputs: an estimate, not a bound. What

@@ -166,7 +166,7 @@ static int make_plan(char *rest, struct gencase *out, struct error *err)
     struct plan plan = {0};
     uint64_t seed = 0, index = 0;
     struct blocks *blocks = blocks_new();
-    int result = 0;
+    int result = blocks_add_usual(blocks, err);
     for (char *word = strtok_r(rest, " ", &rest); !result && word; word = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(word, '=');
         char *kept = memory_strdup(word);

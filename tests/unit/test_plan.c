@@ -173,6 +173,7 @@ static void test_plans(void **state)
 {
     (void)state;
     struct blocks *blocks = blocks_new();
+    assert_int_equal(blocks_add_builtin(blocks, NULL), 0);
     size_t bad = 0, nodes = 0, uncheckable = 0;
     struct rng root = rng_seed(5);
     for (uint64_t i = 0; i < PLAN_CASES; i++) {
@@ -205,6 +206,44 @@ static void test_plans(void **state)
     blocks_free(blocks);
 }
 
+/* Every block that comes with the program, alone: reads, and is valid at every opset it says. */
+static void test_builtin_blocks(void **state)
+{
+    (void)state;
+    struct blocks *blocks = blocks_new(), *again = blocks_new();
+    struct error err = {0};
+    size_t bad = 0, operators = blocks_count(blocks);
+    if (blocks_add_builtin(blocks, &err))
+        fail_msg("%s", err.message);
+    assert_true(blocks_count(blocks) >= operators + 40);
+    for (size_t i = operators; i < blocks_count(blocks); i++) {
+        const struct block *b = blocks_at(blocks, i);
+        if (blocks_add_text(again, b->name, b->text, &err)) {
+            print_error("%s\n", err.message);
+            bad++;
+            continue;
+        }
+        for (uint64_t k = 0; k < 24; k++) {
+            struct plan plan = {.blocks = {b}, .n_blocks = 1, .reshape = true, .reparam = true};
+            struct gencase c;
+            plan.opset = b->since + (int)(k % (uint64_t)(b->until - b->since + 1));
+            if (generate_plan(2, k, &plan, NULL, &c, &err)) {
+                print_error("%s: %s\n", b->name, err.message);
+                bad++;
+                break;
+            }
+            if (check_case(&c, &err)) {
+                complain(&c, &err);
+                bad++;
+            }
+            gencase_release(&c);
+        }
+    }
+    assert_int_equal(bad, 0);
+    blocks_free(again);
+    blocks_free(blocks);
+}
+
 static void test_bad_recipes(void **state)
 {
     (void)state;
@@ -229,9 +268,10 @@ static void test_bad_recipes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),     cmocka_unit_test(test_watts_strogatz),
-        cmocka_unit_test(test_residual), cmocka_unit_test(test_edge_mutations),
-        cmocka_unit_test(test_plans),    cmocka_unit_test(test_bad_recipes),
+        cmocka_unit_test(test_line),           cmocka_unit_test(test_watts_strogatz),
+        cmocka_unit_test(test_residual),       cmocka_unit_test(test_edge_mutations),
+        cmocka_unit_test(test_builtin_blocks), cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_bad_recipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
