@@ -212,7 +212,6 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     add_numbers(&json, which->engines[0].verdict);
     add_engines(&json, which);
     json_end(&json);
-    str_add(out, "\n");
     str_release(&title);
 }
 

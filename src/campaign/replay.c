@@ -1,0 +1,122 @@
+#include "campaign/replay.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+const char *replay_state_name(enum replay_state state)
+{
+    static const char *const names[REPLAY_STATES] = {"untested", "agrees", "still wrong", "skipped",
+                                                     "trouble"};
+    return names[state];
+}
+
+void replay_init(struct replay *replay)
+{
+    *replay = (struct replay){0};
+    arena_init(&replay->arena);
+}
+
+void replay_release(struct replay *replay)
+{
+    free(replay->rows);
+    arena_release(&replay->arena);
+}
+
+/* The judge had the reference's word on it. */
+static bool is_judged(const struct conform_result *result)
+{
+    return result->judged && result->judged->verdict.kind != VERDICT_UNTESTED &&
+           result->judged->verdict.kind != VERDICT_UNDECIDED && !result->judged->verdict.by_vote;
+}
+
+static enum replay_state by_answer(enum conform_verdict verdict)
+{
+    switch (verdict) {
+    case CONFORM_PASS:
+        return REPLAY_AGREES;
+    case CONFORM_RANDOM:
+    case CONFORM_UNSUPPORTED:
+        return REPLAY_SKIPPED;
+    case CONFORM_UNTESTED:
+    case CONFORM_NO_ENGINE:
+    case CONFORM_NOT_RUNNABLE:
+        return REPLAY_TROUBLE;
+    default:
+        return REPLAY_WRONG;
+    }
+}
+
+static enum replay_state by_judge(const struct conform_result *result)
+{
+    enum verdict_kind kind = result->judged->verdict.kind;
+    if (kind == VERDICT_NO_ENGINE)
+        return REPLAY_TROUBLE;
+    if (kind == VERDICT_UNSUPPORTED)
+        return REPLAY_SKIPPED;
+    return verdict_is_finding(kind) ? REPLAY_WRONG : REPLAY_AGREES;
+}
+
+static bool is_about_values(enum conform_verdict verdict)
+{
+    return verdict >= CONFORM_WRONG && verdict <= CONFORM_DTYPE;
+}
+
+static enum replay_state state_of(const struct conform_result *result, bool is_bundle)
+{
+    enum replay_state plain = by_answer(result->verdict);
+    if (plain == REPLAY_TROUBLE || !is_judged(result))
+        return plain;
+    /* A case that is no bundle brings an answer that somebody vouched for. */
+    if (!is_bundle && is_about_values(result->verdict))
+        return REPLAY_WRONG;
+    return by_judge(result);
+}
+
+static void say(struct replay *replay, struct replay_row *row, const struct conform_result *result)
+{
+    struct str text;
+    str_init(&text);
+    bool judged = is_judged(result) && (row->state == by_judge(result) || row->state != REPLAY_WRONG);
+    row->verdict =
+        judged ? verdict_name(result->judged->verdict.kind) : conform_verdict_name(result->verdict);
+    if (judged && row->state == REPLAY_WRONG)
+        word_sentence(result->judged, &text);
+    else if (result->message && row->state != REPLAY_AGREES)
+        str_add(&text, result->message);
+    row->text = arena_strdup(&replay->arena, text.data);
+    str_release(&text);
+}
+
+static void add_row(struct replay *replay, const struct suite_case *entry,
+                    const struct conform_result *result, const char *label)
+{
+    struct bundle bundle;
+    struct error err = {0};
+    replay->rows = memory_grow(replay->rows, &replay->capacity, replay->count + 1, sizeof *replay->rows);
+    struct replay_row *row = &replay->rows[replay->count++];
+    bool is_bundle = bundle_read(&bundle, entry->folder, &replay->arena, &err) == 0;
+    *row = (struct replay_row){
+        .name = arena_strdup(&replay->arena, entry->name),
+        .folder = arena_strdup(&replay->arena, entry->folder),
+        .title = is_bundle ? bundle.title : "",
+        .was = is_bundle ? bundle.kind : "",
+        .engine = arena_strdup(&replay->arena, label),
+        .state = state_of(result, is_bundle),
+        .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
+    };
+    say(replay, row, result);
+    replay->counts[row->state]++;
+}
+
+int replay_run(struct replay *replay, const struct suite *suite, struct pool *pool, const char *const *labels,
+               size_t engines, const struct conform_options *options, struct error *err)
+{
+    struct conform conform = {0};
+    int status = conform_run(&conform, suite, pool, engines, options, err);
+    for (size_t i = 0; i < suite->count && status == 0; i++)
+        for (size_t e = 0; e < engines; e++)
+            add_row(replay, &suite->cases[i], conform_at(&conform, i, e), labels[e]);
+    conform_release(&conform);
+    return status;
+}

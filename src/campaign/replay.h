@@ -1,0 +1,48 @@
+/*
+ * Past findings run again: a corpus of bundles (findings/bundle.h) and of backend tests against engines, for
+ * CI. Each case gets one row for each engine.
+ *
+ * Of a bundle the judge's word decides, by the reference's bounds; where the reference cannot judge, and for
+ * cases that are no bundles, the answer that the case brings.
+ */
+#ifndef CAMPAIGN_REPLAY_H
+#define CAMPAIGN_REPLAY_H
+
+#include "campaign/conform.h"
+#include "findings/bundle.h"
+
+enum replay_state {
+    REPLAY_UNTESTED = 0, /* counts as trouble */
+    REPLAY_AGREES,
+    REPLAY_WRONG,   /* wrong, refused, dead: still a finding */
+    REPLAY_SKIPPED, /* the engine says cleanly that it lacks this, or the answer is random */
+    REPLAY_TROUBLE, /* no engine, unreadable case */
+    REPLAY_STATES
+};
+const char *replay_state_name(enum replay_state state); /* "agrees", "still wrong" ... */
+
+struct replay_row {
+    const char *name, *folder;
+    const char *title; /* of a bundle, else "" */
+    const char *was;   /* the verdict's word when it was found, else "" */
+    const char *engine;
+    enum replay_state state;
+    const char *verdict; /* the word now */
+    const char *text;    /* one line; may be "" */
+    double seconds;
+};
+
+struct replay {
+    struct arena arena;
+    size_t count, capacity;
+    struct replay_row *rows;
+    size_t counts[REPLAY_STATES];
+};
+void replay_init(struct replay *replay);
+void replay_release(struct replay *replay);
+
+/* The pool holds `engines` engines from number 0 on; labels are copied. Rows are appended, case by case. */
+int replay_run(struct replay *replay, const struct suite *suite, struct pool *pool, const char *const *labels,
+               size_t engines, const struct conform_options *options, struct error *err);
+
+#endif

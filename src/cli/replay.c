@@ -1,0 +1,235 @@
+/* assay replay: past findings run again. */
+#include "base/json.h"
+#include "campaign/replay.h"
+#include "cli/common.h"
+#include "report/junit.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_LIMIT = 160 };
+
+struct settings {
+    struct common common;
+    bool list;
+};
+
+static enum style state_style(enum replay_state state)
+{
+    return state == REPLAY_AGREES ? STYLE_GOOD : state == REPLAY_SKIPPED ? STYLE_WARN : STYLE_BAD;
+}
+
+static void write_text(const struct replay *replay, bool list, bool colour, struct str *out)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        const struct replay_row *row = &replay->rows[i];
+        if (!list && (row->state == REPLAY_AGREES || row->state == REPLAY_SKIPPED))
+            continue;
+        text_print(out, row->name, 0);
+        str_add(out, " on ");
+        text_print(out, row->engine, 0);
+        str_add(out, ": ");
+        style_print(out, colour, state_style(row->state), "%s", replay_state_name(row->state));
+        if (row->state != REPLAY_AGREES || strcmp(row->verdict, "agrees") != 0)
+            str_printf(out, " (%s)", row->verdict);
+        str_add(out, "\n");
+        if (*row->title)
+            str_add(out, "  ");
+        text_print(out, row->title, TEXT_LIMIT);
+        str_add(out, *row->title ? "\n" : "");
+        if (*row->text)
+            str_add(out, "  ");
+        text_print(out, row->text, TEXT_LIMIT);
+        str_add(out, *row->text ? "\n" : "");
+    }
+    str_printf(out, "%zu replayed: %zu still wrong, %zu agree, %zu skipped", replay->count,
+               replay->counts[REPLAY_WRONG], replay->counts[REPLAY_AGREES], replay->counts[REPLAY_SKIPPED]);
+    size_t trouble = replay->counts[REPLAY_TROUBLE] + replay->counts[REPLAY_UNTESTED];
+    if (trouble)
+        str_printf(out, ", %zu in trouble", trouble);
+    str_add(out, "\n");
+}
+
+static void write_json(const struct replay *replay, struct str *out)
+{
+    struct json json;
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    json_array(&json, "replayed");
+    for (size_t i = 0; i < replay->count; i++) {
+        const struct replay_row *row = &replay->rows[i];
+        json_object(&json, NULL);
+        json_string(&json, "case", row->name);
+        json_string(&json, "folder", row->folder);
+        json_string(&json, "engine", row->engine);
+        json_string(&json, "state", replay_state_name(row->state));
+        json_string(&json, "verdict", row->verdict);
+        json_string(&json, "was", *row->was ? row->was : NULL);
+        json_string(&json, "title", *row->title ? row->title : NULL);
+        json_string(&json, "text", *row->text ? row->text : NULL);
+        json_double(&json, "seconds", row->seconds);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_object(&json, "counts");
+    for (int state = 0; state < REPLAY_STATES; state++)
+        json_int(&json, replay_state_name((enum replay_state)state), (int64_t)replay->counts[state]);
+    json_end(&json);
+    json_end(&json);
+}
+
+static enum junit_result junit_result(enum replay_state state)
+{
+    return state == REPLAY_AGREES    ? JUNIT_PASS
+           : state == REPLAY_WRONG   ? JUNIT_FAILURE
+           : state == REPLAY_SKIPPED ? JUNIT_SKIPPED
+                                     : JUNIT_ERROR;
+}
+
+/* A suite an engine, the cases in their order. */
+static void write_junit(const struct replay *replay, struct str *out)
+{
+    struct junit junit;
+    bool *done = calloc(replay->count + 1, sizeof *done);
+    junit_init(&junit);
+    for (size_t i = 0; i < replay->count && done; i++) {
+        if (done[i])
+            continue;
+        junit_suite(&junit, replay->rows[i].engine);
+        for (size_t k = i; k < replay->count; k++) {
+            const struct replay_row *row = &replay->rows[k];
+            if (done[k] || strcmp(row->engine, replay->rows[i].engine) != 0)
+                continue;
+            done[k] = true;
+            junit_case(&junit, &(struct junit_case){.name = row->name,
+                                                    .seconds = row->seconds,
+                                                    .result = junit_result(row->state),
+                                                    .type = row->verdict,
+                                                    .message = *row->text ? row->text : row->title,
+                                                    .details = row->title});
+        }
+    }
+    junit_write(&junit, out);
+    junit_release(&junit);
+    free(done);
+}
+
+static int run_group(struct replay *replay, const struct settings *settings, const struct cli_list *engines,
+                     const struct suite *suite, struct error *err)
+{
+    struct session session = {0};
+    struct common common = settings->common;
+    common.engines = *engines;
+    struct conform_options options = {
+        .tolerance = {.rtol = 1e-3, .atol = 1e-5, .scale = 1e-5},
+        .reference = -1,
+        .progress = true,
+    };
+    int status = session_open(&session, &common, 1, true, err);
+    options.reference = session.reference;
+    if (status == 0)
+        status = replay_run(replay, suite, session.pool, session.labels, session.count, &options, err);
+    session_close(&session);
+    return status;
+}
+
+/* Each case on the engine it was found on. */
+static int run_recorded(struct replay *replay, const struct settings *settings, const struct suite *suite,
+                        struct error *err)
+{
+    struct arena arena;
+    arena_init(&arena);
+    const char **engines = arena_array(&arena, suite->count, sizeof *engines);
+    struct suite_case *cases = arena_array(&arena, suite->count, sizeof *cases);
+    int status = 0;
+    for (size_t i = 0; i < suite->count && status == 0; i++) {
+        struct bundle bundle;
+        engines[i] = NULL;
+        if (bundle_read(&bundle, suite->cases[i].folder, &arena, err) || !*bundle.engine)
+            status =
+                error_set(err, ERROR_USAGE, "%s does not say on which engine it was found; name one with -e",
+                          suite->cases[i].folder);
+        else
+            engines[i] = bundle.engine;
+    }
+    for (size_t i = 0; i < suite->count && status == 0; i++) {
+        const char *engine = engines[i];
+        if (!engine)
+            continue;
+        struct suite part = {.cases = cases};
+        for (size_t k = i; k < suite->count; k++)
+            if (engines[k] && strcmp(engines[k], engine) == 0) {
+                part.cases[part.count++] = suite->cases[k];
+                engines[k] = NULL;
+            }
+        status = run_group(replay, settings, &(struct cli_list){1, &engine}, &part, err);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+static int report(const struct replay *replay, const struct settings *settings, struct error *err)
+{
+    struct str out;
+    str_init(&out);
+    if (settings->common.format == FORMAT_JSON)
+        write_json(replay, &out);
+    else if (settings->common.format == FORMAT_JUNIT)
+        write_junit(replay, &out);
+    else
+        write_text(replay, settings->list, output_colour(&settings->common), &out);
+    int status = output_write(&settings->common, &out, err);
+    str_release(&out);
+    if (status)
+        return -1;
+    return replay->counts[REPLAY_WRONG]                                        ? STATUS_FINDINGS
+           : replay->counts[REPLAY_TROUBLE] || replay->counts[REPLAY_UNTESTED] ? STATUS_TROUBLE
+                                                                               : STATUS_AGREE;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct settings *settings = raw;
+    if (words->count == 0)
+        return error_set(err, ERROR_USAGE, "give a bundle, or a folder of them");
+    struct suite suite = {0};
+    struct replay replay;
+    replay_init(&replay);
+    int status = suite_open(&suite, words->items, words->count, NULL, err);
+    if (status == 0)
+        status = settings->common.engines.count
+                     ? run_group(&replay, settings, &settings->common.engines, &suite, err)
+                     : run_recorded(&replay, settings, &suite, err);
+    if (status == 0)
+        status = report(&replay, settings, err);
+    replay_release(&replay);
+    suite_release(&suite);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_REFERENCE(struct settings),
+    {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list),
+     "print every case, not only what is still wrong"},
+    COMMON_OUTPUT(struct settings, "text|json|junit"),
+};
+
+const struct command command_replay = {
+    .name = "replay",
+    .summary = "run past findings again",
+    .usage = "BUNDLE... [-e ENGINE...] [OPTION...]",
+    .about =
+        "BUNDLE is a finding that 'assay fuzz' kept, any case in ONNX's backend-test layout, or a tree of\n"
+        "them. Without -e each finding runs on the engine it was found on. The status is 0 when all agree\n"
+        "(or the engine cleanly lacks what a case needs), 1 when something is still wrong, 2 on trouble:\n"
+        "a corpus of past findings is a regression test.\n",
+    .examples = "  assay replay campaign/findings/wrong-resize-3fa9c2d1b0e4\n"
+                "  assay replay campaign/findings -e onnxruntime@1.30.0 --list\n"
+                "  assay replay corpus -e onnxruntime --format junit -o replay.xml\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

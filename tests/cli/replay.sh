@@ -1,0 +1,26 @@
+# Past findings: backend tests and bundles, all formats, the engine they were found on, trouble.
+bn="$cases/node/test_batchnorm_epsilon" conv="$cases/node/test_conv_with_strides_padding"
+assay replay "$bn" "$conv" -e reference:fault=bn-sqrt-var -e reference:round=on --list
+assay replay "$bn" -e reference:round=on
+assay replay "$bn" -e reference:fault=bn-sqrt-var --format junit
+# A bundle names its engine.
+mkdir -p corpus/one corpus/two
+cp -r "$bn"/. corpus/one
+cp -r "$conv"/. corpus/two
+cat >corpus/one/finding.json <<'END'
+{"format": 1, "name": "one", "title": "BatchNormalization adds epsilon too late", "kind": "wrong",
+ "engine": "reference:fault=bn-sqrt-var"}
+END
+cat >corpus/two/finding.json <<'END'
+{"format": 1, "name": "two", "title": "an old one", "kind": "wrong", "engine": "reference:round=on"}
+END
+assay replay corpus --list
+assay replay corpus --format json | sed -E 's/"seconds": [0-9.e-]+/"seconds": T/'
+assay replay corpus/two
+assay replay corpus/one -e reference:round=on --list
+# Trouble.
+assay replay
+assay replay "$bn"
+assay replay nowhere -e reference
+echo '{"engine": 1}' >corpus/one/finding.json
+assay replay corpus
