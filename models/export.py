@@ -1,4 +1,5 @@
 """From a trained torch module to a tidy ONNX file."""
+import numpy
 import onnx
 import torch
 from onnx import helper, numpy_helper
@@ -21,6 +22,33 @@ def constants_to_initializers(graph):
         tensor.name = node.output[0]
         graph.initializer.append(tensor)
         graph.node.remove(node)
+
+
+def evaluate(node, inputs):
+    """What a node makes of constants; None for operators that are not about the layout of weights."""
+    if node.op_type == "Slice":
+        data, starts, ends, axes = inputs[:4]
+        cut = [slice(None)] * data.ndim
+        for start, end, axis in zip(starts, ends, axes):
+            cut[axis] = slice(start, end)
+        return data[tuple(cut)]
+    if node.op_type == "Concat":
+        return numpy.concatenate(inputs, node.attribute[0].i)
+    if node.op_type == "Unsqueeze":
+        return numpy.expand_dims(inputs[0], tuple(inputs[1].tolist()))
+    return None
+
+
+def fold(graph):
+    """Recurrent weights are cut up and put together in ONNX's order of gates: that can be done here."""
+    known = constants(graph)
+    for node in list(graph.node):
+        if all(name in known for name in node.input) and node.op_type != "Constant":
+            value = evaluate(node, [known[name] for name in node.input])
+            if value is not None:
+                known[node.output[0]] = value
+                graph.initializer.append(numpy_helper.from_array(numpy.ascontiguousarray(value), node.output[0]))
+                graph.node.remove(node)
 
 
 def bypass(graph, node):
@@ -82,17 +110,14 @@ def prune(graph):
         graph.initializer.remove(tensor)
 
 
-def write(net, example, path):
-    """PRESERVE keeps batch normalisation a node of its own, which evaluation mode would fold away."""
-    torch.onnx.export(net, example, path, opset_version=OPSET, training=torch.onnx.TrainingMode.PRESERVE,
-                      do_constant_folding=False, input_names=["image"], output_names=["output"],
-                      dynamic_axes={"image": {0: "N"}, "output": {0: "N"}})
+def tidy(path):
     model = onnx.load(path)
     graph = model.graph
     same_padding(graph)
     zero_states(graph)
     last_step(graph)
     prune(graph)
+    fold(graph)
     constants_to_initializers(graph)
     prune(graph)
     del graph.value_info[:]
@@ -101,3 +126,11 @@ def write(net, example, path):
     onnx.checker.check_model(model, full_check=True)
     onnx.save(model, path)
     return len(graph.node), sorted({n.op_type for n in graph.node})
+
+
+def write(net, example, path):
+    """PRESERVE keeps batch normalisation a node of its own, which evaluation mode would fold away."""
+    torch.onnx.export(net, example, path, opset_version=OPSET, training=torch.onnx.TrainingMode.PRESERVE,
+                      do_constant_folding=False, input_names=["image"], output_names=["output"],
+                      dynamic_axes={"image": {0: "N"}, "output": {0: "N"}})
+    return tidy(path)
