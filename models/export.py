@@ -61,16 +61,29 @@ def bypass(graph, node):
 
 
 def same_padding(graph):
-    """Pad by (0, 1) or (1, 1), then Conv: what auto_pad=SAME_UPPER says in one node."""
-    known = constants(graph)
+    """A Pad in front of a Conv comes from nets.SameConv: auto_pad=SAME_UPPER says the same in one node, as long as
+    the image's size is a multiple of the stride."""
     for pad in [n for n in graph.node if n.op_type == "Pad"]:
         conv, = [n for n in graph.node if pad.output[0] in n.input]
-        pads = known[pad.input[1]].tolist()
-        assert conv.op_type == "Conv" and 0 <= pads[6] - pads[2] <= 1 and pads[2:4] == [pads[2]] * 2
+        assert conv.op_type == "Conv"
         kept = [a for a in conv.attribute if a.name != "pads"]
         del conv.attribute[:]
         conv.attribute.extend(kept + [helper.make_attribute("auto_pad", "SAME_UPPER")])
         bypass(graph, pad)
+
+
+def no_identity(graph):
+    """Weights that were equal before the training share one initialiser through Identity."""
+    for node in [n for n in graph.node if n.op_type == "Identity"]:
+        bypass(graph, node)
+
+
+def relu6(graph):
+    """Relu, then Clip from 0 to 6: Clip alone."""
+    for relu in [n for n in graph.node if n.op_type == "Relu"]:
+        readers = [n for n in graph.node if relu.output[0] in n.input]
+        if len(readers) == 1 and readers[0].op_type == "Clip":
+            bypass(graph, relu)
 
 
 def zero_states(graph):
@@ -114,6 +127,8 @@ def tidy(path):
     model = onnx.load(path)
     graph = model.graph
     same_padding(graph)
+    no_identity(graph)
+    relu6(graph)
     zero_states(graph)
     last_step(graph)
     prune(graph)
@@ -131,6 +146,6 @@ def tidy(path):
 def write(net, example, path):
     """PRESERVE keeps batch normalisation a node of its own, which evaluation mode would fold away."""
     torch.onnx.export(net, example, path, opset_version=OPSET, training=torch.onnx.TrainingMode.PRESERVE,
-                      do_constant_folding=False, input_names=["image"], output_names=["output"],
+                      do_constant_folding=True, input_names=["image"], output_names=["output"],
                       dynamic_axes={"image": {0: "N"}, "output": {0: "N"}})
     return tidy(path)

@@ -35,8 +35,8 @@ class LeNet1(Classifier):
         self.fc = nn.Linear(12 * 4 * 4, 10)
 
     def logits(self, x):
-        x = F.avg_pool2d(torch.tanh(self.conv1(x)), 2)
-        x = F.avg_pool2d(torch.tanh(self.conv2(x)), 2)
+        x = F.avg_pool2d(torch.tanh(self.conv1(x)), 2, count_include_pad=False)
+        x = F.avg_pool2d(torch.tanh(self.conv2(x)), 2, count_include_pad=False)
         return self.fc(x.flatten(1))
 
 
@@ -214,16 +214,19 @@ class Inception(Classifier):
 
 
 class Recurrent(Classifier):
-    """A recurrent net that reads the image row by row; the last state decides."""
+    """A recurrent net that reads the image row by row; the last state decides, or the mean of all."""
 
-    def __init__(self, kind, hidden, bidirectional=False):
+    def __init__(self, kind, hidden, bidirectional=False, mean=False):
         super().__init__()
         self.cell = kind(28, hidden, bidirectional=bidirectional)
+        self.mean = mean
+        if kind is nn.RNN:  # without gates, a rotation keeps what was seen
+            nn.init.orthogonal_(self.cell.weight_hh_l0)
         self.fc = nn.Linear(hidden * (2 if bidirectional else 1), 10)
 
     def logits(self, x):
         states, _ = self.cell(x.squeeze(1).permute(1, 0, 2))
-        if self.cell.bidirectional:
+        if self.mean:
             return self.fc(states.mean(0))
         return self.fc(states[-1])
 
@@ -292,9 +295,9 @@ ZOO = {
     "vgg": (VGG, 40000, 2, 3e-3),
     "mobilenetv2": (MobileNetV2, 40000, 2, 5e-3),
     "inception": (Inception, 40000, 2, 5e-3),
-    "rnn": (lambda: Recurrent(nn.RNN, 64), 60000, 6, 2e-3),
+    "rnn": (lambda: Recurrent(nn.RNN, 64, mean=True), 60000, 5, 2e-3),
     "lstm": (lambda: Recurrent(nn.LSTM, 48), 60000, 3, 6e-3),
-    "bilstm": (lambda: Recurrent(nn.LSTM, 32, True), 60000, 3, 6e-3),
+    "bilstm": (lambda: Recurrent(nn.LSTM, 32, True, True), 60000, 3, 6e-3),
     "gru": (lambda: Recurrent(nn.GRU, 48), 60000, 3, 6e-3),
     "transformer": (Transformer, 60000, 3, 2e-3),
     "moments": (Moments, 40000, 3, 3e-3),

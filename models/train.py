@@ -100,9 +100,11 @@ def make(name, folder):
     x, y, loss = x[:count], y[:count], F.cross_entropy
     if name == "moments":
         y, test_y, loss = truth(x), truth(test_x), F.smooth_l1_loss
-    train(net, x, y, epochs, rate, loss)
     path = HERE / name / f"{name}.onnx"
     path.parent.mkdir(exist_ok=True)
+    net.eval()
+    export.write(net, test_x[:2], path)  # fails before the training, if it fails
+    train(net, x, y, epochs, rate, loss)
     nodes, operators = export.write(net, test_x[:2], path)
     if name == "moments":
         numpy.save(path.parent / "labels.npy", test_y.numpy())

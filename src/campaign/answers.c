@@ -206,9 +206,10 @@ static bool get_borrowed(struct cursor *from, struct result *result)
 static bool get_result(struct cursor *from, struct result *result)
 {
     uint64_t outcome, stage, signal, status, load, run, count;
-    if (!get(from, OUTCOME_COUNT - 1, &outcome) || !get(from, STAGE_UNLOAD, &stage) || !get(from, 128, &signal) ||
-        !get(from, UINT64_MAX, &status) || !get(from, INT64_MAX, &load) || !get(from, INT64_MAX, &run) ||
-        !get_text(from, &result->message) || !get_borrowed(from, result) || !get(from, MAX_OUTPUTS, &count))
+    if (!get(from, OUTCOME_COUNT - 1, &outcome) || !get(from, STAGE_UNLOAD, &stage) ||
+        !get(from, 128, &signal) || !get(from, UINT64_MAX, &status) || !get(from, INT64_MAX, &load) ||
+        !get(from, INT64_MAX, &run) || !get_text(from, &result->message) || !get_borrowed(from, result) ||
+        !get(from, MAX_OUTPUTS, &count))
         return false;
     result->outcome = (enum outcome)outcome;
     result->stage = (enum stage)stage;
@@ -254,8 +255,8 @@ static size_t scan(struct answers *answers)
         if (record.magic != magic || record.size > map->size - payload ||
             hash_bytes(record.inputs, map->data + payload, record.size) != record.hash)
             break;
-        answers->entries = memory_grow(answers->entries, &answers->capacity, answers->count + 1,
-                                       sizeof *answers->entries);
+        answers->entries =
+            memory_grow(answers->entries, &answers->capacity, answers->count + 1, sizeof *answers->entries);
         answers->entries[answers->count++] = (struct entry){record.inputs, payload, record.size};
         at = payload + record.size;
     }

@@ -1,6 +1,6 @@
 /*
- * Answers kept on disk, so that a comparison that was cut short goes on where it stopped, and one with another
- * engine added runs that engine alone.
+ * Answers kept on disk, so that a comparison that was cut short goes on where it stopped, and one with
+ * another engine added runs that engine alone.
  *
  * One file for each model and engine, FOLDER/MODEL-HASH/ENGINE-VERSION.answers: records one behind the other,
  * each the answer to one run, found again by a hash of its inputs. Records carry a checksum; what stands

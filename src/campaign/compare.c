@@ -1,28 +1,58 @@
 #include "campaign/compare.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "base/str.h"
+#include "campaign/answers.h"
+#include "campaign/compare_fold.h"
+#include "campaign/group.h"
 
-#include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 
-enum { BATCHES = 2, BATCH_SAMPLES = 16, BATCH_BYTES = 16 << 20 };
-
-/* A sample under way; folded in order, so that the result does not depend on who answers first. */
-struct flight {
-    size_t sample;
-    struct value *inputs;
-    struct result *results; /* one an engine, and the reference's */
+enum {
+    PARCELS = 2,        /* under way, so that no engine waits while one is folded */
+    PARCEL_GROUPS = 16, /* runs on one load of the model */
+    PARCEL_BYTES = 16 << 20,
+    BATCH = 100,
+    JUDGE_ALL = 200, /* samples up to which the judge hears them all, */
+    JUDGE_SOME = 40, /* and how many it hears of more */
+    JUDGE_WORST = 40,
 };
 
-/* Samples that each engine runs on a model loaded once. */
-struct batch {
-    size_t count, pending; /* samples; results not answered */
-    struct flight flights[BATCH_SAMPLES];
-    struct job_set sets[BATCH_SAMPLES];
+/* A sample for the judge, with the reference's answer. */
+struct hearing {
+    struct group *group;
+    size_t offset; /* of the sample in the group */
+    struct result reference;
+};
+
+/* Where the results of a job's sets go. */
+struct target {
+    struct group *group;
+    size_t offset; /* the sample, when it is run alone */
+    struct hearing *hearing;
+};
+struct errand {
+    struct parcel *parcel;
+    bool alone;
+    struct target *targets;
+};
+
+/* Groups that each engine runs on a model loaded once; folded in order, so that the result does not depend on
+ * who answers first. */
+struct parcel {
+    struct arena arena; /* errands and their sets */
+    size_t count, pending;
+    struct group groups[PARCEL_GROUPS];
+    size_t n_hearings, hearings_capacity;
+    struct hearing *hearings;
+};
+
+/* A sample that was the worst of a pair or an engine when it was folded: the judge may want it later. */
+struct memory {
+    size_t sample;
+    struct result *results; /* deep copies, one an engine */
 };
 
 struct run {
@@ -31,344 +61,185 @@ struct run {
     const struct inputs *inputs;
     const struct compare_options *options;
     struct pool *pool;
-    const char *path; /* NULL: bytes */
+    struct job job; /* with the model, for all jobs */
     struct file_map bytes;
-    struct batch batches[BATCHES];
-    size_t launched, folded;      /* batches */
+    struct fold fold;
+    struct group_row row;
+    struct answers **answers; /* one an engine, when answers are kept */
+    struct parcel parcels[PARCELS];
+    size_t launched, folded;      /* parcels */
     size_t next_sample, finished; /* samples */
+    size_t judge_every;
+    struct memory *memories;
+    size_t n_memories, memories_capacity;
 };
 
-static void free_flight(struct flight *flight, const struct run *run)
+static bool for_the_judge(const struct run *run, size_t sample)
 {
-    for (size_t i = 0; flight->results && i <= run->compare->engines; i++)
-        result_release(&flight->results[i]);
-    free(flight->results);
-    if (flight->inputs)
-        values_free(flight->inputs, run->inputs->count);
-    *flight = (struct flight){0};
+    return sample % run->judge_every == 0;
 }
 
-static void fold_output(struct compare_output *output, const struct value *value)
+static void submit(struct run *run, struct parcel *parcel, int engine, struct errand *errand,
+                   struct job_set *sets, size_t count, bool bounds)
 {
-    for (size_t i = 0; i < value->count; i++) {
-        struct metrics_summary summary;
-        metrics_summarize(&value->tensors[i], &summary);
-        output->elements += summary.count;
-        output->nan += summary.nan;
-        output->inf += summary.inf;
-        if (!(output->min <= summary.min) && !isnan(summary.min))
-            output->min = summary.min;
-        if (!(output->max >= summary.max) && !isnan(summary.max))
-            output->max = summary.max;
-    }
-}
-
-static void describe_outputs(struct arena *arena, struct compare_engine *engine, const struct result *result)
-{
-    engine->n_outputs = result->count;
-    engine->outputs = arena_array(arena, result->count, sizeof *engine->outputs);
-    for (size_t i = 0; i < result->count; i++) {
-        const struct value *value = &result->outputs[i];
-        struct compare_output *output = &engine->outputs[i];
-        output->name = arena_strdup(arena, value->name ? value->name : "?");
-        output->kind = value->kind;
-        output->min = output->max = NAN;
-        if (value->count > 0) {
-            output->dtype = value->tensors[0].type;
-            output->shape = value->tensors[0].shape;
-        }
-    }
-}
-
-static void fold_engine(struct run *run, const struct flight *flight, size_t number)
-{
-    struct compare_engine *engine = &run->compare->engine[number];
-    const struct result *result = &flight->results[number];
-    engine->outcomes[result->outcome]++;
-    engine->load_ns += result->load_ns;
-    engine->run_ns += result->run_ns;
-    if (result->outcome != OUTCOME_OK) {
-        if (engine->worst == OUTCOME_UNTESTED) {
-            engine->worst = result->outcome;
-            engine->worst_sample = flight->sample;
-            engine->stage = result->stage;
-            engine->signal = result->signal;
-            engine->message = result->message ? arena_strdup(&run->compare->arena, result->message) : NULL;
-        }
+    if (count == 0)
         return;
-    }
-    if (!engine->outputs)
-        describe_outputs(&run->compare->arena, engine, result);
-    for (size_t i = 0; i < result->count && i < engine->n_outputs; i++)
-        fold_output(&engine->outputs[i], &result->outputs[i]);
+    struct job job = run->job;
+    errand->parcel = parcel;
+    job.engine = engine;
+    job.bounds = bounds;
+    job.n_sets = count;
+    job.sets = sets;
+    job.user = errand;
+    parcel->pending += count;
+    pool_submit(run->pool, &job);
 }
 
-/* What keeps two outputs from being compared at all; false when nothing does. */
-static bool outputs_mismatch(const struct value *a, const struct value *b, struct str *why)
+static bool recall(struct run *run, size_t engine, uint64_t hash, struct result *result)
 {
-    char x[SHAPE_TEXT_SIZE], y[SHAPE_TEXT_SIZE];
-    if (a->kind != b->kind || a->count != b->count) {
-        str_printf(why, "output %s is not the same kind of value", a->name ? a->name : "?");
-        return true;
-    }
-    for (size_t i = 0; i < a->count; i++) {
-        const struct tensor *s = &a->tensors[i], *t = &b->tensors[i];
-        if (s->type != t->type)
-            str_printf(why, "output %s is %s against %s", a->name ? a->name : "?", dtype_name(s->type),
-                       dtype_name(t->type));
-        else if (!shape_equal(&s->shape, &t->shape))
-            str_printf(why, "output %s has shape %s against %s", a->name ? a->name : "?",
-                       shape_text(&s->shape, x), shape_text(&t->shape, y));
-        else
+    return run->answers && answers_get(run->answers[engine], hash, result);
+}
+
+static int keep(struct run *run, size_t engine, uint64_t hash, const struct result *result, struct error *err)
+{
+    return run->answers ? answers_put(run->answers[engine], hash, result, err) : 0;
+}
+
+/* Each sample of a group for itself, for an engine that cannot do with the stack. */
+static void run_alone(struct run *run, struct parcel *parcel, struct group *group, size_t engine)
+{
+    struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
+    struct job_set *sets = arena_array(&parcel->arena, group->count, sizeof *sets);
+    errand->targets = arena_array(&parcel->arena, group->count, sizeof *errand->targets);
+    errand->alone = true;
+    group_answer_reset(group, engine, true);
+    run->compare->engine[engine].alone += group->count;
+    size_t count = 0;
+    for (size_t k = 0; k < group->count; k++) {
+        const struct value *inputs = group_views(group, k);
+        if (recall(run, engine, run->answers ? answers_hash(inputs, group->n_inputs) : 0,
+                   &group->answers[engine].results[k])) {
+            run->compare->engine[engine].kept++;
             continue;
-        return true;
+        }
+        errand->targets[count] = (struct target){.group = group, .offset = k};
+        sets[count++] = (struct job_set){group->n_inputs, inputs};
     }
-    return false;
+    submit(run, parcel, (int)engine, errand, sets, count, false);
 }
 
-static bool results_mismatch(const struct result *a, const struct result *b, struct str *why)
+/* A stack the engine failed on: said once, and not tried again. */
+static void give_up_stack(struct run *run, const struct group *group, size_t engine,
+                          const struct result *result)
 {
-    if (a->count != b->count) {
-        str_printf(why, "%zu outputs against %zu", a->count, b->count);
-        return true;
-    }
-    for (size_t i = 0; i < a->count; i++)
-        if (outputs_mismatch(&a->outputs[i], &b->outputs[i], why))
-            return true;
-    return false;
+    struct compare_engine *known = &run->compare->engine[engine];
+    if (known->stack)
+        return;
+    known->stack = arena_printf(&run->compare->arena, "%zu samples at once: %s%s%s", group->count,
+                                result->outcome == OUTCOME_OK ? "the answer has another first dimension"
+                                                              : outcome_name(result->outcome),
+                                result->message ? ": " : "", result->message ? result->message : "");
 }
 
-/* The samples whose elements lie outside come first; among those, and among the others, the larger error. */
-static bool farther(const struct compare_pair *pair, const struct metrics_difference *difference,
-                    double known, bool known_close)
+static void launch_engine(struct run *run, struct parcel *parcel, size_t engine)
 {
-    if (pair->compared == 0)
-        return true;
-    if (difference->close != known_close)
-        return known_close;
-    return fabs(difference->worst_a - difference->worst_b) > known ||
-           (difference->nan_mismatch + difference->inf_mismatch > 0 && isfinite(pair->worst_a) &&
-            isfinite(pair->worst_b));
-}
-
-static void fold_values(struct run *run, struct compare_pair *pair, const struct flight *flight)
-{
-    const struct result *a = &flight->results[pair->a], *b = &flight->results[pair->b];
-    bool beyond = false;
-    for (size_t i = 0; i < a->count; i++) {
-        for (size_t k = 0; k < a->outputs[i].count; k++) {
-            struct metrics_difference d;
-            metrics_compare(&a->outputs[i].tensors[k], &b->outputs[i].tensors[k], &run->options->tolerance,
-                            &d);
-            if (d.count == 0)
-                continue;
-            if (farther(pair, &d, fabs(pair->worst_a - pair->worst_b), pair->beyond == 0 && !beyond)) {
-                pair->worst_sample = flight->sample;
-                pair->worst_output = i;
-                pair->worst_element = d.worst;
-                pair->worst_a = d.worst_a;
-                pair->worst_b = d.worst_b;
-            }
-            beyond |= !d.close;
-            pair->max_abs = d.max_abs > pair->max_abs ? d.max_abs : pair->max_abs;
-            pair->max_rel = d.max_rel > pair->max_rel ? d.max_rel : pair->max_rel;
-            pair->ratio = d.ratio < pair->ratio ? d.ratio : pair->ratio;
+    struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
+    struct job_set *sets = arena_array(&parcel->arena, parcel->count, sizeof *sets);
+    errand->targets = arena_array(&parcel->arena, parcel->count, sizeof *errand->targets);
+    size_t count = 0;
+    for (size_t i = 0; i < parcel->count; i++) {
+        struct group *group = &parcel->groups[i];
+        if (group->count > 1 && run->compare->engine[engine].stack) {
+            run_alone(run, parcel, group, engine);
+            continue;
+        }
+        group_answer_reset(group, engine, false);
+        struct result *result = &group->answers[engine].results[0];
+        if (!recall(run, engine, group->hash, result)) {
+            errand->targets[count] = (struct target){.group = group};
+            sets[count++] = (struct job_set){group->n_inputs, group->inputs};
+        } else if (group_answer_usable(group, result)) {
+            run->compare->engine[engine].kept += group->count;
+        } else {
+            give_up_stack(run, group, engine, result);
+            run_alone(run, parcel, group, engine);
         }
     }
-    pair->beyond += beyond;
-    pair->compared++;
+    submit(run, parcel, (int)engine, errand, sets, count, false);
 }
 
-static bool first_output(const struct result *result, double **values, size_t *count)
+/* The reference hears the samples of the judge, each alone. */
+static void launch_reference(struct run *run, struct parcel *parcel)
 {
-    *values = NULL;
-    return result->outcome == OUTCOME_OK && result->count > 0 && result->outputs[0].kind == VALUE_TENSOR &&
-           metrics_load(&result->outputs[0].tensors[0], values, count);
-}
-
-/* A vector of confidences: floats, [N] or [1,N], N at least 2. */
-static bool looks_like_classes(const struct result *result)
-{
-    if (result->outcome != OUTCOME_OK || result->count == 0 || result->outputs[0].kind != VALUE_TENSOR)
-        return false;
-    const struct tensor *tensor = &result->outputs[0].tensors[0];
-    int rank = tensor->shape.rank;
-    return dtype_is_float(tensor->type) && tensor->count >= 2 && (rank == 1 || rank == 2) &&
-           (size_t)tensor->shape.dims[rank - 1] == tensor->count;
-}
-
-/* The class a sample should have: its label, or what the first engine says. False when there is none. */
-static bool true_class(const struct run *run, const struct flight *flight, size_t *class)
-{
-    if (run->inputs->classes) {
-        *class = run->inputs->classes[flight->sample];
-        return true;
-    }
-    double *values;
-    size_t count;
-    bool known = false;
-    if (!run->inputs->truth && looks_like_classes(&flight->results[0]) &&
-        first_output(&flight->results[0], &values, &count)) {
-        *class = metrics_top(values, count);
-        known = *class < count;
-        free(values);
-    }
-    return known;
-}
-
-static void fold_accuracy(struct run *run, const struct flight *flight, size_t number)
-{
-    double *values;
-    size_t count;
-    if (!run->inputs->classes || !first_output(&flight->results[number], &values, &count))
+    for (size_t i = 0; i < parcel->count; i++)
+        for (size_t k = 0; k < parcel->groups[i].count; k++)
+            if (for_the_judge(run, parcel->groups[i].first + k)) {
+                parcel->hearings = memory_grow(parcel->hearings, &parcel->hearings_capacity,
+                                               parcel->n_hearings + 1, sizeof *parcel->hearings);
+                struct hearing *hearing = &parcel->hearings[parcel->n_hearings++];
+                *hearing = (struct hearing){.group = &parcel->groups[i], .offset = k};
+                result_init(&hearing->reference);
+            }
+    if (run->options->reference < 0)
         return;
-    size_t rank = metrics_rank(values, count, run->inputs->classes[flight->sample]);
-    run->compare->engine[number].top1 += rank == 1;
-    run->compare->engine[number].topk += rank <= (size_t)run->options->thresholds.k && rank <= count;
-    free(values);
-}
-
-/* The sample's true output vector on the heap: as given, or one-hot; NULL when it has none of this length. */
-static double *true_vector(const struct run *run, size_t sample, size_t count)
-{
-    const struct inputs *inputs = run->inputs;
-    if (!(inputs->truth && inputs->truth_size == count) && !inputs->classes)
-        return NULL;
-    double *truth = memory_zeroed(count + 1, sizeof *truth);
-    if (inputs->classes && inputs->classes[sample] < count)
-        truth[inputs->classes[sample]] = 1;
-    for (size_t i = 0; inputs->truth && i < count; i++)
-        truth[i] = inputs->truth[sample * count + i];
-    return truth;
-}
-
-static void fold_cradle(struct run *run, struct compare_pair *pair, const struct flight *flight,
-                        bool has_class, size_t class)
-{
-    const struct metrics_thresholds *thresholds = &run->options->thresholds;
-    double *a, *b = NULL, *truth = NULL;
-    size_t n, m = 0;
-    bool both = first_output(&flight->results[pair->a], &a, &n);
-    both = first_output(&flight->results[pair->b], &b, &m) && both;
-    if (both && n == m && n > 0) {
-        truth = true_vector(run, flight->sample, n);
-        if (has_class)
-            metrics_pattern_class(&pair->class, flight->sample,
-                                  metrics_class_distance(a, b, n, class, thresholds->k), thresholds);
-        if (truth)
-            metrics_pattern_mad(&pair->mad, flight->sample, metrics_mad_distance(a, b, truth, n), thresholds);
+    struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
+    struct job_set *sets = arena_array(&parcel->arena, parcel->n_hearings, sizeof *sets);
+    errand->targets = arena_array(&parcel->arena, parcel->n_hearings, sizeof *errand->targets);
+    for (size_t i = 0; i < parcel->n_hearings; i++) {
+        struct hearing *hearing = &parcel->hearings[i];
+        errand->targets[i] = (struct target){.hearing = hearing};
+        sets[i] = (struct job_set){run->inputs->count, group_views(hearing->group, hearing->offset)};
     }
-    free(a);
-    free(b);
-    free(truth);
+    submit(run, parcel, run->options->reference, errand, sets, parcel->n_hearings, true);
 }
 
-/* An engine that is not there, or lacks an operator, is no evidence against anybody. */
-static bool is_absent(enum outcome outcome)
+/* Makes the inputs of as many groups as go into one parcel. */
+static int fill(struct run *run, struct parcel *parcel, struct error *err)
 {
-    return outcome == OUTCOME_NO_ENGINE || outcome == OUTCOME_UNSUPPORTED;
-}
-
-static void fold_pair(struct run *run, struct compare_pair *pair, const struct flight *flight, bool has_class,
-                      size_t class)
-{
-    const struct result *a = &flight->results[pair->a], *b = &flight->results[pair->b];
-    if (a->outcome != OUTCOME_OK || b->outcome != OUTCOME_OK) {
-        bool either = a->outcome == OUTCOME_OK || b->outcome == OUTCOME_OK;
-        pair->one_sided += either && !is_absent(a->outcome) && !is_absent(b->outcome);
-        return;
-    }
-    struct str why;
-    str_init(&why);
-    if (results_mismatch(a, b, &why)) {
-        pair->mismatched++;
-        if (!pair->mismatch)
-            pair->mismatch = arena_strdup(&run->compare->arena, why.data);
-    } else {
-        fold_values(run, pair, flight);
-        fold_cradle(run, pair, flight, has_class, class);
-    }
-    str_release(&why);
-}
-
-static void fold_word(struct run *run, const struct flight *flight)
-{
-    struct words_sample sample = {
-        .number = flight->sample,
-        .model = run->model,
-        .inputs = flight->inputs,
-        .n_inputs = run->inputs->count,
-        .results = flight->results,
-        .reference = run->options->reference < 0 ? NULL : &flight->results[run->compare->engines],
-    };
-    words_add(&run->compare->words, &sample);
-}
-
-static void fold(struct run *run, const struct flight *flight)
-{
-    fold_word(run, flight);
-    size_t class = 0;
-    bool has_class = true_class(run, flight, &class);
-    if (has_class && run->compare->truth == TRUTH_NONE)
-        run->compare->truth = TRUTH_FIRST_ENGINE;
-    for (size_t i = 0; i < run->compare->engines; i++) {
-        fold_engine(run, flight, i);
-        fold_accuracy(run, flight, i);
-    }
-    for (size_t i = 0; i < run->compare->pairs; i++)
-        fold_pair(run, &run->compare->pair[i], flight, has_class, class);
-}
-
-static size_t size_of(const struct value *values, size_t count)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < values[i].count; k++)
-            size += values[i].tensors[k].size;
-    return size;
-}
-
-/* Makes the inputs of as many samples as go into one batch. */
-static int fill(struct run *run, struct batch *batch, struct error *err)
-{
-    size_t most = run->options->together ? run->options->together : BATCH_SAMPLES, bytes = 0;
-    while (batch->count < most && batch->count < BATCH_SAMPLES && bytes < BATCH_BYTES &&
+    size_t most = run->options->together ? run->options->together : PARCEL_GROUPS, bytes = 0;
+    while (parcel->count < most && parcel->count < PARCEL_GROUPS && bytes < PARCEL_BYTES &&
            run->next_sample < run->inputs->samples) {
-        struct flight *flight = &batch->flights[batch->count];
-        *flight = (struct flight){.sample = run->next_sample++};
-        if (inputs_get(run->inputs, flight->sample, &flight->inputs, err))
+        size_t left = run->inputs->samples - run->next_sample;
+        size_t count = left < run->compare->batch ? left : run->compare->batch;
+        struct group *group = &parcel->groups[parcel->count++];
+        if (group_init(group, run->inputs, run->next_sample, count, run->compare->engines, err))
             return -1;
-        bytes += size_of(flight->inputs, run->inputs->count);
-        flight->results = memory_zeroed(run->compare->engines + 1, sizeof *flight->results);
-        for (size_t i = 0; i <= run->compare->engines; i++)
-            result_init(&flight->results[i]);
-        batch->sets[batch->count++] = (struct job_set){run->inputs->count, flight->inputs};
+        group->hash = run->answers ? answers_hash(group->inputs, group->n_inputs) : 0;
+        bytes += group_size(group);
+        run->next_sample += count;
     }
     return 0;
 }
 
 static int launch(struct run *run, struct error *err)
 {
-    struct batch *batch = &run->batches[run->launched % BATCHES];
-    if (fill(run, batch, err))
+    struct parcel *parcel = &run->parcels[run->launched++ % PARCELS];
+    arena_init(&parcel->arena);
+    if (fill(run, parcel, err))
         return -1;
-    for (size_t i = 0; i <= run->compare->engines; i++) {
-        bool arbiter = i == run->compare->engines;
-        if (arbiter && run->options->reference < 0)
-            continue;
-        struct job job = {.engine = arbiter ? run->options->reference : (int)i,
-                          .bounds = arbiter,
-                          .path = run->path,
-                          .model = run->path ? NULL : run->bytes.data,
-                          .model_size = run->path ? 0 : run->bytes.size,
-                          .n_sets = batch->count,
-                          .sets = batch->sets,
-                          .user = batch};
-        batch->pending += batch->count;
-        pool_submit(run->pool, &job);
-    }
-    run->launched++;
+    launch_reference(run, parcel);
+    for (size_t i = 0; i < run->compare->engines; i++)
+        launch_engine(run, parcel, i);
     return 0;
+}
+
+static int receive_answer(struct run *run, const struct job *job, const struct target *target, bool alone,
+                          struct result *result, struct error *err)
+{
+    struct group *group = target->group;
+    size_t engine = (size_t)job->engine;
+    struct group_answer *answer = &group->answers[engine];
+    const struct value *inputs = alone ? group_views(group, target->offset) : group->inputs;
+    uint64_t hash = alone && run->answers ? answers_hash(inputs, group->n_inputs) : group->hash;
+    int status = keep(run, engine, hash, result, err);
+    if (alone || group_answer_usable(group, result)) {
+        answer->results[alone ? target->offset : 0] = *result;
+        return status;
+    }
+    give_up_stack(run, group, engine, result);
+    result_release(result);
+    run_alone(run, ((struct errand *)job->user)->parcel, group, engine);
+    return status;
 }
 
 static int receive(struct run *run, struct error *err)
@@ -381,26 +252,102 @@ static int receive(struct run *run, struct error *err)
         return -1;
     if (status == 0)
         return error_set(err, ERROR_IO, "the engines lost an answer");
-    struct batch *batch = job.user;
-    batch->flights[job.set].results[job.bounds ? run->compare->engines : (size_t)job.engine] = result;
-    batch->pending--;
+    struct errand *errand = job.user;
+    struct target *target = &errand->targets[job.set];
+    errand->parcel->pending--;
+    if (!target->hearing)
+        return receive_answer(run, &job, target, errand->alone, &result, err);
+    target->hearing->reference = result;
     return 0;
 }
 
-static void free_batch(struct run *run, struct batch *batch)
+static void free_parcel(struct parcel *parcel)
 {
-    for (size_t i = 0; i < BATCH_SAMPLES; i++)
-        free_flight(&batch->flights[i], run);
-    batch->count = 0;
+    for (size_t i = 0; i < parcel->count; i++)
+        group_release(&parcel->groups[i]);
+    for (size_t i = 0; i < parcel->n_hearings; i++)
+        result_release(&parcel->hearings[i].reference);
+    free(parcel->hearings);
+    arena_release(&parcel->arena);
+    *parcel = (struct parcel){0};
 }
 
-static void land(struct run *run, struct batch *batch, struct progress *progress)
+static void copy_result(struct result *to, const struct result *from)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        fold(run, &batch->flights[i]);
-        progress_step(progress, ++run->finished);
+    struct error err = {0};
+    result_init(to);
+    to->outcome = from->outcome;
+    to->stage = from->stage;
+    to->signal = from->signal;
+    to->exit_status = from->exit_status;
+    to->message = from->message ? memory_strdup(from->message) : NULL;
+    to->outputs = memory_zeroed(from->count + 1, sizeof *to->outputs);
+    for (size_t i = 0; i < from->count; i++, to->count++)
+        if (value_copy(&to->outputs[i], &from->outputs[i], &err))
+            memory_exhausted(0);
+}
+
+static void forget(struct run *run, size_t number)
+{
+    struct memory *memory = &run->memories[number];
+    for (size_t i = 0; i < run->compare->engines; i++)
+        result_release(&memory->results[i]);
+    free(memory->results);
+    *memory = run->memories[--run->n_memories];
+}
+
+/* Keeps the answers to a sample that is now some pair's worst, and lets go those that no longer are. */
+static void remember(struct run *run, size_t sample)
+{
+    run->memories =
+        memory_grow(run->memories, &run->memories_capacity, run->n_memories + 1, sizeof *run->memories);
+    struct memory *memory = &run->memories[run->n_memories++];
+    memory->sample = sample;
+    memory->results = memory_zeroed(run->compare->engines + 1, sizeof *memory->results);
+    for (size_t i = 0; i < run->compare->engines; i++)
+        copy_result(&memory->results[i], &run->row.results[i]);
+    for (size_t i = run->n_memories; i-- > 0;)
+        if (!fold_wanted(run->compare, run->memories[i].sample))
+            forget(run, i);
+}
+
+static void hear(struct run *run, size_t sample, const struct value *inputs, const struct result *results,
+                 const struct result *reference)
+{
+    words_add(&run->compare->words, &(struct words_sample){.number = sample,
+                                                           .model = run->model,
+                                                           .inputs = inputs,
+                                                           .n_inputs = run->inputs->count,
+                                                           .results = results,
+                                                           .reference = reference});
+}
+
+static void land_group(struct run *run, struct parcel *parcel, struct group *group, size_t *hearing)
+{
+    for (size_t k = 0; k < group->count; k++) {
+        size_t sample = group->first + k;
+        group_row_fill(&run->row, group, k);
+        bool worse = fold_sample(&run->fold, sample, run->row.results);
+        if (for_the_judge(run, sample)) {
+            hear(run, sample, group_views(group, k), run->row.results,
+                 run->options->reference < 0 ? NULL : &parcel->hearings[*hearing].reference);
+            ++*hearing;
+            run->compare->judged_spread++;
+        } else if (worse) {
+            remember(run, sample);
+        }
     }
-    free_batch(run, batch);
+}
+
+static void land(struct run *run, struct parcel *parcel, struct progress *progress)
+{
+    size_t hearing = 0;
+    for (size_t i = 0; i < parcel->count; i++) {
+        land_group(run, parcel, &parcel->groups[i], &hearing);
+        run->finished += parcel->groups[i].count;
+        progress_step(progress, run->finished);
+    }
+    free_parcel(parcel);
     run->folded++;
 }
 
@@ -411,71 +358,79 @@ static int run_samples(struct run *run, struct error *err)
     progress.visible = progress.visible && run->options->progress;
     int status = 0;
     while (status == 0 && run->finished < run->inputs->samples) {
-        struct batch *oldest = &run->batches[run->folded % BATCHES];
+        struct parcel *oldest = &run->parcels[run->folded % PARCELS];
         if (run->folded < run->launched && oldest->pending == 0)
             land(run, oldest, &progress);
-        else if (run->next_sample < run->inputs->samples && run->launched - run->folded < BATCHES)
+        else if (run->next_sample < run->inputs->samples && run->launched - run->folded < PARCELS)
             status = launch(run, err);
         else
             status = receive(run, err);
     }
     progress_end(&progress);
-    for (size_t i = 0; i < BATCHES; i++)
-        free_batch(run, &run->batches[i]);
     return status;
 }
 
-static bool same_bins(const size_t *a, const size_t *b, size_t count)
+static int by_sample(const void *a, const void *b)
 {
-    for (size_t i = 0; i < count; i++)
-        if (a[i] != b[i])
-            return false;
-    return true;
+    const struct memory *x = a, *y = b;
+    return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* Equal patterns are one unique inconsistency. */
-static int number_pattern(struct compare *compare, size_t pair, bool mad)
+/* Whether a decision hangs on the sample: a failure, or the worst of a pair that differs. */
+static bool decisive(const struct compare *compare, size_t sample)
 {
-    const struct compare_pair *mine = &compare->pair[pair];
-    for (size_t i = 0; i < pair; i++) {
-        const struct compare_pair *other = &compare->pair[i];
-        if (mad && other->mad_pattern && same_bins(mine->mad.mad_bins, other->mad.mad_bins, METRICS_MAD_BINS))
-            return other->mad_pattern;
-        if (!mad && other->class_pattern &&
-            same_bins(mine->class.class_bins, other->class.class_bins, METRICS_CLASS_BINS))
-            return other->class_pattern;
-    }
-    return (int)++compare->unique;
-}
-
-static void conclude(struct run *run)
-{
-    struct compare *compare = run->compare;
-    const struct metrics_thresholds *thresholds = &run->options->thresholds;
+    for (size_t i = 0; i < compare->engines; i++)
+        if (compare->engine[i].worst != OUTCOME_UNTESTED && compare->engine[i].worst_sample == sample)
+            return true;
     for (size_t i = 0; i < compare->pairs; i++) {
-        struct compare_pair *pair = &compare->pair[i];
-        pair->class_inconsistent = metrics_inconsistent(&pair->class, thresholds);
-        pair->mad_inconsistent = metrics_inconsistent(&pair->mad, thresholds);
-        if (pair->class_inconsistent)
-            pair->class_pattern = number_pattern(compare, i, false);
-        if (pair->mad_inconsistent)
-            pair->mad_pattern = number_pattern(compare, i, true);
-        bool by_class = pair->class_inconsistent && compare->truth == TRUTH_CLASSES;
-        /* On classifiers the paper decides by class; MAD is shown beside. */
-        bool by_mad = pair->mad_inconsistent && compare->truth == TRUTH_VALUES;
-        pair->differs = pair->one_sided || pair->mismatched || pair->beyond || by_class || by_mad;
+        const struct compare_pair *pair = &compare->pair[i];
+        if (pair->differs && (pair->worst_sample == sample || pair->mismatch_sample == sample ||
+                              pair->class.worst == sample || pair->mad.worst == sample))
+            return true;
     }
-    for (size_t i = 0; i < compare->engines; i++) {
-        size_t total = 0;
-        for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++)
-            total += compare->engine[i].outcomes[outcome];
-        assert(total == compare->samples && compare->engine[i].outcomes[OUTCOME_UNTESTED] == 0);
+    return false;
+}
+
+static int hear_worst(struct run *run, const struct memory *memory, struct error *err)
+{
+    struct value *inputs = NULL;
+    struct result reference;
+    struct job job = run->job;
+    result_init(&reference);
+    int status = inputs_get(run->inputs, memory->sample, &inputs, err);
+    job.engine = run->options->reference;
+    job.bounds = true;
+    job.n_inputs = run->inputs->count;
+    job.inputs = inputs;
+    if (status == 0 && run->options->reference >= 0)
+        status = pool_run_one(run->pool, &job, &reference, err);
+    if (status == 0) {
+        hear(run, memory->sample, inputs, memory->results, run->options->reference < 0 ? NULL : &reference);
+        run->compare->judged_worst++;
     }
+    result_release(&reference);
+    if (inputs)
+        values_free(inputs, run->inputs->count);
+    return status;
+}
+
+/* The samples on which engines failed or were farthest apart; those first on which a decision hangs. */
+static int judge_worst(struct run *run, struct error *err)
+{
+    int status = 0;
+    if (run->n_memories)
+        qsort(run->memories, run->n_memories, sizeof *run->memories, by_sample);
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < run->n_memories && status == 0; i++)
+            if (decisive(run->compare, run->memories[i].sample) == (round == 0) &&
+                run->compare->judged_worst < JUDGE_WORST)
+                status = hear_worst(run, &run->memories[i], err);
+    return status;
 }
 
 static void prepare(struct compare *compare, const struct inputs *inputs, size_t engines)
 {
-    *compare = (struct compare){.samples = inputs->samples, .engines = engines};
+    *compare = (struct compare){.samples = inputs->samples, .engines = engines, .batch = 1};
     arena_init(&compare->arena);
     compare->truth = inputs->classes ? TRUTH_CLASSES : inputs->truth ? TRUTH_VALUES : TRUTH_NONE;
     compare->engine = arena_array(&compare->arena, engines, sizeof *compare->engine);
@@ -485,6 +440,80 @@ static void prepare(struct compare *compare, const struct inputs *inputs, size_t
             compare->pair[compare->pairs++] = (struct compare_pair){.a = a, .b = b, .ratio = 1};
 }
 
+/* How many samples go into one run. Without the reference the first engine is asked whether samples mix. */
+static void choose_batch(struct run *run)
+{
+    size_t most = run->options->batch ? run->options->batch : BATCH;
+    if (most < 2 || !group_possible(run->inputs))
+        return;
+    int arbiter = run->options->reference < 0 ? 0 : run->options->reference;
+    if (group_separable(run->pool, arbiter, &run->job, run->inputs, &run->options->tolerance))
+        run->compare->batch = most;
+    else
+        run->compare->batch_why = "two samples at once do not give what each gives alone";
+}
+
+static void choose_judged(struct run *run)
+{
+    size_t samples = run->inputs->samples, wanted = run->options->judge;
+    if (wanted == 0)
+        wanted = samples <= JUDGE_ALL ? samples : JUDGE_SOME;
+    run->judge_every = wanted < samples ? (samples + wanted - 1) / wanted : 1;
+}
+
+static int open_answers(struct run *run, const char *path, struct error *err)
+{
+    if (!run->options->keep)
+        return 0;
+    struct file_map map;
+    if (file_map_open(&map, path, err))
+        return -1;
+    struct answers_key key = {.model = path, .model_hash = hash_bytes(0, map.data, map.size)};
+    file_map_close(&map);
+    run->answers = memory_zeroed(run->compare->engines + 1, sizeof *run->answers);
+    for (size_t i = 0; i < run->compare->engines; i++) {
+        const struct engine_info *info = pool_engine(run->pool, (int)i);
+        key.engine = info->label;
+        key.version = info->version;
+        if (answers_open(&run->answers[i], run->options->keep, &key, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The engines get the model's bytes, or its path where weights lie in files of their own. */
+static int open_model(struct run *run, const char *path, struct error *err)
+{
+    bool external = false;
+    for (size_t i = 0; i < run->model->graph->n_initializer; i++)
+        external |= run->model->graph->initializer[i]->n_external_data > 0;
+    if (external) {
+        run->job.path = path;
+        return 0;
+    }
+    if (file_map_open(&run->bytes, path, err))
+        return -1;
+    run->job.model = run->bytes.data;
+    run->job.model_size = run->bytes.size;
+    return 0;
+}
+
+static void run_release(struct run *run)
+{
+    for (size_t i = 0; i < PARCELS; i++)
+        if (run->parcels[i].count)
+            free_parcel(&run->parcels[i]);
+    while (run->n_memories)
+        forget(run, run->n_memories - 1);
+    free(run->memories);
+    for (size_t i = 0; run->answers && i < run->compare->engines; i++)
+        answers_close(run->answers[i]);
+    free(run->answers);
+    fold_release(&run->fold);
+    group_row_release(&run->row);
+    file_map_close(&run->bytes);
+}
+
 int compare_run(struct compare *compare, const char *path, const struct model *model,
                 const struct inputs *inputs, struct pool *pool, size_t engines,
                 const struct compare_options *options, struct error *err)
@@ -492,20 +521,24 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     prepare(compare, inputs, engines);
     words_init(&compare->words, &compare->arena, pool, engines);
     struct run run = {.compare = compare, .model = model, .inputs = inputs, .options = options, .pool = pool};
-    bool external = false;
-    for (size_t i = 0; i < model->graph->n_initializer; i++)
-        external |= model->graph->initializer[i]->n_external_data > 0;
+    fold_init(&run.fold, compare, inputs, options);
+    group_row_init(&run.row, engines);
+    choose_judged(&run);
     char *absolute = realpath(path, NULL);
     int status = absolute ? 0 : error_errno(err, "%s", path);
-    if (external)
-        run.path = absolute;
-    else if (status == 0)
-        status = file_map_open(&run.bytes, absolute, err);
     if (status == 0)
+        status = open_model(&run, absolute, err);
+    if (status == 0)
+        status = open_answers(&run, absolute, err);
+    if (status == 0) {
+        choose_batch(&run);
         status = run_samples(&run, err);
-    if (status == 0)
-        conclude(&run);
-    file_map_close(&run.bytes);
+    }
+    if (status == 0) {
+        fold_conclude(&run.fold);
+        status = judge_worst(&run, err);
+    }
+    run_release(&run);
     free(absolute);
     return status;
 }

@@ -1,13 +1,18 @@
 /*
  * One model, many samples, several engines: what CRADLE's detection sees, and plain errors beside it.
  *
+ * Samples are run in stacks where the model's first dimension is open and its samples do not mix (group.h);
+ * results are always those of single samples. With a folder to keep answers in (answers.h), what was answered
+ * before is not run again.
+ *
  * Every sample goes through every engine; a crash is recorded, never fatal. Then each pair of engines is
  * compared on the samples both answered: type and shape of every output, its values (largest absolute and
  * relative error, tolerance, element ratio), and for the first output the class and MAD distance to the
  * ground truth, with their patterns.
  *
  * The judge speaks about each engine: with the reference as arbiter where it knows the operators, by vote
- * where it does not.
+ * where it does not. In a large data set it hears a sample of the samples, spread evenly, then those on which
+ * engines failed or were farthest apart.
  *
  * Without labels the top class of the first engine stands in for the truth. Near-ties can then look like a
  * large class distance, so such distances are reported but decide nothing; MAD distance needs a real truth.
@@ -43,14 +48,18 @@ struct compare_engine {
     struct compare_output *outputs;
     size_t top1, topk; /* samples whose label came first, among the first k */
     int64_t load_ns, run_ns;
+    size_t kept;       /* samples answered from what was kept */
+    size_t alone;      /* samples run alone because a stack of them failed */
+    const char *stack; /* how it failed first, or NULL */
 };
 
 struct compare_pair {
-    size_t a, b;                    /* engines */
-    size_t compared;                /* samples both answered */
-    size_t one_sided;               /* samples one answered and the other, present and able, did not */
-    size_t mismatched;              /* samples with another number, kind, type or shape of outputs */
-    const char *mismatch;           /* the first such, or NULL */
+    size_t a, b;          /* engines */
+    size_t compared;      /* samples both answered */
+    size_t one_sided;     /* samples one answered and the other, present and able, did not */
+    size_t mismatched;    /* samples with another number, kind, type or shape of outputs */
+    const char *mismatch; /* the first such, or NULL */
+    size_t mismatch_sample;
     size_t beyond;                  /* samples with an element outside the tolerance */
     double max_abs, max_rel, ratio; /* over all outputs; the ratio is the least of all samples' outputs */
     size_t worst_sample, worst_output, worst_element; /* where the values are farthest apart */
@@ -65,7 +74,10 @@ struct compare {
     struct arena arena;
     size_t samples, engines, pairs;
     enum truth truth;
-    struct words words; /* the judge's, one an engine */
+    size_t batch;          /* samples in one run; 1: alone */
+    const char *batch_why; /* why they are run alone although the first dimension is open, or NULL */
+    size_t judged_spread, judged_worst; /* samples the judge heard: spread evenly, farthest apart */
+    struct words words;                 /* the judge's, one an engine */
     struct compare_engine *engine;
     struct compare_pair *pair; /* (0,1), (0,2) ... (1,2) ... */
     size_t unique;             /* different patterns among the inconsistent pairs */
@@ -74,8 +86,11 @@ struct compare {
 struct compare_options {
     struct metrics_thresholds thresholds;
     struct metrics_tolerance tolerance;
-    int reference;   /* its number in the pool, or -1: nobody arbitrates, engines vote */
-    size_t together; /* samples run on one load of the model at most; 0: as many as are sensible */
+    int reference;    /* its number in the pool, or -1: nobody arbitrates, engines vote */
+    size_t together;  /* runs on one load of the model at most; 0: as many as are sensible */
+    size_t batch;     /* samples in one run at most; 0: 100 */
+    size_t judge;     /* samples for the judge, besides the farthest apart; 0: all up to 200, else 40 */
+    const char *keep; /* folder of answers, or NULL */
     bool progress;
 };
 
@@ -84,5 +99,20 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
                 const struct inputs *inputs, struct pool *pool, size_t engines,
                 const struct compare_options *options, struct error *err);
 void compare_release(struct compare *compare); /* also after a failure */
+
+/*
+ * Inconsistencies with equal patterns are one, whichever engines and versions they are between; by class
+ * where the labels are classes, by MAD where they are true outputs. Of each, the pairs and the most
+ * inconsistent sample.
+ */
+struct compare_unique {
+    bool mad;
+    int pattern;   /* its number in the model */
+    size_t pairs;  /* that show it */
+    size_t first;  /* number of the first of them */
+    size_t sample; /* the most inconsistent, */
+    double largest;
+};
+size_t compare_uniques(const struct compare *compare, struct compare_unique *uniques); /* room for `pairs` */
 
 #endif

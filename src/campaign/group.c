@@ -39,8 +39,7 @@ static int stack(struct value *to, struct value *const *parts, size_t count, siz
 int group_init(struct group *group, const struct inputs *inputs, size_t first, size_t count, size_t engines,
                struct error *err)
 {
-    *group =
-        (struct group){.first = first, .count = count, .n_inputs = inputs->count, .engines = engines};
+    *group = (struct group){.first = first, .count = count, .n_inputs = inputs->count, .engines = engines};
     group->inputs = memory_zeroed(inputs->count + 1, sizeof *group->inputs);
     group->answers = memory_zeroed(engines + 1, sizeof *group->answers);
     for (size_t i = 0; i < inputs->count; i++)
@@ -210,12 +209,12 @@ static bool open_dimension(const Onnx__TypeProto *type)
     if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type->shape ||
         type->tensor_type->shape->n_dim == 0)
         return false;
-    return type->tensor_type->shape->dim[0]->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    return type->tensor_type->shape->dim[0]->value_case !=
+           ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
 }
 
-bool group_possible(const struct model *model, const struct inputs *inputs)
+bool group_possible(const struct inputs *inputs)
 {
-    (void)model;
     bool possible = inputs->count > 0 && inputs->samples > 1;
     for (size_t i = 0; i < inputs->count; i++)
         possible = possible && open_dimension(inputs->slots[i].type);

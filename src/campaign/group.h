@@ -46,8 +46,8 @@ void group_answer_reset(struct group *group, size_t engine, bool alone);
 bool group_answer_usable(const struct group *group, const struct result *result);
 
 /*
- * One sample of the answers of all engines, as shallow copies that share everything with the group and are not
- * to be released. Times are counted with the group's first sample.
+ * One sample of the answers of all engines, as shallow copies that share everything with the group and are
+ * not to be released. Times are counted with the group's first sample.
  */
 struct group_row {
     size_t engines, capacity; /* of values and tensors, for each engine */
@@ -61,7 +61,7 @@ void group_row_release(struct group_row *row);
 void group_row_fill(struct group_row *row, const struct group *group, size_t k);
 
 /* Whether the model's inputs all leave their first dimension open and the data set's samples have 1 there. */
-bool group_possible(const struct model *model, const struct inputs *inputs);
+bool group_possible(const struct inputs *inputs);
 
 /*
  * Whether the first two samples, stacked, give what they give alone, on `engine` of the pool. `job` has the

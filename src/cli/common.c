@@ -8,21 +8,80 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What name@all[:knob=value,...] stands for. */
+struct expansion {
+    struct arena *arena;
+    struct cli_list *list;
+    const char *name, *knobs; /* knobs with their colon, or "" */
+    size_t length;            /* of the name */
+};
+
+static void list_add(struct arena *arena, struct cli_list *list, const char *item)
+{
+    const char **items = arena_array(arena, list->count + 1, sizeof *items);
+    if (list->count)
+        memcpy(items, list->items, list->count * sizeof *items);
+    items[list->count++] = item;
+    list->items = items;
+}
+
+static int add_version(void *context, const char *name, const char *version, const char *path)
+{
+    const struct expansion *expansion = context;
+    (void)path;
+    if (version && strlen(name) == expansion->length && memcmp(name, expansion->name, expansion->length) == 0)
+        list_add(expansion->arena, expansion->list,
+                 arena_printf(expansion->arena, "%s@%s%s", name, version, expansion->knobs));
+    return 0;
+}
+
+/* Engines as named, name@all replaced by every version that is here. */
+static int expand(struct session *session, const struct cli_list *names, struct cli_list *out,
+                  struct error *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        const char *label = names->items[i], *at = strchr(label, '@');
+        if (!at || !text_starts(at, "@all") || (at[4] && at[4] != ':')) {
+            list_add(&session->arena, out, label);
+            continue;
+        }
+        size_t before = out->count;
+        struct expansion expansion = {&session->arena, out, label, at + 4, (size_t)(at - label)};
+        if (registry_each(session->registry, add_version, &expansion))
+            return -1;
+        if (out->count == before)
+            return error_set(err, ERROR_NOT_FOUND,
+                             "no version of %.*s is here; 'assay engines' lists what is", (int)(at - label),
+                             label);
+    }
+    return 0;
+}
+
+static int too_few(size_t least, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "name at least %zu engine%s with -e; 'assay engines' lists them",
+                     least, least == 1 ? "" : "s");
+}
+
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err)
 {
     *session = (struct session){.reference = -1};
+    arena_init(&session->arena);
     const struct engine_spec *reference = NULL;
-    if (common->engines.count < least)
-        return error_set(err, ERROR_USAGE, "name at least %zu engine%s with -e; 'assay engines' lists them",
-                         least, least == 1 ? "" : "s");
-    if (registry_open(&session->registry, common->registries.items, common->registries.count, err))
+    struct cli_list engines = {0};
+    if (common->engines.count == 0 && least > 0)
+        return too_few(least, err);
+    if (registry_open(&session->registry, common->registries.items, common->registries.count, err) ||
+        expand(session, &common->engines, &engines, err))
         return -1;
-    session->count = common->engines.count;
+    session->count = engines.count;
+    if (session->count < least)
+        return too_few(least, err);
     session->specs = memory_zeroed(session->count, sizeof *session->specs);
     session->labels = memory_zeroed(session->count, sizeof *session->labels);
     for (size_t i = 0; i < session->count; i++) {
-        if (registry_find(session->registry, common->engines.items[i], &session->specs[i], err))
+        if (registry_find(session->registry, engines.items[i], &session->specs[i], err))
             return -1;
         session->labels[i] = session->specs[i]->label;
     }
@@ -53,6 +112,7 @@ void session_close(struct session *session)
         registry_free(session->registry);
     free(session->specs);
     free(session->labels);
+    arena_release(&session->arena);
 }
 
 bool output_colour(const struct common *common)

@@ -29,7 +29,7 @@ struct common {
      "read further engine definitions from FILE; repeatable"}
 #define COMMON_ENGINES(type)                                                                        \
     {'e', "engine", OPTION_LIST, "ENGINE", offsetof(type, common.engines),                          \
-     "an engine, name[@version][:knob=value,...]; repeatable"},                                     \
+     "an engine, name[@version][:knob=value,...]; name@all is every version here; repeatable"},     \
     COMMON_REGISTRY(type),                                                                          \
     {0, "deadline", OPTION_TIME, "TIME", offsetof(type, common.deadline),                           \
      "for each request to an engine (default 30s)"},                                                \
@@ -48,8 +48,10 @@ struct common {
      "write the result to FILE instead of stdout"}
 /* clang-format on */
 
-/* Engines found in the registry and added to a pool, in the order of the command line. */
+/* Engines found in the registry and added to a pool, in the order of the command line; name@all stands for every
+ * version that is here, the oldest first. */
 struct session {
+    struct arena arena;
     struct registry *registry;
     struct pool *pool;
     size_t count;

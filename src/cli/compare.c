@@ -1,9 +1,31 @@
 /* assay compare: the same answers on all engines? */
 #include "cli/compare.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* DATA/labels-MODEL.npy or .txt: labels of this model alone, when several share a data set. */
+static int own_labels(struct inputs *inputs, const char *model, const char *data, struct error *err)
+{
+    const char *base = file_base(model), *dot = strrchr(base, '.');
+    int stem = dot ? (int)(dot - base) : (int)strlen(base), status = 0;
+    static const char *const endings[] = {"npy", "txt"};
+    for (size_t i = 0; i < 2; i++) {
+        struct str path;
+        str_init(&path);
+        str_printf(&path, "%s/labels-%.*s.%s", data, stem, base, endings[i]);
+        bool found = file_exists(path.data);
+        if (found)
+            status = inputs_labels(inputs, path.data, err);
+        str_release(&path);
+        if (found)
+            break;
+    }
+    return status;
+}
 
 static int compare_one(struct compare_model *entry, const struct compare_settings *settings,
                        struct session *session, struct error *err)
@@ -16,6 +38,9 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
         .reference = session->reference,
         .together = settings->common.fresh ? 1 : 0,
+        .batch = settings->common.fresh ? 1 : (size_t)settings->batch,
+        .judge = (size_t)settings->judge,
+        .keep = settings->keep,
         .progress = true,
     };
     struct model *model = NULL;
@@ -23,6 +48,8 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
     if (model_load(&model, entry->path, err))
         return -1;
     int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
+    if (status == 0 && settings->inputs.data)
+        status = own_labels(&inputs, entry->path, settings->inputs.data, err);
     if (status)
         error_prefix(err, "%s", entry->path);
     else
@@ -110,6 +137,12 @@ static const struct cli_option options[] = {
      "MAD distance from which a sample counts (default 0.2)"},
     {0, "percent", OPTION_NUMBER, "P", offsetof(struct compare_settings, percent),
      "of the samples that must count (default 0: one is enough)"},
+    {0, "batch", OPTION_COUNT, "N", offsetof(struct compare_settings, batch),
+     "samples in one run where the model's first dimension is open (default 100)"},
+    {0, "judge", OPTION_COUNT, "N", offsetof(struct compare_settings, judge),
+     "samples the judge hears besides the worst (default all up to 200, else 40)"},
+    {0, "keep", OPTION_TEXT, "DIR", offsetof(struct compare_settings, keep),
+     "keep the engines' answers in DIR and do not run again what is there"},
     COMMON_OUTPUT(struct compare_settings, "text|json|junit"),
 };
 
@@ -135,10 +168,18 @@ const struct command command_compare = {
         "\n"
         "Also compares every pair of engines on every sample: types, shapes and values of all outputs, and\n"
         "CRADLE's class and MAD distances of the first output to the labels that --data brings. Without\n"
-        "labels the first engine's top class stands in; such distances are shown but decide nothing.\n",
+        "labels the first engine's top class stands in; such distances are shown but decide nothing.\n"
+        "\n"
+        "In a large data set the judge hears some samples spread evenly, and those on which engines failed "
+        "or\n"
+        "were farthest apart. Samples are run in stacks where the model's first dimension is open and they "
+        "do\n"
+        "not mix; every result is that of a sample. labels-MODEL.npy in DIR are labels of MODEL.onnx "
+        "alone.\n",
     .examples =
         "  assay compare model.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.12.0\n"
         "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"
+        "  assay compare models/*/*.onnx -e onnxruntime@all -e opencv --data mnist/ --keep answers/\n"
         "  assay compare *.onnx -e onnxruntime -e onnxruntime:opt=none -n 20 --format json -o result.json\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

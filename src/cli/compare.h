@@ -11,6 +11,8 @@ struct compare_settings {
     double rtol, atol, scale;
     long long top;
     double class, mad, percent;
+    long long batch, judge;
+    const char *keep;
 };
 
 /* One model of the command line. */

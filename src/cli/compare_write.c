@@ -1,26 +1,25 @@
-#include "base/json.h"
+/* Text of `assay compare`. */
+#include "base/file.h"
+#include "base/memory.h"
 #include "cli/compare.h"
-#include "report/junit.h"
 #include "report/table.h"
-#include "report/word.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { BAR_WIDTH = 40 };
+enum {
+    BAR_WIDTH = 40,
+    MANY_PAIRS = 21, /* from here on only pairs that differ are listed */
+    REASONS = 20,
+};
 
 static const char *const truth_text[] = {
     [TRUTH_NONE] = "no labels: no class or MAD distance",
     [TRUTH_CLASSES] = "labels are classes",
     [TRUTH_VALUES] = "labels are the true outputs",
     [TRUTH_FIRST_ENGINE] = "no labels: the first engine's top class stands in, and decides nothing",
-};
-static const char *const truth_word[] = {
-    [TRUTH_NONE] = "none",
-    [TRUTH_CLASSES] = "classes",
-    [TRUTH_VALUES] = "values",
-    [TRUTH_FIRST_ENGINE] = "first-engine",
 };
 static const char *const kind_word[] = {
     [VALUE_NONE] = "none", [VALUE_TENSOR] = "tensor", [VALUE_SEQUENCE] = "sequence"};
@@ -121,6 +120,17 @@ static void text_words(const struct compare *compare, const char *const *labels,
         text_print(out, sentence.data, 0);
         str_add(out, "\n");
     }
+    for (size_t i = 0; i < compare->engines; i++)
+        if (compare->engine[i].stack) {
+            str_printf(out, "  %s ran %zu samples alone, because it cannot do with ", labels[i],
+                       compare->engine[i].alone);
+            text_print(out, compare->engine[i].stack, 300);
+            str_add(out, "\n");
+        }
+    if (compare->words.samples < compare->samples)
+        str_printf(
+            out, "  judged: %zu samples spread evenly, %zu on which engines failed or were farthest apart\n",
+            compare->judged_spread, compare->judged_worst);
     if (compare->words.reason) {
         size_t without = compare->words.samples - compare->words.by_reference;
         str_printf(out, "  judged without the reference on %zu of %zu samples: ", without,
@@ -149,8 +159,14 @@ static void text_pairs(const struct compare *compare, const char *const *labels,
     table_init(&table, "llrrrrrrrrrl");
     table_head(&table,
                "engine|against|samples|beyond|max abs|max rel|within 0.1 %|class|count|MAD|count|verdict");
+    size_t agree = 0, apart = 0;
     for (size_t i = 0; i < compare->pairs; i++) {
         const struct compare_pair *pair = &compare->pair[i];
+        if (compare->pairs > MANY_PAIRS && !pair->differs) {
+            agree += pair->compared > 0;
+            apart += pair->compared == 0;
+            continue;
+        }
         table_add(&table, STYLE_PLAIN, "%s", labels[pair->a]);
         table_add(&table, STYLE_PLAIN, "%s", labels[pair->b]);
         table_add(&table, STYLE_PLAIN, "%zu", pair->compared);
@@ -174,7 +190,11 @@ static void text_pairs(const struct compare *compare, const char *const *labels,
                   : pair->compared ? "agree"
                                    : "not compared");
     }
-    table_print(&table, out, colour, 2);
+    if (table.count > table.columns)
+        table_print(&table, out, colour, 2);
+    if (agree || apart)
+        str_printf(out, "  %zu %spairs agree, %zu cannot be compared\n", agree,
+                   table.count > table.columns ? "other " : "", apart);
     table_release(&table);
 }
 
@@ -196,39 +216,42 @@ static void bars(const char *const *names, const size_t *bins, size_t count, str
     table_release(&table);
 }
 
-static void pattern_text(int pattern, struct str *out)
-{
-    if (pattern)
-        str_printf(out, " (pattern %d)", pattern);
-    str_add(out, "\n");
-}
-
+/* Each unique inconsistency once, whichever pairs show it. */
 static void text_patterns(const struct compare *compare, const char *const *labels, struct str *out)
 {
-    for (size_t i = 0; i < compare->pairs; i++) {
-        const struct compare_pair *pair = &compare->pair[i];
-        if (pair->class.samples) {
-            str_printf(out, "\n  class distance, %s against %s", labels[pair->a], labels[pair->b]);
-            pattern_text(pair->class_pattern, out);
-            bars(metrics_class_bin_name, pair->class.class_bins, METRICS_CLASS_BINS, out);
-        }
-        if (pair->mad.samples) {
-            str_printf(out, "\n  MAD distance, %s against %s", labels[pair->a], labels[pair->b]);
-            pattern_text(pair->mad_pattern, out);
+    struct compare_unique *uniques = memory_zeroed(compare->pairs + 1, sizeof *uniques);
+    size_t count = compare_uniques(compare, uniques);
+    for (size_t i = 0; i < count; i++) {
+        const struct compare_pair *pair = &compare->pair[uniques[i].first];
+        str_printf(out, "\n  %s distance, pattern %d: %s against %s", uniques[i].mad ? "MAD" : "class",
+                   uniques[i].pattern, labels[pair->a], labels[pair->b]);
+        if (uniques[i].pairs > 1)
+            str_printf(out, " and %zu more pair%s", uniques[i].pairs - 1, uniques[i].pairs == 2 ? "" : "s");
+        str_printf(out, "; the most inconsistent sample is %zu, at %.3g\n", uniques[i].sample,
+                   uniques[i].largest);
+        if (uniques[i].mad)
             bars(metrics_mad_bin_name, pair->mad.mad_bins, METRICS_MAD_BINS, out);
-        }
+        else
+            bars(metrics_class_bin_name, pair->class.class_bins, METRICS_CLASS_BINS, out);
     }
+    free(uniques);
 }
 
 static void text_reasons(const struct compare *compare, const char *const *labels, bool colour,
                          struct str *out)
 {
+    size_t written = 0, left = 0;
     for (size_t i = 0; i < compare->pairs; i++) {
         const struct compare_pair *pair = &compare->pair[i];
+        if (pair->differs && written == REASONS) {
+            left++;
+            continue;
+        }
         struct str reason;
         str_init(&reason);
         compare_reason(compare, pair, &reason);
         if (pair->differs) {
+            written++;
             str_add(out, "\n  ");
             style_print(out, colour, STYLE_BAD, "%s and %s differ", labels[pair->a], labels[pair->b]);
             str_add(out, ": ");
@@ -237,18 +260,120 @@ static void text_reasons(const struct compare *compare, const char *const *label
         }
         str_release(&reason);
     }
+    if (left)
+        str_printf(out, "\n  %zu more pairs differ; --format json has them all\n", left);
+}
+
+/* A model's name without folder and ending, or all of its path where another has the same name. */
+static const char *short_name(const struct compare_model *models, size_t count, size_t which, char *buffer,
+                              size_t size)
+{
+    const char *base = file_base(models[which].path), *dot = strrchr(base, '.');
+    for (size_t i = 0; i < count; i++)
+        if (i != which && text_equal(file_base(models[i].path), base))
+            return models[which].path;
+    snprintf(buffer, size, "%.*s", dot ? (int)(dot - base) : (int)strlen(base), base);
+    return buffer;
+}
+
+/* The judge's word on each engine and model, one line an engine. */
+static void summary_words(const struct compare_model *models, size_t count, const char *const *labels,
+                          bool colour, struct str *out)
+{
+    struct table table;
+    struct str align, head;
+    char name[100];
+    str_init(&align);
+    str_init(&head);
+    str_add(&align, "l");
+    for (size_t m = 0; m < count; m++) {
+        str_add(&align, "l");
+        str_printf(&head, "|%s", short_name(models, count, m, name, sizeof name));
+    }
+    table_init(&table, align.data);
+    table_head(&table, head.data);
+    for (size_t i = 0; i < models[0].compare.engines; i++) {
+        table_add(&table, STYLE_PLAIN, "%s", labels[i]);
+        for (size_t m = 0; m < count; m++) {
+            enum verdict_kind kind = models[m].compare.words.word[i].verdict.kind;
+            table_add(&table, word_style(kind), "%s", verdict_name(kind));
+        }
+    }
+    table_print(&table, out, colour, 2);
+    table_release(&table);
+    str_release(&align);
+    str_release(&head);
+}
+
+/* Pairs that differ, over all models. */
+static void summary_pairs(const struct compare_model *models, size_t count, const char *const *labels,
+                          bool colour, struct str *out)
+{
+    struct table table;
+    char name[100];
+    size_t agree = 0, apart = 0;
+    table_init(&table, "lllrrrrrr");
+    table_head(&table, "model|engine|against|samples|one-sided|beyond|class|MAD|worst sample");
+    for (size_t m = 0; m < count; m++)
+        for (size_t i = 0; i < models[m].compare.pairs; i++) {
+            const struct compare_pair *pair = &models[m].compare.pair[i];
+            agree += !pair->differs && pair->compared;
+            apart += !pair->differs && !pair->compared;
+            if (!pair->differs)
+                continue;
+            table_add(&table, STYLE_PLAIN, "%s", short_name(models, count, m, name, sizeof name));
+            table_add(&table, STYLE_PLAIN, "%s", labels[pair->a]);
+            table_add(&table, STYLE_PLAIN, "%s", labels[pair->b]);
+            table_add(&table, STYLE_PLAIN, "%zu", pair->compared);
+            table_add(&table, STYLE_PLAIN, "%zu", pair->one_sided);
+            table_add(&table, STYLE_PLAIN, "%zu", pair->beyond);
+            table_add(&table, STYLE_PLAIN, "%zu", pair->class.triggering);
+            table_add(&table, STYLE_PLAIN, "%zu", pair->mad.triggering);
+            table_add(&table, STYLE_PLAIN, pair->compared ? "%zu" : "-", pair->worst_sample);
+        }
+    if (table.count > table.columns)
+        table_print(&table, out, colour, 2);
+    str_printf(out, "  %zu pairs differ, %zu agree, %zu cannot be compared\n",
+               (table.count - table.columns) / table.columns, agree, apart);
+    table_release(&table);
+}
+
+static void text_summary(const struct compare_model *models, size_t count, const char *const *labels,
+                         bool colour, struct str *out)
+{
+    size_t unique = 0, all = 0;
+    for (size_t m = 0; m < count; m++) {
+        struct compare_unique *uniques = memory_zeroed(models[m].compare.pairs + 1, sizeof *uniques);
+        size_t here = compare_uniques(&models[m].compare, uniques);
+        for (size_t i = 0; i < here; i++)
+            all += uniques[i].pairs;
+        unique += here;
+        free(uniques);
+    }
+    if (count > 1) {
+        str_add(out, "\n");
+        style_print(out, colour, STYLE_HEAD, "summary of %zu models", count);
+        str_add(out, "\n\n");
+        summary_words(models, count, labels, colour, out);
+        str_add(out, "\n");
+        summary_pairs(models, count, labels, colour, out);
+    }
+    if (unique)
+        str_printf(out, "\n%zu unique inconsistenc%s of %zu\n", unique, unique == 1 ? "y" : "ies", all);
 }
 
 void compare_write_text(const struct compare_model *models, size_t count, const char *const *labels,
                         const struct compare_settings *settings, bool colour, struct str *out)
 {
-    size_t unique = 0;
     for (size_t i = 0; i < count; i++) {
         const struct compare *compare = &models[i].compare;
         str_add(out, i ? "\n" : "");
         style_print(out, colour, STYLE_HEAD, "%s", models[i].path);
-        str_printf(out, ": %zu sample%s, %s\n\n", compare->samples, compare->samples == 1 ? "" : "s",
+        str_printf(out, ": %zu sample%s, %s", compare->samples, compare->samples == 1 ? "" : "s",
                    truth_text[compare->truth]);
+        if (compare->batch > 1)
+            str_printf(out, "; up to %zu in one run", compare->batch);
+        str_printf(out, compare->batch_why ? "; run alone: %s\n\n" : "\n\n", compare->batch_why);
         text_words(compare, labels, colour, out);
         text_outputs(&models[i], labels, settings->top, colour, out);
         if (compare->pairs) {
@@ -257,225 +382,7 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
         }
         text_patterns(compare, labels, out);
         text_reasons(compare, labels, colour, out);
-        unique += compare->unique;
     }
-    if (unique)
-        str_printf(out, "\n%zu unique inconsistenc%s\n", unique, unique == 1 ? "y" : "ies");
-}
-
-static void json_output(struct json *json, const struct compare_output *output)
-{
-    json_object(json, NULL);
-    json_string(json, "name", output->name);
-    json_string(json, "kind", kind_word[output->kind]);
-    json_string(json, "dtype", output->dtype ? dtype_name(output->dtype) : NULL);
-    json_array(json, "shape");
-    for (int i = 0; i < output->shape.rank; i++)
-        json_int(json, NULL, output->shape.dims[i]);
-    json_end(json);
-    json_int(json, "elements", (int64_t)output->elements);
-    json_double(json, "min", output->min);
-    json_double(json, "max", output->max);
-    json_int(json, "nan", (int64_t)output->nan);
-    json_int(json, "inf", (int64_t)output->inf);
-    json_end(json);
-}
-
-static void json_engine(struct json *json, const struct compare_model *model, size_t number,
-                        const char *label)
-{
-    const struct compare_engine *engine = &model->compare.engine[number];
-    double answered = (double)engine->outcomes[OUTCOME_OK];
-    json_object(json, NULL);
-    json_string(json, "engine", label);
-    word_json(json, "judge", &model->compare.words.word[number]);
-    json_object(json, "outcomes");
-    for (int i = 1; i < OUTCOME_COUNT; i++)
-        json_int(json, outcome_name((enum outcome)i), (int64_t)engine->outcomes[i]);
-    json_end(json);
-    if (engine->worst != OUTCOME_UNTESTED) {
-        json_object(json, "failure");
-        json_string(json, "outcome", outcome_name(engine->worst));
-        json_string(json, "stage", stage_name(engine->stage));
-        json_int(json, "sample", (int64_t)engine->worst_sample);
-        json_int(json, "signal", engine->signal);
-        json_string(json, "message", engine->message);
-        json_end(json);
-    }
-    if (model->classes && answered > 0) {
-        json_object(json, "accuracy");
-        json_double(json, "top1", (double)engine->top1 / answered);
-        json_double(json, "topk", (double)engine->topk / answered);
-        json_end(json);
-    }
-    json_array(json, "outputs");
-    for (size_t i = 0; i < engine->n_outputs; i++)
-        json_output(json, &engine->outputs[i]);
-    json_end(json);
-    json_int(json, "load_ns", engine->load_ns);
-    json_int(json, "run_ns", engine->run_ns);
-    json_end(json);
-}
-
-static void json_pattern(struct json *json, const char *name, const struct metrics_pattern *pattern,
-                         const char *const *names, const size_t *bins, size_t count, bool inconsistent,
-                         int number)
-{
-    if (!pattern->samples)
-        return;
-    json_object(json, name);
-    json_int(json, "samples", (int64_t)pattern->samples);
-    json_int(json, "triggering", (int64_t)pattern->triggering);
-    json_double(json, "largest", pattern->largest);
-    json_int(json, "worst_sample", (int64_t)pattern->worst);
-    json_bool(json, "inconsistent", inconsistent);
-    json_int(json, "pattern", number);
-    json_object(json, "histogram");
-    for (size_t i = 0; i < count; i++)
-        json_int(json, names[i], (int64_t)bins[i]);
-    json_end(json);
-    json_end(json);
-}
-
-static void json_worst(struct json *json, const struct compare_pair *pair)
-{
-    json_object(json, "worst");
-    json_int(json, "sample", (int64_t)pair->worst_sample);
-    json_int(json, "output", (int64_t)pair->worst_output);
-    json_int(json, "element", (int64_t)pair->worst_element);
-    json_double(json, "a", pair->worst_a);
-    json_double(json, "b", pair->worst_b);
-    json_end(json);
-}
-
-static void json_pair(struct json *json, const struct compare *compare, const struct compare_pair *pair,
-                      const char *const *labels)
-{
-    struct str reason;
-    str_init(&reason);
-    compare_reason(compare, pair, &reason);
-    json_object(json, NULL);
-    json_string(json, "a", labels[pair->a]);
-    json_string(json, "b", labels[pair->b]);
-    json_bool(json, "differ", pair->differs);
-    json_string(json, "reason", pair->differs ? reason.data : NULL);
-    json_int(json, "compared", (int64_t)pair->compared);
-    json_int(json, "one_sided", (int64_t)pair->one_sided);
-    json_int(json, "mismatched", (int64_t)pair->mismatched);
-    json_int(json, "beyond_tolerance", (int64_t)pair->beyond);
-    json_double(json, "max_abs", pair->max_abs);
-    json_double(json, "max_rel", pair->max_rel);
-    json_double(json, "ratio", pair->ratio);
-    if (pair->compared)
-        json_worst(json, pair);
-    json_pattern(json, "class", &pair->class, metrics_class_bin_name, pair->class.class_bins,
-                 METRICS_CLASS_BINS, pair->class_inconsistent, pair->class_pattern);
-    json_pattern(json, "mad", &pair->mad, metrics_mad_bin_name, pair->mad.mad_bins, METRICS_MAD_BINS,
-                 pair->mad_inconsistent, pair->mad_pattern);
-    json_end(json);
-    str_release(&reason);
-}
-
-void compare_write_json(const struct compare_model *models, size_t count, const char *const *labels,
-                        const struct compare_settings *settings, struct str *out)
-{
-    struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
-    json_object(&json, "settings");
-    json_double(&json, "rtol", settings->rtol);
-    json_double(&json, "atol", settings->atol);
-    json_double(&json, "scale", settings->scale);
-    json_int(&json, "top", settings->top);
-    json_double(&json, "class_threshold", settings->class);
-    json_double(&json, "mad_threshold", settings->mad);
-    json_double(&json, "percent", settings->percent);
-    json_end(&json);
-    json_array(&json, "models");
-    for (size_t m = 0; m < count; m++) {
-        const struct compare *compare = &models[m].compare;
-        json_object(&json, NULL);
-        json_string(&json, "model", models[m].path);
-        json_int(&json, "samples", (int64_t)compare->samples);
-        json_string(&json, "truth", truth_word[compare->truth]);
-        json_int(&json, "unique_inconsistencies", (int64_t)compare->unique);
-        int culprit = words_culprit(&compare->words);
-        json_string(&json, "culprit", culprit < 0 ? NULL : labels[culprit]);
-        json_int(&json, "judged_by_reference", (int64_t)compare->words.by_reference);
-        json_string(&json, "without_reference", compare->words.reason);
-        json_array(&json, "engines");
-        for (size_t i = 0; i < compare->engines; i++)
-            json_engine(&json, &models[m], i, labels[i]);
-        json_end(&json);
-        json_array(&json, "pairs");
-        for (size_t i = 0; i < compare->pairs; i++)
-            json_pair(&json, compare, &compare->pair[i], labels);
-        json_end(&json);
-        json_end(&json);
-    }
-    json_end(&json);
-    json_end(&json);
-}
-
-static enum junit_result junit_result(enum verdict_kind kind)
-{
-    if (kind >= VERDICT_WRONG && kind <= VERDICT_DTYPE)
-        return JUNIT_FAILURE;
-    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE || kind == VERDICT_UNTESTED)
-        return JUNIT_ERROR;
-    return kind == VERDICT_AGREES || kind == VERDICT_IMPRECISE ? JUNIT_PASS : JUNIT_SKIPPED;
-}
-
-static void junit_engine(struct junit *junit, const struct compare *compare, size_t number, const char *label)
-{
-    const struct compare_engine *engine = &compare->engine[number];
-    const struct word *word = &compare->words.word[number];
-    struct str sentence;
-    str_init(&sentence);
-    word_sentence(word, &sentence);
-    junit_case(junit, &(struct junit_case){
-                          .name = label,
-                          .seconds = (double)(engine->load_ns + engine->run_ns) * 1e-9,
-                          .result = junit_result(word->verdict.kind),
-                          .type = verdict_name(word->verdict.kind),
-                          .message = sentence.data,
-                          .details = engine->message,
-                      });
-    str_release(&sentence);
-}
-
-static void junit_pair(struct junit *junit, const struct compare *compare, const struct compare_pair *pair,
-                       const char *const *labels)
-{
-    struct str name, reason;
-    str_init(&name);
-    str_init(&reason);
-    str_printf(&name, "%s against %s", labels[pair->a], labels[pair->b]);
-    compare_reason(compare, pair, &reason);
-    double seconds = (double)(compare->engine[pair->b].load_ns + compare->engine[pair->b].run_ns) * 1e-9;
-    enum junit_result result = pair->differs ? JUNIT_FAILURE : pair->compared ? JUNIT_PASS : JUNIT_SKIPPED;
-    junit_case(junit, &(struct junit_case){.name = name.data,
-                                           .seconds = seconds,
-                                           .result = result,
-                                           .type = pair->differs ? "differ" : "not compared",
-                                           .message = reason.data});
-    str_release(&name);
-    str_release(&reason);
-}
-
-void compare_write_junit(const struct compare_model *models, size_t count, const char *const *labels,
-                         struct str *out)
-{
-    struct junit junit;
-    junit_init(&junit);
-    for (size_t m = 0; m < count; m++) {
-        const struct compare *compare = &models[m].compare;
-        junit_suite(&junit, models[m].path);
-        for (size_t i = 0; i < compare->engines; i++)
-            junit_engine(&junit, compare, i, labels[i]);
-        for (size_t i = 0; i < compare->pairs; i++)
-            junit_pair(&junit, compare, &compare->pair[i], labels);
-    }
-    junit_write(&junit, out);
-    junit_release(&junit);
+    if (count)
+        text_summary(models, count, labels, colour, out);
 }

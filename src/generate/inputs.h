@@ -10,7 +10,9 @@
  *   - test_data_set_0/, test_data_set_1/ ... each of the above: one sample each (ONNX's own layout);
  *   - samples.npy (several inputs: samples_0.npy, samples_1.npy ...) whose first axis counts the samples; any
  *     other name will do when it is the only .npy beside the labels.
- * Labels are optional: labels.npy or labels.txt (one line a sample). Whole numbers are classes; anything else
+ *   - MNIST's own files: NAME-images-idx3-ubyte; t10k's where the training set lies beside it. Grey values are
+ *     divided by 255 for an input of floats.
+ * Labels are optional: labels.npy or labels.txt (one line a sample), or NAME-labels-idx1-ubyte. Whole numbers are classes; anything else
  * is the true output vector of each sample.
  */
 #ifndef GENERATE_INPUTS_H
@@ -54,6 +56,9 @@ int inputs_random(struct inputs *inputs, const struct model *model, size_t sampl
                   const char *const *dims, size_t n_dims, struct error *err);
 int inputs_read(struct inputs *inputs, const struct model *model, const char *folder, struct error *err);
 void inputs_release(struct inputs *inputs); /* also after a failed init */
+
+/* Reads the labels anew from a file of any of these kinds. */
+int inputs_labels(struct inputs *inputs, const char *path, struct error *err);
 
 /* The values of one sample: inputs->count of them, to be freed with values_free. */
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "generate/idx.h"
 #include "model/data.h"
 
 #include <math.h>
@@ -100,10 +101,37 @@ static int read_tensor(const char *path, struct tensor *tensor, struct error *er
     return status;
 }
 
+/* The shape the model declares for an input; rank 0 when a dimension behind the first is open. */
+static struct shape declared_shape(const Onnx__TypeProto *type)
+{
+    struct shape shape = {.rank = declared_rank(type)};
+    if (shape.rank < 1 || shape.rank > TENSOR_MAX_RANK)
+        return (struct shape){0};
+    for (int i = 1; i < shape.rank; i++) {
+        const Onnx__TensorShapeProto__Dimension *dim = type->tensor_type->shape->dim[i];
+        if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE || dim->dim_value < 0 ||
+            dim->dim_value > INT32_MAX)
+            return (struct shape){0};
+        shape.dims[i] = dim->dim_value;
+    }
+    return shape;
+}
+
+static int read_samples(const struct inputs_slot *slot, const char *path, struct tensor *tensor,
+                        struct error *err)
+{
+    if (!text_ends(path, "-ubyte"))
+        return read_tensor(path, tensor, err);
+    bool floats = slot->type && slot->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                  slot->type->tensor_type->elem_type == DTYPE_FLOAT;
+    struct shape like = declared_shape(slot->type);
+    return idx_images(path, floats, &like, tensor, err);
+}
+
 static int add_array(struct inputs *inputs, size_t number, const char *path, struct error *err)
 {
     struct inputs_slot *slot = &inputs->slots[number];
-    if (read_tensor(path, &slot->array, err) || plan_array(slot, path, err))
+    if (read_samples(slot, path, &slot->array, err) || plan_array(slot, path, err))
         return -1;
     size_t samples = (size_t)slot->array.shape.dims[0];
     if (number > 0 && samples != inputs->samples)
@@ -119,7 +147,7 @@ static char *only_array(const char *folder, char **names, size_t count)
     const char *found = NULL;
     bool labels = false;
     for (size_t i = 0; i < count; i++) {
-        if (text_equal(names[i], "labels.npy") || text_equal(names[i], "labels.txt")) {
+        if (text_starts(names[i], "labels")) {
             labels = true;
         } else if (text_ends(names[i], ".npy")) {
             if (found)
@@ -128,6 +156,16 @@ static char *only_array(const char *folder, char **names, size_t count)
         }
     }
     return labels && found ? file_join(folder, found) : NULL;
+}
+
+/* The IDX file of images or labels, on the heap; the test set where the training set lies beside it. */
+static char *idx_file(const char *folder, char **names, size_t count, const char *what)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (text_ends(names[i], what) && !(found && text_starts(names[i], "train-")))
+            found = names[i];
+    return found ? file_join(folder, found) : NULL;
 }
 
 /* 1 when the folder is a data set of arrays, 0 when it is not. */
@@ -140,6 +178,8 @@ static int read_arrays(struct inputs *inputs, const char *folder, char **names, 
         char *path = find_file(folder, stem);
         if (!path && inputs->count == 1)
             path = only_array(folder, names, count);
+        if (!path && inputs->count == 1)
+            path = idx_file(folder, names, count, "-images-idx3-ubyte");
         if (!path)
             return 0;
         int status = add_array(inputs, i, path, err);
@@ -216,7 +256,7 @@ static int read_label_array(struct inputs *inputs, const char *path, bool *float
 {
     struct tensor tensor;
     tensor_init(&tensor);
-    if (read_tensor(path, &tensor, err))
+    if (text_ends(path, "-ubyte") ? idx_read(path, &tensor, err) : read_tensor(path, &tensor, err))
         return -1;
     int status = -1;
     double *numbers = malloc(tensor.count ? tensor.count * sizeof *numbers : 1);
@@ -236,19 +276,34 @@ static int read_label_array(struct inputs *inputs, const char *path, bool *float
     return status;
 }
 
-static int read_labels(struct inputs *inputs, const char *folder, struct error *err)
+int inputs_labels(struct inputs *inputs, const char *path, struct error *err)
 {
-    char *text = file_join(folder, "labels.txt"), *array = file_join(folder, "labels.npy");
     bool floats = false;
-    int status = 0;
-    if (file_exists(array))
-        status = read_label_array(inputs, array, &floats, err);
-    else if (file_exists(text))
-        status = read_label_text(inputs, text, &floats, err);
+    free(inputs->truth);
+    free(inputs->classes);
+    inputs->truth = NULL;
+    inputs->classes = NULL;
+    inputs->truth_size = 0;
+    int status = text_ends(path, ".txt") ? read_label_text(inputs, path, &floats, err)
+                                         : read_label_array(inputs, path, &floats, err);
     if (status == 0 && inputs->truth && !floats)
         truth_to_classes(inputs);
-    free(text);
-    free(array);
+    return status;
+}
+
+static int read_labels(struct inputs *inputs, const char *folder, char **names, size_t count,
+                       struct error *err)
+{
+    char *paths[] = {file_join(folder, "labels.npy"), file_join(folder, "labels.txt"),
+                     idx_file(folder, names, count, "-labels-idx1-ubyte")};
+    int status = 0;
+    for (size_t i = 0; i < 3; i++)
+        if (paths[i] && file_exists(paths[i])) {
+            status = inputs_labels(inputs, paths[i], err);
+            break;
+        }
+    for (size_t i = 0; i < 3; i++)
+        free(paths[i]);
     return status;
 }
 
@@ -265,6 +320,8 @@ int inputs_read(struct inputs *inputs, const struct model *model, const char *fo
         status = read_folders(inputs, folder, names, count);
     else if (status > 0)
         status = 0;
+    if (status == 0)
+        status = read_labels(inputs, folder, names, count, err);
     file_names_free(names, count);
-    return status ? -1 : read_labels(inputs, folder, err);
+    return status;
 }
