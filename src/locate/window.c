@@ -7,6 +7,7 @@
  * engine cannot take is among them.
  */
 #include "base/memory.h"
+#include "judge/metrics.h"
 #include "locate/work.h"
 
 #include <stdlib.h>
@@ -176,32 +177,63 @@ static bool windows_everywhere(struct work *work, size_t smallest, struct settle
     return false;
 }
 
-/* The whole model with the values of the first k nodes exposed, judged by its own outputs. */
-static bool deviates_exposed(struct work *work, size_t k)
+/* The whole model's own answers with the values of the first k nodes exposed. */
+static int run_exposed(struct work *work, size_t k, struct result *result)
 {
     const struct settle_case *which = work->which;
     struct model *model;
-    struct result result;
-    struct verdict verdict = {0};
     size_t count = 0;
     if (model_clone(&model, which->model, NULL))
-        return false;
+        return -1;
     const char **names = memory_zeroed(work->index.count, sizeof *names);
     for (size_t i = 0; i < work->index.count; i++) {
         const struct index_value *value = &work->index.values[i];
         if (value->source == SOURCE_NODE && work->index.position[value->number] < k)
             names[count++] = value->name;
     }
-    result_init(&result);
-    /* The graph's own outputs come first, so the others are simply not looked at. */
-    if (!model_expose(model, names, count, NULL) &&
-        !work_run(work, model, which->inputs, which->n_inputs, which->model->graph->n_output, &result) &&
-        result.outcome == OUTCOME_OK)
-        work_judge_whole(work, &result, &verdict);
-    result_release(&result);
+    /* The graph's own outputs come first. */
+    int status = model_expose(model, names, count, NULL);
+    if (!status)
+        status = work_run(work, model, which->inputs, which->n_inputs, which->model->graph->n_output, result);
     free(names);
     model_free(model);
+    return status || result->outcome != OUTCOME_OK ? -1 : 0;
+}
+
+static bool far_apart(const struct result *a, const struct result *b)
+{
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        struct metrics_difference difference;
+        if (a->outputs[i].kind != VALUE_TENSOR || b->outputs[i].kind != VALUE_TENSOR)
+            continue;
+        const struct tensor *x = &a->outputs[i].tensors[0], *y = &b->outputs[i].tensors[0];
+        if (x->type != y->type || !shape_equal(&x->shape, &y->shape))
+            return true;
+        metrics_compare(x, y, &metrics_conformance, &difference);
+        if (!difference.close)
+            return true;
+    }
+    return false;
+}
+
+/* Is this answer off? Where the whole cannot be judged, one that is far from the answer with everything
+ * exposed: it only guides the search, the window found is judged by its own bound. */
+static bool deviates(struct work *work, const struct result *result)
+{
+    struct verdict verdict;
+    work_judge_whole(work, result, &verdict);
+    if (verdict.kind == VERDICT_UNTESTED || verdict.kind == VERDICT_UNDECIDED || verdict.kind == VERDICT_OPEN)
+        return far_apart(result, &work->shown);
     return verdict.kind >= VERDICT_SUSPECT && verdict.kind <= VERDICT_DTYPE;
+}
+
+static bool deviates_exposed(struct work *work, size_t k)
+{
+    struct result result;
+    result_init(&result);
+    bool off = !run_exposed(work, k, &result) && deviates(work, &result);
+    result_release(&result);
+    return off;
 }
 
 /* The first k nodes as a model of their own: is that off, or does the engine end as it does on the whole? */
@@ -282,8 +314,7 @@ bool windows_fused(struct work *work, struct settlement *settlement)
     struct verdict verdict;
     if (n <= SMALL_GRAPH)
         return windows_everywhere(work, 2, settlement);
-    work_judge_whole(work, &work->plain, &verdict);
-    if (verdict.kind < VERDICT_SUSPECT || deviates_exposed(work, n))
+    if (run_exposed(work, n, &work->shown) || !deviates(work, &work->plain) || deviates(work, &work->shown))
         return false;
     size_t start = bisect(work, 0, n, true, deviates_exposed) - 1;
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);

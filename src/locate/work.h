@@ -25,6 +25,7 @@ struct work {
     struct tensor *weights;  /* storage for initialisers, one for each value of the index */
     struct tensor *forms;    /* type and shape of every value seen so far, without data; DTYPE_NONE else */
     struct result plain;     /* the model as it is */
+    struct result shown;     /* its own answers with everything exposed, once windows are looked for */
     struct result held;      /* the group of values at hand */
     struct tensor *computed; /* by the reference, where the engine gives nothing */
     size_t n_computed;
@@ -66,7 +67,8 @@ void work_judge_whole(struct work *work, const struct result *result, struct ver
 
 /*
  * Cuts a window of nodes out, runs it unexposed on its known inputs and judges it: by its own hard bound, or,
- * when the whole is refused, by whether the engine ends the same way on it. Agrees when it cannot be cut.
+ * when the whole is refused, by whether the engine refuses it, or dies on it, as well. Agrees when it cannot
+ * be cut.
  */
 void work_judge_window(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict);
 
