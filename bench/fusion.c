@@ -215,20 +215,6 @@ static const char *join_output(struct splice *splice)
     return add(host, "Add", "joined", 2, sum);
 }
 
-/* Nodes in an order in which they can be computed. */
-static void sort_nodes(struct model *model)
-{
-    struct model_index index;
-    struct error err = {0};
-    if (model_index_init(&index, model, &err))
-        die("the spliced model", err.message);
-    Onnx__NodeProto **sorted = arena_array(&model->arena, model->graph->n_node, sizeof *sorted);
-    for (size_t i = 0; i < model->graph->n_node; i++)
-        sorted[i] = model->graph->node[index.order[i]];
-    memcpy(model->graph->node, sorted, model->graph->n_node * sizeof *sorted);
-    model_index_release(&index);
-}
-
 /* A float value half way through the model that is large enough to be sliced. */
 static const char *middle_value(const struct model *host)
 {
@@ -250,6 +236,7 @@ static void splice(struct splice *splice)
 {
     struct model *host = splice->host;
     const Onnx__GraphProto *bug = splice->bug->graph;
+    struct error err = {0};
     splice->value = middle_value(host);
     size_t before = host->graph->n_node;
     const char **inputs = arena_array(&host->arena, bug->n_input, sizeof *inputs);
@@ -263,7 +250,8 @@ static void splice(struct splice *splice)
             if (strcmp(node->input[k], splice->value) == 0)
                 node->input[k] = (char *)(uintptr_t)joined;
     }
-    sort_nodes(host);
+    if (model_sort_nodes(host, &err))
+        die("the spliced model", err.message);
 }
 
 /* The host in the bug's operator set. */

@@ -84,7 +84,7 @@ static void transpose_between(struct model *model, Onnx__NodeProto *node, bool o
     *slot = (char *)(uintptr_t)fresh;
 }
 
-static void make_batch_major(struct model *model)
+static int make_batch_major(struct model *model, struct error *err)
 {
     static const int64_t swap[] = {1, 0, 2}, outer[] = {1, 2, 0, 3};
     size_t count = model->graph->n_node;
@@ -105,6 +105,7 @@ static void make_batch_major(struct model *model)
     for (size_t i = 0; i < model->proto->n_opset_import; i++)
         if (!model->proto->opset_import[i]->domain || !*model->proto->opset_import[i]->domain)
             model->proto->opset_import[i]->version = 14;
+    return model_sort_nodes(model, err);
 }
 
 static int show_all(struct subject *subject, struct error *err)
@@ -362,8 +363,8 @@ static size_t read_models(struct subject *subjects, char **paths, size_t count)
         str_init(&name);
         str_printf(&name, "%.*s%s", (int)strcspn(slash ? slash + 1 : path, "."), slash ? slash + 1 : path,
                    i % 2 ? " batch-major" : "");
-        if (i % 2)
-            make_batch_major(subject->model);
+        if (i % 2 && make_batch_major(subject->model, &err))
+            die(path, &err);
         subject->name = arena_strdup(&subject->model->arena, name.data);
         str_release(&name);
         if (show_all(subject, &err))

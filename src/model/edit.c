@@ -73,6 +73,20 @@ int model_set_outputs(struct model *model, const char *const *names, size_t coun
     return result;
 }
 
+int model_sort_nodes(struct model *model, struct error *err)
+{
+    struct model_index index;
+    Onnx__GraphProto *graph = model->graph;
+    if (model_index_init(&index, model, err))
+        return -1;
+    Onnx__NodeProto **sorted = arena_array(&model->arena, graph->n_node, sizeof *sorted);
+    for (size_t i = 0; i < graph->n_node; i++)
+        sorted[i] = graph->node[index.order[i]];
+    memcpy(graph->node, sorted, graph->n_node * sizeof *sorted);
+    model_index_release(&index);
+    return 0;
+}
+
 /* The value's own description, if there is one, follows a tensor. */
 static void retype(struct arena *arena, Onnx__ValueInfoProto **infos, size_t count, const char *name,
                    const struct tensor *tensor)

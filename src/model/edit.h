@@ -39,6 +39,9 @@ int model_cut_between(struct model **part, const struct model_index *index, cons
                       size_t n_from, const char *const *to, size_t n_to, const struct edit_types *types,
                       struct error *err);
 
+/* Puts the nodes into an order in which they can be computed, as ONNX wants it; for what was appended. */
+int model_sort_nodes(struct model *model, struct error *err);
+
 /* Replaces the initialiser's value, its type and shape included; it must exist. */
 int model_replace_initializer(struct model *model, const char *name, const struct tensor *tensor,
                               struct error *err);

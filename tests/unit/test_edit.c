@@ -55,6 +55,17 @@ static struct model *diamond(void)
     return model;
 }
 
+static void nodes_are_put_in_order(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"add", "relu", "mul", "neg"};
+    struct model *model = diamond();
+    assert_int_equal(model_sort_nodes(model, NULL), 0);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(model->graph->node[i]->name, order[i]);
+    model_free(model);
+}
+
 static void the_index_knows_producers_consumers_and_order(void **state)
 {
     (void)state;
@@ -408,6 +419,7 @@ int main(void)
         cmocka_unit_test(bad_graphs_are_not_indexed),
         cmocka_unit_test(bodies_capture_outer_values),
         cmocka_unit_test(values_are_exposed_once),
+        cmocka_unit_test(nodes_are_put_in_order),
         cmocka_unit_test(parts_have_the_right_borders),
         cmocka_unit_test(parts_between_values),
         cmocka_unit_test(weights_are_replaced_and_inputs_frozen),

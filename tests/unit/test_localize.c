@@ -1,0 +1,227 @@
+#include "base/memory.h"
+#include "locate/localize.h"
+#include "locate/rate.h"
+#include "model/build.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NAMES(...) ((const char *[]){__VA_ARGS__})
+
+static const struct shape eight = {4, {1, 2, 2, 2}};
+
+/* cmocka's own compares floats. */
+static void is_near(double got, double due, double margin)
+{
+    if (!(fabs(got - due) <= margin))
+        fail_msg("%.17g is not %.17g", got, due);
+}
+
+static struct tensor floats(const struct shape *shape, const float *values)
+{
+    struct tensor tensor;
+    assert_int_equal(tensor_alloc(&tensor, DTYPE_FLOAT, shape, 0, NULL), 0);
+    for (size_t i = 0; i < tensor.count; i++)
+        tensor_set(&tensor, i, (long double)values[i]);
+    return tensor;
+}
+
+static void delta_is_the_mean_absolute_difference(void **state)
+{
+    (void)state;
+    const struct shape four = {1, {4}};
+    struct tensor a = floats(&four, (float[]){1, 2, 3, -4});
+    struct tensor b = floats(&four, (float[]){1, 2.5F, 2, -4.5F});
+    struct rate_mean mean = {0};
+    assert_true(isnan(rate_delta(&mean)));
+    rate_add(&mean, &a, &b);
+    is_near(rate_delta(&mean), 0.5, 0); /* (0 + 0.5 + 1 + 0.5) / 4 */
+    /* A second output joins the mean: nothing apart in four elements more. */
+    rate_add(&mean, &a, &a);
+    is_near(rate_delta(&mean), 0.25, 0);
+    tensor_release(&a);
+    tensor_release(&b);
+}
+
+static void what_is_not_finite_on_one_side_is_infinitely_far(void **state)
+{
+    (void)state;
+    const struct shape two = {1, {2}};
+    struct tensor a = floats(&two, (float[]){NAN, INFINITY});
+    struct tensor b = floats(&two, (float[]){NAN, 3});
+    struct rate_mean same = {0}, other = {0};
+    rate_add(&same, &a, &a);
+    is_near(rate_delta(&same), 0, 0);
+    rate_add(&other, &a, &b);
+    assert_true(isinf(rate_delta(&other)));
+    tensor_release(&a);
+    tensor_release(&b);
+}
+
+/* in -> A -> B -> D, A -> C -> D, D -> E; deltas 0.1, 0.1, 0.4, 0.2, 0.2. */
+static void rates_follow_the_graph_and_their_quartile_is_interpolated(void **state)
+{
+    (void)state;
+    struct model *model = model_new(13);
+    model_add_input(model, "in", DTYPE_FLOAT, &eight);
+    model_add_node(model, "Relu", "A", 1, NAMES("in"), 1, NAMES("a"));
+    model_add_node(model, "Relu", "B", 1, NAMES("a"), 1, NAMES("b"));
+    model_add_node(model, "Relu", "C", 1, NAMES("a"), 1, NAMES("c"));
+    model_add_node(model, "Add", "D", 2, NAMES("b", "c"), 1, NAMES("d"));
+    model_add_node(model, "Relu", "E", 1, NAMES("d"), 1, NAMES("e"));
+    model_add_output(model, "e", DTYPE_FLOAT, &eight);
+    struct model_index index;
+    assert_int_equal(model_index_init(&index, model, NULL), 0);
+    const double delta[] = {0.1, 0.1, 0.4, 0.2, 0.2};
+    double rate[5];
+    rate_all(&index, delta, rate);
+    is_near(rate[0], 0.1 / 1e-7, 1e-3);       /* nothing before it */
+    is_near(rate[1], 0, 1e-12);               /* passed on as it came */
+    is_near(rate[2], 0.3 / 0.1000001, 1e-9);  /* grows from 0.1 to 0.4 */
+    is_near(rate[3], -0.2 / 0.4000001, 1e-9); /* the larger of its two inputs counts */
+    is_near(rate[4], 0, 1e-12);
+    /* Sorted: -0.5, 0, 0, 3, 1e6. The third quartile lies at 0.75 * 4 = the fourth of them. */
+    is_near(rate_quartile(rate, 5), rate[2], 1e-12);
+    /* Of four, between the third and the fourth: 3 + 0.25 * (7 - 3); NaN does not count. */
+    const double some[] = {7, NAN, 1, 3, 2};
+    is_near(rate_quartile(some, 5), 4, 1e-12);
+    assert_true(isnan(rate_quartile(some + 1, 1)));
+    model_index_release(&index);
+    model_free(model);
+}
+
+static void infinite_differences_have_the_rates_of_the_limit(void **state)
+{
+    (void)state;
+    assert_true(isinf(rate_change(INFINITY, 1)));
+    is_near(rate_change(INFINITY, INFINITY), 0, 0);
+    is_near(rate_change(1, INFINITY), -1, 0);
+    assert_true(isnan(rate_change(NAN, 1)));
+}
+
+/* Relu, then three inputs joined, then two more: Concat loses its third input under fault=concat-three. */
+static struct model *joined(void)
+{
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &eight);
+    model_add_node(model, "Relu", "relu", 1, NAMES("x"), 1, NAMES("r"));
+    model_add_node(model, "Abs", "abs", 1, NAMES("x"), 1, NAMES("a"));
+    Onnx__NodeProto *concat =
+        model_add_node(model, "Concat", "concat", 3, NAMES("r", "a", "x"), 1, NAMES("c"));
+    node_set_int(&model->arena, concat, "axis", 1);
+    model_add_node(model, "Tanh", "tanh", 1, NAMES("c"), 1, NAMES("t"));
+    model_add_node(model, "Neg", "neg", 1, NAMES("t"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    return model;
+}
+
+struct scene {
+    struct registry *registry;
+    struct pool *pool;
+    struct model *model;
+    struct tensor x;
+    struct value input;
+    struct localize_case which;
+};
+
+static void scene_open(struct scene *scene, const char *engine)
+{
+    const struct engine_spec *spec;
+    *scene = (struct scene){.model = joined()};
+    assert_int_equal(registry_open(&scene->registry, NULL, 0, NULL), 0);
+    scene->pool = pool_new(&(struct pool_options){0});
+    const char *labels[] = {engine, "reference"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(registry_find(scene->registry, labels[i], &spec, NULL), 0);
+        pool_add(scene->pool, spec);
+    }
+    scene->x = floats(&eight, (float[]){1, -2, 3, -0.5F, 0.25F, 2, -3, 4});
+    scene->input = (struct value){.name = "x", .kind = VALUE_TENSOR, .count = 1, .tensors = &scene->x};
+    scene->which = (struct localize_case){.pool = scene->pool,
+                                          .engine = 0,
+                                          .second = 1,
+                                          .second_is_reference = true,
+                                          .model = scene->model,
+                                          .inputs = &scene->input,
+                                          .n_inputs = 1,
+                                          .method = LOCALIZE_BOTH};
+}
+
+static void scene_close(struct scene *scene)
+{
+    tensor_release(&scene->x);
+    model_free(scene->model);
+    pool_free(scene->pool);
+    registry_free(scene->registry);
+}
+
+static void check_concat(const struct localization *found)
+{
+    assert_int_equal(found->kind, VERDICT_WRONG);
+    assert_int_equal(found->n_culprits, 1);
+    assert_int_equal(found->culprits[0], 2);
+    assert_int_equal(found->n_wrong, 1);
+    assert_false(found->fused);
+    assert_true(isinf(found->nodes[2].factor));
+    for (size_t i = 0; i < found->n_nodes; i++)
+        assert_int_equal(found->nodes[i].verdict, i == 2 ? VERDICT_WRONG : VERDICT_AGREES);
+    assert_int_equal(found->n_path, 1); /* the Concat is fed by the input itself */
+    assert_int_equal(found->nodes[2].outputs[0].shape.dims[1], 6);
+    /* Elements 16 to 23 are lost: the sum of |x| over 24 elements. */
+    is_near(found->nodes[2].delta, 15.75 / 24, 1e-6);
+    is_near(found->nodes[0].delta, 0, 0);
+    assert_true(found->nodes[2].highlighted);
+    assert_int_equal(found->first_highlighted, 2);
+}
+
+static void a_planted_fault_is_named_whatever_the_groups(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct localization found;
+    scene_open(&scene, "reference:fault=concat-three");
+    const size_t sizes[] = {0, 200, 64, 1};
+    const size_t groups[] = {1, 3, 4, 5};
+    for (size_t i = 0; i < 4; i++) {
+        scene.which.group_bytes = sizes[i];
+        assert_int_equal(localize(&found, &scene.which, NULL), 0);
+        check_concat(&found);
+        assert_int_equal(found.groups, groups[i]);
+        localization_release(&found);
+    }
+    scene_close(&scene);
+}
+
+static void a_healthy_engine_is_not_blamed(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct localization found;
+    scene_open(&scene, "reference:round=on");
+    assert_int_equal(localize(&found, &scene.which, NULL), 0);
+    assert_int_equal(found.kind, VERDICT_AGREES);
+    assert_int_equal(found.n_culprits, 0);
+    assert_int_equal(found.n_wrong, 0);
+    assert_int_equal(found.n_highlighted, 0);
+    localization_release(&found);
+    scene_close(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(delta_is_the_mean_absolute_difference),
+        cmocka_unit_test(what_is_not_finite_on_one_side_is_infinitely_far),
+        cmocka_unit_test(rates_follow_the_graph_and_their_quartile_is_interpolated),
+        cmocka_unit_test(infinite_differences_have_the_rates_of_the_limit),
+        cmocka_unit_test(a_planted_fault_is_named_whatever_the_groups),
+        cmocka_unit_test(a_healthy_engine_is_not_blamed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
