@@ -13,8 +13,7 @@
 
 static const double default_deadline = 30;
 static const size_t default_memory = (size_t)4 << 30, default_recycle = 5000;
-static const int64_t farewell =
-    200 * (int64_t)1000000; /* for idle workers to exit by themselves at the end */
+static const int64_t farewell = 200000000; /* ns, for idle workers to exit by themselves at the end */
 
 enum { TICK_MS = 50 };
 
@@ -380,8 +379,7 @@ static void remove_finished(struct pool *pool)
     pool->n_seats = kept;
 }
 
-/* While the caller was away, a worker with unsent input or unread output may have waited for us: not its
- * fault. */
+/* While the caller was away, a worker with unsent input or unread output may have waited for us. */
 static void excuse(struct seat *seat, int64_t away, bool readable)
 {
     if (readable || !wire_out_empty(&seat->worker.pending))
@@ -390,15 +388,20 @@ static void excuse(struct seat *seat, int64_t away, bool readable)
 
 /*
  * Waking us costs a worker more than its answer does, and nothing is lost by looking later while every worker
- * has work ahead: a nap lets answers gather, so that small cases are read several at a time. The last worker
- * to run out of work ends it.
+ * that has work has enough of it: a nap lets answers gather, so that small cases are read several at a time.
+ * The last worker to run out of work ends it; those that are idle or still starting do not keep the others
+ * from it.
  */
 static void nap(const struct pool *pool)
 {
-    for (size_t i = 0; i < pool->n_seats; i++)
-        if (pool->seats[i]->state != SEAT_READY || pool->seats[i]->n_tasks < TASKS_AHEAD)
+    bool busy = false;
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        const struct seat *seat = pool->seats[i];
+        if (seat->state == SEAT_ENDING || (seat->n_tasks > 0 && seat->n_tasks < TASKS_AHEAD))
             return;
-    if (pool->n_seats)
+        busy = busy || seat->n_tasks;
+    }
+    if (busy)
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
 }
 

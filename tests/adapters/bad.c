@@ -126,6 +126,8 @@ static int bad_start(struct adapter_call *call, void **engine, struct str *versi
         fprintf(stderr, "cannot start today\n");
         _exit(3); /* exit would let a leak checker have the last word on the status */
     }
+    if (is(call, "slow-hello"))
+        usleep(500 * 1000);
     if (is(call, "segv-hello"))
         crash();
     if (is(call, "hang-hello"))
