@@ -29,8 +29,10 @@ bool word_settle(const struct settle_case *which, struct verdict *verdict, struc
         settlement_release(&found);
         return false;
     }
-    if (verdict->kind == VERDICT_SUSPECT)
+    if (verdict->kind == VERDICT_SUSPECT || found.kind == VERDICT_MISTRUSTED)
         verdict->kind = found.kind;
+    if (found.kind == VERDICT_MISTRUSTED)
+        memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
     *settlement = found;
     return true;
 }

@@ -52,6 +52,7 @@ static bool may_be_wider(const struct work *work, size_t number)
 void settle_node(struct work *work, size_t number, struct verdict *verdict)
 {
     work_judge_node(work, number, verdict);
+    work->judged += verdict->kind != VERDICT_UNTESTED;
     if (verdict_is_finding(verdict->kind) && may_be_wider(work, number))
         work_judge_window(work, &number, 1, verdict);
 }
@@ -83,6 +84,14 @@ int settle_whole(struct work *work, struct settlement *settlement)
     settlement->kind = verdict.kind == VERDICT_SUSPECT ? VERDICT_IMPRECISE : verdict.kind;
     if (!verdict_is_finding(verdict.kind))
         return 0;
+    /* Each operator gave what it may on what it had, and showing the values changed nothing: so the whole is
+     * right, and the bounds of the whole are not. */
+    if (!work->changed && work->judged >= model->graph->n_node) {
+        settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
+        snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
+                 "every operator is right on the inputs it had, the whole is not: %.140s", verdict.text);
+        return 0;
+    }
     size_t *all = arena_array(&work->arena, model->graph->n_node, sizeof *all);
     for (size_t i = 0; i < model->graph->n_node; i++)
         all[i] = i;

@@ -80,7 +80,8 @@ static int subtract_zero(struct op_call *call, const struct bounded *x, const st
         return -1;
     size_t slice = zero && zero->count > 1 ? x->count / zero->count : x->count;
     for (size_t i = 0; i < x->count; i++)
-        out->value[i] = x->value[i] - (zero ? zero->value[i / slice] : 0);
+        number_put(out, i,
+                   zero ? number_sub(number_of(x, i), number_of(zero, i / slice), 0) : number_of(x, i));
     return 0;
 }
 

@@ -125,7 +125,10 @@ static int subtract_zero(struct op_call *call, const struct bounded *x, const st
     struct strides strides = strides_broadcast(&shape, &x->shape);
     int64_t index[TENSOR_MAX_RANK] = {0};
     for (size_t i = 0; i < x->count; i++) {
-        out->value[i] = x->value[i] - (zero ? zero->value[strides_at(&strides, x->shape.rank, index)] : 0);
+        struct number n = number_of(x, i);
+        if (zero)
+            n = number_sub(n, number_of(zero, strides_at(&strides, x->shape.rank, index)), 0);
+        number_put(out, i, n);
         odometer_next(index, &x->shape);
     }
     return 0;
