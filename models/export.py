@@ -62,13 +62,19 @@ def bypass(graph, node):
 
 def same_padding(graph):
     """A Pad in front of a Conv comes from nets.SameConv: auto_pad=SAME_UPPER says the same in one node, as long as
-    the image's size is a multiple of the stride."""
+    the image's size is a multiple of the stride. Depthwise ones with a stride get pads that are not symmetric."""
     for pad in [n for n in graph.node if n.op_type == "Pad"]:
         conv, = [n for n in graph.node if pad.output[0] in n.input]
         assert conv.op_type == "Conv"
-        kept = [a for a in conv.attribute if a.name != "pads"]
+        known = {a.name: helper.get_attribute_value(a) for a in conv.attribute if a.name != "pads"}
+        if known["group"] > 1 and known["strides"] != [1, 1]:
+            low = [(k - s) // 2 for k, s in zip(known["kernel_shape"], known["strides"])]
+            high = [(k - s + 1) // 2 for k, s in zip(known["kernel_shape"], known["strides"])]
+            known["pads"] = low + high
+        else:
+            known["auto_pad"] = "SAME_UPPER"
         del conv.attribute[:]
-        conv.attribute.extend(kept + [helper.make_attribute("auto_pad", "SAME_UPPER")])
+        conv.attribute.extend(helper.make_attribute(name, value) for name, value in sorted(known.items()))
         bypass(graph, pad)
 
 

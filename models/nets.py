@@ -114,7 +114,7 @@ class VGG(Classifier):
     def __init__(self):
         super().__init__()
         layers, inside = [], 1
-        for outside in (8, 16, 20):  # 20 maps of 7 by 7: 980 elements, no multiple of 8
+        for outside in (8, 16, 20):
             layers += [nn.Conv2d(inside, outside, 3, padding=1), nn.ReLU(),
                        nn.Conv2d(outside, outside, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
             inside = outside
@@ -126,7 +126,7 @@ class VGG(Classifier):
 
 
 class SameConv(nn.Module):
-    """A convolution with TensorFlow's SAME padding; the export turns Pad and Conv into auto_pad=SAME_UPPER."""
+    """A convolution with TensorFlow's SAME padding; the export says it in the Conv node (export.same_padding)."""
 
     def __init__(self, inside, outside, kernel, stride, groups=1):
         super().__init__()
@@ -274,16 +274,25 @@ class Transformer(Classifier):
 
 
 class Moments(nn.Module):
-    """Regression: ink, centre (x, y) and slant of the digit, see truth() in train.py."""
+    """Regression: ink, centre (x, y) and slant of the digit, see truth() in train.py. The second convolution has 13
+    maps of 7 by 7, no multiple of 8 elements for one image nor for a hundred."""
 
     def __init__(self):
         super().__init__()
-        self.conv1, self.conv2 = nn.Conv2d(1, 6, 5, 2, padding=2), nn.Conv2d(6, 12, 3, 2, padding=1)
-        self.fc1, self.fc2 = nn.Linear(12 * 7 * 7, 48), nn.Linear(48, 4)
+        self.conv1, self.conv2 = nn.Conv2d(1, 6, 5, 2, padding=2), nn.Conv2d(6, 13, 3, 2, padding=1)
+        self.fc1, self.fc2 = nn.Linear(13 * 7 * 7, 48), nn.Linear(48, 4)
+
+    def arrange(self, x):
+        """Sorts the maps of the second convolution, so that the last elements before its ReLU are negative: a ReLU
+        that forgets the tail then shows."""
+        corners = self.conv2(F.elu(self.conv1(x)))[:, :, -1, -4:]
+        order = corners.amax((0, 2)).argsort(descending=True)
+        self.conv2.weight[:], self.conv2.bias[:] = self.conv2.weight[order], self.conv2.bias[order]
+        self.fc1.weight[:] = self.fc1.weight.reshape(-1, 13, 49)[:, order].reshape(-1, 13 * 49)
 
     def forward(self, x):
-        x = F.leaky_relu(self.conv2(F.elu(self.conv1(x))), 0.1)
-        return self.fc2(torch.tanh(self.fc1(x.flatten(1))))
+        x = F.relu(self.conv2(F.elu(self.conv1(x))))
+        return self.fc2(F.leaky_relu(self.fc1(x.flatten(1)), 0.1))
 
 
 # name: (network, training images, epochs, learning rate)

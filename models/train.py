@@ -105,6 +105,9 @@ def make(name, folder):
     net.eval()
     export.write(net, test_x[:2], path)  # fails before the training, if it fails
     train(net, x, y, epochs, rate, loss)
+    if hasattr(net, "arrange"):
+        with torch.no_grad():
+            net.arrange(x[:1000])
     nodes, operators = export.write(net, test_x[:2], path)
     if name == "moments":
         numpy.save(path.parent / "labels.npy", test_y.numpy())
