@@ -6,11 +6,20 @@
 #include "generate/maker.h"
 #include "generate/plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Attempts at one case: its own numbers as indices of generators, so that no two cases share one. */
-enum { ATTEMPTS = 64, REDRAWS = 3, FEWEST_BLOCKS = 2, MOST_BLOCKS = 15, NO_NODE = -1 };
+enum {
+    ATTEMPTS = 64,
+    REDRAWS = 3,
+    MOST_CANDIDATES = 16,
+    DEFAULT_CANDIDATES = 4,
+    FEWEST_BLOCKS = 2,
+    MOST_BLOCKS = 15,
+    NO_NODE = -1
+};
 
 struct fuzz_source {
     struct fuzz_source_options options;
@@ -19,7 +28,8 @@ struct fuzz_source {
     struct blocks *blocks;
     const struct block **allowed; /* those that the options allow */
     size_t n_allowed;
-    struct trace trace;
+    struct trace traces[2]; /* of the best candidate so far, and of the one at hand */
+    int best;
 };
 
 /* Whether the options allow every operator of a block. */
@@ -63,8 +73,11 @@ int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *
 {
     struct fuzz_source *source = memory_zeroed(1, sizeof *source);
     source->options = *options;
+    if (!options->candidates || options->candidates > MOST_CANDIDATES)
+        source->options.candidates = options->strategy == FUZZ_MCTS ? DEFAULT_CANDIDATES : 1;
     source->coverage = coverage_new(NULL);
-    trace_init(&source->trace);
+    trace_init(&source->traces[0]);
+    trace_init(&source->traces[1]);
     source->blocks = blocks_new();
     collect_blocks(source);
     if (options->strategy == FUZZ_MCTS)
@@ -85,7 +98,8 @@ void fuzz_source_free(struct fuzz_source *source)
     mcts_free(source->mcts);
     free(source->allowed);
     blocks_free(source->blocks);
-    trace_release(&source->trace);
+    trace_release(&source->traces[0]);
+    trace_release(&source->traces[1]);
     free(source);
 }
 
@@ -109,18 +123,17 @@ static int make_one(struct fuzz_source *source, uint64_t index, const struct gen
     return status;
 }
 
-/* The path's blocks, and as many of them again, drawn at random, as the model is to have. */
-static void follow_path(const struct fuzz_source *source, const struct mcts_path *path, struct rng *rng,
-                        struct plan *plan)
+/*
+ * The path's blocks, the newest of them when there are more than the model is to have; what is missing stays
+ * as it was drawn.
+ */
+static void follow_path(const struct fuzz_source *source, const struct mcts_path *path, struct plan *plan)
 {
     size_t skip = path->count > plan->n_blocks ? path->count - plan->n_blocks : 0;
-    for (size_t i = 0; i < plan->n_blocks; i++) {
-        size_t from = skip + i < path->count ? skip + i : (size_t)rng_below(rng, path->count);
-        plan->blocks[i] = source->allowed[path->blocks[from]];
-    }
+    for (size_t i = 0; i + skip < path->count; i++)
+        plan->blocks[i] = source->allowed[path->blocks[skip + i]];
 }
 
-/* Without guidance all blocks are drawn from; with it, those on the path. */
 static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
                       const struct generate_options *generate, const struct mcts_path *path,
                       struct gencase *made, struct error *err)
@@ -128,44 +141,77 @@ static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rn
     struct plan plan;
     if (plan_random(&plan, source->blocks, rng, blocks, generate, err))
         return -1;
-    if (path && path->count)
-        follow_path(source, path, rng, &plan);
+    follow_path(source, path, &plan);
     return generate_plan(source->options.seed, index, &plan, generate, made, err);
 }
 
 /*
- * One draw: chooses blocks, makes the model, adds its coverage. A model that cannot be made counts as a visit
- * without success.
+ * The candidate that adds the most coverage, of as many as the options say. Trace and model of the best are
+ * kept; -1 when none could be made.
  */
+static int best_of(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
+                   struct generate_options *generate, const struct mcts_path *path, struct gencase *made,
+                   struct error *err)
+{
+    double most = -1;
+    for (size_t i = 0; i < source->options.candidates; i++) {
+        struct gencase candidate;
+        generate->trace = &source->traces[source->best == 0];
+        if (make_graph(source, index + i, rng, blocks, generate, path, &candidate, err))
+            continue;
+        double gain = coverage_peek(source->coverage, generate->trace).olc;
+        if (gain > most) {
+            if (most >= 0)
+                gencase_release(made);
+            *made = candidate;
+            most = gain;
+            source->best = source->best == 0;
+        } else {
+            gencase_release(&candidate);
+        }
+    }
+    return most >= 0 ? 0 : -1;
+}
+
+/*
+ * A visit succeeds as much as the model added of what one operator can add at most, which is all of its own
+ * coverage.
+ */
+static double worth(const struct fuzz_source *source, const struct coverage_gain *gain)
+{
+    return fmin(1, gain->olc * (double)coverage_ops(source->coverage));
+}
+
+/* One draw: chooses blocks, makes the model, adds its coverage. What cannot be made is a failed visit. */
 static int draw_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
-                      const struct generate_options *generate, struct gencase *made, size_t *node,
-                      bool *grows, struct error *err)
+                      struct generate_options *generate, struct gencase *made, size_t *node, bool *grows,
+                      struct error *err)
 {
     struct mcts_path path = {0};
+    struct coverage_gain gain = {0};
     if (source->mcts)
         mcts_choose(source->mcts, rng, &path);
-    int status = make_graph(source, index, rng, blocks, generate, source->mcts ? &path : NULL, made, err);
-    *grows = false;
-    if (!status) {
-        struct coverage_gain gain = coverage_add(source->coverage, &source->trace);
-        *grows = coverage_grows(&gain) || gain.pairs;
-    }
+    int status = best_of(source, index, rng, blocks, generate, &path, made, err);
+    if (!status)
+        gain = coverage_add(source->coverage, &source->traces[source->best]);
+    *grows = coverage_grows(&gain) || gain.pairs;
     if (source->mcts) {
-        mcts_reward(source->mcts, path.node, 1, *grows ? 1 : 0);
+        mcts_reward(source->mcts, path.node, 1, worth(source, &gain));
         *node = path.node;
     }
     return status;
 }
 
 static int make_blocks(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
-                       const struct generate_options *generate, struct gencase *made, size_t *node,
+                       struct generate_options *generate, struct gencase *made, size_t *node,
                        struct error *err)
 {
-    for (uint64_t draw = 0; draw < ATTEMPTS; draw++) {
+    for (uint64_t draw = 0; draw <= REDRAWS; draw++) {
+        uint64_t number = index * ATTEMPTS + draw * source->options.candidates;
         bool grows;
-        if (draw_graph(source, index * ATTEMPTS + draw, rng, blocks, generate, made, node, &grows, err))
+        if (draw_graph(source, number, rng, blocks, generate, made, node, &grows, err))
             continue;
-        if (grows || !source->options.redraw || draw >= REDRAWS)
+        if (grows || !source->options.redraw || draw == REDRAWS)
             return 0;
         gencase_release(made);
     }
@@ -182,12 +228,12 @@ int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct testcase
     size_t blocks = source->options.blocks;
     int status;
     *node = (size_t)NO_NODE;
-    generate.trace = &source->trace;
+    generate.trace = &source->traces[0];
     avoid(source, index, &generate);
     if (!blocks && index % 3 == 0) {
         status = make_one(source, index, &generate, &made, err);
         if (!status)
-            coverage_add(source->coverage, &source->trace);
+            coverage_add(source->coverage, &source->traces[0]);
     } else {
         if (!blocks)
             blocks = (size_t)rng_range(&rng, FEWEST_BLOCKS, MOST_BLOCKS);

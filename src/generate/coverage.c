@@ -132,26 +132,28 @@ static void fix_corpus(struct coverage *coverage)
         coverage->entries[i].edges = memory_zeroed(coverage->words, sizeof(uint64_t));
 }
 
-/* Sets a bit; 1 when it was not set. */
-static size_t set_bit(uint64_t *bits, size_t number)
+/* Sets a bit, or would; 1 when it was not set. */
+static size_t set_bit(uint64_t *bits, size_t number, bool keep)
 {
     uint64_t bit = (uint64_t)1 << (number % 64);
     if (bits[number / 64] & bit)
         return 0;
-    bits[number / 64] |= bit;
+    if (keep)
+        bits[number / 64] |= bit;
     return 1;
 }
 
-static size_t add_degree(uint32_t *seen, uint32_t allowed, unsigned degree)
+static size_t add_degree(uint32_t *seen, uint32_t allowed, unsigned degree, bool keep)
 {
     uint32_t bit = degree < COVERAGE_DEGREES ? (uint32_t)1 << degree : 0;
     if (!(allowed & bit) || *seen & bit)
         return 0;
-    *seen |= bit;
+    if (keep)
+        *seen |= bit;
     return 1;
 }
 
-static size_t add_vector(struct coverage *coverage, struct entry *entry, uint64_t vector)
+static size_t add_vector(struct coverage *coverage, struct entry *entry, uint64_t vector, bool keep)
 {
     size_t low = 0, high = entry->n_vectors;
     if (entry->n_vectors >= coverage->options.n_max)
@@ -165,6 +167,8 @@ static size_t add_vector(struct coverage *coverage, struct entry *entry, uint64_
     }
     if (low < entry->n_vectors && entry->vectors[low] == vector)
         return 0;
+    if (!keep)
+        return 1;
     entry->vectors =
         memory_grow(entry->vectors, &entry->vectors_capacity, entry->n_vectors + 1, sizeof *entry->vectors);
     memmove(&entry->vectors[low + 1], &entry->vectors[low], (entry->n_vectors - low) * sizeof(uint64_t));
@@ -179,7 +183,7 @@ static int value_number(const struct op_param *param, unsigned class)
     return (int)class - (param_optional(param) ? 0 : 1);
 }
 
-static size_t add_pairs(struct entry *entry, const uint8_t *classes)
+static size_t add_pairs(struct entry *entry, const uint8_t *classes, bool keep)
 {
     size_t first = 0, new = 0;
     const struct op_param *p = entry->row ? entry->row->params : NULL;
@@ -187,43 +191,27 @@ static size_t add_pairs(struct entry *entry, const uint8_t *classes)
         for (size_t k = i + 1; p[k].name && k < TRACE_PARAMS; k++) {
             int a = value_number(&p[i], classes[i]), b = value_number(&p[k], classes[k]);
             if (a >= 0 && b >= 0)
-                new += set_bit(entry->pairs, first + (size_t)a * values_of(&p[k]) + (size_t)b);
+                new += set_bit(entry->pairs, first + (size_t)a * values_of(&p[k]) + (size_t)b, keep);
             first += values_of(&p[i]) * values_of(&p[k]);
         }
-    entry->pairs_seen += new;
+    entry->pairs_seen += keep ? new : 0;
     return new;
 }
 
-static void add_edges(struct coverage *coverage, struct entry *entry, const struct trace *trace,
-                      const struct trace_node *node, struct coverage_gain *gain)
+static size_t add_edges(struct coverage *coverage, struct entry *entry, const struct trace *trace,
+                        const struct trace_node *node, bool keep)
 {
-    size_t other;
+    size_t other, new = 0;
     for (size_t i = 0; i < node->n_to; i++)
-        if (map_get(&coverage->names, trace->nodes[node->to[i]].op, &other) && set_bit(entry->edges, other)) {
-            entry->n_edges++;
-            gain->edges++;
-        }
+        if (map_get(&coverage->names, trace->nodes[node->to[i]].op, &other))
+            new += set_bit(entry->edges, other, keep);
+    entry->n_edges += keep ? new : 0;
+    return new;
 }
 
-struct coverage_gain coverage_add(struct coverage *coverage, const struct trace *trace)
+static size_t bits_in(uint32_t set)
 {
-    struct coverage_gain gain = {0};
-    fix_corpus(coverage);
-    for (size_t i = 0; i < trace->n_nodes; i++) {
-        const struct trace_node *node = &trace->nodes[i];
-        size_t number;
-        if (!map_get(&coverage->names, node->op, &number))
-            continue;
-        struct entry *entry = &coverage->entries[number];
-        gain.types += !entry->seen;
-        entry->seen = true;
-        gain.in_degrees += add_degree(&entry->in_seen, entry->in, node->in);
-        gain.out_degrees += add_degree(&entry->out_seen, entry->out, node->out);
-        gain.vectors += add_vector(coverage, entry, node->vector);
-        gain.pairs += entry->row == node->row ? add_pairs(entry, node->classes) : 0;
-        add_edges(coverage, entry, trace, node, &gain);
-    }
-    return gain;
+    return (size_t)__builtin_popcount(set);
 }
 
 static double share(size_t part, size_t whole)
@@ -231,16 +219,60 @@ static double share(size_t part, size_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
+/* New items of one node, and what they are worth. */
+static void add_node(struct coverage *coverage, struct entry *entry, const struct trace *trace,
+                     const struct trace_node *node, bool keep, struct coverage_gain *sum)
+{
+    const double *w = coverage->options.weights;
+    struct coverage_gain gain = {
+        .types = !entry->seen,
+        .in_degrees = add_degree(&entry->in_seen, entry->in, node->in, keep),
+        .out_degrees = add_degree(&entry->out_seen, entry->out, node->out, keep),
+        .edges = add_edges(coverage, entry, trace, node, keep),
+        .vectors = add_vector(coverage, entry, node->vector, keep),
+        .pairs = entry->row == node->row ? add_pairs(entry, node->classes, keep) : 0,
+    };
+    if (keep)
+        entry->seen = true;
+    sum->types += gain.types;
+    sum->in_degrees += gain.in_degrees;
+    sum->out_degrees += gain.out_degrees;
+    sum->edges += gain.edges;
+    sum->vectors += gain.vectors;
+    sum->pairs += gain.pairs;
+    sum->olc +=
+        (w[0] * (double)gain.types + w[1] * share(gain.in_degrees, bits_in(entry->in)) +
+         w[2] * share(gain.out_degrees, bits_in(entry->out)) + w[3] * share(gain.edges, coverage->count) +
+         w[4] * share(gain.vectors, coverage->options.n_max)) /
+        ((w[0] + w[1] + w[2] + w[3] + w[4]) * (double)coverage->count);
+}
+
+static struct coverage_gain add_trace(struct coverage *coverage, const struct trace *trace, bool keep)
+{
+    struct coverage_gain gain = {0};
+    size_t number;
+    fix_corpus(coverage);
+    for (size_t i = 0; i < trace->n_nodes; i++)
+        if (map_get(&coverage->names, trace->nodes[i].op, &number))
+            add_node(coverage, &coverage->entries[number], trace, &trace->nodes[i], keep, &gain);
+    return gain;
+}
+
+struct coverage_gain coverage_add(struct coverage *coverage, const struct trace *trace)
+{
+    return add_trace(coverage, trace, true);
+}
+
+struct coverage_gain coverage_peek(struct coverage *coverage, const struct trace *trace)
+{
+    return add_trace(coverage, trace, false);
+}
+
 static double weighted(const struct coverage *coverage, const struct coverage_figures *f)
 {
     const double *w = coverage->options.weights;
     return (w[0] * f->otc + w[1] * f->idc + w[2] * f->odc + w[3] * f->sec + w[4] * f->spc) /
            (w[0] + w[1] + w[2] + w[3] + w[4]);
-}
-
-static size_t bits_in(uint32_t set)
-{
-    return (size_t)__builtin_popcount(set);
 }
 
 struct coverage_figures coverage_of(const struct coverage *coverage, size_t op)
@@ -358,7 +390,7 @@ static int read_entry(struct coverage *coverage, struct entry *entry, const char
     for (uint64_t i = 0; i < count; i++) {
         if (take_number(text, 16, UINT64_MAX, &vector))
             return -1;
-        add_vector(coverage, entry, vector);
+        add_vector(coverage, entry, vector, true);
     }
     return *(*text)++ == '\n' ? 0 : -1;
 }

@@ -53,10 +53,14 @@ bool coverage_find(const struct coverage *coverage, const char *name, size_t *op
 struct coverage_gain {
     size_t types, in_degrees, out_degrees, edges, vectors; /* those of OLC */
     size_t pairs;
+    double olc; /* by which OLC of the set grows */
 };
 bool coverage_grows(const struct coverage_gain *gain); /* one of OLC's */
 
 struct coverage_gain coverage_add(struct coverage *coverage, const struct trace *trace);
+
+/* What it would add, without adding it; what two nodes of the model would both add counts twice. */
+struct coverage_gain coverage_peek(struct coverage *coverage, const struct trace *trace);
 
 struct coverage_figures {
     double otc, idc, odc, sec, spc, olc, pairs; /* 0 to 1 */

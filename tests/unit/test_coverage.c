@@ -2,6 +2,7 @@
 
 #include "generate/coverage_param.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,8 +34,12 @@ static void add_network(struct coverage *coverage, const char *const nodes[][4],
         model_add_node(model, nodes[i][0], NULL, nodes[i][3] ? 2 : 1, &nodes[i][2], 1, &nodes[i][1]);
     trace_init(&trace);
     trace_model(&trace, model, &shapes);
+    double before = coverage_total(coverage).olc;
+    struct coverage_gain peek = coverage_peek(coverage, &trace);
+    assert_true(coverage_total(coverage).olc == before);
     struct coverage_gain gain = coverage_add(coverage, &trace);
-    assert_true(coverage_grows(&gain));
+    assert_true(coverage_grows(&gain) && peek.olc >= gain.olc);
+    assert_true(fabs(coverage_total(coverage).olc - before - gain.olc) < 1e-12);
     gain = coverage_add(coverage, &trace);
     assert_false(coverage_grows(&gain));
     trace_release(&trace);
