@@ -143,35 +143,69 @@ void message_normalise(struct str *out, const char *text, const struct model *mo
     map_release(&names);
 }
 
-/* The name in "/path/lib.so(name+0x12) [0x7f...]", cut at its sign; false for frames that say nothing. */
-static bool frame_name(const char *line, size_t size, char name[TOKEN_LIMIT])
+/* A line "/path/lib.so(name+0x12) [0x7f...]" of a stack, in its parts. */
+struct frame {
+    const char *file, *name; /* file: without folders */
+    size_t file_size, name_size;
+};
+
+/* False for frames of the system and of the adapter. */
+static bool frame_read(struct frame *frame, const char *line, size_t size)
 {
     static const char *const dull[] = {"libc.so",  "libc-",        "libpthread", "assay-engine",
-                                       "ld-linux", "libstdc++.so", NULL};
+                                       "ld-linux", "libstdc++.so", "libm.so",    NULL};
     const char *open = memchr(line, '(', size);
-    if (!open)
+    const char *close = open ? memchr(open, ')', size - (size_t)(open - line)) : NULL;
+    if (!close)
         return false;
-    size_t file = (size_t)(open - line), length = 0;
+    frame->file = line;
+    for (const char *c = line; c < open; c++)
+        if (*c == '/')
+            frame->file = c + 1;
+    frame->file_size = (size_t)(open - frame->file);
+    frame->name = open + 1;
+    frame->name_size = (size_t)(close - open) - 1;
     for (size_t i = 0; dull[i]; i++)
-        for (size_t at = 0; at + strlen(dull[i]) <= file; at++)
-            if (memcmp(line + at, dull[i], strlen(dull[i])) == 0)
-                return false;
-    const char *end = line + size;
-    for (const char *c = open + 1; c < end && *c != '+' && *c != ')' && length < TOKEN_LIMIT - 1; c++)
-        name[length++] = *c;
-    name[length] = '\0';
-    return length > 0;
+        if (frame->file_size >= strlen(dull[i]) && memcmp(frame->file, dull[i], strlen(dull[i])) == 0)
+            return false;
+    return true;
+}
+
+/* The next frame of the engine's own behind *line, which is moved on. */
+static bool frame_next(struct frame *frame, const char **line)
+{
+    while (*line && (*line = strchr(*line, '\n'))) {
+        ++*line;
+        if (frame_read(frame, *line, strcspn(*line, "\n")))
+            return true;
+    }
+    return false;
 }
 
 void message_frames(struct str *out, const char *log, size_t count)
 {
     const char *line = strstr(log, "stack of the engine\n");
+    struct frame frame;
     size_t found = 0;
-    while (line && found < count && (line = strchr(line, '\n'))) {
-        char name[TOKEN_LIMIT];
-        line++;
-        size_t size = strcspn(line, "\n");
-        if (frame_name(line, size, name))
-            str_printf(out, "%s%s", found++ ? "<" : "", name);
+    while (found < count && frame_next(&frame, &line)) {
+        size_t size = 0;
+        while (size < frame.name_size && size < TOKEN_LIMIT && frame.name[size] != '+')
+            size++;
+        if (!size)
+            continue;
+        str_add(out, found++ ? "<" : "");
+        str_append(out, frame.name, size);
+    }
+}
+
+void message_stack(struct str *out, const char *log, size_t lines)
+{
+    const char *line = strstr(log, "stack of the engine\n");
+    struct frame frame;
+    for (size_t i = 0; i < lines && frame_next(&frame, &line); i++) {
+        str_append(out, frame.file, frame.file_size);
+        str_add(out, "(");
+        str_append(out, frame.name, frame.name_size < TOKEN_LIMIT ? frame.name_size : TOKEN_LIMIT);
+        str_add(out, ")\n");
     }
 }

@@ -23,4 +23,8 @@ void message_normalise(struct str *out, const char *text, const struct model *mo
  */
 void message_frames(struct str *out, const char *log, size_t count);
 
+/* Appends the stack itself, a line a frame of the engine's own libraries, without folders and addresses of
+ * this machine: "libx.so(+0x1f)". */
+void message_stack(struct str *out, const char *log, size_t lines);
+
 #endif

@@ -82,6 +82,12 @@ static bool has_message(enum verdict_kind kind)
            kind == VERDICT_CRASH || kind == VERDICT_HANG;
 }
 
+/* A refusal's message tells bugs apart better than types and modes do. */
+static bool says_why(enum verdict_kind kind)
+{
+    return kind == VERDICT_REJECTED || kind == VERDICT_FAILED;
+}
+
 static int compare_types(const void *a, const void *b)
 {
     const Onnx__NodeProto *x = *(const Onnx__NodeProto *const *)a, *y = *(const Onnx__NodeProto *const *)b;
@@ -261,6 +267,18 @@ static void add_attributes(struct str *out, const struct culprits *culprits, int
     str_release(&part);
 }
 
+/* What an engine puts around every message of its kernels says nothing, and would fill the room. */
+static const char *without_frame(const char *message)
+{
+    static const char *const frames[] = {"Status Message: ", "Exception during initialization: ", NULL};
+    for (size_t i = 0; frames[i]; i++) {
+        const char *at = strstr(message, frames[i]);
+        if (at && at[strlen(frames[i])])
+            message = at + strlen(frames[i]);
+    }
+    return message;
+}
+
 static void add_message(struct str *out, enum verdict_kind kind, const struct model *model,
                         const struct result *result)
 {
@@ -269,7 +287,7 @@ static void add_message(struct str *out, enum verdict_kind kind, const struct mo
     if (kind == VERDICT_CRASH || kind == VERDICT_HANG)
         message_frames(out, result->log ? result->log : "", FRAMES);
     else if (result->message)
-        message_normalise(out, result->message, model);
+        message_normalise(out, without_frame(result->message), model);
 }
 
 /* "wrong-resize-3fa9c2d1b0e4": the part before the hash is for people. */
@@ -297,7 +315,7 @@ void signature_of(struct signature *signature, const char *engine, const struct 
                   const struct settlement *settlement, const struct model *model, const struct result *result)
 {
     enum { SYMPTOM, ENGINE, OPERATORS, TYPES, ATTRIBUTES, MESSAGE, PARTS };
-    static const size_t limits[PARTS] = {20, 60, PART_LIMIT, 30, PART_LIMIT, 140};
+    static const size_t limits[PARTS] = {20, 60, PART_LIMIT, 30, PART_LIMIT, MESSAGE_LIMIT};
     struct str parts[PARTS];
     struct culprits culprits;
     struct types types;
@@ -309,9 +327,11 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     add_symptom(&parts[SYMPTOM], verdict, settlement, result);
     add_engine(&parts[ENGINE], engine);
     add_operators(&parts[OPERATORS], &culprits);
-    add_types(&parts[TYPES], &culprits, &types);
-    add_attributes(&parts[ATTRIBUTES], &culprits, model_opset(model));
     add_message(&parts[MESSAGE], final_kind(verdict, settlement), model, result);
+    if (!says_why(final_kind(verdict, settlement)) || !parts[MESSAGE].length) {
+        add_types(&parts[TYPES], &culprits, &types);
+        add_attributes(&parts[ATTRIBUTES], &culprits, model_opset(model));
+    }
     size_t used = 0;
     for (size_t i = 0; i < PARTS; i++) {
         used += (size_t)snprintf(signature->text + used, sizeof signature->text - used, "%s%.*s",

@@ -14,8 +14,9 @@
  *   operators that only move data; "empty" behind it where an input has no elements.
  * - attributes: modes and flags off their defaults. Sizes are left out: kernel, strides, pads and axes differ
  *   from case to case of one bug.
- * - message: of an engine that refused or failed, without numbers, names, addresses and paths; the top stack
- *   frames of one that died.
+ * - message: of an engine that refused or failed, without numbers, names, addresses and paths; types and
+ *   attributes are then left out, as one message comes with many of them. Of one that died the top stack
+ * frames.
  *
  * A pure function of its arguments: the same on every machine.
  */
@@ -26,7 +27,7 @@
 #include "locate/settle.h"
 #include "model/model.h"
 
-enum { SIGNATURE_TEXT_SIZE = 480, SIGNATURE_NAME_SIZE = 64 };
+enum { SIGNATURE_TEXT_SIZE = 600, SIGNATURE_NAME_SIZE = 64 };
 
 struct signature {
     char text[SIGNATURE_TEXT_SIZE];

@@ -41,7 +41,10 @@ int store_open(struct store **store, const char *folder, enum store_mode mode, s
         return -1;
     char *path = file_join(folder, "assay.db");
     struct database *database;
-    int status = database_open_sqlite(&database, path, mode == STORE_CREATE ? DATABASE_CREATE : DATABASE_READ,
+    int status = database_open_sqlite(&database, path,
+                                      mode == STORE_CREATE  ? DATABASE_CREATE
+                                      : mode == STORE_WRITE ? DATABASE_WRITE
+                                                            : DATABASE_READ,
                                       schema, err);
     free(path);
     if (status)

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 struct store;
-enum store_mode { STORE_READ, STORE_CREATE }; /* CREATE: opened for writing, made when not there */
+enum store_mode { STORE_READ, STORE_WRITE, STORE_CREATE }; /* CREATE: for writing, made when not there */
 
 /* folder: of the campaign; made when it is to be written. ERROR_NOT_FOUND when there is none to read. */
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err);

@@ -72,6 +72,7 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
 {
     const struct verdict *verdict = final_verdict(which);
     const struct result *result = which->engines[0].result;
+    bool close; /* so that more digits are needed to tell them apart */
     struct str who;
     str_init(&who);
     add_operators(&who, which, model);
@@ -82,7 +83,9 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
     switch (verdict->kind) {
     case VERDICT_WRONG:
     case VERDICT_NAN:
-        str_printf(out, "%s gives %.6Lg where %.6Lg is due", who.data, verdict->got, verdict->expected);
+        close = fabsl(verdict->got - verdict->expected) < 1e-4L * fabsl(verdict->expected);
+        str_printf(out, "%s gives %.*Lg where %.*Lg is due", who.data, close ? 12 : 6, verdict->got,
+                   close ? 12 : 6, verdict->expected);
         break;
     case VERDICT_SHAPE:
         str_printf(out, "%s gives a wrong shape", who.data);
@@ -187,13 +190,21 @@ static void add_block(struct str *out, const char *text, size_t most, size_t lin
 
 static void add_message(struct str *out, const struct result *result)
 {
-    const char *stack = result && result->log ? strstr(result->log, "stack of the engine\n") : NULL;
-    if (result && result->message && *result->message && result->outcome != OUTCOME_OK)
+    if (!result)
+        return;
+    bool refused = result->outcome == OUTCOME_REJECTED || result->outcome == OUTCOME_FAILED ||
+                   result->outcome == OUTCOME_UNSUPPORTED;
+    if (refused && result->message && *result->message)
         add_block(out, result->message, MESSAGE_SHOWN, STACK_LINES);
-    if (stack && result->outcome == OUTCOME_CRASH) {
+    struct str stack;
+    str_init(&stack);
+    if (result->outcome == OUTCOME_CRASH && result->log)
+        message_stack(&stack, result->log, STACK_LINES);
+    if (stack.length) {
         str_add(out, "Stack:\n\n");
-        add_block(out, stack + strlen("stack of the engine\n"), 4 * MESSAGE_SHOWN, STACK_LINES);
+        add_block(out, stack.data, 4 * MESSAGE_SHOWN, STACK_LINES);
     }
+    str_release(&stack);
 }
 
 static void add_model(struct str *out, const struct bundle_case *which, const struct model *model)

@@ -3,3 +3,20 @@ assay findings
 assay findings .
 echo rubbish >assay.db
 assay findings .
+rm assay.db
+# A small campaign on a planted fault: list, filter, show, bundles, replay. Which cases are drawn is not what is tested.
+quietly fuzz -e reference:fault=bn-sqrt-var --no-probe --ops BatchNormalization,Relu --count 40 -o campaign
+counts() { sed -E 's/[0-9]+ (finding|bundled|replayed|still|agree)/N \1/g' | tail -n "$1"; }
+assay findings campaign | grep -oE '^wrong-batchnormalization|onnx.*' | sort -u
+assay findings campaign --op BatchNormalization --engine reference --kind wrong | counts 2
+assay findings campaign --op Relu
+assay findings campaign --kind crash
+assay findings campaign --show wrong-batch | grep -oE '^  [a-z ]+  |^wrong-batchnormalization' | sort -u
+assay findings campaign --format json | grep -oE '^ +"[a-z_]+":' | sort -u
+assay findings campaign --show nothing
+assay report campaign | counts 3
+find campaign/findings -type f | sed -E 's#findings/[^/]*-[0-9a-f]{12}/#findings/NAME/#; s#_[0-9]+[.]pb#_K.pb#' | sort -u
+assay replay campaign/findings | counts 3
+assay replay campaign/findings -e reference:round=on | counts 3
+assay report campaign
+assay report nowhere

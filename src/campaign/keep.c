@@ -1,0 +1,291 @@
+#include "campaign/keep.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "campaign/bisect.h"
+#include "findings/bundle.h"
+#include "generate/onecase.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ENGINES = 32 };
+
+int keep_try(const struct keep_options *options, struct testcase *testcase, int engine,
+             struct trial_done *done, struct error *err)
+{
+    int engines[MAX_ENGINES + 1] = {engine};
+    size_t count = 1;
+    for (size_t i = 0; i < options->n_engines && count <= MAX_ENGINES; i++)
+        if (options->engines[i] != engine)
+            engines[count++] = options->engines[i];
+    struct trial_options trial = {
+        .pool = options->pool,
+        .reference = options->reference,
+        .n_engines = count,
+        .engines = engines,
+        .repeat = 1,
+        .settle = true,
+    };
+    struct trials *trials = trials_new(&trial);
+    trials_submit(trials, testcase, NULL);
+    int status = trials_next(trials, done, err);
+    trials_free(trials);
+    return status == 1 ? 0 : status == 0 ? error_set(err, ERROR_IO, "the case was lost") : -1;
+}
+
+bool keep_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
+                    struct signature *signature)
+{
+    struct model *model;
+    const struct verdict *verdict = &done->judgement.verdicts[number];
+    if (!verdict_is_finding(verdict->kind) ||
+        model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
+        return false;
+    signature_of(signature, pool_engine(pool, engine)->label, verdict, &done->settlements[number], model,
+                 &done->results[number]);
+    model_free(model);
+    return true;
+}
+
+static int engine_number(const struct keep_options *options, const char *label)
+{
+    for (size_t i = 0; i < options->n_engines; i++)
+        if (strcmp(pool_engine(options->pool, options->engines[i])->label, label) == 0)
+            return options->engines[i];
+    return -1;
+}
+
+/* "name@1.2:knob=x" without the release. */
+static char *without_release(struct arena *arena, const char *label)
+{
+    size_t name = strcspn(label, "@:");
+    const char *knobs = strchr(label, ':');
+    return arena_printf(arena, "%.*s%s", (int)name, label, knobs ? knobs : "");
+}
+
+/* What other releases say, and which pass makes it. Strings live in the arena. */
+struct past {
+    struct arena arena;
+    size_t count;
+    struct bundle_history *history;
+    char *pass;
+};
+
+static void note_windows(struct past *past, const struct bisect *bisect, const char *label)
+{
+    const char *knobs = strchr(label, ':');
+    past->history = arena_array(&past->arena, bisect->n_releases, sizeof *past->history);
+    for (size_t i = 0; i < bisect->n_windows; i++) {
+        const struct bisect_window *window = &bisect->windows[i];
+        for (size_t k = window->first; k <= window->last && k < bisect->n_releases; k++) {
+            enum verdict_kind kind = window->word.kind;
+            const char *release = bisect->releases[k];
+            past->history[past->count++] = (struct bundle_history){
+                arena_printf(&past->arena, "%.*s%s%s%s", (int)strcspn(label, "@:"), label, release ? "@" : "",
+                             release ? release : "", knobs ? knobs : ""),
+                verdict_name(kind)};
+        }
+    }
+    struct str pass;
+    str_init(&pass);
+    for (size_t i = 0; i < bisect->n_blamed; i++)
+        str_printf(&pass, "%s%s", i ? ", " : "", bisect->blamed[i]);
+    past->pass = pass.length ? arena_strdup(&past->arena, pass.data) : NULL;
+    str_release(&pass);
+}
+
+/* No releases, no registry, trouble on the way: then there is no history, which is no failure. */
+static void look_back(struct past *past, const struct keep_options *options, const struct trial_done *done,
+                      const char *label)
+{
+    *past = (struct past){0};
+    arena_init(&past->arena);
+    if (!options->registry)
+        return;
+    struct bisect bisect;
+    struct bisect_case which = {
+        .model = done->testcase.model,
+        .model_size = done->testcase.model_size,
+        .n_inputs = done->testcase.n_inputs,
+        .inputs = done->testcase.inputs,
+    };
+    struct bisect_options how = {.registry = options->registry,
+                                 .engine = without_release(&past->arena, label)};
+    if (bisect_run(&bisect, &which, &how, NULL) == 0)
+        note_windows(past, &bisect, label);
+    bisect_release(&bisect);
+}
+
+static int write_bundle(const struct keep_options *options, const struct trial_done *done, int engine,
+                        const struct signature *signature, const struct past *past, struct error *err)
+{
+    struct bundle_engine engines[MAX_ENGINES + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < done->n_engines && i <= MAX_ENGINES; i++) {
+        int number = engine;
+        if (i > 0) { /* the order of keep_try */
+            size_t seen = 0;
+            for (size_t k = 0; k < options->n_engines; k++)
+                if (options->engines[k] != engine && ++seen == i)
+                    number = options->engines[k];
+        }
+        const struct engine_info *info = pool_engine(options->pool, number);
+        engines[count++] = (struct bundle_engine){info->label, info->version, &done->judgement.verdicts[i],
+                                                  &done->results[i]};
+    }
+    struct bundle_case which = {
+        .signature = signature,
+        .testcase = &done->testcase,
+        .reference = options->reference >= 0 ? &done->reference : NULL,
+        .settlement = &done->settlements[0],
+        .n_engines = count,
+        .engines = engines,
+        .n_history = past->count,
+        .history = past->history,
+        .pass = past->pass,
+    };
+    struct str path;
+    str_init(&path);
+    str_printf(&path, "%s/findings", options->folder);
+    int status = file_make_folders(path.data, err);
+    str_printf(&path, "/%s", signature->name);
+    if (status == 0)
+        status = bundle_write(path.data, &which, err);
+    str_release(&path);
+    return status;
+}
+
+/* The finding that is already there under this signature, if any. */
+struct present {
+    bool bundled;
+    int64_t nodes;
+    char same_as[SIGNATURE_TEXT_SIZE];
+};
+
+static int note_present(void *context, const struct stored *stored, struct error *err)
+{
+    struct present *present = context;
+    (void)err;
+    present->bundled = *stored->bundle != '\0';
+    present->nodes = stored->nodes;
+    snprintf(present->same_as, sizeof present->same_as, "%s", stored->same_as);
+    return 0;
+}
+
+static int store_kept(const struct keep_options *options, const char *from, const struct trial_done *done,
+                      const char *label, const struct signature *signature, size_t nodes, struct error *err)
+{
+    struct model *model;
+    struct str title, operators;
+    if (model_parse(&model, done->testcase.model, done->testcase.model_size, err))
+        return -1;
+    str_init(&title);
+    str_init(&operators);
+    struct bundle_engine engine = {label, "", &done->judgement.verdicts[0], &done->results[0]};
+    struct bundle_case which = {.signature = signature,
+                                .testcase = &done->testcase,
+                                .settlement = &done->settlements[0],
+                                .n_engines = 1,
+                                .engines = &engine};
+    bundle_title(&title, &which, model);
+    const char *part = strchr(signature->text, '|') ? strchr(strchr(signature->text, '|') + 1, '|') : NULL;
+    if (part)
+        str_append(&operators, part + 1, strcspn(part + 1, "|"));
+    struct finding finding = {
+        .signature = signature->text,
+        .name = signature->name,
+        .kind = verdict_name(done->judgement.verdicts[0].kind),
+        .engine = label,
+        .operators = operators.data,
+        .title = title.data,
+        .recipe = done->testcase.recipe,
+        .factor = done->judgement.verdicts[0].factor,
+        .nodes = (int64_t)nodes,
+    };
+    char *bundle = file_join("findings", signature->name);
+    struct settled settled = {
+        .status = "bundled", .bundle = bundle, .title = title.data, .nodes = (int64_t)nodes};
+    int status = strcmp(from, signature->text) == 0 ? 0 : store_add(options->store, &finding, NULL, err);
+    if (status == 0)
+        status = store_settle(options->store, signature->text, &settled, err);
+    free(bundle);
+    str_release(&title);
+    str_release(&operators);
+    model_free(model);
+    return status;
+}
+
+static int keep_past(const struct keep_options *options, const struct signature *signature,
+                     const struct past *past, struct error *err)
+{
+    for (size_t i = 0; i < past->count; i++)
+        if (store_history(options->store, signature->text, past->history[i].engine, past->history[i].verdict,
+                          err))
+            return -1;
+    return 0;
+}
+
+static size_t count_nodes(const struct testcase *testcase)
+{
+    struct model *model;
+    if (model_parse(&model, testcase->model, testcase->model_size, NULL))
+        return 0;
+    size_t nodes = model->graph->n_node;
+    model_free(model);
+    return nodes;
+}
+
+/* Bundled, unless somebody else's bundle of the same bug is as small. */
+static int bundle_it(const struct keep_options *options, const char *from, const struct trial_done *trial,
+                     int engine, struct keep_done *done, struct error *err)
+{
+    const char *label = pool_engine(options->pool, engine)->label;
+    struct present present = {0};
+    struct store_filter filter = {.signature = done->signature.text, .merged = true};
+    if (store_list(options->store, &filter, note_present, &present, err))
+        return -1;
+    if (present.same_as[0] || (present.bundled && present.nodes <= (int64_t)done->nodes_after)) {
+        done->end = KEEP_MERGED;
+        return store_merge(options->store, from, present.same_as[0] ? present.same_as : done->signature.text,
+                           err);
+    }
+    struct past past;
+    look_back(&past, options, trial, label);
+    int status = write_bundle(options, trial, engine, &done->signature, &past, err);
+    if (status == 0)
+        status = store_kept(options, from, trial, label, &done->signature, done->nodes_after, err);
+    if (status == 0)
+        status = keep_past(options, &done->signature, &past, err);
+    if (status == 0)
+        status = store_merge(options->store, from, done->signature.text, err);
+    arena_release(&past.arena);
+    return status;
+}
+
+int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
+                 const char *label, struct keep_done *done, struct error *err)
+{
+    *done = (struct keep_done){.end = KEEP_BUNDLED};
+    int engine = engine_number(options, label);
+    if (engine < 0)
+        return error_set(err, ERROR_NOT_FOUND, "%s is no engine of the campaign", label);
+    struct gencase made;
+    if (generate_recipe(recipe, &made, err))
+        return -1;
+    done->nodes_before = done->nodes_after = count_nodes(&made.test);
+    struct trial_done trial;
+    int status = keep_try(options, &made.test, engine, &trial, err);
+    gencase_release(&made);
+    if (status)
+        return -1;
+    if (!keep_signature(options->pool, engine, &trial, 0, &done->signature)) {
+        done->end = KEEP_GONE;
+        status = store_settle(options->store, signature, &(struct settled){.status = "gone"}, err);
+    } else {
+        status = bundle_it(options, signature, &trial, engine, done, err);
+    }
+    trial_done_release(&trial);
+    return status;
+}

@@ -1,0 +1,54 @@
+/*
+ * What becomes of a finding after it was met: the case is made again from its recipe, run, made smaller,
+ * tried on the engine's other releases and written as a bundle (findings/bundle.h) into the campaign's
+ * folder.
+ *
+ * When the smaller case has another signature than the one it came from, that one is merged into it: both are
+ * one bug. Of several cases that end in one signature the bundle of the first stays, unless a later one has
+ * fewer nodes.
+ */
+#ifndef CAMPAIGN_KEEP_H
+#define CAMPAIGN_KEEP_H
+
+#include "campaign/trial.h"
+#include "findings/signature.h"
+#include "findings/store.h"
+
+struct keep_options {
+    struct registry *registry; /* whose releases are tried; NULL: none */
+    struct pool *pool;
+    int reference; /* pool number, or -1 */
+    size_t n_engines;
+    const int *engines; /* of the campaign, pool numbers */
+    struct store *store;
+    const char *folder; /* of the campaign */
+};
+
+enum keep_end {
+    KEEP_BUNDLED,
+    KEEP_MERGED, /* its bug is in a bundle already */
+    KEEP_GONE,   /* the case is no finding any more: not deterministic, or another engine than then */
+};
+
+struct keep_done {
+    enum keep_end end;
+    size_t nodes_before, nodes_after;
+    struct signature signature; /* of the case as it was kept */
+};
+
+/* recipe and engine (label) as the store has them with the signature. */
+int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
+                 const char *engine, struct keep_done *done, struct error *err);
+
+/*
+ * One case on several engines, the judged and settled one first; fails when it cannot be run. Takes the
+ * testcase over. Released by trial_done_release.
+ */
+int keep_try(const struct keep_options *options, struct testcase *testcase, int engine,
+             struct trial_done *done, struct error *err);
+
+/* The signature of engine `number` of a trial; false when its verdict is no finding. */
+bool keep_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
+                    struct signature *signature);
+
+#endif

@@ -1,0 +1,235 @@
+/* assay report: a campaign's findings as bundles. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "campaign/keep.h"
+#include "cli/common.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    struct common common;
+    const char *show;
+    bool again, no_bisect;
+};
+
+/* What is to be done, read before anything changes. Texts live in the arena. */
+struct task {
+    const char *signature, *name, *recipe, *engine;
+};
+struct tasks {
+    struct arena arena;
+    bool again;
+    size_t count, capacity;
+    struct task *items;
+};
+
+static int add_task(void *context, const struct stored *stored, struct error *err)
+{
+    struct tasks *tasks = context;
+    (void)err;
+    if (!tasks->again && *stored->bundle)
+        return 0;
+    tasks->items = memory_grow(tasks->items, &tasks->capacity, tasks->count + 1, sizeof *tasks->items);
+    tasks->items[tasks->count++] = (struct task){
+        .signature = arena_strdup(&tasks->arena, stored->signature),
+        .name = arena_strdup(&tasks->arena, stored->name),
+        .recipe = arena_strdup(&tasks->arena, stored->recipe),
+        .engine = arena_strdup(&tasks->arena, stored->engine),
+    };
+    return 0;
+}
+
+struct labels {
+    struct arena arena;
+    size_t count, capacity;
+    const char **items;
+};
+
+static int add_label(void *context, const struct stored_engine *engine, struct error *err)
+{
+    struct labels *labels = context;
+    (void)err;
+    labels->items = memory_grow(labels->items, &labels->capacity, labels->count + 1, sizeof *labels->items);
+    labels->items[labels->count++] = arena_strdup(&labels->arena, engine->label);
+    return 0;
+}
+
+/* The table of contents that people open first. */
+static int index_row(void *context, const struct stored *stored, struct error *err)
+{
+    struct str *out = context;
+    (void)err;
+    if (*stored->bundle)
+        str_printf(out, "| [%s](%s/report.md) | %lld | %lld | ", stored->name, stored->name,
+                   (long long)stored->count, (long long)stored->nodes);
+    else
+        str_printf(out, "| %s | %lld | %lld | ", stored->name, (long long)stored->count,
+                   (long long)stored->nodes);
+    struct str title;
+    str_init(&title);
+    text_print(&title, stored->title, 200);
+    for (const char *c = title.data; *c; c++)
+        str_printf(out, *c == '|' ? "\\%c" : "%c", *c);
+    str_add(out, " |\n");
+    str_release(&title);
+    return 0;
+}
+
+static int write_index(struct store *store, const char *folder, struct error *err)
+{
+    struct str out, path;
+    str_init(&out);
+    str_init(&path);
+    str_add(&out, "# Findings\n\n| finding | seen | nodes | what |\n|---|---|---|---|\n");
+    str_printf(&path, "%s/findings/README.md", folder);
+    int status = store_list(store, &(struct store_filter){0}, index_row, &out, err);
+    if (status == 0)
+        status = file_write(path.data, out.data, out.length, err);
+    str_release(&out);
+    str_release(&path);
+    return status;
+}
+
+static void say(struct str *out, const struct task *task, const struct keep_done *done,
+                const struct error *trouble)
+{
+    text_print(out, task->name, 0);
+    if (trouble) {
+        str_add(out, ": ");
+        text_print(out, trouble->message, 200);
+        str_add(out, "\n");
+        return;
+    }
+    if (done->end == KEEP_GONE)
+        str_add(out, ": not seen again\n");
+    else if (strcmp(task->name, done->signature.name) != 0)
+        str_printf(out, ": is %s, %zu nodes of %zu\n", done->signature.name, done->nodes_after,
+                   done->nodes_before);
+    else
+        str_printf(out, ": bundled, %zu nodes of %zu\n", done->nodes_after, done->nodes_before);
+}
+
+static int work(const struct keep_options *options, const struct tasks *tasks, struct str *out,
+                struct error *err)
+{
+    size_t bundled = 0, merged = 0, gone = 0, trouble = 0;
+    struct progress progress;
+    progress_begin(&progress, "report", tasks->count);
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct keep_done done;
+        struct error why = {0};
+        const struct task *task = &tasks->items[i];
+        int status = keep_finding(options, task->signature, task->recipe, task->engine, &done, &why);
+        say(out, task, &done, status ? &why : NULL);
+        trouble += status != 0;
+        bundled += status == 0 && done.end == KEEP_BUNDLED;
+        merged += status == 0 && done.end == KEEP_MERGED;
+        gone += status == 0 && done.end == KEEP_GONE;
+        progress_step(&progress, i + 1);
+    }
+    progress_end(&progress);
+    str_printf(out, "%zu bundled, %zu the same as others, %zu not seen again%s", bundled, merged, gone,
+               trouble ? "" : "\n");
+    if (trouble)
+        str_printf(out, ", %zu in trouble\n", trouble);
+    if (bundled && write_index(options->store, options->folder, err))
+        return -1;
+    return trouble ? STATUS_TROUBLE : STATUS_AGREE;
+}
+
+/* The engines of the campaign, all of them, as its verdicts depend on what others make of a case. */
+static int with_engines(const struct settings *settings, struct store *store, const char *folder,
+                        const struct tasks *tasks, struct str *out, struct error *err)
+{
+    struct labels labels = {0};
+    struct session session = {0};
+    struct common common = settings->common;
+    arena_init(&labels.arena);
+    int status = store_engines(store, add_label, &labels, err);
+    common.engines = (struct cli_list){labels.count, labels.items};
+    if (status == 0)
+        status = session_open(&session, &common, 1, true, err);
+    int *numbers = memory_zeroed(session.count + 1, sizeof *numbers);
+    for (size_t i = 0; i < session.count; i++)
+        numbers[i] = (int)i;
+    struct keep_options options = {
+        .registry = settings->no_bisect ? NULL : session.registry,
+        .pool = session.pool,
+        .reference = session.reference,
+        .n_engines = session.count,
+        .engines = numbers,
+        .store = store,
+        .folder = folder,
+    };
+    if (status == 0)
+        status = work(&options, tasks, out, err);
+    free(numbers);
+    session_close(&session);
+    free(labels.items);
+    arena_release(&labels.arena);
+    return status;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct settings *settings = raw;
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "give the folder of one campaign");
+    const char *folder = words->items[0];
+    struct store *store;
+    if (store_open(&store, folder, STORE_WRITE, err))
+        return -1;
+    struct tasks tasks = {.again = settings->again};
+    struct str out;
+    str_init(&out);
+    arena_init(&tasks.arena);
+    struct store_filter filter = {.signature = settings->show};
+    int status = store_list(store, &filter, add_task, &tasks, err);
+    if (status == 0 && settings->show && !tasks.count)
+        status = error_set(err, ERROR_NOT_FOUND,
+                           "no finding '%s' without a bundle; 'assay findings %s' lists them", settings->show,
+                           folder);
+    if (status == 0 && tasks.count)
+        status = with_engines(settings, store, folder, &tasks, &out, err);
+    else if (status == 0)
+        str_add(&out, "nothing to do: all findings have their bundle\n");
+    if (status >= 0 && output_write(&settings->common, &out, err))
+        status = -1;
+    free(tasks.items);
+    arena_release(&tasks.arena);
+    str_release(&out);
+    store_close(store);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_REGISTRY(struct settings),
+    {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
+     "only this finding, by its name or the start of it"},
+    {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again), "also those that have a bundle"},
+    {0, "no-bisect", OPTION_FLAG, NULL, offsetof(struct settings, no_bisect),
+     "do not try the engine's other releases"},
+    {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
+     "for each request to an engine (default 30s)"},
+    {'o', "output", OPTION_TEXT, "FILE", offsetof(struct settings, common.output),
+     "write the summary to FILE instead of stdout"},
+};
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "bundles and reports of what a campaign found",
+    .usage = "DIR [OPTION...]",
+    .about =
+        "For each finding of a campaign that has no bundle yet: the case is made again, run, tried on the\n"
+        "engine's other releases and written to DIR/findings/NAME, with a report for the engine's\n"
+        "maintainers. DIR/findings/README.md lists them.\n",
+    .examples = "  assay report campaign\n"
+                "  assay report campaign --show wrong-resize --again\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};
