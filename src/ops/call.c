@@ -42,11 +42,10 @@ double call_float(const struct op_call *call, const char *name, double otherwise
 
 const char *call_string(const struct op_call *call, const char *name, const char *otherwise)
 {
-    const Onnx__AttributeProto *attribute = node_attribute(call->node, name);
-    if (!attribute || !attribute->s.data)
-        return otherwise;
+    const char *text;
+    size_t size;
     /* The loader and the builder both leave a zero byte behind the text (model.h). */
-    return (const char *)attribute->s.data;
+    return node_string(call->node, name, &text, &size) ? text : otherwise;
 }
 
 bool call_has(const struct op_call *call, const char *name)

@@ -1,0 +1,364 @@
+/*
+ * Whether what the generators make is valid: bench_validity [--explained FILE] [--seed S] [-e ENGINE] COUNT.
+ *
+ * Half of the cases are of one operator, a quarter graphs, a quarter plans over the whole corpus. Each goes
+ * through libonnx's checker and strict shape inference, whose types and shapes of all values must be those
+ * that the reference computes; what is of a newer opset than libonnx knows is counted apart. With an engine
+ * each case is loaded and run there; a model that it refuses to load must be of a kind it lacks, or in the
+ * table of explained engine bugs. At the end, the operators and parameters of the table that were met. The
+ * last line is
+ *
+ *     cases N valid N invalid N unchecked N operators N parameters N of N refused N lacking N explained N
+ * unexplained N
+ */
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "campaign/explained.h"
+#include "campaign/trial.h"
+#include "generate/coverage_trace.h"
+#include "generate/plan.h"
+#include "model/index.h"
+#include "model/onnx.h"
+#include "ops/evaluate.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPS = 256, SHOWN = 20 };
+
+struct bench {
+    uint64_t seed, from;
+    size_t count;
+    const char *engine;
+    struct blocks *blocks;
+    struct explained table;
+    struct trace trace;
+    size_t met[MAX_OPS][TRACE_PARAMS]; /* times that a parameter was given */
+    size_t left_out[MAX_OPS][TRACE_PARAMS];
+    size_t nodes[MAX_OPS];
+    size_t made, valid, invalid, unchecked, by_kind[3];
+    size_t refused, lacking, explained, unexplained, other;
+};
+
+static int make_case(struct bench *b, uint64_t i, struct gencase *c, struct error *err)
+{
+    struct generate_options options = {.trace = &b->trace};
+    uint64_t index = b->from + i;
+    if (i % 4 < 2)
+        return generate_one(b->seed, index, &options, c, err);
+    if (i % 4 == 2)
+        return generate_graph(b->seed, index, &options, c, err);
+    struct rng root = rng_seed(b->seed), rng = rng_split(&root, index);
+    struct plan plan;
+    return plan_random(&plan, b->blocks, &rng, 1 + index / 4 % 8, NULL, err) ||
+                   generate_plan(b->seed, index, &plan, &options, c, err)
+               ? -1
+               : 0;
+}
+
+static size_t op_number(const struct op *op)
+{
+    size_t i = 0;
+    while (i < op_count() && op_at(i) != op)
+        i++;
+    return i;
+}
+
+static void note_coverage(struct bench *b)
+{
+    for (size_t i = 0; i < b->trace.n_nodes; i++) {
+        const struct trace_node *node = &b->trace.nodes[i];
+        if (!node->row)
+            continue;
+        size_t op = op_number(node->row);
+        b->nodes[op]++;
+        for (size_t k = 0; k < TRACE_PARAMS && node->row->params && node->row->params[k].name; k++)
+            ++*(node->classes[k] ? &b->met[op][k] : &b->left_out[op][k]);
+    }
+}
+
+/* ---- libonnx against the reference ---- */
+
+/*
+ * libonnx 1.12 infers ConvTranspose against the text: with output_shape it forgets batch and channels, with
+ * SAME_UPPER and SAME_LOWER it adds output_padding. Everything behind one follows it.
+ */
+static bool inference_is_right(const struct model *model)
+{
+    for (size_t i = 0; i < model->graph->n_node; i++)
+        if (strcmp(model->graph->node[i]->op_type, "ConvTranspose") == 0)
+            return false;
+    return true;
+}
+
+static int compare_value(const Onnx__ValueInfoProto *info, const struct bounded *ours, struct error *err)
+{
+    const Onnx__TypeProto__Tensor *type =
+        info->type && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? info->type->tensor_type
+                                                                                    : NULL;
+    char text[SHAPE_TEXT_SIZE];
+    bool same = type && type->elem_type == (int)ours->type;
+    if (same && type->shape)
+        same = type->shape->n_dim == (size_t)ours->shape.rank;
+    for (size_t k = 0; same && type->shape && k < type->shape->n_dim; k++)
+        same = type->shape->dim[k]->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE ||
+               type->shape->dim[k]->dim_value == ours->shape.dims[k];
+    return same ? 0
+                : error_set(err, ERROR_INVALID, "libonnx infers another type or shape of %s than %s%s",
+                            info->name, dtype_name(ours->type), shape_text(&ours->shape, text));
+}
+
+/* Every value that libonnx has inferred, against what the reference makes of it. */
+static int compare_shapes(const struct gencase *c, const struct model *model, const uint8_t *bytes,
+                          size_t size, struct error *err)
+{
+    struct model *inferred = NULL;
+    struct evaluator *evaluator = NULL;
+    struct bounded *results = NULL;
+    const char **names = NULL;
+    size_t count = 0, wanted = 0;
+    int result = model_parse(&inferred, bytes, size, err);
+    if (!result)
+        result = evaluator_new(&evaluator, model, NULL, err);
+    if (!result) {
+        const Onnx__GraphProto *graph = inferred->graph;
+        names = memory_zeroed(graph->n_value_info + graph->n_output + 1, sizeof *names);
+        for (size_t i = 0; i < graph->n_value_info; i++)
+            names[wanted++] = graph->value_info[i]->name;
+        for (size_t i = 0; i < graph->n_output; i++)
+            names[wanted++] = graph->output[i]->name;
+        result =
+            evaluator_run(evaluator, c->test.inputs, c->test.n_inputs, names, wanted, &results, &count, err);
+        for (size_t i = 0; !result && i < count; i++)
+            result = compare_value(i < graph->n_value_info ? graph->value_info[i]
+                                                           : graph->output[i - graph->n_value_info],
+                                   &results[i], err);
+    }
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&results[i]);
+    free(results);
+    free(names);
+    evaluator_free(evaluator);
+    model_free(inferred);
+    return result;
+}
+
+/* 0 valid, -1 not, ONNX_UNCHECKABLE. */
+static int check_case(const struct gencase *c, struct error *err)
+{
+    struct model *model = NULL;
+    uint8_t *inferred = NULL;
+    size_t size;
+    int result = onnx_check(c->test.model, c->test.model_size, err);
+    if (result)
+        return result;
+    if (model_parse(&model, c->test.model, c->test.model_size, err))
+        return -1;
+    if (inference_is_right(model)) {
+        result = onnx_infer_shapes(c->test.model, c->test.model_size, 1, &inferred, &size, err);
+        if (!result)
+            result = compare_shapes(c, model, inferred, size, err);
+    }
+    free(inferred);
+    model_free(model);
+    return result;
+}
+
+/* ---- An engine ---- */
+
+static void note_refusal(struct bench *b, const struct trial_done *done)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[0];
+    const struct settlement *settlement = &done->settlements[0];
+    enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
+    struct model *model = NULL;
+    struct str node;
+    str_init(&node);
+    if (!model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
+        explained_nodes(&node, model, &done->testcase, settlement);
+    const char *text = settlement->count ? settlement->text : verdict->text;
+    struct explained_row *row = explained_find(&b->table, b->engine, verdict_name(kind), node.data, text);
+    if (row) {
+        b->explained++;
+        row->met++;
+    } else if (b->unexplained++ < SHOWN) {
+        printf("refused: %s\n  %s\n  %s\n  %s\n", verdict_name(kind), node.data, text, done->testcase.recipe);
+    }
+    str_release(&node);
+    model_free(model);
+}
+
+static void take(struct bench *b, struct trial_done *done)
+{
+    const struct result *r = &done->results[0];
+    if (r->outcome == OUTCOME_UNSUPPORTED) {
+        b->refused++;
+        b->lacking++;
+    } else if (r->outcome != OUTCOME_OK && r->stage <= STAGE_LOAD) {
+        b->refused++;
+        note_refusal(b, done);
+    } else if (verdict_is_finding(done->judgement.verdicts[0].kind)) {
+        b->other++;
+    }
+    trial_done_release(done);
+}
+
+/* ---- All of it ---- */
+
+static int one_case(struct bench *b, uint64_t i, struct trials *trials)
+{
+    struct gencase c;
+    struct error err = {0};
+    if (make_case(b, i, &c, &err)) {
+        fprintf(stderr, "case %llu is not made: %s\n", (unsigned long long)i, err.message);
+        return -1;
+    }
+    b->made++;
+    b->by_kind[i % 4 < 2 ? 0 : i % 4 - 1]++;
+    note_coverage(b);
+    int result = check_case(&c, &err);
+    if (result == -1 && b->invalid < SHOWN)
+        printf("invalid: %s\n  %s\n", err.message, c.test.recipe);
+    b->valid += result == 0;
+    b->invalid += result == -1;
+    b->unchecked += result == ONNX_UNCHECKABLE;
+    if (trials) {
+        trials_submit(trials, &c.test, NULL);
+        free(c.note);
+    } else {
+        gencase_release(&c);
+    }
+    return 0;
+}
+
+static int run_cases(struct bench *b, struct trials *trials)
+{
+    struct progress progress;
+    struct trial_done done;
+    struct error err = {0};
+    progress_begin(&progress, "cases", b->count);
+    for (uint64_t i = 0; i < b->count; i++) {
+        while (trials && !trials_room(trials)) {
+            if (trials_next(trials, &done, &err) != 1)
+                return -1;
+            take(b, &done);
+        }
+        if (one_case(b, i, trials))
+            return -1;
+        progress_step(&progress, i + 1);
+    }
+    while (trials && trials_pending(trials)) {
+        if (trials_next(trials, &done, &err) != 1)
+            return -1;
+        take(b, &done);
+    }
+    progress_end(&progress);
+    return 0;
+}
+
+static void print_coverage(const struct bench *b, size_t *operators, size_t *met, size_t *params)
+{
+    for (size_t i = 0; i < op_count(); i++) {
+        const struct op *op = op_at(i);
+        *operators += b->nodes[i] > 0;
+        if (op->sample && !b->nodes[i])
+            printf("never drawn: %s\n", op->name);
+        for (size_t k = 0; op->sample && op->params && op->params[k].name && k < TRACE_PARAMS; k++) {
+            ++*params;
+            *met += b->met[i][k] > 0;
+            if (!b->met[i][k])
+                printf("never given: %s of %s\n", op->params[k].name, op->name);
+        }
+    }
+}
+
+static int finish(const struct bench *b)
+{
+    size_t operators = 0, met = 0, params = 0;
+    print_coverage(b, &operators, &met, &params);
+    for (size_t i = 0; i < b->table.count; i++)
+        if (b->table.rows[i].met)
+            printf("explained %zu: %s\n", b->table.rows[i].met, b->table.rows[i].document);
+    printf("one operator %zu, graphs %zu, plans %zu; findings of other kinds %zu\n", b->by_kind[0],
+           b->by_kind[1], b->by_kind[2], b->other);
+    printf("cases %zu valid %zu invalid %zu unchecked %zu operators %zu parameters %zu of %zu refused %zu "
+           "lacking %zu "
+           "explained %zu unexplained %zu\n",
+           b->made, b->valid, b->invalid, b->unchecked, operators, met, params, b->refused, b->lacking,
+           b->explained, b->unexplained);
+    return b->invalid || b->unexplained || met < params;
+}
+
+static int read_options(struct bench *b, int argc, char **argv, struct error *err)
+{
+    static const struct option options[] = {{"explained", 1, NULL, 'x'},
+                                            {"seed", 1, NULL, 's'},
+                                            {"engine", 1, NULL, 'e'},
+                                            {"from", 1, NULL, 'F'},
+                                            {NULL, 0, NULL, 0}};
+    int c;
+    while ((c = getopt_long(argc, argv, "e:", options, NULL)) != -1) {
+        if (c == 'x' && explained_read(&b->table, optarg, err))
+            return -1;
+        else if (c == 's')
+            b->seed = strtoull(optarg, NULL, 10);
+        else if (c == 'F')
+            b->from = strtoull(optarg, NULL, 10);
+        else if (c == 'e')
+            b->engine = optarg;
+        else if (c != 'x')
+            return -1;
+    }
+    b->count = optind < argc ? strtoull(argv[optind], NULL, 10) : 0;
+    return b->count ? 0 : error_set(err, ERROR_USAGE, "see the head of bench/validity.c");
+}
+
+static int add_engine(struct registry *registry, struct pool *pool, const char *label, struct error *err)
+{
+    const struct engine_spec *spec;
+    return registry_find(registry, label, &spec, err) ? -1 : pool_add(pool, spec);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench *b = memory_zeroed(1, sizeof *b);
+    struct registry *registry = NULL;
+    struct pool *pool = NULL;
+    struct trials *trials = NULL;
+    struct error err = {0};
+    b->seed = 1;
+    b->blocks = blocks_new();
+    trace_init(&b->trace);
+    if (read_options(b, argc, argv, &err) || blocks_add_builtin(b->blocks, &err) ||
+        registry_open(&registry, NULL, 0, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 2;
+    }
+    if (b->engine) {
+        struct pool_options pool_options = {.deadline = 10};
+        pool = pool_new(&pool_options);
+        int reference = add_engine(registry, pool, "reference", &err),
+            engine = add_engine(registry, pool, b->engine, &err);
+        if (reference < 0 || engine < 0) {
+            fprintf(stderr, "%s\n", err.message);
+            return 2;
+        }
+        struct trial_options options = {
+            .pool = pool, .reference = reference, .n_engines = 1, .engines = &engine, .settle = true};
+        trials = trials_new(&options);
+    }
+    int status = run_cases(b, trials);
+    if (trials)
+        trials_free(trials);
+    pool_free(pool);
+    registry_free(registry);
+    int bad = finish(b);
+    blocks_free(b->blocks);
+    trace_release(&b->trace);
+    explained_release(&b->table);
+    free(b);
+    return status ? 2 : bad;
+}
