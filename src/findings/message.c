@@ -80,6 +80,17 @@ static void squeeze(struct str *text)
     text->length = (size_t)(to - text->data);
 }
 
+/* Where the engine names a node, also one of its own making: "Node (x) Op", "Name:'x'". What closes the name.
+ */
+static char names_node(const struct str *line)
+{
+    static const char *const openers[] = {"Node (", "node (", "Node(", "Name:'", "Name: '", NULL};
+    for (size_t i = 0; openers[i]; i++)
+        if (text_ends(line->data, openers[i]))
+            return openers[i][strlen(openers[i]) - 1] == '(' ? ')' : '\'';
+    return '\0';
+}
+
 static int note_node(void *context, Onnx__NodeProto *node, int depth)
 {
     struct map *names = context;
@@ -120,6 +131,12 @@ void message_normalise(struct str *out, const char *text, const struct model *mo
     while (*text && line.length < 4 * MESSAGE_LIMIT) {
         char token[TOKEN_LIMIT];
         size_t length = 0;
+        char end = names_node(&line);
+        const char *closes = end ? strchr(text, end) : NULL;
+        if (closes) {
+            str_add(&line, "?");
+            text = closes;
+        }
         while (in_token(text[length]) && length < sizeof token - 1)
             length++;
         if (length) {

@@ -213,12 +213,15 @@ static bool has_empty_input(const struct types *types, const Onnx__NodeProto *no
     return false;
 }
 
-/* Of the first node: the others of a group follow from it. */
+/* Of the first node that computes: the others of a group follow from it. */
 static void add_types(struct str *out, const struct culprits *culprits, const struct types *types)
 {
     if (!culprits->count)
         return;
-    const Onnx__NodeProto *first = culprits->nodes[0];
+    size_t at = 0;
+    while (at + 1 < culprits->count && only_moves(culprits->nodes[at]->op_type))
+        at++;
+    const Onnx__NodeProto *first = culprits->nodes[at];
     const char *in = class_of(types, first->input, first->n_input);
     const char *result = class_of(types, first->output, first->n_output);
     if (only_moves(first->op_type))

@@ -159,6 +159,8 @@ static void messages_lose_what_changes(void **state)
          "1.25e3.",
          "graph.cc:# Resolve() tensor(T) is #e#."},
         {"Failed to open /tmp/abc/x.onnx\n  line two", "Failed to open x.onnx line two"},
+        {"while running Conv node. Name:'fused 7' Node () Op (Conv)",
+         "while running Conv node. Name:'?' Node (?) Op (Conv)"},
         {"", ""},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {

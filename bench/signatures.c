@@ -1,0 +1,109 @@
+/*
+ * The signatures of cases in the layout of ONNX's backend tests: what bench/dedup holds against the truth.
+ *
+ *     signatures -e ENGINE... FOLDER...
+ *
+ * One line a case and engine that is a finding: case, engine, signature, with tabs between. All engines run
+ * together, as their verdicts depend on each other.
+ */
+#include "base/memory.h"
+#include "campaign/keep.h"
+#include "campaign/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_ENGINES = 16 };
+
+/* A testcase of the first data set of a loaded case. */
+static void make_case(struct testcase *testcase, const struct suite_loaded *loaded)
+{
+    testcase_init(testcase);
+    testcase->recipe = memory_strdup(loaded->path);
+    testcase->model = malloc(loaded->bytes.size + 1);
+    memcpy(testcase->model, loaded->bytes.data, loaded->bytes.size);
+    testcase->model_size = loaded->bytes.size;
+    testcase->inputs = memory_zeroed(loaded->data[0].n_inputs + 1, sizeof *testcase->inputs);
+    for (size_t i = 0; i < loaded->data[0].n_inputs; i++)
+        if (value_copy(&testcase->inputs[testcase->n_inputs], &loaded->data[0].inputs[i], NULL) == 0)
+            testcase->n_inputs++;
+}
+
+static void sign_case(const struct keep_options *options, const struct suite_case *entry)
+{
+    struct suite_loaded loaded;
+    struct testcase testcase;
+    struct trial_done done;
+    struct error err = {0};
+    if (suite_load(entry, &loaded, &err)) {
+        fprintf(stderr, "signatures: %s\n", err.message);
+        suite_unload(&loaded);
+        return;
+    }
+    make_case(&testcase, &loaded);
+    suite_unload(&loaded);
+    if (keep_try(options, &testcase, options->engines[0], &done, &err)) {
+        fprintf(stderr, "signatures: %s: %s\n", entry->name, err.message);
+        return;
+    }
+    for (size_t i = 0; i < done.n_engines; i++) {
+        struct signature signature;
+        if (keep_signature(options->pool, options->engines[i], &done, i, &signature))
+            printf("%s\t%s\t%s\n", entry->name, pool_engine(options->pool, options->engines[i])->label,
+                   signature.text);
+    }
+    trial_done_release(&done);
+}
+
+static int add_engines(struct keep_options *options, struct registry *registry, char **labels, size_t count,
+                       int *numbers, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct engine_spec *spec;
+        if (registry_find(registry, labels[i], &spec, err))
+            return -1;
+        numbers[i] = pool_add(options->pool, spec);
+    }
+    const struct engine_spec *reference;
+    if (registry_find(registry, "reference", &reference, err))
+        return -1;
+    options->reference = pool_add(options->pool, reference);
+    options->engines = numbers;
+    options->n_engines = count;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    char *labels[MAX_ENGINES];
+    int numbers[MAX_ENGINES], option, status = 2;
+    size_t count = 0;
+    while ((option = getopt(argc, argv, "e:")) == 'e')
+        if (count < MAX_ENGINES)
+            labels[count++] = optarg;
+    if (!count || optind == argc || option == '?') {
+        fputs("usage: signatures -e ENGINE... FOLDER...\n", stderr);
+        return 2;
+    }
+    struct error err = {0};
+    struct registry *registry = NULL;
+    struct suite suite = {0};
+    /* Fresh: what reads beyond its memory must always find the same there. */
+    struct keep_options options = {.pool = pool_new(&(struct pool_options){.fresh = true})};
+    if (registry_open(&registry, NULL, 0, &err) == 0 &&
+        add_engines(&options, registry, labels, count, numbers, &err) == 0 &&
+        suite_open(&suite, (const char *const *)&argv[optind], (size_t)(argc - optind), NULL, &err) == 0) {
+        for (size_t i = 0; i < suite.count; i++)
+            sign_case(&options, &suite.cases[i]);
+        status = 0;
+    } else {
+        fprintf(stderr, "signatures: %s\n", err.message);
+    }
+    suite_release(&suite);
+    pool_free(options.pool);
+    if (registry)
+        registry_free(registry);
+    return status;
+}
