@@ -20,7 +20,7 @@ struct pair {
 
 /* A section. Strings live in the registry's arena. */
 struct entry {
-    const char *name, *command, *library, *fetch, *file;
+    const char *name, *command, *library, *versions, *fetch, *file;
     bool launcher;
     size_t memory;
     struct pair knob_variables[MAX_KNOBS], variables[MAX_KNOBS];
@@ -114,6 +114,8 @@ static int visit_key(void *context, const char *section, const char *key, const 
         entry->command = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "library"))
         entry->library = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "versions"))
+        entry->versions = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "fetch"))
         entry->fetch = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "launcher"))
@@ -128,8 +130,8 @@ static int visit_key(void *context, const char *section, const char *key, const 
                         err);
     else
         return error_set(err, ERROR_FORMAT,
-                         "no key '%s'; there are command, library, fetch, launcher, memory, environment.NAME "
-                         "and knob-environment.KNOB",
+                         "no key '%s'; there are command, library, versions, fetch, launcher, memory, "
+                         "environment.NAME and knob-environment.KNOB",
                          key);
     return 0;
 }
@@ -272,13 +274,14 @@ static void list_versions(const char *folder, const char *before, const char *af
     file_names_free(names, count);
 }
 
-/* What lies where the library pattern says: FOLDER/BEFORE{version}AFTER/REST, the version inside one name. */
+/* What lies where the pattern says: FOLDER/BEFORE{version}AFTER/REST, the version inside one name. */
 static struct versions find_versions(struct registry *registry, const struct entry *entry)
 {
     struct versions versions = {0};
-    if (!entry->library)
+    const char *where = entry->versions ? entry->versions : entry->library;
+    if (!where)
         return versions;
-    char *pattern = expand(registry, entry->library, NULL);
+    char *pattern = expand(registry, where, NULL);
     char *at = strstr(pattern, "{version}");
     if (!at)
         return versions;
@@ -418,6 +421,13 @@ static int split_command(struct registry *registry, struct engine_spec *spec, co
     return result;
 }
 
+static const char *const *one_word(struct registry *registry, const char *word)
+{
+    char **list = arena_array(&registry->arena, 2, sizeof *list);
+    list[0] = arena_strdup(&registry->arena, word);
+    return (const char *const *)list;
+}
+
 static void list_names(const struct registry *registry, struct str *text)
 {
     for (size_t i = 0; i < registry->count; i++)
@@ -439,19 +449,22 @@ static int no_engine(const struct registry *registry, const char *name, struct e
 static int no_version(const struct entry *entry, const char *version, const struct versions *versions,
                       struct error *err)
 {
-    if (!entry->library)
+    const char *where = entry->versions ? entry->versions : entry->library;
+    if (!where)
         return error_set(err, ERROR_NOT_FOUND, "engine %s has no versions to choose from: write plain '%s'",
                          entry->name, entry->name);
     struct str text;
     str_init(&text);
     str_printf(&text, "no version %s of %s; ", version, entry->name);
-    if (entry->fetch)
+    if (entry->fetch && entry->versions)
+        str_printf(&text, "plain %s is this system's, '%s' fetches others; ", entry->name, entry->fetch);
+    else if (entry->fetch)
         str_printf(&text, "get it with '%s %s'; ", entry->fetch, version);
     str_add(&text, "there are: ");
     for (size_t i = versions->count; i > 0; i--) /* the newest first: the message may be cut */
         str_printf(&text, "%s%s", versions->names[i - 1], i > 1 ? ", " : "");
     if (!versions->count)
-        str_printf(&text, "none at %s", entry->library);
+        str_printf(&text, "none at %s", where);
     int result = error_set(err, ERROR_NOT_FOUND, "%s", text.data);
     str_release(&text);
     return result;
@@ -482,7 +495,8 @@ static int choose_library(struct registry *registry, const struct entry *entry, 
     if (!version && !*library && entry->library && !strstr(entry->library, "{version}"))
         *library = expand(registry, entry->library, NULL);
     for (size_t i = 0; i < versions.count && !*library; i++) {
-        bool wanted = version ? text_equal(versions.names[i], version) : i + 1 == versions.count;
+        bool newest = i + 1 == versions.count && !entry->versions; /* with them, the plain name is another */
+        bool wanted = version ? text_equal(versions.names[i], version) : newest;
         if (wanted) {
             spec->version = arena_strdup(&registry->arena, versions.names[i]);
             *library = arena_strdup(&registry->arena, versions.paths[i]);
@@ -521,9 +535,14 @@ int registry_find(struct registry *registry, const char *text, const struct engi
     spec->launcher = entry->launcher;
     spec->memory = entry->memory;
     const char *library;
-    if (choose_library(registry, entry, label.version, spec, &library, err) ||
-        split_command(registry, spec, entry->command, library, err))
+    if (choose_library(registry, entry, label.version, spec, &library, err))
         return -1;
+    if (entry->versions && spec->version) {
+        spec->argv = one_word(registry, library);
+        library = NULL;
+    } else if (split_command(registry, spec, entry->command, library, err)) {
+        return -1;
+    }
     struct str environment;
     str_init(&environment);
     set_environment(registry, entry, library, &environment);
@@ -542,7 +561,7 @@ int registry_each(struct registry *registry,
     for (size_t i = 0; i < registry->count && !result; i++) {
         const struct entry *entry = registry->entries[i];
         struct versions versions = find_versions(registry, entry);
-        if (!versions.count)
+        if (!versions.count || entry->versions)
             result = visit(context, entry->name, NULL, NULL);
         for (size_t j = 0; j < versions.count && !result; j++)
             result = visit(context, entry->name, versions.names[j], versions.paths[j]);

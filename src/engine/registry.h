@@ -15,11 +15,17 @@
  *     launcher = yes
  *     memory = 4G
  *
+ *     [opencv]
+ *     command = {libexec}/assay-engine-opencv
+ *     versions = {data}/opencv/{version}/assay-engine-opencv
+ *     fetch = tools/fetch-root
+ *
  * library: where versions lie; the path found goes to the adapter in $ASSAY_LIBRARY. A plain name takes the
  * path in $ASSAY_LIBRARY_NAME, else the newest version found, else what the adapter finds by itself (the
  * system's library). knob-environment: a knob that must be set before the library loads; it goes into that
  * variable, not into hello. launcher: the command brings its own isolation (ssh, docker). Without the named
- * version an engine is not found.
+ * version an engine is not found. versions: where adapters lie that were built with other versions of the
+ * library; opencv@4.10.0 runs that one's, plain opencv the command.
  */
 #ifndef ENGINE_REGISTRY_H
 #define ENGINE_REGISTRY_H

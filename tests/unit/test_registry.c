@@ -127,6 +127,31 @@ static void a_plain_name_is_the_newest(void **state)
     registry_free(registry);
 }
 
+static const char several[] = "[z]\n"
+                              "command = run it\n"
+                              "versions = {data}/lib/{version}/libx.so\n"
+                              "fetch = tools/fetch-z\n";
+
+/* Versions that are programs of their own, beside a command that stays what the plain name means. */
+static void a_version_may_be_a_program(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state, several, &err), 0);
+    assert_int_equal(registry_find(registry, "z", &spec, &err), 0);
+    assert_string_equal(spec->argv[0], "run");
+    assert_null(spec->version);
+    assert_int_equal(registry_find(registry, "z@1.10.0:a=b", &spec, &err), 0);
+    assert_true(text_ends(spec->argv[0], "/data/lib/1.10.0/libx.so"));
+    assert_null(spec->argv[1]);
+    assert_string_equal(spec->version, "1.10.0");
+    assert_null(variable(spec, "ASSAY_LIBRARY"));
+    assert_int_equal(registry_find(registry, "z@9", &spec, &err), -1);
+    assert_non_null(strstr(err.message, "plain z is this system's, 'tools/fetch-z' fetches others"));
+    registry_free(registry);
+}
+
 static int collect(void *context, const char *name, const char *version, const char *path)
 {
     if (text_equal(name, "x"))
@@ -216,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_become_commands),  cmocka_unit_test(a_plain_name_is_the_newest),
+  cmocka_unit_test(a_version_may_be_a_program),
         cmocka_unit_test(versions_come_in_order), cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(bad_files_are_refused),  cmocka_unit_test(a_later_section_replaces_an_earlier),
     };
