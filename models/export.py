@@ -149,6 +149,28 @@ def tidy(path):
     return len(graph.node), sorted({n.op_type for n in graph.node})
 
 
+def batch_major(source, path):
+    """The bidirectional LSTM with layout=1: the batch comes first and nothing is transposed. Needs opset 14."""
+    model = onnx.load(source)
+    graph = model.graph
+    cell, = [n for n in graph.node if n.op_type == "LSTM"]
+    before, = [n for n in graph.node if cell.input[0] in n.output]
+    after, = [n for n in graph.node if cell.output[0] in n.input]
+    mean, = [n for n in graph.node if n.op_type == "ReduceMean"]
+    assert before.op_type == after.op_type == "Transpose"
+    bypass(graph, before)
+    bypass(graph, after)
+    cell.attribute.append(helper.make_attribute("layout", 1))
+    del cell.output[1:]
+    next(a for a in mean.attribute if a.name == "axes").ints[:] = [1]
+    model.opset_import[0].version = 14
+    del graph.value_info[:]
+    graph.name = path.stem
+    onnx.checker.check_model(model)
+    onnx.save(model, path)
+    return len(graph.node), sorted({n.op_type for n in graph.node})
+
+
 def write(net, example, path):
     """PRESERVE keeps batch normalisation a node of its own, which evaluation mode would fold away."""
     torch.onnx.export(net, example, path, opset_version=OPSET, training=torch.onnx.TrainingMode.PRESERVE,

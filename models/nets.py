@@ -214,21 +214,21 @@ class Inception(Classifier):
 
 
 class Recurrent(Classifier):
-    """A recurrent net that reads the image row by row; the last state decides, or the mean of all."""
+    """A recurrent net that reads the image row by row, or several rows in one step; the last state decides, or the
+    mean of all."""
 
-    def __init__(self, kind, hidden, bidirectional=False, mean=False):
+    def __init__(self, kind, hidden, bidirectional=False, mean=False, rows=1):
         super().__init__()
-        self.cell = kind(28, hidden, bidirectional=bidirectional)
-        self.mean = mean
+        self.cell = kind(28 * rows, hidden, bidirectional=bidirectional)
+        self.mean, self.rows = mean, rows
+        self.fc = nn.Linear(hidden * (2 if bidirectional else 1), 10)
         if kind is nn.RNN:  # without gates, a rotation keeps what was seen
             nn.init.orthogonal_(self.cell.weight_hh_l0)
-        self.fc = nn.Linear(hidden * (2 if bidirectional else 1), 10)
 
     def logits(self, x):
-        states, _ = self.cell(x.squeeze(1).permute(1, 0, 2))
-        if self.mean:
-            return self.fc(states.mean(0))
-        return self.fc(states[-1])
+        x = x.squeeze(1) if self.rows == 1 else x.reshape(-1, 28 // self.rows, 28 * self.rows)
+        states, _ = self.cell(x.permute(1, 0, 2))
+        return self.fc(states.mean(0) if self.mean else states[-1])
 
 
 class Attention(nn.Module):
@@ -304,7 +304,7 @@ ZOO = {
     "vgg": (VGG, 40000, 2, 3e-3),
     "mobilenetv2": (MobileNetV2, 40000, 2, 5e-3),
     "inception": (Inception, 40000, 2, 5e-3),
-    "rnn": (lambda: Recurrent(nn.RNN, 64, mean=True), 60000, 5, 2e-3),
+    "rnn": (lambda: Recurrent(nn.RNN, 128, rows=4), 60000, 5, 2e-3),
     "lstm": (lambda: Recurrent(nn.LSTM, 48), 60000, 3, 6e-3),
     "bilstm": (lambda: Recurrent(nn.LSTM, 32, True, True), 60000, 3, 6e-3),
     "gru": (lambda: Recurrent(nn.GRU, 48), 60000, 3, 6e-3),

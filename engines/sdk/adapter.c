@@ -1,4 +1,5 @@
 #include "adapter.h"
+#include "bare.h"
 
 #include "base/memory.h"
 #include "guard.h"
@@ -418,6 +419,8 @@ int adapter_main(struct adapter *adapter, int argc, char **argv)
 {
     if (argc > 1 && text_equal(argv[1], "--help"))
         return print_usage(adapter);
+    if (argc > 1 && text_equal(argv[1], "--bare"))
+        return adapter_bare(adapter, argc - 1, argv + 1);
     struct session session = {.adapter = adapter, .call = {.adapter = adapter}};
     if (take_descriptors(&session)) {
         perror(adapter->name);

@@ -1,0 +1,100 @@
+#include "bare.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "tensor/npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bare {
+    struct adapter_call call;
+    char *model;
+    size_t size;
+    struct tensor samples;
+    int64_t batch;
+    const char *input;
+};
+
+static int prepare(struct bare *bare, char **argv, struct error *err)
+{
+    long long batch;
+    if (!text_int64(argv[4], &batch) || batch < 1)
+        return error_set(err, ERROR_USAGE, "'%s' is no number of samples", argv[4]);
+    bare->batch = batch;
+    bare->input = argv[3];
+    return file_read(argv[1], (size_t)1 << 31, &bare->model, &bare->size, err) ||
+                   npy_read(argv[2], &bare->samples, err) || bare->samples.shape.rank < 1
+               ? -1
+               : 0;
+}
+
+/* Samples first ... of the array, as they lie there. */
+static int run_once(struct bare *bare, int64_t first)
+{
+    struct tensor part = bare->samples;
+    int64_t all = part.shape.dims[0], left = all - first, count = left < bare->batch ? left : bare->batch;
+    size_t sample = part.size / (size_t)all;
+    part.shape.dims[0] = count;
+    part.count = part.count / (size_t)all * (size_t)count;
+    part.size = sample * (size_t)count;
+    part.data = (char *)part.data + sample * (size_t)first;
+    char *name = strdup(bare->input);
+    struct value input = {.name = name, .kind = VALUE_TENSOR, .count = 1, .tensors = &part};
+    struct adapter_outputs outputs = {0};
+    int status = bare->call.adapter->run(&bare->call, &input, 1, false, &outputs);
+    values_free(outputs.values, outputs.count);
+    free(name);
+    return status;
+}
+
+static int run_all(struct bare *bare, double *seconds)
+{
+    struct adapter_model model = {.data = bare->model, .size = bare->size};
+    struct adapter_loaded loaded;
+    str_init(&loaded.inputs);
+    str_init(&loaded.outputs);
+    str_init(&loaded.borrowed);
+    double start = clock_seconds();
+    int status = bare->call.adapter->load(&bare->call, &model, &loaded);
+    for (int64_t first = 0; status == 0 && first < bare->samples.shape.dims[0]; first += bare->batch)
+        status = run_once(bare, first);
+    *seconds = clock_seconds() - start;
+    if (bare->call.adapter->unload)
+        bare->call.adapter->unload(&bare->call);
+    str_release(&loaded.inputs);
+    str_release(&loaded.outputs);
+    str_release(&loaded.borrowed);
+    return status;
+}
+
+int adapter_bare(const struct adapter *adapter, int argc, char **argv)
+{
+    struct bare bare = {.call = {.adapter = adapter}};
+    struct error err = {0};
+    struct str version;
+    double seconds = 0;
+    str_init(&bare.call.message);
+    str_init(&version);
+    tensor_init(&bare.samples);
+    int status = argc == 5 ? prepare(&bare, argv, &err)
+                           : error_set(&err, ERROR_USAGE, "--bare takes MODEL SAMPLES.npy INPUT BATCH");
+    if (status == 0 && adapter->start)
+        status = adapter->start(&bare.call, &bare.call.engine, &version);
+    bool started = status == 0;
+    if (started)
+        status = run_all(&bare, &seconds);
+    if (status == 0)
+        printf("bare %.6f\n", seconds);
+    else
+        fprintf(stderr, "%s: %s\n", adapter->name, err.message[0] ? err.message : bare.call.message.data);
+    if (started && adapter->stop)
+        adapter->stop(bare.call.engine);
+    free(bare.model);
+    tensor_release(&bare.samples);
+    str_release(&bare.call.message);
+    str_release(&version);
+    return status ? 1 : 0;
+}
