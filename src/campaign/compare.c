@@ -311,13 +311,14 @@ static void remember(struct run *run, size_t sample)
             forget(run, i);
 }
 
-static void hear(struct run *run, size_t sample, const struct value *inputs, const struct result *results,
-                 const struct result *reference)
+static void hear(struct run *run, size_t sample, const struct value *inputs, const struct value *stack,
+                 const struct result *results, const struct result *reference)
 {
     words_add(&run->compare->words, &(struct words_sample){.number = sample,
                                                            .model = run->model,
                                                            .inputs = inputs,
                                                            .n_inputs = run->inputs->count,
+                                                           .stack = stack,
                                                            .results = results,
                                                            .reference = reference});
 }
@@ -329,7 +330,8 @@ static void land_group(struct run *run, struct parcel *parcel, struct group *gro
         group_row_fill(&run->row, group, k);
         bool worse = fold_sample(&run->fold, sample, run->row.results);
         if (for_the_judge(run, sample)) {
-            hear(run, sample, group_views(group, k), run->row.results,
+            hear(run, sample, group_views(group, k), group->count > 1 ? group->inputs : NULL,
+                 run->row.results,
                  run->options->reference < 0 ? NULL : &parcel->hearings[*hearing].reference);
             ++*hearing;
             run->compare->judged_spread++;
@@ -391,13 +393,17 @@ static bool decisive(const struct compare *compare, size_t sample)
     return false;
 }
 
+/* With the stack it was answered in, made anew. */
 static int hear_worst(struct run *run, const struct memory *memory, struct error *err)
 {
-    struct value *inputs = NULL;
+    size_t batch = run->compare->batch, first = memory->sample / batch * batch;
+    size_t left = run->inputs->samples - first;
+    struct group group;
     struct result reference;
     struct job job = run->job;
     result_init(&reference);
-    int status = inputs_get(run->inputs, memory->sample, &inputs, err);
+    int status = group_init(&group, run->inputs, first, left < batch ? left : batch, 0, err);
+    const struct value *inputs = status == 0 ? group_views(&group, memory->sample - first) : NULL;
     job.engine = run->options->reference;
     job.bounds = true;
     job.n_inputs = run->inputs->count;
@@ -405,12 +411,12 @@ static int hear_worst(struct run *run, const struct memory *memory, struct error
     if (status == 0 && run->options->reference >= 0)
         status = pool_run_one(run->pool, &job, &reference, err);
     if (status == 0) {
-        hear(run, memory->sample, inputs, memory->results, run->options->reference < 0 ? NULL : &reference);
+        hear(run, memory->sample, inputs, group.count > 1 ? group.inputs : NULL, memory->results,
+             run->options->reference < 0 ? NULL : &reference);
         run->compare->judged_worst++;
     }
     result_release(&reference);
-    if (inputs)
-        values_free(inputs, run->inputs->count);
+    group_release(&group);
     return status;
 }
 

@@ -118,11 +118,11 @@ static void keep(struct words *words, struct word *word, const struct words_samp
         keep_nodes(words, word, sample->model, &only, 1);
 }
 
-static void add_verdict(struct words *words, size_t engine, const struct words_sample *sample,
-                        struct verdict *verdict)
+/* Settles on the sample alone, and where it is right alone on the whole stack it was answered in. */
+static bool settle_sample(const struct words *words, size_t engine, const struct words_sample *sample,
+                          struct verdict *verdict, struct settlement *settlement)
 {
-    struct word *word = &words->word[engine];
-    struct settlement settlement = {0};
+    struct verdict before = *verdict;
     struct settle_case which = {
         .pool = words->pool,
         .engine = (int)engine,
@@ -130,11 +130,29 @@ static void add_verdict(struct words *words, size_t engine, const struct words_s
         .inputs = sample->inputs,
         .n_inputs = sample->n_inputs,
     };
+    bool settled = word_settle(&which, verdict, settlement);
+    if (!settled || settlement->kind != VERDICT_AGREES || !sample->stack)
+        return settled;
+    struct settlement stacked = {0};
+    which.inputs = sample->stack;
+    if (!word_settle(&which, &before, &stacked))
+        return true;
+    settlement_release(settlement);
+    *settlement = stacked;
+    *verdict = before;
+    return true;
+}
+
+static void add_verdict(struct words *words, size_t engine, const struct words_sample *sample,
+                        struct verdict *verdict)
+{
+    struct word *word = &words->word[engine];
+    struct settlement settlement = {0};
     bool suspect = verdict->kind == VERDICT_SUSPECT;
     bool wanted =
         suspect ? word->settled < MAX_SETTLED : loudness(word->verdict.kind) < loudness(verdict->kind);
-    bool settled =
-        wanted && sample->results[engine].outcome == OUTCOME_OK && word_settle(&which, verdict, &settlement);
+    bool settled = wanted && sample->results[engine].outcome == OUTCOME_OK &&
+                   settle_sample(words, engine, sample, verdict, &settlement);
     word->settled += settled && suspect;
     word->counts[verdict->kind]++;
     if (loudness(verdict->kind) > loudness(word->verdict.kind))

@@ -41,7 +41,8 @@ struct words_sample {
     const struct model *model;
     const struct value *inputs;
     size_t n_inputs;
-    const struct result *results;   /* one an engine */
+    const struct value *stack;    /* the inputs of the run it was answered in, with other samples; or NULL */
+    const struct result *results; /* one an engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
 };
 void words_add(struct words *words, const struct words_sample *sample);
