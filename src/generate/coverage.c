@@ -20,6 +20,8 @@ struct entry {
     size_t n_edges;
     uint64_t *vectors; /* ascending; at most n_max */
     size_t n_vectors, vectors_capacity;
+    uint8_t values[TRACE_PARAMS]; /* how many each parameter has in pairs */
+    size_t n_params;
     uint64_t *pairs; /* a bit a pair of values */
     size_t n_pairs, pairs_seen;
 };
@@ -68,13 +70,15 @@ static size_t values_of(const struct op_param *param)
     return param_classes(param) + (param_optional(param) ? 1 : 0);
 }
 
-static size_t count_pairs(const struct op *row)
+static size_t count_pairs(struct entry *entry)
 {
     size_t total = 0;
-    const struct op_param *p = row ? row->params : NULL;
-    for (size_t i = 0; p && p[i].name && i < TRACE_PARAMS; i++)
-        for (size_t k = i + 1; p[k].name && k < TRACE_PARAMS; k++)
-            total += values_of(&p[i]) * values_of(&p[k]);
+    const struct op_param *p = entry->row ? entry->row->params : NULL;
+    for (; p && p[entry->n_params].name && entry->n_params < TRACE_PARAMS; entry->n_params++)
+        entry->values[entry->n_params] = (uint8_t)values_of(&p[entry->n_params]);
+    for (size_t i = 0; i < entry->n_params; i++)
+        for (size_t k = i + 1; k < entry->n_params; k++)
+            total += (size_t)entry->values[i] * entry->values[k];
     return total;
 }
 
@@ -87,7 +91,7 @@ bool coverage_add_op(struct coverage *coverage, const char *name, uint32_t in_de
     struct entry *entry = &coverage->entries[coverage->count];
     *entry = (struct entry){.name = memory_strdup(name), .in = in_degrees, .out = out_degrees};
     entry->row = op_find(name);
-    entry->n_pairs = count_pairs(entry->row);
+    entry->n_pairs = count_pairs(entry);
     entry->pairs = memory_zeroed(entry->n_pairs / 64 + 1, sizeof *entry->pairs);
     map_set(&coverage->names, entry->name, coverage->count++);
     return true;
@@ -183,18 +187,18 @@ static int value_number(const struct op_param *param, unsigned class)
     return (int)class - (param_optional(param) ? 0 : 1);
 }
 
-static size_t add_pairs(struct entry *entry, const uint8_t *classes, bool keep)
+static size_t add_pairs(struct entry *entry, const uint8_t *classes)
 {
     size_t first = 0, new = 0;
     const struct op_param *p = entry->row ? entry->row->params : NULL;
-    for (size_t i = 0; p && p[i].name && i < TRACE_PARAMS; i++)
-        for (size_t k = i + 1; p[k].name && k < TRACE_PARAMS; k++) {
+    for (size_t i = 0; i < entry->n_params; i++)
+        for (size_t k = i + 1; k < entry->n_params; k++) {
             int a = value_number(&p[i], classes[i]), b = value_number(&p[k], classes[k]);
             if (a >= 0 && b >= 0)
-                new += set_bit(entry->pairs, first + (size_t)a * values_of(&p[k]) + (size_t)b, keep);
-            first += values_of(&p[i]) * values_of(&p[k]);
+                new += set_bit(entry->pairs, first + (size_t)a * entry->values[k] + (size_t)b, true);
+            first += (size_t)entry->values[i] * entry->values[k];
         }
-    entry->pairs_seen += keep ? new : 0;
+    entry->pairs_seen += new;
     return new;
 }
 
@@ -230,7 +234,7 @@ static void add_node(struct coverage *coverage, struct entry *entry, const struc
         .out_degrees = add_degree(&entry->out_seen, entry->out, node->out, keep),
         .edges = add_edges(coverage, entry, trace, node, keep),
         .vectors = add_vector(coverage, entry, node->vector, keep),
-        .pairs = entry->row == node->row ? add_pairs(entry, node->classes, keep) : 0,
+        .pairs = keep && entry->row == node->row ? add_pairs(entry, node->classes) : 0,
     };
     if (keep)
         entry->seen = true;

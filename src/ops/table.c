@@ -25,7 +25,7 @@ const struct op *op_find(const char *name)
 {
     for (size_t f = 0; f < FAMILIES; f++)
         for (const struct op *op = families[f]; op->name; op++)
-            if (strcmp(op->name, name) == 0)
+            if (op->name[0] == name[0] && strcmp(op->name, name) == 0)
                 return op;
     return NULL;
 }
