@@ -1,0 +1,262 @@
+/* assay reduce: a failing case made small. */
+#include "reduce/reduce.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "cli/casefile.h"
+#include "model/data.h"
+#include "model/onnx.h"
+#include "ops/evaluate.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    struct common common;
+    struct input_settings inputs;
+    double seconds;
+};
+
+/* The reduced case, read back. */
+struct small {
+    struct testcase test;
+    struct model *model;
+    struct reduce_stats stats;
+};
+
+static int write_value(const char *folder, const char *kind, size_t number, const Onnx__TypeProto *type,
+                       const struct value *value, struct error *err)
+{
+    struct str path;
+    str_init(&path);
+    str_printf(&path, "%s/%s_%zu.pb", folder, kind, number);
+    int status = data_write_typed(path.data, type, value, err);
+    str_release(&path);
+    return status;
+}
+
+/* The right answers, by the reference. */
+static int write_answers(const char *folder, const struct small *small, struct error *err)
+{
+    struct evaluator *evaluator;
+    struct bounded *values = NULL;
+    size_t count = 0;
+    if (evaluator_new(&evaluator, small->model, NULL, err))
+        return -1;
+    int status =
+        evaluator_run(evaluator, small->test.inputs, small->test.n_inputs, NULL, 0, &values, &count, err);
+    evaluator_free(evaluator);
+    for (size_t i = 0; i < count; i++) {
+        struct value value;
+        struct tensor tensor;
+        value_init(&value);
+        if (!status)
+            status = bounded_to_tensor(&values[i], &tensor, err);
+        if (!status) {
+            value_set_tensor(&value, &tensor);
+            value_set_name(&value, small->model->graph->output[i]->name);
+            status = write_value(folder, "output", i, small->model->graph->output[i]->type, &value, err);
+        }
+        value_release(&value);
+        bounded_release(&values[i]);
+    }
+    free(values);
+    return status;
+}
+
+static int write_folder(const char *folder, const struct small *small, struct error *err)
+{
+    char *data = file_join(folder, "test_data_set_0"), *path = file_join(folder, "model.onnx");
+    int status = file_make_folders(data, err);
+    if (!status)
+        status = file_write(path, small->test.model, small->test.model_size, err);
+    for (size_t i = 0; i < small->test.n_inputs && !status; i++)
+        status =
+            write_value(data, "input", i, small->model->graph->input[i]->type, &small->test.inputs[i], err);
+    if (!status)
+        status = write_answers(data, small, err);
+    free(data);
+    free(path);
+    return status;
+}
+
+static void write_text(const struct small *small, const char *name, const char *engine, const char *folder,
+                       struct str *out, bool colour)
+{
+    const struct reduce_stats *stats = &small->stats;
+    char *text = NULL;
+    str_printf(out, "%s on %s: %zu nodes to %zu, %zu elements to %zu%s\n", name, engine, stats->nodes_before,
+               stats->nodes_after, stats->elements_before, stats->elements_after,
+               stats->complete ? "" : " (time was up)");
+    str_printf(out, "%zu candidates, %zu of them invalid, %zu engine runs, %zu taken\n\n", stats->made,
+               stats->invalid, stats->runs, stats->held);
+    style_print(out, colour, STYLE_BAD, "%s", verdict_name(stats->verdict.kind));
+    str_add(out, ": ");
+    text_print(out, stats->text, 0);
+    str_add(out, "\n\n");
+    if (!onnx_print_text(small->test.model, small->test.model_size, &text, NULL))
+        str_printf(out, "%s\n", text);
+    for (size_t i = 0; i < small->model->graph->n_node && !text; i++)
+        str_printf(out, "  %s\n", small->model->graph->node[i]->op_type);
+    if (folder)
+        str_printf(out, "written to %s\n", folder);
+    free(text);
+}
+
+static void write_json(const struct small *small, const char *name, const char *engine, const char *folder,
+                       struct str *out)
+{
+    const struct reduce_stats *stats = &small->stats;
+    struct json json;
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    json_string(&json, "case", name);
+    json_string(&json, "engine", engine);
+    json_string(&json, "verdict", verdict_name(stats->verdict.kind));
+    json_string(&json, "text", stats->text);
+    json_string(&json, "signature_before", stats->first.text);
+    json_string(&json, "signature", stats->last.text);
+    json_int(&json, "nodes_before", (int64_t)stats->nodes_before);
+    json_int(&json, "nodes", (int64_t)stats->nodes_after);
+    json_int(&json, "elements_before", (int64_t)stats->elements_before);
+    json_int(&json, "elements", (int64_t)stats->elements_after);
+    json_int(&json, "candidates", (int64_t)stats->made);
+    json_int(&json, "invalid", (int64_t)stats->invalid);
+    json_int(&json, "runs", (int64_t)stats->runs);
+    json_int(&json, "taken", (int64_t)stats->held);
+    json_bool(&json, "complete", stats->complete);
+    json_double(&json, "seconds", stats->seconds);
+    json_array(&json, "operators");
+    for (size_t i = 0; i < small->model->graph->n_node; i++)
+        json_string(&json, NULL, small->model->graph->node[i]->op_type);
+    json_end(&json);
+    json_string(&json, "folder", folder);
+    json_end(&json);
+    str_add(out, "\n");
+}
+
+static int report(const struct small *small, const struct casefile *file, const struct settings *settings,
+                  struct error *err)
+{
+    const char *engine = settings->common.engines.items[0], *folder = settings->common.output;
+    struct common screen = settings->common;
+    struct str out;
+    screen.output = NULL; /* -o is the folder */
+    if (folder && write_folder(folder, small, err))
+        return -1;
+    str_init(&out);
+    if (settings->common.format == FORMAT_JSON)
+        write_json(small, file->name, engine, folder, &out);
+    else
+        write_text(small, file->name, engine, folder, &out, output_colour(&screen));
+    int status = output_write(&screen, &out, err);
+    str_release(&out);
+    return status ? -1 : STATUS_FINDINGS;
+}
+
+/* The engine with its first listed knob at the first value ("opt=none"), in the pool; -1 when that is itself.
+ */
+static int add_companion(struct session *session)
+{
+    const struct engine_info *info = pool_engine(session->pool, 0);
+    const struct engine_spec *spec = session->specs[0], *other;
+    for (size_t i = 0; info->welcome && i < info->welcome->n_knobs; i++) {
+        const Assay__KnobInfo *knob = info->welcome->knobs[i];
+        size_t length = strcspn(knob->values, "|");
+        if (!knob->values[length])
+            continue;
+        struct str label;
+        str_init(&label);
+        str_printf(&label, "%s%s%s:%s=%.*s", spec->name, spec->version ? "@" : "",
+                   spec->version ? spec->version : "", knob->name, (int)length, knob->values);
+        int status = registry_find(session->registry, label.data, &other, NULL);
+        str_release(&label);
+        return status ? -1 : pool_add(session->pool, other);
+    }
+    return -1;
+}
+
+static int reduce_file(const struct settings *settings, const char *path, struct session *session,
+                       struct error *err)
+{
+    struct casefile file;
+    struct small small = {0};
+    testcase_init(&small.test);
+    int status = casefile_open(&file, path, &settings->inputs, err);
+    if (!status) {
+        struct testcase from = {.n_inputs = file.n_inputs, .inputs = file.inputs};
+        struct reduce_options options = {
+            .pool = session->pool,
+            .engine = 0,
+            .companion = add_companion(session),
+            .label = session->labels[0],
+            .seconds = settings->seconds,
+            .progress = true,
+        };
+        status = model_pack(file.model, &from.model, &from.model_size, err);
+        if (!status)
+            status = reduce_case(&small.test, &from, &options, &small.stats, err);
+        if (!status)
+            status = model_parse(&small.model, small.test.model, small.test.model_size, err);
+        if (!status)
+            status = report(&small, &file, settings, err);
+        free(from.model);
+    }
+    testcase_release(&small.test);
+    model_free(small.model);
+    casefile_close(&file);
+    return status;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct settings *settings = raw;
+    struct session session;
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "give one case: a folder, or a model");
+    if (settings->common.engines.count != 1)
+        return error_set(err, ERROR_USAGE, "name one engine with -e; 'assay engines' lists them");
+    int status = session_open(&session, &settings->common, 1, false, err);
+    if (!status)
+        status = reduce_file(settings, words->items[0], &session, err);
+    session_close(&session);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_INPUTS(struct settings),
+    {0, "time", OPTION_TIME, "TIME", offsetof(struct settings, seconds),
+     "stop after TIME with the best so far (default: when nothing more can go)"},
+    {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
+     "how the result is written"},
+    {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
+     "write the small case to DIR, as a folder that conform, bisect and reduce read"},
+};
+
+static const struct settings defaults = {.inputs = {.seed = 1}};
+
+const struct command command_reduce = {
+    .name = "reduce",
+    .summary = "make a failing case small while it fails in the same way",
+    .usage = "CASE-FOLDER|MODEL -e ENGINE [-o DIR] [OPTION...]",
+    .about =
+        "Delta debugging: nodes are dropped, bypassed and replaced by the values they had; outputs,\n"
+        "inputs, dimensions, ranks, kernels, element types, attributes, values and the operator set are "
+        "made\n"
+        "smaller and simpler, also inside the bodies of If and Loop, as long as the engine fails with the\n"
+        "same signature: the same symptom and message, the same operators to blame. The right answer is\n"
+        "computed anew by the reference for every candidate, and the verdict stays a true one: outside what\n"
+        "rounding can explain, or refused though valid.\n"
+        "\n"
+        "The exit status is 1 when there is a small failing case, 2 when the engine does not fail on it.\n",
+    .examples = "  assay reduce findings/1f3a -e onnxruntime@1.30.0 -o small/\n"
+                "  assay reduce model.onnx --data data/ -e onnxruntime@1.30.0:opt=all --time 60s\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

@@ -1,0 +1,397 @@
+#include "reduce/oracle.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/str.h"
+#include "engine/bounds.h"
+#include "judge/judge.h"
+#include "locate/settle.h"
+#include "model/onnx.h"
+#include "ops/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_AHEAD = 8, MOST_AHEAD = 64 };
+
+/* A candidate under way. */
+struct flight {
+    size_t number;
+    struct subject subject;
+    uint8_t *bytes;
+    size_t size;
+    uint64_t hash;
+    struct result reference, answer, companion;
+    size_t jobs; /* not back yet */
+};
+
+static void flight_init(struct flight *flight, size_t number)
+{
+    *flight = (struct flight){.number = number};
+    result_init(&flight->reference);
+    result_init(&flight->answer);
+    result_init(&flight->companion);
+}
+
+static void flight_release(struct flight *flight)
+{
+    subject_release(&flight->subject);
+    free(flight->bytes);
+    result_release(&flight->reference);
+    result_release(&flight->answer);
+    result_release(&flight->companion);
+}
+
+/* The reference's answer in the form the judge takes. */
+static int reference_result(struct result *result, const struct bounded *values, size_t count,
+                            const Onnx__GraphProto *graph)
+{
+    result->outcome = OUTCOME_OK;
+    result->stage = STAGE_RUN;
+    result->outputs = memory_zeroed(count, sizeof *result->outputs);
+    result->bounds = memory_zeroed(count, sizeof *result->bounds);
+    for (; result->count < count; result->count++) {
+        struct tensor tensor;
+        size_t i = result->count;
+        if (values[i].type == DTYPE_NONE || bounds_to_wire(&values[i], &tensor, &result->bounds[i], NULL))
+            return -1;
+        value_set_tensor(&result->outputs[i], &tensor);
+        value_set_name(&result->outputs[i], graph->output[i]->name);
+    }
+    return 0;
+}
+
+/* Evaluates the candidate, writes its types and packs it. An invalid one fails. */
+static int prepare(const struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    struct subject *subject = &flight->subject;
+    struct evaluator *evaluator;
+    struct bounded *values = NULL;
+    size_t count = 0;
+    if (!subject->model->graph->n_node || !subject->model->graph->n_output)
+        return error_set(err, ERROR_INVALID, "nothing left");
+    if (evaluator_new(&evaluator, subject->model, NULL, err))
+        return -1;
+    int status = evaluator_run(evaluator, subject->inputs, subject->n_inputs, NULL, 0, &values, &count, err);
+    evaluator_free(evaluator);
+    if (!status) {
+        subject_settle_types(subject, values, count, !oracle->no_shapes);
+        status = reference_result(&flight->reference, values, count, subject->model->graph);
+    }
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&values[i]);
+    free(values);
+    if (!status)
+        status = model_pack(subject->model, &flight->bytes, &flight->size, err);
+    if (!status && onnx_check(flight->bytes, flight->size, err) < 0)
+        status = -1;
+    if (status)
+        return -1;
+    flight->hash = hash_bytes(0, flight->bytes, flight->size);
+    for (size_t i = 0; i < subject->n_inputs; i++)
+        flight->hash =
+            hash_bytes(flight->hash, subject->inputs[i].tensors[0].data, subject->inputs[i].tensors[0].size);
+    return 0;
+}
+
+static bool was_seen(const struct oracle *oracle, uint64_t hash)
+{
+    for (size_t i = oracle->n_seen; i-- > 0;)
+        if (oracle->seen[i] == hash)
+            return true;
+    return false;
+}
+
+static void remember(struct oracle *oracle, uint64_t hash)
+{
+    oracle->seen =
+        memory_grow(oracle->seen, &oracle->seen_capacity, oracle->n_seen + 1, sizeof *oracle->seen);
+    oracle->seen[oracle->n_seen++] = hash;
+}
+
+static void submit(struct oracle *oracle, struct flight *flight, int engine)
+{
+    struct job job = {
+        .engine = engine,
+        .model = flight->bytes,
+        .model_size = flight->size,
+        .n_inputs = flight->subject.n_inputs,
+        .inputs = flight->subject.inputs,
+        .deadline = oracle->deadline,
+        .user = flight,
+    };
+    flight->jobs++;
+    oracle->runs++;
+    pool_submit(oracle->pool, &job);
+}
+
+static void launch(struct oracle *oracle, struct flight *flight)
+{
+    submit(oracle, flight, oracle->engine);
+    if (oracle->companion >= 0)
+        submit(oracle, flight, oracle->companion);
+}
+
+/* Takes one answer from the pool. */
+static int receive(struct oracle *oracle, struct error *err)
+{
+    struct job job;
+    struct result result;
+    bool differ;
+    if (pool_next(oracle->pool, -1, &job, &result, &differ, err) != 1)
+        return -1;
+    struct flight *flight = job.user;
+    struct result *slot = job.engine == oracle->engine ? &flight->answer : &flight->companion;
+    *slot = result;
+    flight->jobs--;
+    return 0;
+}
+
+static void judge(struct oracle *oracle, const struct flight *flight, struct verdict *verdict)
+{
+    const struct engine_info *own = pool_engine(oracle->pool, oracle->engine), *other = own;
+    struct judge_entry entries[2] = {{own->name, own->version, &flight->answer, false}};
+    size_t count = 1;
+    if (oracle->companion >= 0) {
+        other = pool_engine(oracle->pool, oracle->companion);
+        entries[count++] = (struct judge_entry){other->name, other->version, &flight->companion, false};
+    }
+    struct judgement judgement;
+    judge_case(&judgement, &flight->reference, entries, count);
+    *verdict = judgement.verdicts[0];
+    judgement_release(&judgement);
+}
+
+/* Who is to blame. A single node needs no settling; what cannot be settled blames nobody. */
+static void settle_flight(struct oracle *oracle, const struct flight *flight, const struct verdict *verdict,
+                          struct settlement *settlement)
+{
+    const struct model *model = flight->subject.model;
+    struct settle_case which = {
+        .pool = oracle->pool,
+        .engine = oracle->engine,
+        .model = model,
+        .inputs = flight->subject.inputs,
+        .n_inputs = flight->subject.n_inputs,
+    };
+    struct error err = {0};
+    *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+    if (model->graph->n_node == 1 && verdict_is_finding(verdict->kind)) {
+        settlement->kind = verdict->kind;
+        settlement->verdict = *verdict;
+        settlement->nodes = memory_zeroed(1, sizeof *settlement->nodes);
+        settlement->count = 1;
+        return;
+    }
+    int status = flight->answer.outcome == OUTCOME_OK
+                     ? settle(settlement, &which, &err)
+                     : settle_refusal(settlement, &which, verdict, flight->answer.outcome, &err);
+    if (status) {
+        settlement_release(settlement);
+        *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+    }
+}
+
+/* Part `number` of a signature's text, of those divided by '|'. */
+static size_t signature_part(const struct signature *signature, int number, const char **start)
+{
+    const char *at = signature->text;
+    for (; number > 0; number--) {
+        const char *bar = strchr(at, '|');
+        at = bar ? bar + 1 : at + strlen(at);
+    }
+    *start = at;
+    return number < 0 ? 0 : strcspn(at, "|");
+}
+
+static bool same_part(const struct signature *a, const struct signature *b, int number)
+{
+    const char *x, *y;
+    size_t n = signature_part(a, number, &x), m = signature_part(b, number, &y);
+    return n == m && strncmp(x, y, n) == 0;
+}
+
+/* Is every operator of the smaller group ("Add+Mul") one of the larger's, as often as it is there? */
+static bool part_of(const struct signature *smaller, const struct signature *larger, int number)
+{
+    const char *x, *y;
+    size_t n = signature_part(smaller, number, &x), m = signature_part(larger, number, &y);
+    bool used[SIGNATURE_TEXT_SIZE] = {false};
+    for (size_t at = 0; at < n;) {
+        size_t length = 0;
+        while (at + length < n && x[at + length] != '+')
+            length++;
+        bool found = false;
+        for (size_t k = 0; k < m && !found;) {
+            size_t other = 0;
+            while (k + other < m && y[k + other] != '+')
+                other++;
+            found = !used[k] && other == length && strncmp(x + at, y + k, length) == 0;
+            used[k] = used[k] || found;
+            k += other + 1;
+        }
+        if (!found)
+            return false;
+        at += length + 1;
+    }
+    return true;
+}
+
+enum { PART_SYMPTOM = 0, PART_OPERATORS = 2, PART_MESSAGE = 5 };
+
+/* The same failure: alike, or with fewer operators to blame, as settling sees the better the less there is.
+ */
+static bool same_failure(const struct signature *candidate, const struct signature *keep)
+{
+    if (signature_alike(candidate, keep))
+        return true;
+    return same_part(candidate, keep, PART_SYMPTOM) && same_part(candidate, keep, PART_MESSAGE) &&
+           part_of(candidate, keep, PART_OPERATORS);
+}
+
+static void keep(struct oracle *oracle, const struct signature *signature, const struct verdict *verdict,
+                 struct settlement *settlement)
+{
+    bool settled = settlement->count && verdict_is_finding(settlement->kind);
+    oracle->keep = *signature;
+    oracle->verdict = settled ? settlement->verdict : *verdict;
+    memset(oracle->text, 0, sizeof oracle->text);
+    const char *text = settled && settlement->text[0] ? settlement->text : verdict->text;
+    memcpy(oracle->text, text, strnlen(text, sizeof oracle->text - 1));
+    free(oracle->blamed);
+    oracle->blamed = settlement->nodes;
+    oracle->n_blamed = settlement->count;
+    settlement->nodes = NULL;
+    settlement->count = 0;
+}
+
+/*
+ * Judges an answered candidate; first: whatever failure it shows is the one to keep. Whole graphs may be so
+ * far within their bounds that only settling sees the failure, so the first one is settled in any case.
+ */
+static bool holds(struct oracle *oracle, const struct flight *flight, bool first)
+{
+    struct verdict verdict;
+    struct settlement settlement;
+    struct signature signature;
+    judge(oracle, flight, &verdict);
+    bool hidden = verdict.kind == VERDICT_SUSPECT || (first && flight->answer.outcome == OUTCOME_OK);
+    if (!verdict_is_finding(verdict.kind) && !hidden)
+        return false;
+    settle_flight(oracle, flight, &verdict, &settlement);
+    bool found =
+        verdict_is_finding(verdict.kind) || (settlement.count && verdict_is_finding(settlement.kind));
+    if (found) {
+        signature_of(&signature, oracle->label, &verdict, settlement.count ? &settlement : NULL,
+                     flight->subject.model, &flight->answer);
+        found = first || same_failure(&signature, &oracle->keep);
+    }
+    if (found)
+        keep(oracle, &signature, &verdict, &settlement);
+    settlement_release(&settlement);
+    return found;
+}
+
+int oracle_start(struct oracle *oracle, struct subject *subject, struct error *err)
+{
+    struct flight flight;
+    if (!oracle->ahead)
+        oracle->ahead = DEFAULT_AHEAD;
+    if (oracle->ahead > MOST_AHEAD)
+        oracle->ahead = MOST_AHEAD;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        oracle->no_shapes = attempt == 1;
+        flight_init(&flight, 0);
+        int status = subject_copy(&flight.subject, subject, err);
+        if (!status)
+            status = prepare(oracle, &flight, err);
+        if (!status)
+            launch(oracle, &flight);
+        while (!status && flight.jobs)
+            status = receive(oracle, err);
+        bool found = !status && holds(oracle, &flight, true);
+        if (found) {
+            struct subject before = *subject;
+            *subject = flight.subject;
+            flight.subject = before;
+        }
+        flight_release(&flight);
+        if (status || found)
+            return status;
+    }
+    return error_set(err, ERROR_NOT_FOUND, "%s shows no failure on this case", oracle->label);
+}
+
+void oracle_release(struct oracle *oracle)
+{
+    free(oracle->blamed);
+    free(oracle->seen);
+    oracle->blamed = NULL;
+    oracle->seen = NULL;
+}
+
+/* The next candidate that is worth a run, on the heap; NULL when there is none. */
+static struct flight *next_flight(struct oracle *oracle, size_t *next, size_t count, oracle_make make,
+                                  void *context)
+{
+    while (*next < count) {
+        struct flight *flight = memory_zeroed(1, sizeof *flight);
+        flight_init(flight, (*next)++);
+        if (!make(context, flight->number, &flight->subject)) {
+            oracle->made++;
+            if (prepare(oracle, flight, NULL))
+                oracle->invalid++;
+            else if (!was_seen(oracle, flight->hash))
+                return flight;
+        }
+        flight_release(flight);
+        free(flight);
+    }
+    return NULL;
+}
+
+static bool time_is_up(const struct oracle *oracle)
+{
+    return oracle->end_ns && clock_ns() >= oracle->end_ns;
+}
+
+long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make make, void *context,
+                   struct subject *found)
+{
+    struct flight *flights[MOST_AHEAD];
+    size_t first = 0, n = 0, next = from;
+    long answer = (long)count;
+    bool failed = false, stop = false;
+    while (!failed) {
+        stop = stop || time_is_up(oracle);
+        while (!stop && n < oracle->ahead && next < count) {
+            struct flight *flight = next_flight(oracle, &next, count, make, context);
+            if (!flight)
+                break;
+            launch(oracle, flight);
+            flights[(first + n++) % MOST_AHEAD] = flight;
+        }
+        if (!n)
+            break;
+        struct flight *head = flights[first];
+        if (head->jobs) {
+            failed = receive(oracle, NULL) < 0;
+            continue;
+        }
+        first = (first + 1) % MOST_AHEAD;
+        n--;
+        if (answer == (long)count && holds(oracle, head, false)) {
+            answer = (long)head->number;
+            *found = head->subject;
+            head->subject = (struct subject){0};
+            oracle->held++;
+            next = count; /* the others under way only have to come back */
+        } else if (answer == (long)count) {
+            remember(oracle, head->hash);
+        }
+        flight_release(head);
+        free(head);
+    }
+    return failed || (stop && answer == (long)count) ? -1 : answer;
+}

@@ -1,0 +1,58 @@
+/*
+ * Does a smaller case still show the same failure?
+ *
+ * A candidate is evaluated by the reference first, in this process: one that is invalid, or that libonnx's
+ * checker refuses, never reaches the engine. The engine's answer is judged as anywhere else, by the hard
+ * bound; what is found is settled, so that the signature tells whether it is the same failure: the same
+ * symptom and message, the same operators to blame or fewer of them.
+ *
+ * Several candidates are under way; of those that hold the first in the order given is taken, so the result
+ * does not depend on who answers sooner. Crashes and hangs on the way are answers like any other.
+ */
+#ifndef REDUCE_ORACLE_H
+#define REDUCE_ORACLE_H
+
+#include "engine/pool.h"
+#include "findings/signature.h"
+#include "reduce/subject.h"
+
+struct oracle {
+    struct pool *pool;
+    int engine;
+    int companion;     /* another setting of the same release, run too when not -1: see judge.h on settings */
+    const char *label; /* of the engine */
+    double deadline;   /* for each request; 0: the pool's */
+    int64_t end_ns;    /* clock: no new candidates after it; 0: none */
+    size_t ahead;
+
+    struct signature keep; /* of the best so far */
+    struct verdict verdict;
+    char text[320]; /* what is wrong, one line */
+    size_t *blamed; /* its nodes */
+    size_t n_blamed;
+    bool no_shapes; /* the failure needs outputs of undeclared shape */
+
+    uint64_t *seen; /* hashes of candidates that did not hold */
+    size_t n_seen, seen_capacity;
+    size_t made, invalid, runs, held;
+};
+
+/*
+ * The failure of the subject itself becomes what is kept; its outputs get their types. Fails with
+ * ERROR_NOT_FOUND when there is none, ERROR_UNSUPPORTED when the reference cannot evaluate it.
+ * `engine_record` gets the values the engine itself had, where it shows them.
+ */
+int oracle_start(struct oracle *oracle, struct subject *subject, struct error *err);
+void oracle_release(struct oracle *oracle);
+
+/* Makes candidate `number`: 0, or 1 when there is no such candidate. */
+typedef int (*oracle_make)(void *context, size_t number, struct subject *candidate);
+
+/*
+ * The first candidate from number `from` on that holds: its number, and *found is its subject; `count` when
+ * none does; -1 when time is up or the pool fails.
+ */
+long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make make, void *context,
+                   struct subject *found);
+
+#endif

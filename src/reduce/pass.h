@@ -1,0 +1,52 @@
+/*
+ * Ways to make a subject smaller or simpler.
+ *
+ * A pass lists the edits it could try on a subject and applies one of them to a copy. An edit may break the
+ * model: whoever asked finds out. It never loops: each makes something less (nodes, outputs, elements, bits
+ * of a value), so trying until none holds comes to an end.
+ */
+#ifndef REDUCE_PASS_H
+#define REDUCE_PASS_H
+
+#include "reduce/subject.h"
+
+struct edit {
+    int kind;         /* the pass's own */
+    size_t a, b, c;   /* its objects: numbers of graphs, nodes, leaves, axes ... */
+    int64_t from, to; /* numbers in them */
+};
+
+struct edits {
+    size_t count, capacity;
+    struct edit *items;
+};
+void edits_add(struct edits *edits, struct edit edit);
+
+struct pass {
+    const char *name;
+    void (*list)(const struct subject *subject, const struct record *record, struct edits *edits);
+    /* 0, or 1 when the edit turns out to be none. `copy` is pruned afterwards. */
+    int (*apply)(struct subject *copy, const struct record *record, const struct edit *edit);
+};
+
+extern const struct pass pass_outputs;    /* fewer outputs */
+extern const struct pass pass_bypass;     /* a node's result is one of its inputs; also in bodies */
+extern const struct pass pass_fold;       /* a node's result is an initialiser; If by the branch taken */
+extern const struct pass pass_omit;       /* an optional input is left out; a variadic one is taken away */
+extern const struct pass pass_shrink;     /* dimensions, together or alone */
+extern const struct pass pass_rank;       /* axes of size 1 go */
+extern const struct pass pass_types;      /* simpler element types */
+extern const struct pass pass_values;     /* zeros, ones, small numbers, few of them */
+extern const struct pass pass_attributes; /* defaults, zeros, ones; also in bodies */
+extern const struct pass pass_opset;      /* a lower one */
+
+/*
+ * The nodes with the given numbers as a subject of their own, with recorded values for what others made.
+ */
+int pass_cut(struct subject *part, const struct subject *whole, const struct record *record,
+             const size_t *nodes, size_t count);
+
+/* All graphs of a model, the top one first, then bodies; the array is the caller's. */
+Onnx__GraphProto **pass_graphs(const struct model *model, size_t *count);
+
+#endif

@@ -1,0 +1,281 @@
+#include "reduce/reduce.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "model/edit.h"
+#include "reduce/ddmin.h"
+#include "reduce/oracle.h"
+#include "reduce/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The order: what makes the model smallest soonest. */
+static const struct pass *const passes[] = {
+    &pass_outputs, &pass_fold,  &pass_bypass,     &pass_omit,   &pass_shrink,
+    &pass_rank,    &pass_types, &pass_attributes, &pass_values, &pass_opset,
+};
+
+struct work {
+    struct oracle oracle;
+    struct subject best;
+    struct record record; /* of the best */
+    struct record had;    /* what the engine itself had, at the start */
+    struct progress progress;
+    bool up; /* time is */
+};
+
+/* A better subject: what it records is computed anew. */
+static void take(struct work *work, struct subject *found)
+{
+    subject_release(&work->best);
+    work->best = *found;
+    *found = (struct subject){0};
+    record_release(&work->record);
+    record_reference(&work->record, &work->best, NULL);
+    progress_step(&work->progress, work->oracle.made);
+}
+
+/* One pass over the best, edit by edit; true when something held. */
+struct attempt {
+    struct work *work;
+    const struct pass *pass;
+    const struct edits *edits;
+};
+
+static int make_edit(void *context, size_t number, struct subject *candidate)
+{
+    const struct attempt *attempt = context;
+    if (subject_copy(candidate, &attempt->work->best, NULL) ||
+        attempt->pass->apply(candidate, &attempt->work->record, &attempt->edits->items[number]))
+        return 1;
+    subject_prune(candidate);
+    return 0;
+}
+
+static bool run_pass(struct work *work, const struct pass *pass)
+{
+    bool any = false;
+    for (size_t from = 0; !work->up;) {
+        struct edits edits = {0};
+        struct subject found = {0};
+        struct attempt attempt = {work, pass, &edits};
+        pass->list(&work->best, &work->record, &edits);
+        long answer = from < edits.count
+                          ? oracle_search(&work->oracle, from, edits.count, make_edit, &attempt, &found)
+                          : (long)edits.count;
+        bool held = answer >= 0 && (size_t)answer < edits.count;
+        free(edits.items);
+        work->up = answer < 0;
+        if (!held)
+            break;
+        any = true;
+        from = (size_t)answer; /* the edits before it were tried and did not hold */
+        take(work, &found);
+    }
+    return any;
+}
+
+/* Cuts: sets of nodes of one subject, with the values recorded of it. */
+struct cuts {
+    struct work *work;
+    const struct subject *whole;
+    const struct record *record;
+    const bool *const *kept;
+    struct subject found;
+};
+
+static int make_cut(void *context, size_t number, struct subject *candidate)
+{
+    const struct cuts *cuts = context;
+    size_t n = cuts->whole->model->graph->n_node, count = 0;
+    size_t *nodes = memory_zeroed(n, sizeof *nodes);
+    for (size_t i = 0; i < n; i++)
+        if (cuts->kept[number][i])
+            nodes[count++] = i;
+    int status = count ? pass_cut(candidate, cuts->whole, cuts->record, nodes, count) : 1;
+    free(nodes);
+    if (!status)
+        subject_prune(candidate);
+    return status ? 1 : 0;
+}
+
+static long test_cuts(void *context, const bool *const *candidates, size_t count)
+{
+    struct cuts *cuts = context;
+    struct subject found = {0};
+    cuts->kept = candidates;
+    long answer = oracle_search(&cuts->work->oracle, 0, count, make_cut, cuts, &found);
+    if (answer >= 0 && (size_t)answer < count) {
+        subject_release(&cuts->found);
+        cuts->found = found;
+    }
+    return answer;
+}
+
+static bool finish_cuts(struct work *work, struct cuts *cuts)
+{
+    if (!cuts->found.model)
+        return false;
+    take(work, &cuts->found);
+    return true;
+}
+
+static bool drop_nodes(struct work *work)
+{
+    size_t n = work->best.model->graph->n_node;
+    struct cuts cuts = {.work = work, .whole = &work->best, .record = &work->record};
+    if (n < 2 || work->up)
+        return false;
+    bool *kept = memory_zeroed(n, sizeof *kept);
+    memset(kept, true, n * sizeof *kept);
+    work->up = ddmin(kept, n, test_cuts, &cuts) < 0;
+    free(kept);
+    return finish_cuts(work, &cuts);
+}
+
+/* The nodes to blame alone, on the reference's values or on those the engine had. */
+static bool cut_blamed(struct work *work)
+{
+    size_t n = work->best.model->graph->n_node;
+    bool *kept = memory_zeroed(n, sizeof *kept);
+    const bool *candidates[1] = {kept};
+    bool cut = false;
+    for (size_t i = 0; i < work->oracle.n_blamed; i++)
+        kept[work->oracle.blamed[i]] = true;
+    for (int own = 0; own < 2 && work->oracle.n_blamed && work->oracle.n_blamed < n && !cut; own++) {
+        struct cuts cuts = {.work = work, .whole = &work->best, .record = own ? &work->had : &work->record};
+        work->up = work->up || test_cuts(&cuts, candidates, 1) < 0;
+        cut = finish_cuts(work, &cuts);
+    }
+    free(kept);
+    return cut;
+}
+
+/* The values the engine has when it shows them all; none when it does not. */
+static void record_engine(struct work *work)
+{
+    struct subject exposed = {0};
+    uint8_t *bytes = NULL;
+    size_t size;
+    struct result result;
+    result_init(&result);
+    record_reference(&work->had, &work->best, NULL);
+    if (subject_copy(&exposed, &work->best, NULL))
+        goto out;
+    const Onnx__GraphProto *graph = exposed.model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
+            const char *name = graph->node[i]->output[k];
+            if (*name && model_expose(exposed.model, &name, 1, NULL))
+                goto out;
+        }
+    if (model_pack(exposed.model, &bytes, &size, NULL))
+        goto out;
+    struct job job = {.engine = work->oracle.engine,
+                      .model = bytes,
+                      .model_size = size,
+                      .n_inputs = exposed.n_inputs,
+                      .inputs = exposed.inputs,
+                      .deadline = work->oracle.deadline};
+    if (pool_run_one(work->oracle.pool, &job, &result, NULL) || result.outcome != OUTCOME_OK)
+        goto out;
+    for (size_t i = 0; i < result.count; i++) {
+        struct tensor copy;
+        size_t number;
+        if (result.outputs[i].kind != VALUE_TENSOR || !result.outputs[i].name ||
+            !map_get(&work->had.names, result.outputs[i].name, &number) ||
+            tensor_copy(&copy, &result.outputs[i].tensors[0], NULL))
+            continue;
+        record_add(&work->had, result.outputs[i].name, &copy);
+    }
+out:
+    result_release(&result);
+    free(bytes);
+    subject_release(&exposed);
+}
+
+static int start(struct work *work, const struct testcase *from, const struct reduce_options *options,
+                 struct error *err)
+{
+    if (subject_from_case(&work->best, from, err))
+        return -1;
+    struct error first = {0};
+    int status = oracle_start(&work->oracle, &work->best, &first);
+    if (status && first.code == ERROR_NOT_FOUND && options->companion >= 0) {
+        work->oracle.companion = options->companion;
+        status = oracle_start(&work->oracle, &work->best, &first);
+    }
+    if (status)
+        return error_set(err, first.code, "%s", first.message);
+    if (options->keep && !signature_alike(options->keep, &work->oracle.keep))
+        return error_set(err, ERROR_NOT_FOUND, "the case shows another failure: %s", work->oracle.keep.text);
+    return record_reference(&work->record, &work->best, err);
+}
+
+static void run(struct work *work)
+{
+    record_engine(work);
+    cut_blamed(work);
+    for (bool any = true; any && !work->up;) {
+        any = drop_nodes(work);
+        for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+            any |= run_pass(work, passes[i]);
+    }
+}
+
+static void finish_stats(const struct work *work, struct reduce_stats *stats, double started)
+{
+    stats->nodes_after = subject_nodes(&work->best);
+    stats->elements_after = subject_elements(&work->best);
+    stats->made = work->oracle.made;
+    stats->invalid = work->oracle.invalid;
+    stats->runs = work->oracle.runs;
+    stats->held = work->oracle.held;
+    stats->seconds = clock_seconds() - started;
+    stats->complete = !work->up;
+    stats->last = work->oracle.keep;
+    stats->verdict = work->oracle.verdict;
+    memcpy(stats->text, work->oracle.text, sizeof stats->text);
+}
+
+int reduce_case(struct testcase *smaller, const struct testcase *from, const struct reduce_options *options,
+                struct reduce_stats *stats, struct error *err)
+{
+    double started = clock_seconds();
+    struct work work = {
+        .oracle =
+            {
+                .pool = options->pool,
+                .engine = options->engine,
+                .companion = -1,
+                .label = options->label ? options->label : pool_engine(options->pool, options->engine)->label,
+                .deadline = options->deadline,
+                .end_ns = options->seconds > 0 ? clock_ns() + (int64_t)(options->seconds * 1e9) : 0,
+                .ahead = options->ahead,
+            },
+    };
+    *stats = (struct reduce_stats){0};
+    testcase_init(smaller);
+    map_init(&work.record.names);
+    map_init(&work.had.names);
+    int status = start(&work, from, options, err);
+    if (!status) {
+        stats->first = work.oracle.keep;
+        stats->nodes_before = subject_nodes(&work.best);
+        stats->elements_before = subject_elements(&work.best);
+        if (options->progress)
+            progress_begin(&work.progress, "reducing", 0);
+        run(&work);
+        if (options->progress)
+            progress_end(&work.progress);
+        finish_stats(&work, stats, started);
+        status = subject_to_case(&work.best, from->recipe, smaller, err);
+    }
+    oracle_release(&work.oracle);
+    subject_release(&work.best);
+    record_release(&work.record);
+    record_release(&work.had);
+    return status;
+}

@@ -1,0 +1,377 @@
+#include "reduce/subject.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+#include "model/build.h"
+#include "ops/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct value *given_value(const struct testcase *from, const char *name, size_t position)
+{
+    for (size_t i = 0; i < from->n_inputs; i++)
+        if (from->inputs[i].name ? text_equal(from->inputs[i].name, name) : i == position)
+            return &from->inputs[i];
+    return NULL;
+}
+
+static bool is_initializer(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (text_equal(graph->initializer[i]->name, name))
+            return true;
+    for (size_t i = 0; i < graph->n_sparse_initializer; i++)
+        if (graph->sparse_initializer[i]->values &&
+            text_equal(graph->sparse_initializer[i]->values->name, name))
+            return true;
+    return false;
+}
+
+/* An initialiser that a given value overrides goes. */
+static void drop_initializer(Onnx__GraphProto *graph, const char *name)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (!text_equal(graph->initializer[i]->name, name))
+            graph->initializer[kept++] = graph->initializer[i];
+    graph->n_initializer = kept;
+}
+
+static int take_inputs(struct subject *subject, const struct testcase *from, struct error *err)
+{
+    Onnx__GraphProto *graph = subject->model->graph;
+    size_t kept = 0;
+    subject->inputs = memory_zeroed(graph->n_input, sizeof *subject->inputs);
+    for (size_t i = 0; i < graph->n_input; i++) {
+        Onnx__ValueInfoProto *info = graph->input[i];
+        const struct value *given = given_value(from, info->name, i);
+        if (!given && is_initializer(graph, info->name))
+            continue;
+        if (!given || given->kind != VALUE_TENSOR)
+            return error_set(err, ERROR_UNSUPPORTED, "the input '%.100s' is %s", info->name,
+                             given ? "no tensor" : "not given");
+        drop_initializer(graph, info->name);
+        if (value_copy(&subject->inputs[subject->n_inputs], given, err))
+            return -1;
+        value_set_name(&subject->inputs[subject->n_inputs++], info->name);
+        graph->input[kept++] = info;
+    }
+    graph->n_input = kept;
+    /* Initialisers that need not be inputs too: one way to say it is enough. */
+    if (subject->model->proto->ir_version < MODEL_IR_FREE_INITIALIZERS)
+        subject->model->proto->ir_version = MODEL_IR_FREE_INITIALIZERS;
+    return 0;
+}
+
+int subject_from_case(struct subject *subject, const struct testcase *from, struct error *err)
+{
+    *subject = (struct subject){0};
+    if (model_parse(&subject->model, from->model, from->model_size, err))
+        return -1;
+    return take_inputs(subject, from, err);
+}
+
+int subject_to_case(const struct subject *subject, const char *recipe, struct testcase *to, struct error *err)
+{
+    testcase_init(to);
+    if (model_pack(subject->model, &to->model, &to->model_size, err))
+        return -1;
+    to->recipe = memory_strdup(recipe ? recipe : "");
+    to->inputs = memory_zeroed(subject->n_inputs, sizeof *to->inputs);
+    for (; to->n_inputs < subject->n_inputs; to->n_inputs++)
+        if (value_copy(&to->inputs[to->n_inputs], &subject->inputs[to->n_inputs], err))
+            return -1;
+    return 0;
+}
+
+int subject_copy(struct subject *to, const struct subject *from, struct error *err)
+{
+    *to = (struct subject){0};
+    if (model_clone(&to->model, from->model, err))
+        return -1;
+    to->inputs = memory_zeroed(from->n_inputs, sizeof *to->inputs);
+    for (; to->n_inputs < from->n_inputs; to->n_inputs++)
+        if (value_copy(&to->inputs[to->n_inputs], &from->inputs[to->n_inputs], err))
+            return -1;
+    return 0;
+}
+
+void subject_release(struct subject *subject)
+{
+    model_free(subject->model);
+    if (subject->inputs)
+        values_free(subject->inputs, subject->n_inputs);
+    *subject = (struct subject){0};
+}
+
+static int count_node(void *context, Onnx__NodeProto *node, int depth)
+{
+    (void)node, (void)depth;
+    ++*(size_t *)context;
+    return 0;
+}
+
+size_t subject_nodes(const struct subject *subject)
+{
+    size_t count = 0;
+    model_each_node(subject->model->graph, count_node, &count);
+    return count;
+}
+
+size_t subject_elements(const struct subject *subject)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < subject->n_inputs; i++)
+        total += subject->inputs[i].tensors[0].count;
+    for (size_t i = 0; i < subject->model->graph->n_initializer; i++) {
+        const Onnx__TensorProto *tensor = subject->model->graph->initializer[i];
+        size_t count = 1;
+        for (size_t k = 0; k < tensor->n_dims; k++)
+            count *= (size_t)tensor->dims[k];
+        total += count;
+    }
+    return total;
+}
+
+size_t subject_leaves(const struct subject *subject)
+{
+    return subject->n_inputs + subject->model->graph->n_initializer;
+}
+
+const char *subject_leaf_name(const struct subject *subject, size_t leaf)
+{
+    return leaf < subject->n_inputs ? subject->inputs[leaf].name
+                                    : subject->model->graph->initializer[leaf - subject->n_inputs]->name;
+}
+
+int subject_leaf(const struct subject *subject, size_t leaf, struct tensor *tensor)
+{
+    tensor_init(tensor);
+    if (leaf < subject->n_inputs)
+        return tensor_copy(tensor, &subject->inputs[leaf].tensors[0], NULL);
+    return model_tensor_read(subject->model->graph->initializer[leaf - subject->n_inputs], tensor, NULL);
+}
+
+int subject_set_leaf(struct subject *subject, size_t leaf, const struct tensor *tensor)
+{
+    struct model *model = subject->model;
+    if (leaf >= subject->n_inputs) {
+        Onnx__TensorProto **at = &model->graph->initializer[leaf - subject->n_inputs];
+        *at = model_tensor_write(&model->arena, (*at)->name, tensor);
+        return 0;
+    }
+    struct tensor copy;
+    if (tensor_copy(&copy, tensor, NULL))
+        return -1;
+    model->graph->input[leaf]->type = type_make(&model->arena, tensor->type, &tensor->shape);
+    tensor_release(&subject->inputs[leaf].tensors[0]);
+    subject->inputs[leaf].tensors[0] = copy;
+    return 0;
+}
+
+/* Names that some node, or a body of one, mentions, or that are outputs. */
+static int mention(void *context, Onnx__NodeProto *node, int depth)
+{
+    struct map *names = context;
+    (void)depth;
+    for (size_t i = 0; i < node->n_input; i++)
+        map_set(names, node->input[i], 0);
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__GraphProto *body = node->attribute[i]->g;
+        for (size_t k = 0; body && k < body->n_output; k++)
+            map_set(names, body->output[k]->name, 0);
+    }
+    return 0;
+}
+
+static bool is_needed(const struct map *names, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < node->n_output; i++)
+        if (*node->output[i] && map_has(names, node->output[i]))
+            return true;
+    return false;
+}
+
+/* Nodes whose results nobody mentions; true when one went. */
+static bool prune_nodes(Onnx__GraphProto *graph, Onnx__GraphProto *whole)
+{
+    struct map names;
+    map_init(&names);
+    model_each_node(whole, mention, &names);
+    for (size_t i = 0; i < whole->n_output; i++)
+        map_set(&names, whole->output[i]->name, 0);
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (is_needed(&names, graph->node[i]))
+            graph->node[kept++] = graph->node[i];
+    bool went = kept < graph->n_node;
+    graph->n_node = kept;
+    map_release(&names);
+    return went;
+}
+
+struct prune {
+    Onnx__GraphProto *whole;
+    bool went;
+};
+
+static int prune_bodies(void *context, Onnx__NodeProto *node, int depth)
+{
+    struct prune *prune = context;
+    (void)depth;
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->g)
+            prune->went |= prune_nodes(node->attribute[i]->g, prune->whole);
+    return 0;
+}
+
+static void prune_leaves(struct subject *subject)
+{
+    Onnx__GraphProto *graph = subject->model->graph;
+    struct map names;
+    map_init(&names);
+    model_each_node(graph, mention, &names);
+    for (size_t i = 0; i < graph->n_output; i++)
+        map_set(&names, graph->output[i]->name, 0);
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (map_has(&names, graph->initializer[i]->name))
+            graph->initializer[kept++] = graph->initializer[i];
+    graph->n_initializer = kept;
+    kept = 0;
+    for (size_t i = 0; i < subject->n_inputs; i++) {
+        if (!map_has(&names, graph->input[i]->name)) {
+            value_release(&subject->inputs[i]);
+            continue;
+        }
+        graph->input[kept] = graph->input[i];
+        subject->inputs[kept++] = subject->inputs[i];
+    }
+    graph->n_input = subject->n_inputs = kept;
+    map_release(&names);
+}
+
+void subject_prune(struct subject *subject)
+{
+    Onnx__GraphProto *graph = subject->model->graph;
+    struct prune prune = {.whole = graph};
+    do {
+        prune.went = prune_nodes(graph, graph);
+        model_each_node(graph, prune_bodies, &prune);
+    } while (prune.went);
+    prune_leaves(subject);
+}
+
+/* Element types alone: shapes inside a body follow from what it is given. */
+static void forget_shapes(Onnx__ValueInfoProto **infos, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (infos[i]->type && infos[i]->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+            infos[i]->type->tensor_type)
+            infos[i]->type->tensor_type->shape = NULL;
+}
+
+static int forget_types(void *context, Onnx__NodeProto *node, int depth)
+{
+    (void)context, (void)depth;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        Onnx__GraphProto *body = node->attribute[i]->g;
+        if (!body)
+            continue;
+        body->n_value_info = 0;
+        forget_shapes(body->input, body->n_input);
+        forget_shapes(body->output, body->n_output);
+    }
+    return 0;
+}
+
+void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool shapes)
+{
+    Onnx__GraphProto *graph = subject->model->graph;
+    graph->n_value_info = 0;
+    model_each_node(graph, forget_types, NULL);
+    for (size_t i = 0; i < count && i < graph->n_output; i++)
+        if (outputs[i].type != DTYPE_NONE)
+            graph->output[i]->type =
+                type_make(&subject->model->arena, outputs[i].type, shapes ? &outputs[i].shape : NULL);
+}
+
+void record_add(struct record *record, const char *name, struct tensor *tensor)
+{
+    size_t number;
+    if (map_get(&record->names, name, &number)) {
+        tensor_release(&record->tensors[number]);
+        record->tensors[number] = *tensor;
+        return;
+    }
+    record->tensors = memory_grow(record->tensors, &record->capacity, record->count + 1, sizeof *tensor);
+    record->tensors[record->count] = *tensor;
+    map_set(&record->names, name, record->count++);
+}
+
+static void record_leaves(struct record *record, const struct subject *subject)
+{
+    for (size_t i = 0; i < subject_leaves(subject); i++) {
+        struct tensor tensor;
+        if (!subject_leaf(subject, i, &tensor))
+            record_add(record, subject_leaf_name(subject, i), &tensor);
+    }
+}
+
+/* Names of all values that nodes of the top graph make; the array is the caller's. */
+static const char **made_names(const Onnx__GraphProto *graph, size_t *count)
+{
+    size_t capacity = 0;
+    const char **names = NULL;
+    *count = 0;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
+            if (!*graph->node[i]->output[k])
+                continue;
+            names = memory_grow(names, &capacity, *count + 1, sizeof *names);
+            names[(*count)++] = graph->node[i]->output[k];
+        }
+    return names;
+}
+
+int record_reference(struct record *record, const struct subject *subject, struct error *err)
+{
+    struct evaluator *evaluator;
+    struct bounded *results = NULL;
+    size_t wanted, count = 0;
+    *record = (struct record){0};
+    map_init(&record->names);
+    record_leaves(record, subject);
+    if (evaluator_new(&evaluator, subject->model, &(struct evaluate_options){.round = true}, err))
+        return -1;
+    const char **names = made_names(subject->model->graph, &wanted);
+    int status = !wanted ? 0
+                         : evaluator_run(evaluator, subject->inputs, subject->n_inputs, names, wanted,
+                                         &results, &count, err);
+    for (size_t i = 0; i < count; i++) {
+        struct tensor tensor;
+        if (!status && results[i].type != DTYPE_NONE && !bounded_to_tensor(&results[i], &tensor, NULL))
+            record_add(record, names[i], &tensor);
+        bounded_release(&results[i]);
+    }
+    free(results);
+    free(names);
+    evaluator_free(evaluator);
+    return status;
+}
+
+const struct tensor *record_find(const struct record *record, const char *name)
+{
+    size_t number;
+    return map_get(&record->names, name, &number) ? &record->tensors[number] : NULL;
+}
+
+void record_release(struct record *record)
+{
+    for (size_t i = 0; i < record->count; i++)
+        tensor_release(&record->tensors[i]);
+    free(record->tensors);
+    map_release(&record->names);
+    *record = (struct record){0};
+}

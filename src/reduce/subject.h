@@ -1,0 +1,63 @@
+/*
+ * What is being made smaller: a model and its inputs.
+ *
+ * A subject is copied, changed in one place and judged; most changes make it invalid, which the reference
+ * tells. So a change only has to be simple: it need not know what else it breaks. What a model says of its
+ * own types and shapes is written anew by subject_settle_types.
+ *
+ * Inputs and initialisers together are its leaves: inputs first, then dense initialisers, as the graph has
+ * them.
+ */
+#ifndef REDUCE_SUBJECT_H
+#define REDUCE_SUBJECT_H
+
+#include "base/map.h"
+#include "generate/testcase.h"
+#include "model/index.h"
+#include "ops/bounded.h"
+
+struct subject {
+    struct model *model;
+    size_t n_inputs;
+    struct value *inputs; /* one a graph input, in the graph's order, named */
+};
+
+/* From a case: inputs are put in the graph's order; those with a default that no value is given for stay
+ * initialisers. Fails on an input that is no tensor or not given. */
+int subject_from_case(struct subject *subject, const struct testcase *from, struct error *err);
+int subject_to_case(const struct subject *subject, const char *recipe, struct testcase *to,
+                    struct error *err);
+int subject_copy(struct subject *to, const struct subject *from, struct error *err);
+void subject_release(struct subject *subject); /* of a zeroed one too */
+
+size_t subject_nodes(const struct subject *subject);    /* those of bodies included */
+size_t subject_elements(const struct subject *subject); /* of all leaves */
+
+/* Leaves. The tensor read is the caller's; the one set is copied, and the input's type follows it. */
+size_t subject_leaves(const struct subject *subject);
+const char *subject_leaf_name(const struct subject *subject, size_t leaf);
+int subject_leaf(const struct subject *subject, size_t leaf, struct tensor *tensor);
+int subject_set_leaf(struct subject *subject, size_t leaf, const struct tensor *tensor);
+
+/* Removes what no output needs: nodes, also in bodies, leaves, and what is said of values that are gone. */
+void subject_prune(struct subject *subject);
+
+/* Drops all that the model says of inner values, and writes what the outputs are; shapes false: their element
+ * types alone. */
+void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool shapes);
+
+/*
+ * What the values of the model are: the reference's, rounded into their types, or an engine's. Names point
+ * into the model.
+ */
+struct record {
+    struct map names; /* to numbers in tensors */
+    size_t count, capacity;
+    struct tensor *tensors;
+};
+int record_reference(struct record *record, const struct subject *subject, struct error *err);
+void record_add(struct record *record, const char *name, struct tensor *tensor); /* takes the tensor over */
+const struct tensor *record_find(const struct record *record, const char *name); /* NULL when not known */
+void record_release(struct record *record);
+
+#endif
