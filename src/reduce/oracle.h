@@ -30,7 +30,8 @@ struct oracle {
     char text[320]; /* what is wrong, one line */
     size_t *blamed; /* its nodes */
     size_t n_blamed;
-    bool no_shapes; /* the failure needs outputs of undeclared shape */
+    bool no_sizes;  /* the failure needs outputs of undeclared sizes */
+    bool unchecked; /* the checker does not take the case itself */
 
     uint64_t *seen; /* hashes of candidates that did not hold */
     size_t n_seen, seen_capacity;

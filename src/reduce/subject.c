@@ -263,13 +263,19 @@ void subject_prune(struct subject *subject)
     prune_leaves(subject);
 }
 
-/* Element types alone: shapes inside a body follow from what it is given. */
-static void forget_shapes(Onnx__ValueInfoProto **infos, size_t count)
+/* Element type and rank alone: sizes inside a body follow from what it is given. (The checker wants a shape.)
+ */
+static void forget_sizes(Onnx__ValueInfoProto **infos, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (infos[i]->type && infos[i]->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-            infos[i]->type->tensor_type)
-            infos[i]->type->tensor_type->shape = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__TypeProto *type = infos[i]->type;
+        if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type ||
+            !type->tensor_type->shape)
+            continue;
+        for (size_t k = 0; k < type->tensor_type->shape->n_dim; k++)
+            type->tensor_type->shape->dim[k]->value_case =
+                ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE__NOT_SET;
+    }
 }
 
 static int forget_types(void *context, Onnx__NodeProto *node, int depth)
@@ -280,21 +286,24 @@ static int forget_types(void *context, Onnx__NodeProto *node, int depth)
         if (!body)
             continue;
         body->n_value_info = 0;
-        forget_shapes(body->input, body->n_input);
-        forget_shapes(body->output, body->n_output);
+        forget_sizes(body->input, body->n_input);
+        forget_sizes(body->output, body->n_output);
     }
     return 0;
 }
 
-void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool shapes)
+void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool sizes)
 {
     Onnx__GraphProto *graph = subject->model->graph;
     graph->n_value_info = 0;
     model_each_node(graph, forget_types, NULL);
-    for (size_t i = 0; i < count && i < graph->n_output; i++)
+    for (size_t i = 0; i < count && i < graph->n_output; i++) {
+        struct shape shape = outputs[i].shape;
+        for (int k = 0; k < shape.rank && !sizes; k++)
+            shape.dims[k] = -1;
         if (outputs[i].type != DTYPE_NONE)
-            graph->output[i]->type =
-                type_make(&subject->model->arena, outputs[i].type, shapes ? &outputs[i].shape : NULL);
+            graph->output[i]->type = type_make(&subject->model->arena, outputs[i].type, &shape);
+    }
 }
 
 void record_add(struct record *record, const char *name, struct tensor *tensor)

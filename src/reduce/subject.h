@@ -42,9 +42,9 @@ int subject_set_leaf(struct subject *subject, size_t leaf, const struct tensor *
 /* Removes what no output needs: nodes, also in bodies, leaves, and what is said of values that are gone. */
 void subject_prune(struct subject *subject);
 
-/* Drops all that the model says of inner values, and writes what the outputs are; shapes false: their element
- * types alone. */
-void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool shapes);
+/* Drops all that the model says of inner values, and writes what the outputs are; sizes false: their element
+ * types and ranks alone. */
+void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool sizes);
 
 /*
  * What the values of the model are: the reference's, rounded into their types, or an engine's. Names point
