@@ -182,6 +182,8 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     if (magnitude - hard < p.tiny)
         reach += underflow_error(b->type);
     long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
+    if (magnitude < p.tiny && b->type != DTYPE_FLOAT16) /* flushed, it is off by all of itself */
+        spread = likely_add(spread, magnitude);
     /* Half an ulp above the largest number is where rounding to nearest goes to infinity. */
     long double top = dtype_highest(b->type) * (1 + p.unit / 2);
     if (magnitude - hard > top) {
