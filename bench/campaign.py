@@ -1,0 +1,49 @@
+"""A campaign on an old release and the bundles of what it finds: shared by bench/dedup and bench/bundles."""
+import json
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+ASSAY = os.path.join(BUILD, "src", "cli", "assay")
+DATA = os.environ.get("ASSAY_DATA", os.path.expanduser("~/.local/share/assay"))
+RELEASE = "1.12.0"
+
+
+def build(*targets):
+    """Configures if needed, builds the program, the engines and these targets."""
+    if not os.path.exists(os.path.join(BUILD, "build.ninja")):
+        subprocess.run(["meson", "setup", BUILD, ROOT], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["ninja", "-C", BUILD, "all", *targets], stdout=subprocess.DEVNULL, check=True)
+
+
+def fetch(*releases):
+    """The releases that are not there yet."""
+    missing = [one for one in releases if not os.path.exists(os.path.join(DATA, "onnxruntime", one))]
+    if missing:
+        subprocess.run([os.path.join(ROOT, "tools", "fetch-onnxruntime"), *missing], check=True)
+
+
+def run_json(*command):
+    """What an assay command says as JSON; it may find something, but not be in trouble."""
+    done = subprocess.run([ASSAY, *command, "--format", "json"], stdout=subprocess.PIPE, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)}: status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def fuzz(folder, seconds):
+    """Cases for so long; a folder that is there is gone on with."""
+    subprocess.run([ASSAY, "fuzz", "-e", f"onnxruntime@{RELEASE}:opt=all", "-e", f"onnxruntime@{RELEASE}:opt=none", "-o", folder,
+                    "--time", f"{seconds}s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
+def report(folder):
+    """Reduces, bisects and bundles; says how long it took."""
+    done = subprocess.run([ASSAY, "report", folder], stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.strip().splitlines()[-1] if done.stdout else ""
+
+
+def findings(folder, *options):
+    return run_json("findings", folder, *options)["findings"]
