@@ -5,6 +5,7 @@
 #include "campaign/bisect.h"
 #include "findings/bundle.h"
 #include "generate/onecase.h"
+#include "reduce/reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ int keep_try(const struct keep_options *options, struct testcase *testcase, int 
         if (options->engines[i] != engine)
             engines[count++] = options->engines[i];
     struct trial_options trial = {
-        .pool = options->pool,
+        .pool = options->fresh ? options->fresh : options->pool,
         .reference = options->reference,
         .n_engines = count,
         .engines = engines,
@@ -264,6 +265,61 @@ static int bundle_it(const struct keep_options *options, const char *from, const
     return status;
 }
 
+/* Another setting of the same release, for what the engine calls unsupported: the least optimised one. */
+static int companion_of(const struct keep_options *options, int engine)
+{
+    const struct engine_info *own = pool_engine(options->pool, engine);
+    int found = -1;
+    for (size_t i = 0; i < options->n_engines; i++) {
+        const struct engine_info *other = pool_engine(options->pool, options->engines[i]);
+        size_t length = strcspn(own->label, ":");
+        if (options->engines[i] == engine || strncmp(own->label, other->label, length) != 0 ||
+            (other->label[length] != ':' && other->label[length] != '\0'))
+            continue;
+        if (found < 0 || strstr(other->label, "opt=none"))
+            found = options->engines[i];
+    }
+    return found;
+}
+
+/*
+ * A smaller case in the place of *trial's, when there is one that shows the same in a fresh process as well.
+ */
+static void make_smaller(const struct keep_options *options, int engine, struct trial_done *trial,
+                         struct keep_done *done)
+{
+    struct reduce_options how = {
+        .pool = options->pool,
+        .engine = engine,
+        .companion = companion_of(options, engine),
+        .keep = &done->signature,
+        .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
+    };
+    struct reduce_stats stats = {0};
+    struct testcase smaller;
+    struct trial_done again;
+    struct signature signature;
+    testcase_init(&smaller);
+    if (reduce_case(&smaller, &trial->testcase, &how, &stats, NULL)) {
+        testcase_release(&smaller);
+        return;
+    }
+    done->reduce_seconds = stats.seconds;
+    free(smaller.recipe);
+    smaller.recipe = memory_strdup(trial->testcase.recipe);
+    size_t nodes = count_nodes(&smaller);
+    if (keep_try(options, &smaller, engine, &again, NULL))
+        return;
+    if (!keep_signature(options->pool, engine, &again, 0, &signature)) {
+        trial_done_release(&again);
+        return;
+    }
+    trial_done_release(trial);
+    *trial = again;
+    done->signature = signature;
+    done->nodes_after = nodes;
+}
+
 int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
                  const char *label, struct keep_done *done, struct error *err)
 {
@@ -284,6 +340,8 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
         done->end = KEEP_GONE;
         status = store_settle(options->store, signature, &(struct settled){.status = "gone"}, err);
     } else {
+        if (!options->no_reduce)
+            make_smaller(options, engine, &trial, done);
         status = bundle_it(options, signature, &trial, engine, done, err);
     }
     trial_done_release(&trial);

@@ -17,11 +17,16 @@
 struct keep_options {
     struct registry *registry; /* whose releases are tried; NULL: none */
     struct pool *pool;
+    /* The same engines under the same numbers, a process for every case: what is kept must show there, so
+     * that no bundle depends on what an earlier case left in memory. NULL: pool. */
+    struct pool *fresh;
     int reference; /* pool number, or -1 */
     size_t n_engines;
     const int *engines; /* of the campaign, pool numbers */
     struct store *store;
     const char *folder; /* of the campaign */
+    bool no_reduce;
+    double reduce_seconds; /* at most for one case; 0: 60 */
 };
 
 enum keep_end {
@@ -33,6 +38,7 @@ enum keep_end {
 struct keep_done {
     enum keep_end end;
     size_t nodes_before, nodes_after;
+    double reduce_seconds;
     struct signature signature; /* of the case as it was kept */
 };
 

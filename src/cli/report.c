@@ -12,7 +12,8 @@
 struct settings {
     struct common common;
     const char *show;
-    bool again, no_bisect;
+    bool again, no_reduce, no_bisect;
+    double reduce_time;
 };
 
 /* What is to be done, read before anything changes. Texts live in the arena. */
@@ -145,29 +146,36 @@ static int with_engines(const struct settings *settings, struct store *store, co
                         const struct tasks *tasks, struct str *out, struct error *err)
 {
     struct labels labels = {0};
-    struct session session = {0};
+    struct session session = {0}, fresh = {0};
     struct common common = settings->common;
     arena_init(&labels.arena);
     int status = store_engines(store, add_label, &labels, err);
     common.engines = (struct cli_list){labels.count, labels.items};
     if (status == 0)
         status = session_open(&session, &common, 1, true, err);
+    common.fresh = true;
+    if (status == 0)
+        status = session_open(&fresh, &common, 1, true, err);
     int *numbers = memory_zeroed(session.count + 1, sizeof *numbers);
     for (size_t i = 0; i < session.count; i++)
         numbers[i] = (int)i;
     struct keep_options options = {
         .registry = settings->no_bisect ? NULL : session.registry,
         .pool = session.pool,
+        .fresh = fresh.pool,
         .reference = session.reference,
         .n_engines = session.count,
         .engines = numbers,
         .store = store,
         .folder = folder,
+        .no_reduce = settings->no_reduce,
+        .reduce_seconds = settings->reduce_time,
     };
     if (status == 0)
         status = work(&options, tasks, out, err);
     free(numbers);
     session_close(&session);
+    session_close(&fresh);
     free(labels.items);
     arena_release(&labels.arena);
     return status;
@@ -210,6 +218,9 @@ static const struct cli_option options[] = {
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again), "also those that have a bundle"},
+    {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "leave the cases as they are"},
+    {0, "reduce-time", OPTION_TIME, "TIME", offsetof(struct settings, reduce_time),
+     "at most for making one case smaller (default 60s)"},
     {0, "no-bisect", OPTION_FLAG, NULL, offsetof(struct settings, no_bisect),
      "do not try the engine's other releases"},
     {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
