@@ -6,7 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LISTED = 4 /* further wrong nodes named in the text */ };
+enum {
+    LISTED = 4,    /* further wrong nodes named in the text */
+    LEAD = 3,      /* of a long path: nodes shown at its beginning */
+    LONG_PATH = 16 /* and how many in all */
+};
 
 static const Onnx__NodeProto *node_at(const struct localize_report *report, size_t number)
 {
@@ -64,8 +68,15 @@ static void text_nodes(const struct localize_report *report, const size_t *numbe
     table_head(&table, found->local && found->rate ? "|operator|node|makes|local|error/bound|delta|R|"
                        : found->rate               ? "|operator|node|makes|delta|R|"
                                                    : "|operator|node|makes|local|error/bound");
-    for (size_t i = 0; i < count; i++)
-        node_row(&table, report, numbers[i]);
+    for (size_t i = 0; i < count; i++) {
+        bool left_out = count > LONG_PATH && i >= LEAD && i + LONG_PATH - LEAD < count;
+        if (left_out && i > LEAD)
+            continue;
+        if (!left_out)
+            node_row(&table, report, numbers[i]);
+        for (size_t k = 0; left_out && k < table.columns; k++)
+            table_add(&table, STYLE_DIM, "%s", k == 1 ? "..." : "");
+    }
     table_print(&table, out, colour, 2);
     table_release(&table);
 }
