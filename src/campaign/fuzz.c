@@ -1,15 +1,18 @@
 #include "campaign/fuzz.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "campaign/fuzz_probe.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/fuzz_state.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How often progress is kept and the watcher called. */
 #define KEEP_SECONDS 0.25
@@ -25,6 +28,7 @@ struct fuzz {
     struct trials *trials;
     double started, before; /* clock at the start; elapsed of earlier starts */
     double kept;            /* clock when progress was kept last */
+    int lock;               /* file, held while the campaign runs */
     bool stop;
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
 };
@@ -296,12 +300,27 @@ static int note_engines(struct fuzz *fuzz, struct error *err)
     return status;
 }
 
+/* One start at a time: the lock goes with the process that holds it. */
+static int lock_folder(struct fuzz *fuzz, struct error *err)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char *path = file_join(fuzz->options->folder, "lock");
+    int status = file_make_folders(fuzz->options->folder, err);
+    if (!status && (fuzz->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
+        status = error_errno(err, "cannot open %s", path);
+    if (!status && fcntl(fuzz->lock, F_SETLK, &whole))
+        status = error_set(err, ERROR_IO, "another start of this campaign is still running in %s",
+                           fuzz->options->folder);
+    free(path);
+    return status;
+}
+
 static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
-    if (store_open(&fuzz->store, o->folder, STORE_CREATE, err) || check_options(fuzz, err) ||
-        explained_read(&fuzz->table, o->explained, err))
+    if (lock_folder(fuzz, err) || store_open(&fuzz->store, o->folder, STORE_CREATE, err) ||
+        check_options(fuzz, err) || explained_read(&fuzz->table, o->explained, err))
         return -1;
     if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))
         return -1;
@@ -329,7 +348,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
 
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
-    struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds()};
+    struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
     struct trial_options trials = {
         .pool = options->pool,
         .reference = options->reference,
@@ -353,5 +372,7 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     fuzz_state_release(&fuzz.state);
     explained_release(&fuzz.table);
     store_close(fuzz.store);
+    if (fuzz.lock >= 0)
+        close(fuzz.lock);
     return result;
 }

@@ -79,11 +79,14 @@ static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *opti
     struct probe_result kept, *results = NULL;
     bool found = find_kept(&kept, folders, name);
     int status = 0;
-    if (found)
+    if (found) {
         add_engine(probe, &kept, seen);
+        kept.engine = name;
+        status = probe_keep(&kept, folders[0], err);
+    }
     arena_release(&kept.arena);
     if (!found)
-        status = quick_probe(options, engine, folders[1], &results, err);
+        status = quick_probe(options, engine, folders[0], &results, err);
     if (!found && !status)
         add_engine(probe, results, seen);
     if (results)
@@ -95,7 +98,7 @@ static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *opti
 int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err)
 {
     char *kept = probe_folder(), *own = file_join(options->folder, "probe");
-    const char *const folders[] = {kept, own, NULL};
+    const char *const folders[] = {own, kept, NULL};
     struct map seen;
     int status = 0;
     map_init(&seen);

@@ -13,9 +13,9 @@ struct fuzz_probe {
 };
 
 /*
- * Of each engine what `assay probe` has kept: of that very name, else of the same release without settings;
- * else what an earlier start kept in the campaign's folder, else what a quick probe tells now, which is kept
- * there.
+ * Of each engine what an earlier start kept in the campaign's folder; else what `assay probe` has kept, of
+ * that very name or of the same release without settings; else what a quick probe tells now. It is then kept
+ * in the campaign's folder, for its cases depend on it.
  */
 int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err);
 void fuzz_probe_release(struct fuzz_probe *probe);
