@@ -34,8 +34,36 @@ static int train_batch_norm(struct emit *e)
                     emit_in(e, 4), old, x, axes, rest);
 }
 
+/*
+ * ONNX lets the input, scale and bias, and the statistics have three types; the library takes parameters of
+ * the input's type, or of float32 beside bfloat16. Widening is exact and done here, anything else is lacking.
+ */
+static int parameter_type(struct emit *e, enum dtype *type)
+{
+    *type = emit_type(e, 0);
+    for (size_t i = 1; i <= 4; i++)
+        if (dtype_size(emit_type(e, i)) > dtype_size(*type))
+            *type = emit_type(e, i);
+    if (*type != emit_type(e, 0) && !(*type == DTYPE_FLOAT && emit_type(e, 0) == DTYPE_BFLOAT16))
+        return emit_unsupported(e, "%s with parameters of %s", dtype_name(emit_type(e, 0)),
+                                dtype_name(*type));
+    for (size_t i = 1; i <= 4; i++)
+        if (emit_type(e, i) != *type && dtype_size(emit_type(e, i)) == dtype_size(*type))
+            return emit_unsupported(e, "parameters of %s and %s", dtype_name(emit_type(e, i)),
+                                    dtype_name(*type));
+    return 0;
+}
+
+static const char *widened(struct emit *e, size_t input, enum dtype type)
+{
+    if (emit_type(e, input) == type)
+        return emit_in(e, input);
+    return emit_text(e, "torch.to(%s, %d)", emit_in(e, input), face_scalar_type(type));
+}
+
 static int write_batch_norm(struct emit *e)
 {
+    enum dtype type;
     if (emit_shape(e, 0)->rank < 2)
         return emit_unsupported(e, "rank %d", emit_shape(e, 0)->rank);
     if (emit_attr(e, "training_mode", 0) != 0)
@@ -43,8 +71,11 @@ static int write_batch_norm(struct emit *e)
     for (size_t i = 1; i < e->n_outputs; i++)
         if (emit_wants(e, i))
             return emit_unsupported(e, "statistics without training");
+    if (parameter_type(e, &type) < 0)
+        return -1;
     return emit_out(e, 0, "torch.batch_norm(%s, %s, %s, %s, %s, False, 0., %s, False)", emit_in(e, 0),
-                    emit_in(e, 1), emit_in(e, 2), emit_in(e, 3), emit_in(e, 4), epsilon(e));
+                    widened(e, 1, type), widened(e, 2, type), widened(e, 3, type), widened(e, 4, type),
+                    epsilon(e));
 }
 
 static int write_instance_norm(struct emit *e)

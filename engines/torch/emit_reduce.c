@@ -251,6 +251,9 @@ static int write_log_softmax(struct emit *e)
 
 static int write_hardmax(struct emit *e)
 {
+    size_t count;
+    if (!shape_count(emit_shape(e, 0), &count, NULL) && count == 0) /* argmax wants an element */
+        return emit_out(e, 0, "torch.zeros_like(%s)", emit_in(e, 0));
     return write_along(e, hardmax);
 }
 

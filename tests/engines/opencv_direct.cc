@@ -1,7 +1,7 @@
 /*
  * usage: opencv_direct CASE FOLDER
  * One official case on cv::dnn with nothing in between: output K's bytes go to FOLDER/output_K.raw. Model and
- * inputs are taken apart by direct.hh (float32, raw data).
+ * inputs are taken apart by direct.hh (float32, int32, int8 and uint8, raw data).
  */
 #include "direct.hh"
 
@@ -38,15 +38,22 @@ std::vector<cv::String> names(const bytes &model, unsigned which)
     return list;
 }
 
+/* The matrix type of a TensorProto's. */
+int type_of(int64_t type)
+{
+    return type == 1 ? CV_32F : type == 2 ? CV_8U : type == 3 ? CV_8S : type == 6 ? CV_32S : -1;
+}
+
 cv::Mat read_input(const bytes &tensor)
 {
     direct::proto proto = direct::read_tensor(tensor);
     std::vector<int> dims(proto.dims.begin(), proto.dims.end());
     if (dims.empty())
         dims.push_back(1);
-    cv::Mat mat(static_cast<int>(dims.size()), dims.data(), CV_32F);
-    if (proto.type != 1 || proto.raw.size != mat.total() * sizeof(float)) {
-        std::fprintf(stderr, "opencv_direct: only float32 in raw_data\n");
+    int type = type_of(static_cast<int64_t>(proto.type));
+    cv::Mat mat(static_cast<int>(dims.size()), dims.data(), type < 0 ? CV_8U : type);
+    if (type < 0 || proto.raw.size != mat.total() * mat.elemSize()) {
+        std::fprintf(stderr, "opencv_direct: only float32, int32, int8 and uint8 in raw_data\n");
         std::exit(2);
     }
     std::memcpy(mat.data, proto.raw.data, proto.raw.size);
