@@ -1,17 +1,22 @@
 #include "library.h"
 
+#include "api.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_ARGUMENTS = 16, MAX_DESCRIPTIONS = 64 };
+
 struct library {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     enum layout layout;
-    char *impl;    /* part of an implementation's name, or NULL */
-    long long nth; /* or its number */
-    char nothing;  /* see bind */
+    char *impl;                                /* part of an implementation's name, or NULL */
+    long long nth;                             /* or its number */
+    char nothing;                              /* see bind */
+    struct md *descriptions[MAX_DESCRIPTIONS]; /* of the call under way */
+    size_t n_descriptions;
 };
 
 struct argument {
@@ -19,8 +24,6 @@ struct argument {
     const struct view *view; /* NULL: left out */
     bool output;
 };
-
-enum { MAX_ARGUMENTS = 16 };
 
 static int check(dnnl_status_t status, const char *what, struct error *err)
 {
@@ -42,7 +45,6 @@ static const struct {
     const char *name;
     dnnl_cpu_isa_t isa;
 } isas[] = {
-    {"all", dnnl_cpu_isa_all},
     {"sse41", dnnl_cpu_isa_sse41},
     {"avx", dnnl_cpu_isa_avx},
     {"avx2", dnnl_cpu_isa_avx2},
@@ -55,9 +57,11 @@ static const struct {
 
 static int limit_isa(const char *isa, struct error *err)
 {
+    if (strcmp(isa, "all") == 0)
+        return 0;
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
         if (strcmp(isas[i].name, isa) == 0)
-            return i == 0 ? 0 : check(dnnl_set_max_cpu_isa(isas[i].isa), "instruction set", err);
+            return check(dnnl_set_max_cpu_isa(isas[i].isa), "instruction set", err);
     return error_set(err, ERROR_USAGE, "no instruction set is called %s", isa);
 }
 
@@ -151,41 +155,52 @@ struct view view_transposed(const struct view *view, const int64_t *permutation)
     return turned;
 }
 
-/* --- below: what 3.x does in another way --- */
-
-static dnnl_memory_desc_t describe(const struct view *view)
+/* Descriptions live until the call's end; what the library refuses to describe it is not given, and says so
+ * then. */
+static const struct md *keep(struct library *lib, dnnl_status_t status, struct md *md)
 {
-    dnnl_memory_desc_t md = {0};
-    if (view)
-        dnnl_memory_desc_init_by_strides(&md, view->rank, view->dims, view->type, view->strides);
+    if (status != dnnl_success || lib->n_descriptions == MAX_DESCRIPTIONS) {
+        md_free(md);
+        return NULL;
+    }
+    lib->descriptions[lib->n_descriptions++] = md;
     return md;
+}
+
+static const struct md *describe(struct library *lib, const struct view *view)
+{
+    struct md *md = NULL;
+    if (!view)
+        return NULL;
+    dnnl_status_t status = md_strided(&md, view->rank, view->dims, view->type, view->strides);
+    return keep(lib, status, md);
 }
 
 /* For what the library may arrange as it likes. */
-static dnnl_memory_desc_t describe_free(const struct library *lib, const struct view *view)
+static const struct md *describe_free(struct library *lib, const struct view *view)
 {
-    dnnl_memory_desc_t md = {0};
+    struct md *md = NULL;
     if (!view || lib->layout != LAYOUT_ANY)
-        return describe(view);
-    dnnl_memory_desc_init_by_tag(&md, view->rank, view->dims, view->type, dnnl_format_tag_any);
-    return md;
+        return describe(lib, view);
+    dnnl_status_t status = md_any(&md, view->rank, view->dims, view->type);
+    return keep(lib, status, md);
 }
 
 /* Data with channels as dimension 1. */
-static dnnl_memory_desc_t describe_channels(const struct library *lib, const struct view *view)
+static const struct md *describe_channels(struct library *lib, const struct view *view)
 {
     if (lib->layout != LAYOUT_NHWC || view->rank < 3)
-        return describe(view);
+        return describe(lib, view);
     struct view last = *view;
     dnnl_dim_t stride = last.dims[1];
     last.strides[1] = 1;
     for (int i = view->rank; i-- > 2; stride *= view->dims[i])
         last.strides[i] = stride;
     last.strides[0] = stride;
-    return describe(&last);
+    return describe(lib, &last);
 }
 
-static dnnl_memory_desc_t describe_image(const struct library *lib, const struct view *view)
+static const struct md *describe_image(struct library *lib, const struct view *view)
 {
     return lib->layout == LAYOUT_NHWC ? describe_channels(lib, view) : describe_free(lib, view);
 }
@@ -205,16 +220,12 @@ static int run_primitive(struct library *lib, dnnl_primitive_desc_t pd, int coun
 
 static int reorder_memory(struct library *lib, dnnl_memory_t from, dnnl_memory_t to, struct error *err)
 {
-    const dnnl_memory_desc_t *from_md, *to_md;
-    dnnl_memory_get_memory_desc(from, &from_md);
-    dnnl_memory_get_memory_desc(to, &to_md);
-    dnnl_primitive_desc_t pd;
-    if (check(dnnl_reorder_primitive_desc_create(&pd, from_md, lib->engine, to_md, lib->engine, NULL),
-              "reorder", err))
-        return -1;
+    struct pick pick = {0};
     dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    int result = run_primitive(lib, pd, 2, args, err);
-    dnnl_primitive_desc_destroy(pd);
+    int result = check(api_reorder(&pick, lib->engine, md_of(from), md_of(to)), "reorder", err);
+    if (!result)
+        result = run_primitive(lib, pick.pd, 2, args, err);
+    pick_release(&pick);
     return result;
 }
 
@@ -223,24 +234,22 @@ struct binding {
     dnnl_memory_t user, own;
 };
 
-static int bind(struct library *lib, dnnl_primitive_desc_t pd, const struct argument *argument,
+static int bind(struct library *lib, const struct pick *pick, const struct argument *argument,
                 struct binding *binding, struct error *err)
 {
-    dnnl_memory_desc_t user = describe(argument->view);
-    const dnnl_memory_desc_t *wanted =
-        dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument->arg);
+    const struct md *user = describe(lib, argument->view), *wanted = pick_argument(pick, argument->arg);
     /* Tensors without elements have no memory, but the library wants an address. */
     void *data = argument->view->data ? argument->view->data : &lib->nothing;
-    if (check(dnnl_memory_create(&binding->user, &user, lib->engine, data), "memory", err))
+    if (check(api_memory(&binding->user, user, lib->engine, data), "memory", err))
         return -1;
-    if (!wanted || wanted->ndims == 0 || dnnl_memory_desc_equal(&user, wanted))
+    if (md_is_nothing(wanted) || md_equal(user, wanted))
         return 0;
-    if (check(dnnl_memory_create(&binding->own, wanted, lib->engine, DNNL_MEMORY_ALLOCATE), "memory", err))
+    if (check(api_memory(&binding->own, wanted, lib->engine, DNNL_MEMORY_ALLOCATE), "memory", err))
         return -1;
     return argument->output ? 0 : reorder_memory(lib, binding->user, binding->own, err);
 }
 
-static int execute(struct library *lib, dnnl_primitive_desc_t pd, size_t count,
+static int execute(struct library *lib, const struct pick *pick, size_t count,
                    const struct argument *arguments, struct error *err)
 {
     struct binding bindings[MAX_ARGUMENTS] = {{0}};
@@ -249,11 +258,11 @@ static int execute(struct library *lib, dnnl_primitive_desc_t pd, size_t count,
     for (size_t i = 0; !result && i < count; i++) {
         if (!arguments[i].view)
             continue;
-        result = bind(lib, pd, &arguments[i], &bindings[i], err);
+        result = bind(lib, pick, &arguments[i], &bindings[i], err);
         args[n++] = (dnnl_exec_arg_t){arguments[i].arg, bindings[i].own ? bindings[i].own : bindings[i].user};
     }
     if (!result)
-        result = run_primitive(lib, pd, n, args, err);
+        result = run_primitive(lib, pick->pd, n, args, err);
     for (size_t i = 0; i < count; i++) {
         if (!result && arguments[i].output && bindings[i].own)
             result = reorder_memory(lib, bindings[i].own, bindings[i].user, err);
@@ -277,43 +286,28 @@ static int no_implementation(const struct library *lib, const char *what, struct
 }
 
 /* Walks the implementations to the one that was asked for. */
-static int choose(const struct library *lib, const_dnnl_op_desc_t op, const char *what,
-                  dnnl_primitive_desc_t *chosen, struct error *err)
+static int choose(const struct library *lib, struct pick *pick, const char *what, struct error *err)
 {
-    dnnl_primitive_desc_iterator_t it;
-    if (check(dnnl_primitive_desc_iterator_create(&it, op, NULL, lib->engine, NULL), what, err))
-        return -1;
-    *chosen = NULL;
     long long number = 0;
     do {
-        dnnl_primitive_desc_t pd = dnnl_primitive_desc_iterator_fetch(it);
-        if (pd && name_fits(lib, pd) && number++ == (lib->impl ? 0 : lib->nth))
-            *chosen = pd;
-        else
-            dnnl_primitive_desc_destroy(pd);
-    } while (!*chosen && dnnl_primitive_desc_iterator_next(it) == dnnl_success);
-    dnnl_primitive_desc_iterator_destroy(it);
-    return *chosen ? 0 : no_implementation(lib, what, err);
+        if (name_fits(lib, pick->pd) && number++ == (lib->impl ? 0 : lib->nth))
+            return 0;
+    } while (pick_next(pick));
+    return no_implementation(lib, what, err);
 }
 
-static int run_op(struct library *lib, const_dnnl_op_desc_t op, const char *what, size_t count,
-                  const struct argument *arguments, struct error *err)
+/* Runs what was picked, if picking it went well, and ends the call. */
+static int run(struct library *lib, struct pick *pick, dnnl_status_t picked, const char *what, size_t count,
+               const struct argument *arguments, struct error *err)
 {
-    dnnl_primitive_desc_t pd;
-    if (choose(lib, op, what, &pd, err))
-        return -1;
-    int result = execute(lib, pd, count, arguments, err);
-    dnnl_primitive_desc_destroy(pd);
-    return result;
-}
-
-/* Reorder, concat and sum have no iterator: the library offers one implementation. */
-static int run_only(struct library *lib, dnnl_primitive_desc_t pd, const char *what, size_t count,
-                    const struct argument *arguments, struct error *err)
-{
-    int result = name_fits(lib, pd) && (lib->impl || lib->nth == 0) ? execute(lib, pd, count, arguments, err)
-                                                                    : no_implementation(lib, what, err);
-    dnnl_primitive_desc_destroy(pd);
+    int result = check(picked, what, err);
+    if (!result)
+        result = choose(lib, pick, what, err);
+    if (!result)
+        result = execute(lib, pick, count, arguments, err);
+    pick_release(pick);
+    while (lib->n_descriptions)
+        md_free(lib->descriptions[--lib->n_descriptions]);
     return result;
 }
 
@@ -322,25 +316,21 @@ static int run_only(struct library *lib, dnnl_primitive_desc_t pd, const char *w
 int library_eltwise(struct library *lib, dnnl_alg_kind_t kind, const struct view *src, const struct view *dst,
                     float alpha, float beta, struct error *err)
 {
-    dnnl_memory_desc_t md = describe(src);
-    dnnl_eltwise_desc_t op;
-    if (check(dnnl_eltwise_forward_desc_init(&op, dnnl_forward_inference, kind, &md, alpha, beta), "eltwise",
-              err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "eltwise", COUNT(args), args, err);
+    dnnl_status_t status = api_eltwise(&pick, lib->engine, kind, describe(lib, src), alpha, beta);
+    return run(lib, &pick, status, "eltwise", COUNT(args), args, err);
 }
 
 int library_binary(struct library *lib, dnnl_alg_kind_t kind, const struct view *a, const struct view *b,
                    const struct view *dst, struct error *err)
 {
-    dnnl_memory_desc_t a_md = describe(a), b_md = describe(b), dst_md = describe(dst);
-    dnnl_binary_desc_t op;
-    if (check(dnnl_binary_desc_init(&op, kind, &a_md, &b_md, &dst_md), "binary", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {
         {DNNL_ARG_SRC_0, a, false}, {DNNL_ARG_SRC_1, b, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "binary", COUNT(args), args, err);
+    dnnl_status_t status =
+        api_binary(&pick, lib->engine, kind, describe(lib, a), describe(lib, b), describe(lib, dst));
+    return run(lib, &pick, status, "binary", COUNT(args), args, err);
 }
 
 /* The library counts dilations from 0. */
@@ -354,172 +344,138 @@ int library_convolution(struct library *lib, bool transposed, const struct view 
                         const struct view *weights, const struct view *bias, const struct view *dst,
                         const struct window *w, struct error *err)
 {
-    dnnl_memory_desc_t src_md = describe_image(lib, src), weights_md = describe_free(lib, weights);
-    dnnl_memory_desc_t bias_md = describe(bias), dst_md = describe_image(lib, dst);
-    dnnl_dims_t dilations;
-    dilations_from_zero(w, src->rank - 2, dilations);
-    dnnl_convolution_desc_t op;
-    dnnl_status_t status =
-        transposed
-            ? dnnl_dilated_deconvolution_forward_desc_init(
-                  &op, dnnl_forward_inference, dnnl_deconvolution_direct, &src_md, &weights_md,
-                  bias ? &bias_md : NULL, &dst_md, w->strides, dilations, w->before, w->after)
-            : dnnl_dilated_convolution_forward_desc_init(&op, dnnl_forward_inference, dnnl_convolution_auto,
-                                                         &src_md, &weights_md, bias ? &bias_md : NULL,
-                                                         &dst_md, w->strides, dilations, w->before, w->after);
-    if (check(status, "convolution", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false},
                               {DNNL_ARG_WEIGHTS, weights, false},
                               {DNNL_ARG_BIAS, bias, false},
                               {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "convolution", COUNT(args), args, err);
+    dnnl_dims_t dilations;
+    dilations_from_zero(w, src->rank - 2, dilations);
+    dnnl_status_t status = api_convolution(
+        &pick, lib->engine, transposed, describe_image(lib, src), describe_free(lib, weights),
+        describe(lib, bias), describe_image(lib, dst), w->strides, dilations, w->before, w->after);
+    return run(lib, &pick, status, "convolution", COUNT(args), args, err);
 }
 
 int library_matmul(struct library *lib, const struct view *a, const struct view *b, const struct view *bias,
                    const struct view *dst, struct error *err)
 {
-    dnnl_memory_desc_t a_md = describe(a), b_md = describe_free(lib, b);
-    dnnl_memory_desc_t bias_md = describe(bias), dst_md = describe(dst);
-    dnnl_matmul_desc_t op;
-    if (check(dnnl_matmul_desc_init(&op, &a_md, &b_md, bias ? &bias_md : NULL, &dst_md), "matmul", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, a, false},
                               {DNNL_ARG_WEIGHTS, b, false},
                               {DNNL_ARG_BIAS, bias, false},
                               {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "matmul", COUNT(args), args, err);
+    dnnl_status_t status = api_matmul(&pick, lib->engine, describe(lib, a), describe_free(lib, b),
+                                      describe(lib, bias), describe(lib, dst));
+    return run(lib, &pick, status, "matmul", COUNT(args), args, err);
 }
 
 int library_softmax(struct library *lib, bool logarithm, const struct view *src, const struct view *dst,
                     int axis, struct error *err)
 {
-    dnnl_memory_desc_t src_md = describe(src), dst_md = describe(dst);
-    dnnl_softmax_v2_desc_t op;
-    if (check(dnnl_softmax_v2_forward_desc_init(&op, dnnl_forward_inference,
-                                                logarithm ? dnnl_softmax_log : dnnl_softmax_accurate, &src_md,
-                                                &dst_md, axis),
-              "softmax", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "softmax", COUNT(args), args, err);
+    dnnl_status_t status =
+        api_softmax(&pick, lib->engine, logarithm ? dnnl_softmax_log : dnnl_softmax_accurate,
+                    describe(lib, src), describe(lib, dst), axis);
+    return run(lib, &pick, status, "softmax", COUNT(args), args, err);
 }
 
 int library_pool(struct library *lib, dnnl_alg_kind_t kind, const struct view *src, const struct view *dst,
                  const struct window *w, struct error *err)
 {
-    dnnl_memory_desc_t src_md = describe_channels(lib, src), dst_md = describe_channels(lib, dst);
+    struct pick pick = {0};
+    struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
     dnnl_dims_t dilations;
     dilations_from_zero(w, src->rank - 2, dilations);
-    dnnl_pooling_v2_desc_t op;
-    if (check(dnnl_pooling_v2_forward_desc_init(&op, dnnl_forward_inference, kind, &src_md, &dst_md,
-                                                w->strides, w->kernel, dilations, w->before, w->after),
-              "pooling", err))
-        return -1;
-    struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "pooling", COUNT(args), args, err);
+    dnnl_status_t status =
+        api_pool(&pick, lib->engine, kind, describe_channels(lib, src), describe_channels(lib, dst),
+                 w->strides, w->kernel, dilations, w->before, w->after);
+    return run(lib, &pick, status, "pooling", COUNT(args), args, err);
 }
 
 int library_lrn(struct library *lib, const struct view *src, const struct view *dst, int64_t size,
                 float alpha, float beta, float k, struct error *err)
 {
-    dnnl_memory_desc_t md = describe_channels(lib, src);
-    dnnl_lrn_desc_t op;
-    if (check(dnnl_lrn_forward_desc_init(&op, dnnl_forward_inference, dnnl_lrn_across_channels, &md, size,
-                                         alpha, beta, k),
-              "lrn", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "lrn", COUNT(args), args, err);
+    dnnl_status_t status = api_lrn(&pick, lib->engine, describe_channels(lib, src), size, alpha, beta, k);
+    return run(lib, &pick, status, "lrn", COUNT(args), args, err);
 }
 
 int library_batchnorm(struct library *lib, const struct view *src, const struct view *dst,
                       const struct view *scale, const struct view *shift, const struct view *mean,
                       const struct view *variance, float epsilon, struct error *err)
 {
-    dnnl_memory_desc_t md = describe_channels(lib, src);
-    unsigned flags = dnnl_use_scale | dnnl_use_shift | (mean ? dnnl_use_global_stats : 0U);
-    dnnl_batch_normalization_desc_t op;
-    if (check(dnnl_batch_normalization_forward_desc_init(&op, dnnl_forward_inference, &md, epsilon, flags),
-              "batch normalization", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false},           {DNNL_ARG_SCALE, scale, false},
                               {DNNL_ARG_SHIFT, shift, false},       {DNNL_ARG_MEAN, mean, false},
                               {DNNL_ARG_VARIANCE, variance, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "batch normalization", COUNT(args), args, err);
+    unsigned flags = dnnl_use_scale | dnnl_use_shift | (mean ? dnnl_use_global_stats : 0U);
+    dnnl_status_t status = api_batchnorm(&pick, lib->engine, describe_channels(lib, src), epsilon, flags);
+    return run(lib, &pick, status, "batch normalization", COUNT(args), args, err);
 }
 
 int library_layernorm(struct library *lib, const struct view *src, const struct view *dst,
                       const struct view *scale, const struct view *shift, const struct view *mean,
                       const struct view *variance, float epsilon, struct error *err)
 {
-    dnnl_memory_desc_t md = describe(src), stat_md = describe(mean);
-    unsigned flags = dnnl_use_scale | (shift ? dnnl_use_shift : 0U);
-    dnnl_layer_normalization_desc_t op;
-    if (check(dnnl_layer_normalization_forward_desc_init(&op, dnnl_forward_training, &md, &stat_md, epsilon,
-                                                         flags),
-              "layer normalization", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false},          {DNNL_ARG_SCALE, scale, false},
                               {DNNL_ARG_SHIFT, shift, false},      {DNNL_ARG_MEAN, mean, true},
                               {DNNL_ARG_VARIANCE, variance, true}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "layer normalization", COUNT(args), args, err);
+    unsigned flags = dnnl_use_scale | (shift ? dnnl_use_shift : 0U);
+    dnnl_status_t status =
+        api_layernorm(&pick, lib->engine, describe(lib, src), describe(lib, mean), epsilon, flags);
+    return run(lib, &pick, status, "layer normalization", COUNT(args), args, err);
 }
 
 int library_reduction(struct library *lib, dnnl_alg_kind_t kind, const struct view *src,
                       const struct view *dst, float p, struct error *err)
 {
-    dnnl_memory_desc_t src_md = describe(src), dst_md = describe(dst);
-    dnnl_reduction_desc_t op;
-    if (check(dnnl_reduction_desc_init(&op, kind, &src_md, &dst_md, p, 0), "reduction", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "reduction", COUNT(args), args, err);
+    dnnl_status_t status = api_reduction(&pick, lib->engine, kind, describe(lib, src), describe(lib, dst), p);
+    return run(lib, &pick, status, "reduction", COUNT(args), args, err);
 }
 
 int library_resampling(struct library *lib, dnnl_alg_kind_t kind, const struct view *src,
                        const struct view *dst, const float *factors, struct error *err)
 {
-    dnnl_memory_desc_t src_md = describe_channels(lib, src), dst_md = describe_channels(lib, dst);
-    dnnl_resampling_desc_t op;
-    if (check(dnnl_resampling_forward_desc_init(&op, dnnl_forward_inference, kind, factors, &src_md, &dst_md),
-              "resampling", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "resampling", COUNT(args), args, err);
+    dnnl_status_t status = api_resampling(&pick, lib->engine, kind, factors, describe_channels(lib, src),
+                                          describe_channels(lib, dst));
+    return run(lib, &pick, status, "resampling", COUNT(args), args, err);
 }
 
 int library_prelu(struct library *lib, const struct view *src, const struct view *slope,
                   const struct view *dst, struct error *err)
 {
-    dnnl_memory_desc_t md = describe(src), slope_md = describe(slope);
-    dnnl_prelu_desc_t op;
-    if (check(dnnl_prelu_forward_desc_init(&op, dnnl_forward_inference, &md, &slope_md), "prelu", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {
         {DNNL_ARG_SRC, src, false}, {DNNL_ARG_WEIGHTS, slope, false}, {DNNL_ARG_DST, dst, true}};
-    return run_op(lib, &op, "prelu", COUNT(args), args, err);
+    dnnl_status_t status = api_prelu(&pick, lib->engine, describe(lib, src), describe(lib, slope));
+    return run(lib, &pick, status, "prelu", COUNT(args), args, err);
 }
 
 int library_reorder(struct library *lib, const struct view *src, const struct view *dst, struct error *err)
 {
-    dnnl_memory_desc_t src_md = describe(src), dst_md = describe(dst);
-    dnnl_primitive_desc_t pd;
-    if (check(dnnl_reorder_primitive_desc_create(&pd, &src_md, lib->engine, &dst_md, lib->engine, NULL),
-              "reorder", err))
-        return -1;
+    struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_FROM, src, false}, {DNNL_ARG_TO, dst, true}};
-    return run_only(lib, pd, "reorder", COUNT(args), args, err);
+    dnnl_status_t status = api_reorder(&pick, lib->engine, describe(lib, src), describe(lib, dst));
+    return run(lib, &pick, status, "reorder", COUNT(args), args, err);
 }
 
-/* Descriptors and arguments of a primitive with any number of sources, the last argument being the result. */
-static int many(size_t count, const struct view *srcs, const struct view *dst, dnnl_memory_desc_t *mds,
-                struct argument *args, struct error *err)
+/* Descriptions and arguments of a primitive with any number of sources, the last argument being the result.
+ */
+static int many(struct library *lib, size_t count, const struct view *srcs, const struct view *dst,
+                const struct md **mds, struct argument *args, struct error *err)
 {
     if (count >= MAX_ARGUMENTS)
         return error_set(err, ERROR_UNSUPPORTED, "more than %d operands", MAX_ARGUMENTS - 1);
     for (size_t i = 0; i < count; i++) {
-        mds[i] = describe(&srcs[i]);
+        mds[i] = describe(lib, &srcs[i]);
         args[i] = (struct argument){DNNL_ARG_MULTIPLE_SRC + (int)i, &srcs[i], false};
     }
     args[count] = (struct argument){DNNL_ARG_DST, dst, true};
@@ -529,50 +485,43 @@ static int many(size_t count, const struct view *srcs, const struct view *dst, d
 int library_concat(struct library *lib, size_t count, const struct view *srcs, int axis,
                    const struct view *dst, struct error *err)
 {
-    dnnl_memory_desc_t mds[MAX_ARGUMENTS], dst_md = describe(dst);
+    const struct md *mds[MAX_ARGUMENTS];
     struct argument args[MAX_ARGUMENTS];
-    dnnl_primitive_desc_t pd;
-    if (many(count, srcs, dst, mds, args, err) ||
-        check(dnnl_concat_primitive_desc_create(&pd, &dst_md, (int)count, axis, mds, NULL, lib->engine),
-              "concat", err))
+    struct pick pick = {0};
+    if (many(lib, count, srcs, dst, mds, args, err))
         return -1;
-    return run_only(lib, pd, "concat", count + 1, args, err);
+    dnnl_status_t status = api_concat(&pick, lib->engine, (int)count, axis, mds, describe(lib, dst));
+    return run(lib, &pick, status, "concat", count + 1, args, err);
 }
 
 int library_sum(struct library *lib, size_t count, const struct view *srcs, const float *scales,
                 const struct view *dst, struct error *err)
 {
-    dnnl_memory_desc_t mds[MAX_ARGUMENTS], dst_md = describe(dst);
+    const struct md *mds[MAX_ARGUMENTS];
     struct argument args[MAX_ARGUMENTS];
-    dnnl_primitive_desc_t pd;
-    if (many(count, srcs, dst, mds, args, err) ||
-        check(dnnl_sum_primitive_desc_create(&pd, &dst_md, (int)count, scales, mds, NULL, lib->engine), "sum",
-              err))
+    struct pick pick = {0};
+    if (many(lib, count, srcs, dst, mds, args, err))
         return -1;
-    return run_only(lib, pd, "sum", count + 1, args, err);
+    dnnl_status_t status = api_sum(&pick, lib->engine, (int)count, scales, mds, describe(lib, dst));
+    return run(lib, &pick, status, "sum", count + 1, args, err);
 }
 
 int library_recurrent(struct library *lib, const struct recurrent *r, struct error *err)
 {
-    dnnl_memory_desc_t x = describe(r->src), h = describe(r->src_h), c = describe(r->src_c);
-    dnnl_memory_desc_t w = describe_free(lib, r->weights), u = describe_free(lib, r->recurrence);
-    dnnl_memory_desc_t p = describe(r->peephole), b = describe(r->bias), y = describe(r->dst);
-    dnnl_memory_desc_t y_h = describe(r->dst_h), y_c = describe(r->dst_c);
-    const dnnl_prop_kind_t forward = dnnl_forward_inference;
-    dnnl_rnn_desc_t op;
-    dnnl_status_t status;
-    if (r->cell == dnnl_vanilla_lstm)
-        status = dnnl_lstm_forward_desc_init_v2(&op, forward, r->direction, &x, &h, &c, &w, &u,
-                                                r->peephole ? &p : NULL, &b, &y, &y_h, &y_c, 0);
-    else if (r->cell == dnnl_vanilla_gru)
-        status = dnnl_gru_forward_desc_init(&op, forward, r->direction, &x, &h, &w, &u, &b, &y, &y_h, 0);
-    else if (r->cell == dnnl_lbr_gru)
-        status = dnnl_lbr_gru_forward_desc_init(&op, forward, r->direction, &x, &h, &w, &u, &b, &y, &y_h, 0);
-    else
-        status = dnnl_vanilla_rnn_forward_desc_init(&op, forward, r->activation, r->direction, &x, &h, &w, &u,
-                                                    &b, &y, &y_h, 0, 0, 0);
-    if (check(status, "recurrent layer", err))
-        return -1;
+    struct pick pick = {0};
+    struct api_recurrent layer = {.cell = r->cell,
+                                  .activation = r->activation,
+                                  .direction = r->direction,
+                                  .src = describe(lib, r->src),
+                                  .src_h = describe(lib, r->src_h),
+                                  .src_c = describe(lib, r->src_c),
+                                  .weights = describe_free(lib, r->weights),
+                                  .recurrence = describe_free(lib, r->recurrence),
+                                  .peephole = describe(lib, r->peephole),
+                                  .bias = describe(lib, r->bias),
+                                  .dst = describe(lib, r->dst),
+                                  .dst_h = describe(lib, r->dst_h),
+                                  .dst_c = describe(lib, r->dst_c)};
     struct argument args[] = {{DNNL_ARG_SRC_LAYER, r->src, false},
                               {DNNL_ARG_SRC_ITER, r->src_h, false},
                               {DNNL_ARG_SRC_ITER_C, r->src_c, false},
@@ -583,5 +532,6 @@ int library_recurrent(struct library *lib, const struct recurrent *r, struct err
                               {DNNL_ARG_DST_LAYER, r->dst, true},
                               {DNNL_ARG_DST_ITER, r->dst_h, true},
                               {DNNL_ARG_DST_ITER_C, r->dst_c, true}};
-    return run_op(lib, &op, "recurrent layer", COUNT(args), args, err);
+    return run(lib, &pick, api_recurrent(&pick, lib->engine, &layer), "recurrent layer", COUNT(args), args,
+               err);
 }

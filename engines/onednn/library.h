@@ -1,6 +1,5 @@
 /*
- * oneDNN behind plain views. Descriptors, primitive descriptors and how they are made differ between 2.x and
- * 3.x: all of that is in library.c, and nowhere else.
+ * oneDNN behind plain views. What differs between 2.x and 3.x is behind api.h.
  *
  * Every function makes one primitive (the implementation that knob impl asks for), runs it once and frees it.
  * Where the library wants another memory layout than a view has, its own reorder converts. Failures are

@@ -1,0 +1,75 @@
+/*
+ * What oneDNN 2.x and 3.x do in different ways, and no more: descriptors of memory, and how a primitive is
+ * described and its implementations walked. api2.c and api3.c have the same functions; one of them is built.
+ * Prop kinds are forward inference (layernorm: training, which gives mean and variance). NULL descriptors are
+ * arguments left out.
+ */
+#ifndef ONEDNN_API_H
+#define ONEDNN_API_H
+
+#include <oneapi/dnnl/dnnl.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A description of memory. */
+struct md;
+dnnl_status_t md_strided(struct md **md, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                         const dnnl_dims_t strides);
+dnnl_status_t md_any(struct md **md, int rank, const dnnl_dims_t dims, dnnl_data_type_t type);
+void md_free(struct md *md);
+bool md_equal(const struct md *a, const struct md *b);
+bool md_is_nothing(const struct md *md);      /* NULL, or of no dimensions */
+const struct md *md_of(dnnl_memory_t memory); /* the memory's own */
+dnnl_status_t api_memory(dnnl_memory_t *memory, const struct md *md, dnnl_engine_t engine, void *data);
+
+/* A primitive's implementations, one at a time. */
+struct pick {
+    dnnl_primitive_desc_t pd;
+    void *more; /* 2.x's iterator */
+};
+bool pick_next(struct pick *pick); /* the next implementation; false when there is none */
+void pick_release(struct pick *pick);
+const struct md *pick_argument(const struct pick *pick, int argument); /* what memory it wants there */
+
+/* Each sets the pick to the first implementation. */
+dnnl_status_t api_eltwise(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *md,
+                          float alpha, float beta);
+dnnl_status_t api_binary(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *a,
+                         const struct md *b, const struct md *dst);
+dnnl_status_t api_convolution(struct pick *pick, dnnl_engine_t engine, bool transposed, const struct md *src,
+                              const struct md *weights, const struct md *bias, const struct md *dst,
+                              const dnnl_dims_t strides, const dnnl_dims_t dilations,
+                              const dnnl_dims_t before, const dnnl_dims_t after);
+dnnl_status_t api_matmul(struct pick *pick, dnnl_engine_t engine, const struct md *a, const struct md *b,
+                         const struct md *bias, const struct md *dst);
+dnnl_status_t api_softmax(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *src,
+                          const struct md *dst, int axis);
+dnnl_status_t api_pool(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *src,
+                       const struct md *dst, const dnnl_dims_t strides, const dnnl_dims_t kernel,
+                       const dnnl_dims_t dilations, const dnnl_dims_t before, const dnnl_dims_t after);
+dnnl_status_t api_lrn(struct pick *pick, dnnl_engine_t engine, const struct md *md, dnnl_dim_t size,
+                      float alpha, float beta, float k);
+dnnl_status_t api_batchnorm(struct pick *pick, dnnl_engine_t engine, const struct md *md, float epsilon,
+                            unsigned flags);
+dnnl_status_t api_layernorm(struct pick *pick, dnnl_engine_t engine, const struct md *md,
+                            const struct md *statistics, float epsilon, unsigned flags);
+dnnl_status_t api_reduction(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind,
+                            const struct md *src, const struct md *dst, float p);
+dnnl_status_t api_resampling(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind,
+                             const float *factors, const struct md *src, const struct md *dst);
+dnnl_status_t api_prelu(struct pick *pick, dnnl_engine_t engine, const struct md *md, const struct md *slope);
+dnnl_status_t api_reorder(struct pick *pick, dnnl_engine_t engine, const struct md *from,
+                          const struct md *to);
+dnnl_status_t api_concat(struct pick *pick, dnnl_engine_t engine, int count, int axis,
+                         const struct md *const *srcs, const struct md *dst);
+dnnl_status_t api_sum(struct pick *pick, dnnl_engine_t engine, int count, const float *scales,
+                      const struct md *const *srcs, const struct md *dst);
+
+struct api_recurrent {
+    dnnl_alg_kind_t cell, activation;
+    dnnl_rnn_direction_t direction;
+    const struct md *src, *src_h, *src_c, *weights, *recurrence, *peephole, *bias, *dst, *dst_h, *dst_c;
+};
+dnnl_status_t api_recurrent(struct pick *pick, dnnl_engine_t engine, const struct api_recurrent *layer);
+
+#endif
