@@ -1,5 +1,5 @@
 /*
- * How fast plans become models: bench_generate COUNT [BLOCKS]. Plans are drawn from the whole corpus,
+ * How fast plans become models: bench_generate COUNT [BLOCKS | graph]. Plans are drawn from the whole corpus,
  * operators and subgraphs, any topology and mutations; each case is made and serialised, its inputs too.
  * Prints models, nodes, bytes and CPU seconds.
  */
@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double cpu_seconds(void)
@@ -19,11 +20,13 @@ static double cpu_seconds(void)
 int main(int argc, char **argv)
 {
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000;
+    bool graph = argc > 2 && strcmp(argv[2], "graph") == 0;
     size_t n_blocks = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    struct generate_options ten = {.min_nodes = 10, .max_nodes = 10};
     struct blocks *blocks = blocks_new();
     struct error err = {0};
     struct rng root = rng_seed(1);
-    size_t nodes = 0, bytes = 0, inputs = 0, refused = 0, about_ten = 0;
+    size_t nodes = 0, bytes = 0, inputs = 0, refused = 0;
     if (blocks_add_builtin(blocks, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 2;
@@ -33,23 +36,25 @@ int main(int argc, char **argv)
         struct rng rng = rng_split(&root, i);
         struct plan plan;
         struct gencase c;
-        if (plan_random(&plan, blocks, &rng, n_blocks ? n_blocks : 2 + i % 3, NULL, &err) ||
-            generate_plan(1, i, &plan, NULL, &c, &err)) {
+        if (graph ? generate_graph(1, i, &ten, &c, &err)
+                  : plan_random(&plan, blocks, &rng, n_blocks ? n_blocks : 2 + i % 3, NULL, &err) ||
+                        generate_plan(1, i, &plan, NULL, &c, &err)) {
             refused++;
             continue;
         }
         nodes += c.nodes;
-        about_ten += c.nodes >= 8 && c.nodes <= 12;
         bytes += c.test.model_size;
         for (size_t k = 0; k < c.test.n_inputs; k++)
             inputs += c.test.inputs[k].tensors[0].size;
         gencase_release(&c);
     }
     double seconds = cpu_seconds() - start;
-    printf("%llu models, %zu refused, %.1f nodes, %.0f bytes and %.0f bytes of inputs each, %.3f s, %.0f a "
-           "second\n",
-           (unsigned long long)count, refused, (double)nodes / (double)count, (double)bytes / (double)count,
-           (double)inputs / (double)count, seconds, (double)count / seconds);
+    printf(
+        "%s: %llu models, %zu refused, %.1f nodes, %.0f bytes and %.0f bytes of inputs each, %.3f s, %.0f a "
+        "second\n",
+        graph ? "graphs with values" : "plans", (unsigned long long)count, refused,
+        (double)nodes / (double)count, (double)bytes / (double)count, (double)inputs / (double)count, seconds,
+        (double)count / seconds);
     blocks_free(blocks);
     return 0;
 }

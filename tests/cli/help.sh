@@ -1,7 +1,7 @@
 # Help of everything.
 assay help
 assay --version
-for command in engines run compare conform findings replay report probe; do
+for command in engines run compare conform blocks findings replay report probe; do
     assay $command --help
 done
 assay help conform
