@@ -39,9 +39,9 @@ def fuzz(folder, seconds):
                     "--time", f"{seconds}s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
-def report(folder):
-    """Reduces, bisects and bundles; says how long it took."""
-    done = subprocess.run([ASSAY, "report", folder], stdout=subprocess.PIPE, text=True, check=False)
+def report(folder, *options):
+    """Reduces, bisects and bundles what has no bundle yet; the last line it says."""
+    done = subprocess.run([ASSAY, "report", folder, *options], stdout=subprocess.PIPE, text=True, check=False)
     return done.stdout.strip().splitlines()[-1] if done.stdout else ""
 
 
