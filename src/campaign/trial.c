@@ -188,13 +188,13 @@ static bool is_refusal(const struct verdict *verdict)
 
 /* The part of a refused graph that is refused alone, when there is one. */
 static void settle_refused(const struct settle_case *which, const struct verdict *verdict,
-                           enum outcome outcome, struct settlement *settlement)
+                           const struct result *ended, struct settlement *settlement)
 {
     struct settlement found;
     struct error err = {0};
     if (which->model->graph->n_node < 2)
         return;
-    if (settle_refusal(&found, which, verdict, outcome, &err))
+    if (settle_refusal(&found, which, verdict, ended, &err))
         settlement_release(&found);
     else
         *settlement = found;
@@ -220,7 +220,7 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
         if (answered)
             word_settle(&which, verdict, &done->settlements[i]);
         else
-            settle_refused(&which, verdict, done->results[i].outcome, &done->settlements[i]);
+            settle_refused(&which, verdict, &done->results[i], &done->settlements[i]);
     }
     model_free(model);
 }

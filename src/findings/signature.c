@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "findings/message.h"
+#include "judge/message.h"
 #include "findings/types.h"
 #include "model/index.h"
 #include "ops/op.h"

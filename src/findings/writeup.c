@@ -1,7 +1,7 @@
 #include "findings/writeup.h"
 
 #include "base/memory.h"
-#include "findings/message.h"
+#include "judge/message.h"
 #include "findings/model_text.h"
 #include "judge/verdict.h"
 

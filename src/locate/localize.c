@@ -256,7 +256,7 @@ static int search_refusal(struct search *search)
     search->settlement.verdict = verdict;
     search->result->rate = false;
     work->refusal = &verdict;
-    work->outcome = work->plain.outcome;
+    work->ended = &work->plain;
     struct error err = {0};
     work->err = &err;
     if (search->result->local && settle_refused(work, &search->settlement) && err.code != ERROR_NOT_FOUND)

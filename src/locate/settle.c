@@ -141,20 +141,25 @@ static int settle_work(struct work *work, struct settlement *settlement)
 
 int settle_refused(struct work *work, struct settlement *settlement)
 {
+    /* A part may be refused for a reason of its own (a model without inputs, say): the same words first. */
+    work->alike = true;
     int found = windows_unshown(work, settlement);
+    work->alike = false;
+    if (!found)
+        found = windows_unshown(work, settlement);
     if (!found)
         return error_set(work->err, ERROR_NOT_FOUND, "no part of the model is refused alone");
     return found < 0 ? -1 : 0;
 }
 
-static int with_work(const struct settle_case *which, const struct verdict *refusal, enum outcome outcome,
-                     struct settlement *settlement, struct error *err)
+static int with_work(const struct settle_case *which, const struct verdict *refusal,
+                     const struct result *ended, struct settlement *settlement, struct error *err)
 {
     struct work work;
     *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
     int status = work_init(&work, which, err);
     work.refusal = refusal;
-    work.outcome = outcome;
+    work.ended = ended;
     if (!status)
         status = refusal ? settle_refused(&work, settlement) : settle_work(&work, settlement);
     if (!status)
@@ -165,11 +170,11 @@ static int with_work(const struct settle_case *which, const struct verdict *refu
 
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err)
 {
-    return with_work(which, NULL, OUTCOME_OK, settlement, err);
+    return with_work(which, NULL, NULL, settlement, err);
 }
 
 int settle_refusal(struct settlement *settlement, const struct settle_case *which,
-                   const struct verdict *verdict, enum outcome outcome, struct error *err)
+                   const struct verdict *verdict, const struct result *ended, struct error *err)
 {
-    return with_work(which, verdict, outcome, settlement, err);
+    return with_work(which, verdict, ended, settlement, err);
 }

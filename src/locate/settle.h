@@ -44,12 +44,12 @@ struct settle_case {
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err);
 
 /*
- * The engine refuses the whole, fails or dies on it (`outcome`; `verdict` is the judge's word): the smallest
- * part, one node at first, on which it ends the same way. The inputs of a part are the reference's own
- * values. Fails with ERROR_NOT_FOUND when no part does.
+ * The engine refuses the whole, fails or dies on it (`ended` says how; `verdict` is the judge's word): the
+ * smallest part, one node at first, on which it ends the same way, with the same words if there is one. The
+ * inputs of a part are the reference's own values. Fails with ERROR_NOT_FOUND when no part does.
  */
 int settle_refusal(struct settlement *settlement, const struct settle_case *which,
-                   const struct verdict *verdict, enum outcome outcome, struct error *err);
+                   const struct verdict *verdict, const struct result *ended, struct error *err);
 void settlement_release(struct settlement *settlement);
 
 #endif

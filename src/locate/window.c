@@ -358,6 +358,7 @@ static int windows_ending(struct work *work, struct settlement *settlement)
 {
     size_t n = node_count(work);
     work->all_held = true; /* nothing is to be had from the engine */
+    work_infer(work);
     if (!deviates_first(work, n))
         return 0;
     size_t end = bisect(work, 0, n, false, deviates_first) - 1;

@@ -1,6 +1,8 @@
 #include "locate/work.h"
 
 #include "base/memory.h"
+#include "judge/message.h"
+#include "model/onnx.h"
 #include "ops/evaluate.h"
 
 #include <stdio.h>
@@ -48,6 +50,7 @@ void work_release(struct work *work)
     for (size_t i = 0; i < work->whole.count && work->whole.expected; i++)
         bounded_release(&work->whole.expected[i]);
     free(work->whole.expected);
+    model_free(work->inferred);
     result_release(&work->plain);
     result_release(&work->shown);
     result_release(&work->held);
@@ -78,6 +81,33 @@ int work_run(struct work *work, const struct model *model, const struct value *i
     free(names);
     free(data);
     return status;
+}
+
+static struct model *infer(const struct model *model)
+{
+    uint8_t *plain = NULL, *data = NULL;
+    size_t plain_size, size;
+    struct model *inferred = NULL;
+    if (!model_pack(model, &plain, &plain_size, NULL) &&
+        !onnx_infer_shapes(plain, plain_size, 0, &data, &size, NULL) &&
+        model_parse(&inferred, data, size, NULL))
+        inferred = NULL;
+    free(plain);
+    free(data);
+    return inferred;
+}
+
+void work_infer(struct work *work)
+{
+    if (work->inferred || !(work->inferred = infer(work->which->model)))
+        return;
+    const Onnx__GraphProto *graph = work->inferred->graph;
+    for (size_t i = 0; i < graph->n_value_info; i++) {
+        size_t number;
+        if (map_get(&work->index.names, graph->value_info[i]->name, &number) &&
+            !work->index.values[number].info)
+            work->index.values[number].info = graph->value_info[i];
+    }
 }
 
 int work_run_plain(struct work *work)
@@ -303,11 +333,27 @@ static bool part_cut(struct part *part, struct work *work, const size_t *nodes, 
     return found;
 }
 
-/* Refused when it is loaded or when it runs: where an engine notices depends on what is around the part. */
-static bool ends_alike(enum outcome a, enum outcome b)
+static bool says_the_same(const struct work *work, const struct model *part, const char *message)
 {
+    struct str whole, here;
+    str_init(&whole);
+    str_init(&here);
+    message_normalise(&whole, work->ended->message ? work->ended->message : "", work->which->model);
+    message_normalise(&here, message ? message : "", part);
+    bool same = strcmp(whole.data, here.data) == 0;
+    str_release(&whole);
+    str_release(&here);
+    return same;
+}
+
+/* Refused when it is loaded or when it runs: where an engine notices depends on what is around the part. */
+static bool ends_alike(const struct work *work, const struct model *part, const struct result *result)
+{
+    enum outcome a = result->outcome, b = work->ended->outcome;
     bool refusals =
         (a == OUTCOME_REJECTED || a == OUTCOME_FAILED) && (b == OUTCOME_REJECTED || b == OUTCOME_FAILED);
+    if (refusals && work->alike)
+        return says_the_same(work, part, result->message);
     return a == b || refusals;
 }
 
@@ -322,7 +368,7 @@ void work_judge_window(struct work *work, const size_t *nodes, size_t size, stru
     if (!part_cut(&part, work, nodes, size) ||
         work_run(work, part.model, part.inputs, part.model->graph->n_input, 0, &result))
         goto out;
-    bool wanted = work->refusal ? ends_alike(result.outcome, work->outcome) : result.outcome == OUTCOME_OK;
+    bool wanted = work->refusal ? ends_alike(work, part.model, &result) : result.outcome == OUTCOME_OK;
     bool trusted = work->refusal && size > TRUSTED;
     if (wanted && !trusted)
         wanted = !expect(part.model, part.inputs, part.model->graph->n_input, &expected, &count);

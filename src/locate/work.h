@@ -37,7 +37,9 @@ struct work {
     bool all_held;      /* one group held everything, and it still does */
     struct work_whole whole;
     const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
-    enum outcome outcome;          /* then how it ended */
+    const struct result *ended;    /* then how it ended */
+    bool alike;                    /* a part must end with the same words to count */
+    struct model *inferred;        /* by work_infer: where the index has its types from */
     size_t runs, groups, largest, wanted;
     struct error *err;
 };
@@ -48,6 +50,9 @@ void work_release(struct work *work);
 /* Runs a model on the engine under test; answers: only the first so many outputs are asked for, 0: all. */
 int work_run(struct work *work, const struct model *model, const struct value *inputs, size_t n_inputs,
              size_t answers, struct result *result);
+/* Types of values of which the model says nothing, from shape inference: some engines load no model whose
+ * outputs have none. What cannot be inferred stays as it is. */
+void work_infer(struct work *work);
 int work_run_plain(struct work *work); /* into work->plain; fails unless the engine answers */
 
 /* A known value by its number or name, initialisers included; NULL when it is not at hand. */

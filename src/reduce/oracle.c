@@ -184,7 +184,7 @@ static void settle_flight(struct oracle *oracle, const struct flight *flight, co
     }
     int status = flight->answer.outcome == OUTCOME_OK
                      ? settle(settlement, &which, &err)
-                     : settle_refusal(settlement, &which, verdict, flight->answer.outcome, &err);
+                     : settle_refusal(settlement, &which, verdict, &flight->answer, &err);
     if (status) {
         settlement_release(settlement);
         *settlement = (struct settlement){.kind = VERDICT_UNTESTED};

@@ -1,7 +1,7 @@
 /* Signatures: variants of one bug get one, different bugs different ones. */
 #include "findings/signature.h"
 
-#include "findings/message.h"
+#include "judge/message.h"
 #include "model/build.h"
 #include "model/onnx.h"
 

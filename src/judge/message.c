@@ -1,4 +1,4 @@
-#include "findings/message.h"
+#include "judge/message.h"
 
 #include "base/map.h"
 #include "model/index.h"

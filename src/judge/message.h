@@ -1,8 +1,8 @@
 /*
  * What an engine said, without what changes from case to case: two cases of one bug should read alike.
  */
-#ifndef FINDINGS_MESSAGE_H
-#define FINDINGS_MESSAGE_H
+#ifndef JUDGE_MESSAGE_H
+#define JUDGE_MESSAGE_H
 
 #include "base/str.h"
 #include "model/model.h"
