@@ -2,7 +2,8 @@
  * Generated cases through engines and the reference, judged: the measurement behind bench/false-alarms,
  * bench/bounds, bench/faults and bench/sensitivity.
  *
- *     trials [--one N] [--graphs N] [--ops A,B] [--nodes MIN,MAX] [--illegal] [--opset N] [--types A,B]
+ *     trials [--one N] [--graphs N] [--plans N] [--ops A,B] [--nodes MIN,MAX] [--illegal] [--opset N]
+ * [--types A,B]
  * [--fill NAME]
  *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX] [--explained FILE]
  * [--bounds] [--list]
@@ -25,7 +26,7 @@
 #include "campaign/explained.h"
 #include "campaign/probe_file.h"
 #include "campaign/trial.h"
-#include "generate/onecase.h"
+#include "generate/plan.h"
 #include "variant.h"
 
 #include <getopt.h>
@@ -51,7 +52,8 @@ struct tally {
 struct run {
     struct generate_options options;
     uint64_t seed, from;
-    size_t one, graphs;
+    size_t one, graphs, plans;
+    struct blocks *blocks;
     const char *edits; /* variant.h */
     int repeat;
     double deadline;
@@ -174,14 +176,32 @@ static size_t op_number(const struct op *op)
     return 0;
 }
 
+/* A plan of 1 to 8 blocks over the whole corpus. */
+static int make_plan(struct run *run, uint64_t index, struct gencase *made, struct error *err)
+{
+    struct rng root = rng_seed(run->seed), rng = rng_split(&root, index);
+    struct plan plan;
+    if (!run->blocks) {
+        run->blocks = blocks_new();
+        if (blocks_add_builtin(run->blocks, err))
+            return -1;
+    }
+    if (plan_random(&plan, run->blocks, &rng, 1 + index % 8, &run->options, err))
+        return -1;
+    return generate_plan(run->seed, index, &plan, &run->options, made, err);
+}
+
 static int make_case(struct run *run, size_t number, struct testcase *testcase, size_t *op)
 {
     struct gencase made;
     struct error err = {0};
-    bool one = number < run->one;
-    uint64_t index = run->from + (one ? number + run->refused : number - run->one);
-    int status = one ? generate_one(run->seed, index, &run->options, &made, &err)
-                     : generate_graph(run->seed, index, &run->options, &made, &err);
+    bool one = number < run->one, graph = !one && number < run->one + run->graphs;
+    uint64_t index = run->from + (one     ? number + run->refused
+                                  : graph ? number - run->one
+                                          : number - run->one - run->graphs);
+    int status = one     ? generate_one(run->seed, index, &run->options, &made, &err)
+                 : graph ? generate_graph(run->seed, index, &run->options, &made, &err)
+                         : make_plan(run, index, &made, &err);
     while (one && status && run->support && err.code == ERROR_UNSUPPORTED && run->refused < MAX_REFUSED) {
         run->refused++;
         status = generate_one(run->seed, ++index, &run->options, &made, &err);
@@ -202,7 +222,7 @@ static int make_case(struct run *run, size_t number, struct testcase *testcase, 
 
 static int run_cases(struct run *run, struct trials *trials)
 {
-    size_t total = run->one + run->graphs, submitted = 0, finished = 0;
+    size_t total = run->one + run->graphs + run->plans, submitted = 0, finished = 0;
     struct progress progress;
     struct error err = {0};
     progress_begin(&progress, "cases", total);
@@ -282,7 +302,8 @@ static const struct option long_options[] = {
     {"from", 1, NULL, 'F'},      {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
     {"quiet", 0, NULL, 'q'},     {"fresh", 0, NULL, 'w'},   {"engine", 1, NULL, 'e'},
     {"explained", 1, NULL, 'x'}, {"edit", 1, NULL, 'E'},    {"repeat", 1, NULL, 'r'},
-    {"deadline", 1, NULL, 'd'},  {"probed", 0, NULL, 'P'},  {NULL, 0, NULL, 0},
+    {"deadline", 1, NULL, 'd'},  {"probed", 0, NULL, 'P'},  {"plans", 1, NULL, 'L'},
+    {NULL, 0, NULL, 0},
 };
 
 static int read_options(struct run *run, int argc, char **argv)
@@ -296,6 +317,9 @@ static int read_options(struct run *run, int argc, char **argv)
             break;
         case 'g':
             run->graphs = strtoull(optarg, NULL, 10);
+            break;
+        case 'L':
+            run->plans = strtoull(optarg, NULL, 10);
             break;
         case 'o':
             run->options.ops = optarg;
@@ -408,6 +432,7 @@ static void free_run(struct run *run)
     }
     free(run->findings);
     explained_release(&run->table);
+    blocks_free(run->blocks);
     probe_support_free(run->support);
     free(run);
 }
@@ -449,7 +474,7 @@ int main(int argc, char **argv)
     print_tables(run);
     size_t unexplained = run->found - run->explained;
     printf("cases %zu findings %zu explained %zu unexplained %zu untested %zu seconds %.1f strays %zu\n",
-           run->one + run->graphs, run->found, run->explained, unexplained, run->untested,
+           run->one + run->graphs + run->plans, run->found, run->explained, unexplained, run->untested,
            clock_seconds() - start, strays);
     bool clean = !status && !unexplained && !run->untested;
     free_run(run);

@@ -13,8 +13,10 @@
 
 bool subgraph_mark(const struct subgraph *graph, int64_t number, size_t *expression)
 {
+    if (number < SUBGRAPH_MARK)
+        return false;
     *expression = (size_t)(number - SUBGRAPH_MARK);
-    return number >= SUBGRAPH_MARK && *expression < graph->n_expressions;
+    return *expression < graph->n_expressions;
 }
 
 /* ---- Expressions out of the text ---- */
