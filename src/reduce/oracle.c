@@ -7,6 +7,7 @@
 #include "engine/bounds.h"
 #include "judge/judge.h"
 #include "locate/settle.h"
+#include "model/edit.h"
 #include "model/onnx.h"
 #include "ops/evaluate.h"
 
@@ -62,29 +63,58 @@ static int reference_result(struct result *result, const struct bounded *values,
     return 0;
 }
 
-/* Evaluates the candidate, writes its types and packs it. An invalid one fails. */
-static int prepare(const struct oracle *oracle, struct flight *flight, struct error *err)
+/* The values asked of the reference: outputs, and with TYPES_ALL all others behind them. */
+static const char **wanted_names(const struct oracle *oracle, const struct subject *subject, size_t *count)
+{
+    const Onnx__GraphProto *graph = subject->model->graph;
+    size_t n_inner = 0;
+    const char **inner = oracle->types == TYPES_ALL ? subject_inner_names(subject, &n_inner) : NULL;
+    const char **names = memory_zeroed(graph->n_output + n_inner, sizeof *names);
+    for (size_t i = 0; i < graph->n_output; i++)
+        names[i] = graph->output[i]->name;
+    for (size_t i = 0; i < n_inner; i++)
+        names[graph->n_output + i] = inner[i];
+    *count = graph->n_output + n_inner;
+    free(inner);
+    return names;
+}
+
+static int evaluate(const struct oracle *oracle, struct flight *flight, struct error *err)
 {
     struct subject *subject = &flight->subject;
     struct evaluator *evaluator;
     struct bounded *values = NULL;
-    size_t count = 0;
-    if (!subject->model->graph->n_node || !subject->model->graph->n_output)
-        return error_set(err, ERROR_INVALID, "nothing left");
+    size_t count = 0, wanted;
     if (evaluator_new(&evaluator, subject->model, NULL, err))
         return -1;
-    int status = evaluator_run(evaluator, subject->inputs, subject->n_inputs, NULL, 0, &values, &count, err);
+    const char **names = wanted_names(oracle, subject, &wanted);
+    int status =
+        evaluator_run(evaluator, subject->inputs, subject->n_inputs, names, wanted, &values, &count, err);
     evaluator_free(evaluator);
     if (!status) {
-        subject_settle_types(subject, values, count, !oracle->no_sizes);
-        status = reference_result(&flight->reference, values, count, subject->model->graph);
+        subject_settle_types(subject, names, values, count, oracle->types);
+        status = reference_result(&flight->reference, values, subject->model->graph->n_output,
+                                  subject->model->graph);
     }
     for (size_t i = 0; i < count; i++)
         bounded_release(&values[i]);
     free(values);
-    if (!status)
-        status = model_pack(subject->model, &flight->bytes, &flight->size, err);
-    if (status || (!oracle->unchecked && onnx_check(flight->bytes, flight->size, err) < 0))
+    free(names);
+    return status;
+}
+
+/* Evaluates the candidate, writes its types and packs it. An invalid one fails. */
+static int prepare(const struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    struct subject *subject = &flight->subject;
+    if (!subject->model->graph->n_node || !subject->model->graph->n_output)
+        return error_set(err, ERROR_INVALID, "nothing left");
+    if (oracle->by_companion)
+        subject_forget_types(subject);
+    else if (evaluate(oracle, flight, err))
+        return -1;
+    if (model_pack(subject->model, &flight->bytes, &flight->size, err) ||
+        (!oracle->unchecked && onnx_check(flight->bytes, flight->size, err) < 0))
         return -1;
     flight->hash = hash_bytes(0, flight->bytes, flight->size);
     for (size_t i = 0; i < subject->n_inputs; i++)
@@ -156,9 +186,19 @@ static void judge(struct oracle *oracle, const struct flight *flight, struct ver
         entries[count++] = (struct judge_entry){other->name, other->version, &flight->companion, false};
     }
     struct judgement judgement;
-    judge_case(&judgement, &flight->reference, entries, count);
+    judge_case(&judgement, oracle->by_companion ? NULL : &flight->reference, entries, count);
     *verdict = judgement.verdicts[0];
     judgement_release(&judgement);
+    if (!oracle->by_companion)
+        return;
+    bool refused =
+        flight->answer.outcome == OUTCOME_REJECTED || flight->answer.outcome == OUTCOME_UNSUPPORTED;
+    if (flight->companion.outcome != OUTCOME_OK)
+        verdict->kind = VERDICT_UNTESTED;
+    else if (refused)
+        verdict->kind = VERDICT_REJECTED;
+    else if (flight->answer.outcome == OUTCOME_FAILED)
+        verdict->kind = VERDICT_FAILED;
 }
 
 /* Who is to blame. A single node needs no settling; what cannot be settled blames nobody. */
@@ -272,6 +312,8 @@ static bool part_of(const struct signature *smaller, const struct signature *lar
     struct piece few, all, one;
     few.length = signature_part(smaller, number, &few.text);
     all.length = signature_part(larger, number, &all.text);
+    if (same_piece(all, (struct piece){"graph", 5}))
+        return true; /* nobody could be blamed */
     while (next_piece(&few, '+', &one)) {
         struct piece rest = all, other;
         bool found = false;
@@ -321,7 +363,8 @@ static bool holds(struct oracle *oracle, const struct flight *flight, bool first
     struct settlement settlement;
     struct signature signature;
     judge(oracle, flight, &verdict);
-    bool hidden = verdict.kind == VERDICT_SUSPECT || (first && flight->answer.outcome == OUTCOME_OK);
+    bool hidden = !oracle->by_companion &&
+                  (verdict.kind == VERDICT_SUSPECT || (first && flight->answer.outcome == OUTCOME_OK));
     if (!verdict_is_finding(verdict.kind) && !hidden)
         return false;
     settle_flight(oracle, flight, &verdict, &settlement);
@@ -345,8 +388,9 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
         oracle->ahead = DEFAULT_AHEAD;
     if (oracle->ahead > MOST_AHEAD)
         oracle->ahead = MOST_AHEAD;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        oracle->no_sizes = attempt == 1;
+    static const enum types ways[] = {TYPES_OUTPUTS, TYPES_ALL, TYPES_RANKS};
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+        oracle->types = ways[way];
         oracle->unchecked = true; /* until it is known whether the checker takes it */
         flight_init(&flight, 0);
         int status = subject_copy(&flight.subject, subject, err);
@@ -441,4 +485,59 @@ long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make
         free(head);
     }
     return failed || (stop && answer == (long)count) ? -1 : answer;
+}
+
+static int expose_all(struct subject *subject)
+{
+    const Onnx__GraphProto *graph = subject->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
+            const char *name = graph->node[i]->output[k];
+            if (*name && model_expose(subject->model, &name, 1, NULL))
+                return -1;
+        }
+    return 0;
+}
+
+/* The subject's own name of a value: it lives as long as the record must. */
+static const char *own_name(const struct subject *subject, const char *name)
+{
+    const Onnx__GraphProto *graph = subject->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            if (text_equal(graph->node[i]->output[k], name))
+                return graph->node[i]->output[k];
+    return NULL;
+}
+
+void oracle_record(const struct oracle *oracle, int engine, const struct subject *subject,
+                   struct record *record)
+{
+    struct subject exposed = {0};
+    uint8_t *bytes = NULL;
+    size_t size;
+    struct result result;
+    result_init(&result);
+    if (subject_copy(&exposed, subject, NULL) || expose_all(&exposed) ||
+        model_pack(exposed.model, &bytes, &size, NULL))
+        goto out;
+    struct job job = {.engine = engine,
+                      .model = bytes,
+                      .model_size = size,
+                      .n_inputs = exposed.n_inputs,
+                      .inputs = exposed.inputs,
+                      .deadline = oracle->deadline};
+    if (pool_run_one(oracle->pool, &job, &result, NULL))
+        goto out;
+    for (size_t i = 0; i < result.count; i++) {
+        struct tensor copy;
+        const char *name = result.outputs[i].name ? own_name(subject, result.outputs[i].name) : NULL;
+        if (name && result.outputs[i].kind == VALUE_TENSOR &&
+            !tensor_copy(&copy, &result.outputs[i].tensors[0], NULL))
+            record_add(record, name, &copy);
+    }
+out:
+    result_release(&result);
+    free(bytes);
+    subject_release(&exposed);
 }

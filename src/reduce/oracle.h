@@ -30,8 +30,10 @@ struct oracle {
     char text[320]; /* what is wrong, one line */
     size_t *blamed; /* its nodes */
     size_t n_blamed;
-    bool no_sizes;  /* the failure needs outputs of undeclared sizes */
-    bool unchecked; /* the checker does not take the case itself */
+    bool by_companion; /* the reference lacks an operator: what the companion answers, the engine may not
+                          refuse */
+    enum types types;  /* what the failure needs the model to say */
+    bool unchecked;    /* the checker does not take the case itself */
 
     uint64_t *seen; /* hashes of candidates that did not hold */
     size_t n_seen, seen_capacity;
@@ -39,6 +41,9 @@ struct oracle {
 };
 
 /*
+ * Where the reference lacks an operator only refusals and deaths can be kept, and the companion's answer
+ * takes its place: what one setting of a release runs, another may not refuse.
+ *
  * The failure of the subject itself becomes what is kept; its outputs get their types. Fails with
  * ERROR_NOT_FOUND when there is none, ERROR_UNSUPPORTED when the reference cannot evaluate it.
  * `engine_record` gets the values the engine itself had, where it shows them.
@@ -55,5 +60,10 @@ typedef int (*oracle_make)(void *context, size_t number, struct subject *candida
  */
 long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make make, void *context,
                    struct subject *found);
+
+/* The values of the subject's nodes as an engine of the pool has them when it shows them all; where it shows
+ * none, the record stays as it is. */
+void oracle_record(const struct oracle *oracle, int engine, const struct subject *subject,
+                   struct record *record);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "model/edit.h"
 #include "reduce/ddmin.h"
 #include "reduce/oracle.h"
 #include "reduce/pass.h"
@@ -26,6 +25,15 @@ struct work {
     bool up; /* time is */
 };
 
+static void record_best(struct work *work)
+{
+    if (!record_reference(&work->record, &work->best, NULL) || !work->oracle.by_companion)
+        return;
+    record_release(&work->record);
+    record_init(&work->record, &work->best);
+    oracle_record(&work->oracle, work->oracle.companion, &work->best, &work->record);
+}
+
 /* A better subject: what it records is computed anew. */
 static void take(struct work *work, struct subject *found)
 {
@@ -33,7 +41,7 @@ static void take(struct work *work, struct subject *found)
     work->best = *found;
     *found = (struct subject){0};
     record_release(&work->record);
-    record_reference(&work->record, &work->best, NULL);
+    record_best(work);
     progress_step(&work->progress, work->oracle.made);
 }
 
@@ -153,49 +161,6 @@ static bool cut_blamed(struct work *work)
     return cut;
 }
 
-/* The values the engine has when it shows them all; none when it does not. */
-static void record_engine(struct work *work)
-{
-    struct subject exposed = {0};
-    uint8_t *bytes = NULL;
-    size_t size;
-    struct result result;
-    result_init(&result);
-    record_reference(&work->had, &work->best, NULL);
-    if (subject_copy(&exposed, &work->best, NULL))
-        goto out;
-    const Onnx__GraphProto *graph = exposed.model->graph;
-    for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
-            const char *name = graph->node[i]->output[k];
-            if (*name && model_expose(exposed.model, &name, 1, NULL))
-                goto out;
-        }
-    if (model_pack(exposed.model, &bytes, &size, NULL))
-        goto out;
-    struct job job = {.engine = work->oracle.engine,
-                      .model = bytes,
-                      .model_size = size,
-                      .n_inputs = exposed.n_inputs,
-                      .inputs = exposed.inputs,
-                      .deadline = work->oracle.deadline};
-    if (pool_run_one(work->oracle.pool, &job, &result, NULL) || result.outcome != OUTCOME_OK)
-        goto out;
-    for (size_t i = 0; i < result.count; i++) {
-        struct tensor copy;
-        size_t number;
-        if (result.outputs[i].kind != VALUE_TENSOR || !result.outputs[i].name ||
-            !map_get(&work->had.names, result.outputs[i].name, &number) ||
-            tensor_copy(&copy, &result.outputs[i].tensors[0], NULL))
-            continue;
-        record_add(&work->had, result.outputs[i].name, &copy);
-    }
-out:
-    result_release(&result);
-    free(bytes);
-    subject_release(&exposed);
-}
-
 static int start(struct work *work, const struct testcase *from, const struct reduce_options *options,
                  struct error *err)
 {
@@ -203,20 +168,24 @@ static int start(struct work *work, const struct testcase *from, const struct re
         return -1;
     struct error first = {0};
     int status = oracle_start(&work->oracle, &work->best, &first);
-    if (status && first.code == ERROR_NOT_FOUND && options->companion >= 0) {
+    if (status && options->companion >= 0 &&
+        (first.code == ERROR_NOT_FOUND || first.code == ERROR_UNSUPPORTED)) {
         work->oracle.companion = options->companion;
+        work->oracle.by_companion = first.code == ERROR_UNSUPPORTED;
         status = oracle_start(&work->oracle, &work->best, &first);
     }
     if (status)
         return error_set(err, first.code, "%s", first.message);
     if (options->keep && !signature_alike(options->keep, &work->oracle.keep))
         return error_set(err, ERROR_NOT_FOUND, "the case shows another failure: %s", work->oracle.keep.text);
-    return record_reference(&work->record, &work->best, err);
+    record_best(work);
+    return 0;
 }
 
 static void run(struct work *work)
 {
-    record_engine(work);
+    record_init(&work->had, &work->best);
+    oracle_record(&work->oracle, work->oracle.engine, &work->best, &work->had);
     cut_blamed(work);
     for (bool any = true; any && !work->up;) {
         any = drop_nodes(work);

@@ -292,17 +292,32 @@ static int forget_types(void *context, Onnx__NodeProto *node, int depth)
     return 0;
 }
 
-void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool sizes)
+void subject_forget_types(struct subject *subject)
 {
     Onnx__GraphProto *graph = subject->model->graph;
     graph->n_value_info = 0;
     model_each_node(graph, forget_types, NULL);
-    for (size_t i = 0; i < count && i < graph->n_output; i++) {
-        struct shape shape = outputs[i].shape;
-        for (int k = 0; k < shape.rank && !sizes; k++)
+    forget_sizes(graph->output, graph->n_output);
+}
+
+void subject_settle_types(struct subject *subject, const char *const *names, const struct bounded *values,
+                          size_t count, enum types types)
+{
+    struct arena *arena = &subject->model->arena;
+    Onnx__GraphProto *graph = subject->model->graph;
+    subject_forget_types(subject);
+    graph->value_info = arena_array(arena, count, sizeof *graph->value_info);
+    for (size_t i = 0; i < count; i++) {
+        struct shape shape = values[i].shape;
+        for (int k = 0; k < shape.rank && types == TYPES_RANKS; k++)
             shape.dims[k] = -1;
-        if (outputs[i].type != DTYPE_NONE)
-            graph->output[i]->type = type_make(&subject->model->arena, outputs[i].type, &shape);
+        if (values[i].type == DTYPE_NONE)
+            continue;
+        Onnx__TypeProto *type = type_make(arena, values[i].type, &shape);
+        if (i < graph->n_output)
+            graph->output[i]->type = type;
+        else
+            graph->value_info[graph->n_value_info++] = value_info_make(arena, names[i], type);
     }
 }
 
@@ -319,8 +334,10 @@ void record_add(struct record *record, const char *name, struct tensor *tensor)
     map_set(&record->names, name, record->count++);
 }
 
-static void record_leaves(struct record *record, const struct subject *subject)
+void record_init(struct record *record, const struct subject *subject)
 {
+    *record = (struct record){0};
+    map_init(&record->names);
     for (size_t i = 0; i < subject_leaves(subject); i++) {
         struct tensor tensor;
         if (!subject_leaf(subject, i, &tensor))
@@ -328,15 +345,17 @@ static void record_leaves(struct record *record, const struct subject *subject)
     }
 }
 
-/* Names of all values that nodes of the top graph make; the array is the caller's. */
-static const char **made_names(const Onnx__GraphProto *graph, size_t *count)
+static const char **made_names(const Onnx__GraphProto *graph, bool inner, size_t *count)
 {
     size_t capacity = 0;
     const char **names = NULL;
     *count = 0;
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t k = 0; k < graph->node[i]->n_output; k++) {
-            if (!*graph->node[i]->output[k])
+            bool wanted = *graph->node[i]->output[k] != '\0';
+            for (size_t o = 0; o < graph->n_output && inner; o++)
+                wanted = wanted && !text_equal(graph->output[o]->name, graph->node[i]->output[k]);
+            if (!wanted)
                 continue;
             names = memory_grow(names, &capacity, *count + 1, sizeof *names);
             names[(*count)++] = graph->node[i]->output[k];
@@ -344,17 +363,20 @@ static const char **made_names(const Onnx__GraphProto *graph, size_t *count)
     return names;
 }
 
+const char **subject_inner_names(const struct subject *subject, size_t *count)
+{
+    return made_names(subject->model->graph, true, count);
+}
+
 int record_reference(struct record *record, const struct subject *subject, struct error *err)
 {
     struct evaluator *evaluator;
     struct bounded *results = NULL;
     size_t wanted, count = 0;
-    *record = (struct record){0};
-    map_init(&record->names);
-    record_leaves(record, subject);
+    record_init(record, subject);
     if (evaluator_new(&evaluator, subject->model, &(struct evaluate_options){.round = true}, err))
         return -1;
-    const char **names = made_names(subject->model->graph, &wanted);
+    const char **names = made_names(subject->model->graph, false, &wanted);
     int status = !wanted ? 0
                          : evaluator_run(evaluator, subject->inputs, subject->n_inputs, names, wanted,
                                          &results, &count, err);

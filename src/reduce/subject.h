@@ -42,9 +42,24 @@ int subject_set_leaf(struct subject *subject, size_t leaf, const struct tensor *
 /* Removes what no output needs: nodes, also in bodies, leaves, and what is said of values that are gone. */
 void subject_prune(struct subject *subject);
 
-/* Drops all that the model says of inner values, and writes what the outputs are; sizes false: their element
- * types and ranks alone. */
-void subject_settle_types(struct subject *subject, const struct bounded *outputs, size_t count, bool sizes);
+/* What a model says of types and shapes: an engine's optimiser may behave by it. */
+enum types {
+    TYPES_OUTPUTS, /* of the outputs alone, all else follows */
+    TYPES_ALL,     /* of every value */
+    TYPES_RANKS,   /* outputs: element types and ranks, no sizes */
+};
+
+/* Writes it anew from what the values are: the outputs first, in their order, then (TYPES_ALL) others by
+ * name. */
+void subject_settle_types(struct subject *subject, const char *const *names, const struct bounded *values,
+                          size_t count, enum types types);
+
+/* Names of all values that nodes of the top graph make, outputs of the model left out; the caller frees the
+ * array. */
+const char **subject_inner_names(const struct subject *subject, size_t *count);
+
+/* The same without knowing the outputs: their element types and ranks stay as declared. */
+void subject_forget_types(struct subject *subject);
 
 /*
  * What the values of the model are: the reference's, rounded into their types, or an engine's. Names point
@@ -55,6 +70,7 @@ struct record {
     size_t count, capacity;
     struct tensor *tensors;
 };
+void record_init(struct record *record, const struct subject *subject); /* the leaves */
 int record_reference(struct record *record, const struct subject *subject, struct error *err);
 void record_add(struct record *record, const char *name, struct tensor *tensor); /* takes the tensor over */
 const struct tensor *record_find(const struct record *record, const char *name); /* NULL when not known */
