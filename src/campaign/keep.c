@@ -120,7 +120,8 @@ static void look_back(struct past *past, const struct keep_options *options, con
 }
 
 static int write_bundle(const struct keep_options *options, const struct trial_done *done, int engine,
-                        const struct signature *signature, const struct past *past, struct error *err)
+                        const struct signature *signature, const struct past *past, const char *folder,
+                        struct error *err)
 {
     struct bundle_engine engines[MAX_ENGINES + 1];
     size_t count = 0;
@@ -147,13 +148,19 @@ static int write_bundle(const struct keep_options *options, const struct trial_d
         .history = past->history,
         .pass = past->pass,
     };
+    return bundle_write(folder, &which, err);
+}
+
+static int write_finding(const struct keep_options *options, const struct trial_done *done, int engine,
+                         const struct signature *signature, const struct past *past, struct error *err)
+{
     struct str path;
     str_init(&path);
     str_printf(&path, "%s/findings", options->folder);
     int status = file_make_folders(path.data, err);
     str_printf(&path, "/%s", signature->name);
     if (status == 0)
-        status = bundle_write(path.data, &which, err);
+        status = write_bundle(options, done, engine, signature, past, path.data, err);
     str_release(&path);
     return status;
 }
@@ -254,7 +261,7 @@ static int bundle_it(const struct keep_options *options, const char *from, const
     }
     struct past past;
     look_back(&past, options, trial, label);
-    int status = write_bundle(options, trial, engine, &done->signature, &past, err);
+    int status = write_finding(options, trial, engine, &done->signature, &past, err);
     if (status == 0)
         status = store_kept(options, from, trial, label, &done->signature, done->nodes_after, err);
     if (status == 0)
@@ -343,6 +350,30 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
         if (!options->no_reduce)
             make_smaller(options, engine, &trial, done);
         status = bundle_it(options, signature, &trial, engine, done, err);
+    }
+    trial_done_release(&trial);
+    return status;
+}
+
+int keep_case(const struct keep_options *options, struct testcase *testcase, const char *folder,
+              struct keep_done *done, struct error *err)
+{
+    int engine = options->engines[0];
+    struct trial_done trial;
+    struct past past;
+    *done = (struct keep_done){.end = KEEP_BUNDLED};
+    done->nodes_before = done->nodes_after = count_nodes(testcase);
+    if (keep_try(options, testcase, engine, &trial, err))
+        return -1;
+    int status = 0;
+    if (!keep_signature(options->pool, engine, &trial, 0, &done->signature)) {
+        done->end = KEEP_GONE;
+    } else {
+        if (!options->no_reduce)
+            make_smaller(options, engine, &trial, done);
+        look_back(&past, options, &trial, pool_engine(options->pool, engine)->label);
+        status = write_bundle(options, &trial, engine, &done->signature, &past, folder, err);
+        arena_release(&past.arena);
     }
     trial_done_release(&trial);
     return status;

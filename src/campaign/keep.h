@@ -47,6 +47,13 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
                  const char *engine, struct keep_done *done, struct error *err);
 
 /*
+ * The same for a case of its own, without a campaign: the first of the engines is the one in question, the
+ * bundle goes to `folder`, store and options->folder are not used. Takes the testcase over.
+ */
+int keep_case(const struct keep_options *options, struct testcase *testcase, const char *folder,
+              struct keep_done *done, struct error *err);
+
+/*
  * One case on several engines, the judged and settled one first; fails when it cannot be run. Takes the
  * testcase over. Released by trial_done_release.
  */

@@ -3,14 +3,17 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "campaign/keep.h"
+#include "cli/casefile.h"
 #include "cli/common.h"
 #include "report/table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct settings {
     struct common common;
+    struct input_settings inputs;
     const char *show;
     bool again, no_reduce, no_bisect;
     double reduce_time;
@@ -141,53 +144,127 @@ static int work(const struct keep_options *options, const struct tasks *tasks, s
     return trouble ? STATUS_TROUBLE : STATUS_AGREE;
 }
 
+/* Engines in two pools, and what keep.h needs of them. */
+struct places {
+    struct session session, fresh;
+    int *numbers;
+    struct keep_options options;
+};
+
+static int places_open(struct places *places, const struct settings *settings, const struct cli_list *engines,
+                       struct error *err)
+{
+    struct common common = settings->common;
+    *places = (struct places){0};
+    common.engines = *engines;
+    int status = session_open(&places->session, &common, 1, true, err);
+    common.fresh = true;
+    if (status == 0)
+        status = session_open(&places->fresh, &common, 1, true, err);
+    places->numbers = memory_zeroed(engines->count + 1, sizeof *places->numbers);
+    for (size_t i = 0; i < engines->count; i++)
+        places->numbers[i] = (int)i;
+    places->options = (struct keep_options){
+        .registry = settings->no_bisect ? NULL : places->session.registry,
+        .pool = places->session.pool,
+        .fresh = places->fresh.pool,
+        .reference = places->session.reference,
+        .n_engines = engines->count,
+        .engines = places->numbers,
+        .no_reduce = settings->no_reduce,
+        .reduce_seconds = settings->reduce_time,
+    };
+    return status;
+}
+
+static void places_close(struct places *places)
+{
+    free(places->numbers);
+    session_close(&places->session);
+    session_close(&places->fresh);
+}
+
 /* The engines of the campaign, all of them, as its verdicts depend on what others make of a case. */
 static int with_engines(const struct settings *settings, struct store *store, const char *folder,
                         const struct tasks *tasks, struct str *out, struct error *err)
 {
     struct labels labels = {0};
-    struct session session = {0}, fresh = {0};
-    struct common common = settings->common;
+    struct places places = {0};
     arena_init(&labels.arena);
     int status = store_engines(store, add_label, &labels, err);
-    common.engines = (struct cli_list){labels.count, labels.items};
     if (status == 0)
-        status = session_open(&session, &common, 1, true, err);
-    common.fresh = true;
+        status = places_open(&places, settings, &(struct cli_list){labels.count, labels.items}, err);
+    places.options.store = store;
+    places.options.folder = folder;
     if (status == 0)
-        status = session_open(&fresh, &common, 1, true, err);
-    int *numbers = memory_zeroed(session.count + 1, sizeof *numbers);
-    for (size_t i = 0; i < session.count; i++)
-        numbers[i] = (int)i;
-    struct keep_options options = {
-        .registry = settings->no_bisect ? NULL : session.registry,
-        .pool = session.pool,
-        .fresh = fresh.pool,
-        .reference = session.reference,
-        .n_engines = session.count,
-        .engines = numbers,
-        .store = store,
-        .folder = folder,
-        .no_reduce = settings->no_reduce,
-        .reduce_seconds = settings->reduce_time,
-    };
-    if (status == 0)
-        status = work(&options, tasks, out, err);
-    free(numbers);
-    session_close(&session);
-    session_close(&fresh);
+        status = work(&places.options, tasks, out, err);
+    places_close(&places);
     free(labels.items);
     arena_release(&labels.arena);
     return status;
+}
+
+/* The case that a casefile holds, on its own memory. */
+static int copy_case(struct testcase *testcase, const struct casefile *file, struct error *err)
+{
+    testcase_init(testcase);
+    if (!file->bytes)
+        return error_set(err, ERROR_UNSUPPORTED, "%s: weights in other files cannot be bundled", file->path);
+    testcase->recipe = memory_strdup(file->name);
+    testcase->model = memory_zeroed(file->size + 1, 1);
+    memcpy(testcase->model, file->bytes, file->size);
+    testcase->model_size = file->size;
+    testcase->inputs = memory_zeroed(file->n_inputs + 1, sizeof *testcase->inputs);
+    for (; testcase->n_inputs < file->n_inputs; testcase->n_inputs++)
+        if (value_copy(&testcase->inputs[testcase->n_inputs], &file->inputs[testcase->n_inputs], err))
+            return -1;
+    return 0;
+}
+
+static int report_case(const struct settings *settings, const char *path, struct error *err)
+{
+    struct casefile file = {0};
+    struct places places = {0};
+    struct testcase testcase;
+    struct keep_done done;
+    testcase_init(&testcase);
+    if (!settings->common.output)
+        return error_set(err, ERROR_USAGE, "say where the bundle of %s is to go, with -o", path);
+    int status = casefile_open(&file, path, &settings->inputs, err);
+    if (status == 0)
+        status = copy_case(&testcase, &file, err);
+    if (status == 0)
+        status = places_open(&places, settings, &settings->common.engines, err);
+    if (status == 0)
+        status = keep_case(&places.options, &testcase, settings->common.output, &done, err);
+    if (status == 0 && done.end == KEEP_GONE)
+        printf("%s: no finding on %s\n", path, settings->common.engines.items[0]);
+    else if (status == 0)
+        printf("%s: %s, %zu nodes of %zu, in %s\n", path, done.signature.name, done.nodes_after,
+               done.nodes_before, settings->common.output);
+    places_close(&places);
+    testcase_release(&testcase);
+    casefile_close(&file);
+    return status ? -1 : done.end == KEEP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
+}
+
+static bool is_case(const char *path)
+{
+    char *model = file_join(path, "model.onnx");
+    bool found = !file_is_folder(path) || file_exists(model);
+    free(model);
+    return found && file_exists(path);
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
     if (words->count != 1)
-        return error_set(err, ERROR_USAGE, "give the folder of one campaign");
+        return error_set(err, ERROR_USAGE, "give the folder of one campaign, or one case");
     const char *folder = words->items[0];
     struct store *store;
+    if (is_case(folder))
+        return report_case(settings, folder, err);
     if (store_open(&store, folder, STORE_WRITE, err))
         return -1;
     struct tasks tasks = {.again = settings->again};
@@ -215,6 +292,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     COMMON_REGISTRY(struct settings),
+    {'e', "engine", OPTION_LIST, "ENGINE", offsetof(struct settings, common.engines),
+     "of a case: the engine that is wrong, then others to stand beside it"},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again), "also those that have a bundle"},
@@ -226,19 +305,20 @@ static const struct cli_option options[] = {
     {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
      "for each request to an engine (default 30s)"},
     {'o', "output", OPTION_TEXT, "FILE", offsetof(struct settings, common.output),
-     "write the summary to FILE instead of stdout"},
+     "of a campaign: write the summary to FILE instead of stdout; of a case: the bundle's folder"},
 };
 
 const struct command command_report = {
     .name = "report",
     .summary = "bundles and reports of what a campaign found",
-    .usage = "DIR [OPTION...]",
+    .usage = "DIR [OPTION...] | CASE -e ENGINE... -o BUNDLE [OPTION...]",
     .about =
         "For each finding of a campaign that has no bundle yet: the case is made again, run, tried on the\n"
         "engine's other releases and written to DIR/findings/NAME, with a report for the engine's\n"
         "maintainers. DIR/findings/README.md lists them.\n",
     .examples = "  assay report campaign\n"
-                "  assay report campaign --show wrong-resize --again\n",
+                "  assay report campaign --show wrong-resize --again\n"
+                "  assay report my-case -e onnxruntime@1.30.0 -o my-bundle\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),

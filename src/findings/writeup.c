@@ -84,8 +84,8 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
     case VERDICT_WRONG:
     case VERDICT_NAN:
         close = fabsl(verdict->got - verdict->expected) < 1e-4L * fabsl(verdict->expected);
-        str_printf(out, "%s gives %.*Lg where %.*Lg is due", who.data, close ? 12 : 6, verdict->got,
-                   close ? 12 : 6, verdict->expected);
+        str_printf(out, "%s gives %.*Lg where %.*Lg is due", who.data, close ? 16 : 6, verdict->got,
+                   close ? 16 : 6, verdict->expected);
         break;
     case VERDICT_SHAPE:
         str_printf(out, "%s gives a wrong shape", who.data);
@@ -349,9 +349,9 @@ void writeup(struct str *out, const struct bundle_case *which, const struct mode
     str_add(out, "# ");
     bundle_title(out, which, model);
     str_add(out, "\n\n");
-    if (verdict->text[0]) {
+    /* Of values the title says as much. */
+    if (verdict->text[0] && verdict->kind != VERDICT_WRONG && verdict->kind != VERDICT_NAN)
         str_printf(out, "%s.\n\n", verdict->text);
-    }
     add_message(out, which->engines[0].result);
     add_answers(out, which, model);
     add_rounding(out, verdict);

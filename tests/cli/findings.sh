@@ -20,3 +20,10 @@ assay replay campaign/findings | counts 3
 assay replay campaign/findings -e reference:round=on | counts 3
 assay report campaign
 assay report nowhere
+# A case from elsewhere.
+bn="$cases/node/test_batchnorm_epsilon"
+assay report "$bn" -e reference:fault=bn-sqrt-var -o bundle | sed -E 's/-[0-9a-f]{12}/-HASH/'
+find bundle -type f | sort
+assay replay bundle | tail -n 3
+assay report "$bn" -e reference:round=on -o bundle
+assay report "$bn" -e reference
