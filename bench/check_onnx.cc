@@ -1,0 +1,58 @@
+// libonnx's word on models, for a libonnx of another release than the one this system has (tools/fetch-root SUITE libonnx). On stdin, for each model:
+// a byte (1: infer shapes, too), its size in 4 bytes, little-endian, and the model; on stdout a line: "ok", "newer" or "bad: why".
+#include <onnx/checker.h>
+#include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+namespace
+{
+
+std::string one_line(std::string text)
+{
+    for (char &c : text)
+        if (c == '\n' || c == '\r')
+            c = ' ';
+    return text;
+}
+
+std::string check(const std::string &bytes, bool infer)
+{
+    onnx::ModelProto model;
+    if (!model.ParseFromString(bytes))
+        return "bad: no ModelProto";
+    const auto range = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("");
+    for (const auto &import : model.opset_import())
+        if (import.domain().empty() && import.version() > range.second)
+            return "newer";
+    onnx::checker::check_model(model);
+    if (infer) {
+        onnx::ShapeInferenceOptions options(true, 1, true);
+        onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
+    }
+    return "ok";
+}
+
+} // namespace
+
+int main()
+{
+    unsigned char head[5];
+    while (std::cin.read(reinterpret_cast<char *>(head), sizeof head)) {
+        uint32_t size = head[1] | head[2] << 8 | head[3] << 16 | static_cast<uint32_t>(head[4]) << 24;
+        std::string bytes(size, '\0'), word;
+        if (!std::cin.read(&bytes[0], size))
+            return 1;
+        try {
+            word = check(bytes, head[0] != 0);
+        } catch (const std::exception &exception) {
+            word = "bad: " + one_line(exception.what());
+        }
+        std::cout << word << std::endl;
+    }
+    return 0;
+}
