@@ -11,14 +11,11 @@
  * the engine, it is the last node of the shortest beginning of the model on which the faulty one ends and the
  * healthy one does not.
  *
- * Models with an LSTM, GRU or RNN are tried batch-major as well (layout=1, transposed around), since a fault
- * of theirs shows only there. Of the samples, single ones and then pairs, the first that shows the fault is
- * taken.
+ * Of the samples, single ones and then pairs, the first that shows the fault is taken.
  */
 #include "base/memory.h"
 #include "base/str.h"
 #include "locate/localize.h"
-#include "model/build.h"
 #include "model/edit.h"
 #include "tensor/npy.h"
 
@@ -51,7 +48,7 @@ struct bench {
 };
 
 struct subject {
-    const char *name;
+    char *name;
     struct model *model, *shown; /* shown: every value is an output */
     struct model_index index;
     bool rounded;                    /* the fault at hand changes roundings alone */
@@ -62,53 +59,6 @@ __attribute__((noreturn)) static void die(const char *what, const struct error *
 {
     fprintf(stderr, "bench_localize: %s: %s\n", what, err->message);
     exit(2);
-}
-
-static bool is_recurrent(const Onnx__NodeProto *node)
-{
-    return strcmp(node->op_type, "LSTM") == 0 || strcmp(node->op_type, "GRU") == 0 ||
-           strcmp(node->op_type, "RNN") == 0;
-}
-
-/* Gives input or output `at` of a node another name, with a Transpose between the two. */
-static void transpose_between(struct model *model, Onnx__NodeProto *node, bool output, size_t at,
-                              const int64_t *perm, size_t rank)
-{
-    char **slot = output ? &node->output[at] : &node->input[at];
-    const char *old = *slot;
-    struct str name;
-    str_init(&name);
-    str_printf(&name, "%s_%s%zu_major", node->name, output ? "out" : "in", at);
-    const char *fresh = arena_strdup(&model->arena, name.data);
-    str_release(&name);
-    Onnx__NodeProto *made =
-        model_add_node(model, "Transpose", fresh, 1, output ? &fresh : &old, 1, output ? &old : &fresh);
-    node_set_ints(&model->arena, made, "perm", perm, rank);
-    *slot = (char *)(uintptr_t)fresh;
-}
-
-static int make_batch_major(struct model *model, struct error *err)
-{
-    static const int64_t swap[] = {1, 0, 2}, outer[] = {1, 2, 0, 3};
-    size_t count = model->graph->n_node;
-    for (size_t i = 0; i < count; i++) {
-        Onnx__NodeProto *node = model->graph->node[i];
-        if (!is_recurrent(node))
-            continue;
-        node_set_int(&model->arena, node, "layout", 1);
-        static const size_t inputs[] = {0, 5, 6};
-        for (size_t k = 0; k < 3; k++)
-            if (inputs[k] < node->n_input && *node->input[inputs[k]])
-                transpose_between(model, node, false, inputs[k], swap, 3);
-        for (size_t k = 0; k < node->n_output; k++)
-            if (*node->output[k])
-                transpose_between(model, node, true, k, k ? swap : outer, k ? 3 : 4);
-    }
-    /* layout came with opset 14; the operators around did not change their meaning for these models. */
-    for (size_t i = 0; i < model->proto->n_opset_import; i++)
-        if (!model->proto->opset_import[i]->domain || !*model->proto->opset_import[i]->domain)
-            model->proto->opset_import[i]->version = 14;
-    return model_sort_nodes(model, err);
 }
 
 static int show_all(struct subject *subject, struct error *err)
@@ -393,35 +343,19 @@ static void read_samples(struct bench *bench, const char *path)
     tensor_release(&samples);
 }
 
-static size_t read_models(struct subject *subjects, char **paths, size_t count)
+static void read_models(struct subject *subjects, char **paths, size_t count)
 {
     struct error err = {0};
-    size_t made = 0;
-    for (size_t i = 0; i < 2 * count; i++) {
-        const char *path = paths[i / 2], *slash = strrchr(path, '/');
-        struct subject *subject = &subjects[made];
-        if (model_load(&subject->model, path, &err))
-            die(path, &err);
-        bool recurrent = false;
-        for (size_t k = 0; k < subject->model->graph->n_node; k++)
-            recurrent |= is_recurrent(subject->model->graph->node[k]);
-        if (i % 2 && !recurrent) {
-            model_free(subject->model);
-            continue;
-        }
-        struct str name;
-        str_init(&name);
-        str_printf(&name, "%.*s%s", (int)strcspn(slash ? slash + 1 : path, "."), slash ? slash + 1 : path,
-                   i % 2 ? " batch-major" : "");
-        if (i % 2 && make_batch_major(subject->model, &err))
-            die(path, &err);
-        subject->name = arena_strdup(&subject->model->arena, name.data);
-        str_release(&name);
+    for (size_t i = 0; i < count; i++) {
+        struct subject *subject = &subjects[i];
+        const char *slash = strrchr(paths[i], '/'), *base = slash ? slash + 1 : paths[i];
+        if (model_load(&subject->model, paths[i], &err))
+            die(paths[i], &err);
+        subject->name = arena_strdup(&subject->model->arena, base);
+        subject->name[strcspn(base, ".")] = '\0';
         if (show_all(subject, &err))
-            die(path, &err);
-        made++;
+            die(paths[i], &err);
     }
-    return made;
 }
 
 /* Faults as the reference's knob lists them: name, paper, operators, parameter, summary. */
@@ -478,11 +412,11 @@ int main(int argc, char **argv)
     }
     if (registry_open(&bench.registry, NULL, 0, &err))
         die("registry", &err);
-    size_t room = 2 * (size_t)(argc - 3);
-    struct subject *subjects = memory_zeroed(room, sizeof *subjects);
+    size_t count = (size_t)(argc - 3);
+    struct subject *subjects = memory_zeroed(count, sizeof *subjects);
     bench.other = argv[1];
     read_samples(&bench, argv[2]);
-    size_t count = read_models(subjects, argv + 3, (size_t)(argc - 3));
+    read_models(subjects, argv + 3, count);
     char *rows = fault_rows(&bench);
     printf("%-23s %-18s %-36s %-9s   %-18s %s\n%-79s %-5s %-3s   %-18s %s\n", "fault", "model",
            "node at fault", "local", "rate: reference", bench.other, "", "first", "n", "first any   n/all",
