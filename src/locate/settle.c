@@ -145,6 +145,8 @@ int settle_refused(struct work *work, struct settlement *settlement)
     work->alike = true;
     int found = windows_unshown(work, settlement);
     work->alike = false;
+    if (found > 0)
+        windows_narrow(work, settlement);
     if (!found)
         found = windows_unshown(work, settlement);
     if (!found)

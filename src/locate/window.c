@@ -377,6 +377,43 @@ static int windows_ending(struct work *work, struct settlement *settlement)
     return 0;
 }
 
+/* The `size` latest nodes of the window among `end` and what it is computed from. */
+static bool window_inside(const struct work *work, const struct settlement *window, size_t end, size_t size,
+                          size_t *nodes)
+{
+    size_t last = work->index.position[end], found = 0;
+    bool *wanted = ancestors(work, last, 0);
+    for (size_t p = last + 1; p-- > 0 && found < size;)
+        if (wanted[p] && contains(window->nodes, window->count, work->index.order[p]))
+            nodes[found++] = work->index.order[p];
+    free(wanted);
+    return found == size;
+}
+
+static bool only_constants(const struct work *work, const size_t *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(work->which->model->graph->node[nodes[i]]->op_type, "Constant") != 0)
+            return false;
+    return true;
+}
+
+void windows_narrow(struct work *work, struct settlement *settlement)
+{
+    size_t *nodes = arena_array(&work->arena, settlement->count, sizeof *nodes);
+    for (size_t size = 1; size < settlement->count; size++)
+        for (size_t i = 0; i < settlement->count; i++) {
+            struct verdict verdict;
+            if (!window_inside(work, settlement, settlement->nodes[i], size, nodes) ||
+                only_constants(work, nodes, size) || !window_is_bad(work, nodes, size, &verdict))
+                continue;
+            settlement_release(settlement);
+            settle_blame(settlement, &verdict, nodes, size);
+            settlement->fused = size > 1;
+            return;
+        }
+}
+
 int windows_unshown(struct work *work, struct settlement *settlement)
 {
     if (node_count(work) > SMALL_GRAPH)

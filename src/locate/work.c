@@ -130,6 +130,17 @@ const char **work_made(struct work *work, size_t *count)
     return names;
 }
 
+/* What an earlier search computed. */
+static void drop_computed(struct work *work)
+{
+    for (size_t i = 0; i < work->index.count && work->n_computed; i++)
+        if (work->index.values[i].source == SOURCE_NODE)
+            work->known[i] = NULL;
+    for (size_t i = 0; i < work->n_computed; i++)
+        tensor_release(&work->computed[i]);
+    work->n_computed = 0;
+}
+
 int work_compute(struct work *work, const char *const *names, size_t wanted)
 {
     struct evaluator *evaluator;
@@ -142,6 +153,7 @@ int work_compute(struct work *work, const char *const *names, size_t wanted)
     evaluator_free(evaluator);
     if (status)
         return -1;
+    drop_computed(work);
     work->computed = arena_array(&work->arena, count, sizeof *work->computed);
     for (size_t i = 0; i < count; i++) {
         size_t number;

@@ -108,6 +108,9 @@ int record_expose(struct work *work);
 bool windows_fused(struct work *work, struct settlement *settlement);
 int windows_unshown(struct work *work, struct settlement *settlement);
 
+/* Less of a refused group that is refused too: what is wrong may be noticed behind where it is made. */
+void windows_narrow(struct work *work, struct settlement *settlement);
+
 /* The policy, in parts. */
 void settle_node(struct work *work, size_t number, struct verdict *verdict); /* one recorded node */
 

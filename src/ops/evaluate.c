@@ -1,6 +1,7 @@
 #include "ops/evaluate.h"
 
 #include "base/memory.h"
+#include "ops/older.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -135,14 +136,24 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
     return NULL;
 }
 
-/* Runs one node's kernel into `outputs` (room for op_outputs of them). */
-static int run_call(struct op_call *call, const struct evaluate_options *options)
+static int run_kernel(struct op_call *call, const struct evaluate_options *options)
 {
     if (call->n_inputs < (size_t)call->op->min_inputs || call->n_inputs > (size_t)call->op->max_inputs)
         return call_invalid(call, "has %zu inputs", call->n_inputs);
     if (options->hook)
         return options->hook(options->context, call);
     return call->op->eval(call);
+}
+
+/* Runs one node's kernel into `outputs` (room for op_outputs of them). */
+static int run_call(struct op_call *call, const struct evaluate_options *options)
+{
+    struct older older;
+    int result = older_adapt(&older, call);
+    if (!result)
+        result = run_kernel(call, options);
+    older_release(&older);
+    return result;
 }
 
 static size_t output_room(const struct op *op, const Onnx__NodeProto *node)

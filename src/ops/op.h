@@ -46,7 +46,7 @@ struct op_types {
 
 enum {
     OP_OLDEST =
-        11, /* the oldest opset with its own meaning here; older models are read as if they were of it */
+        11, /* the oldest opset with its own meaning here; what older ones have otherwise: ops/older.h */
     OP_VARIADIC = 1000, /* as max_inputs or max_outputs */
     OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
     OP_SUBGRAPH = 2,    /* flag: has bodies */
