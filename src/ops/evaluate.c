@@ -138,7 +138,9 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
 
 static int run_kernel(struct op_call *call, const struct evaluate_options *options)
 {
-    if (call->n_inputs < (size_t)call->op->min_inputs || call->n_inputs > (size_t)call->op->max_inputs)
+    /* Before the opset of its row an operator may have attributes where it has inputs now. */
+    int least = call->opset < call->op->since ? 1 : call->op->min_inputs;
+    if (call->n_inputs < (size_t)least || call->n_inputs > (size_t)call->op->max_inputs)
         return call_invalid(call, "has %zu inputs", call->n_inputs);
     if (options->hook)
         return options->hook(options->context, call);

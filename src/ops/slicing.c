@@ -40,30 +40,55 @@ static struct cut cut_axis(int64_t dim, int64_t start, int64_t end, int64_t step
     return (struct cut){start, -back, start > end ? (start - end - 1) / back + 1 : 0};
 }
 
+/* The lists a slice is described by: inputs from opset 10 on, attributes before. */
+struct cut_lists {
+    int64_t starts[TENSOR_MAX_RANK], ends[TENSOR_MAX_RANK], steps[TENSOR_MAX_RANK];
+    size_t count, n_ends, n_steps;
+};
+
+static int read_old_lists(struct op_call *call, struct cut_lists *lists)
+{
+    const int64_t *starts = call_ints(call, "starts", &lists->count);
+    const int64_t *ends = call_ints(call, "ends", &lists->n_ends);
+    if (!starts || !ends || lists->count > TENSOR_MAX_RANK || lists->n_ends > TENSOR_MAX_RANK)
+        return call_invalid(call, "starts or ends are missing or too long");
+    memcpy(lists->starts, starts, lists->count * sizeof *starts);
+    memcpy(lists->ends, ends, lists->n_ends * sizeof *ends);
+    return 0;
+}
+
+static int read_lists(struct op_call *call, struct cut_lists *lists)
+{
+    if (call->opset < 10 ? read_old_lists(call, lists)
+                         : call_int_list(call, 1, lists->starts, TENSOR_MAX_RANK, &lists->count) ||
+                               call_int_list(call, 2, lists->ends, TENSOR_MAX_RANK, &lists->n_ends))
+        return -1;
+    lists->n_steps = lists->count;
+    for (size_t i = 0; i < lists->count; i++)
+        lists->steps[i] = 1;
+    if (call->opset < 10 || !call_input(call, 4))
+        return 0;
+    return call_int_list(call, 4, lists->steps, TENSOR_MAX_RANK, &lists->n_steps);
+}
+
 static int read_cuts(struct op_call *call, const struct bounded *x, struct cut *cuts)
 {
-    int64_t starts[TENSOR_MAX_RANK], ends[TENSOR_MAX_RANK], steps[TENSOR_MAX_RANK];
+    struct cut_lists lists;
     int axes[TENSOR_MAX_RANK];
-    size_t count, n_ends, n_axes = 0, n_steps;
+    size_t n_axes = 0;
     bool given;
-    if (call_int_list(call, 1, starts, TENSOR_MAX_RANK, &count) ||
-        call_int_list(call, 2, ends, TENSOR_MAX_RANK, &n_ends) ||
-        move_axes(call, 3, 0, x->shape.rank, axes, &n_axes, &given))
+    if (read_lists(call, &lists) || move_axes(call, 3, 10, x->shape.rank, axes, &n_axes, &given))
         return -1;
-    n_steps = count;
-    for (size_t i = 0; i < count; i++)
-        steps[i] = 1;
-    if (call_input(call, 4) && call_int_list(call, 4, steps, TENSOR_MAX_RANK, &n_steps))
-        return -1;
-    if (n_ends != count || n_steps != count || (given && n_axes != count) || count > (size_t)x->shape.rank)
+    if (lists.n_ends != lists.count || lists.n_steps != lists.count || (given && n_axes != lists.count) ||
+        lists.count > (size_t)x->shape.rank)
         return call_invalid(call, "starts, ends, axes and steps are not of one length");
     for (int i = 0; i < x->shape.rank; i++)
         cuts[i] = (struct cut){0, 1, x->shape.dims[i]};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < lists.count; i++) {
         int axis = given ? axes[i] : (int)i;
-        if (steps[i] == 0)
+        if (lists.steps[i] == 0)
             return call_invalid(call, "a step of 0");
-        cuts[axis] = cut_axis(x->shape.dims[axis], starts[i], ends[i], steps[i]);
+        cuts[axis] = cut_axis(x->shape.dims[axis], lists.starts[i], lists.ends[i], lists.steps[i]);
     }
     return 0;
 }
