@@ -84,7 +84,8 @@ static int write_clip(struct emit *e)
     return emit_out(e, 0, "torch.clamp(%s, %s, %s)", x, emit_in(e, 1), emit_in(e, 2));
 }
 
-/* The library's slope is one number a channel; what else broadcasts is written out. */
+/* The library's slope is one number a channel; what else broadcasts is written out. Where x is 0 the library
+ * multiplies it with the slope, ONNX does not: infinity would make NaN of it. */
 static int write_prelu(struct emit *e)
 {
     const struct shape *x = emit_shape(e, 0), *slope = emit_shape(e, 1);
@@ -94,8 +95,8 @@ static int write_prelu(struct emit *e)
     bool channels =
         x->rank >= 2 && slope->rank == x->rank - 1 && slope->dims[0] == count && count == x->dims[1];
     if (emit_is_float(e, 0) && x->rank >= 1 && (count == 1 || channels) && slope->rank <= x->rank)
-        return emit_out(e, 0, "torch.prelu(%s, torch.reshape(%s, [%d]))", emit_in(e, 0), emit_in(e, 1),
-                        (int)count);
+        return emit_out(e, 0, "torch.where(torch.eq(%s, 0), %s, torch.prelu(%s, torch.reshape(%s, [%d])))",
+                        emit_in(e, 0), emit_in(e, 0), emit_in(e, 0), emit_in(e, 1), (int)count);
     return emit_out(e, 0, "torch.where(torch.lt(%s, 0), torch.mul(%s, %s), %s)", emit_in(e, 0), emit_in(e, 0),
                     emit_in(e, 1), emit_in(e, 0));
 }

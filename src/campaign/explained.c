@@ -144,5 +144,5 @@ struct explained_row *explained_find(const struct explained *table, const char *
             found = row;
     }
     str_release(&both);
-    return found;
+    return found && strcmp(found->document, "-") ? found : NULL;
 }

@@ -2,7 +2,8 @@
  * Engine bugs that are written up already: a table that findings are looked up in.
  *
  * A line is engine, verdict, "node :: text" (three shell patterns) and the document that has the evidence,
- * with tabs between; '#' starts a comment. `node` is what explained_nodes writes, `text` the judge's line.
+ * with tabs between; '#' starts a comment. The document "-" explains nothing: what rows behind it would take
+ * as theirs, too. `node` is what explained_nodes writes, `text` the judge's line.
  */
 #ifndef CAMPAIGN_EXPLAINED_H
 #define CAMPAIGN_EXPLAINED_H

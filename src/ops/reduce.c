@@ -7,6 +7,7 @@
 #include "ops/op.h"
 #include "ops/sum.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -365,6 +366,11 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         own += e * unit * (fabsl(d) + 8);
     } while (odometer_next(index, &plan->inner));
     long double result = m + logl(s);
+    /* Opset 18 defines it by a function that takes exp as it is, in float64: there, these are infinite. */
+    if (result > log(DBL_MAX) || result < log(DBL_MIN)) {
+        bounded_put_undecided(out, i, result);
+        return;
+    }
     /* It grows with every input: the ends are those of all inputs at theirs. */
     long double worst = fmaxl(logl(most / s), logl(s / least));
     long double hard = worst + own / s + rounding_growth(unit, n) +
