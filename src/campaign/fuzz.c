@@ -7,15 +7,21 @@
 #include "campaign/fuzz_probe.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/fuzz_state.h"
+#include "campaign/keep.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* How often progress is kept and the watcher called. */
 #define KEEP_SECONDS 0.25
+
+/* Reducing may take this part of the time, and so long for one finding. */
+#define REDUCE_SHARE 0.33
+#define REDUCE_SECONDS 15
 
 struct fuzz {
     const struct fuzz_options *options;
@@ -29,6 +35,7 @@ struct fuzz {
     double started, before; /* clock at the start; elapsed of earlier starts */
     double kept;            /* clock when progress was kept last */
     int lock;               /* file, held while the campaign runs */
+    double reducing;        /* seconds spent on it in this start */
     bool stop;
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
 };
@@ -258,6 +265,69 @@ static int begin_range(struct fuzz *fuzz, struct error *err)
     return publish(fuzz, err);
 }
 
+/* A finding that nobody has looked at yet. */
+struct waiting {
+    char *signature, *recipe, *engine;
+};
+
+static int find_waiting(void *context, const struct stored *stored, struct error *err)
+{
+    struct waiting *waiting = context;
+    (void)err;
+    if (!text_equal(stored->status, "new"))
+        return 0;
+    waiting->signature = memory_strdup(stored->signature);
+    waiting->recipe = memory_strdup(stored->recipe);
+    waiting->engine = memory_strdup(stored->engine);
+    return 1;
+}
+
+static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct error *err)
+{
+    const struct fuzz_options *o = fuzz->options;
+    struct keep_options options = {
+        .pool = o->pool,
+        .fresh = o->fresh,
+        .reference = o->reference,
+        .n_engines = o->n_engines,
+        .engines = o->engines,
+        .store = fuzz->store,
+        .folder = o->folder,
+        .reduce_seconds = REDUCE_SECONDS,
+    };
+    struct keep_done done;
+    struct error why = {0};
+    char text[200];
+    if (!keep_finding(&options, waiting->signature, waiting->recipe, waiting->engine, &done, &why))
+        return 0;
+    snprintf(text, sizeof text, "failed: %.180s", why.message);
+    return store_settle(fuzz->store, waiting->signature, &(struct settled){.status = text}, err);
+}
+
+/* While no case is under way: as many new findings as there is time for. */
+static int reduce_findings(struct fuzz *fuzz, struct error *err)
+{
+    struct store_filter all = {0};
+    int status = 0;
+    while (fuzz->options->reduce && !status && !fuzz->stop && !time_is_up(fuzz)) {
+        double start = clock_seconds();
+        struct waiting waiting = {0};
+        if (fuzz->reducing > REDUCE_SHARE * (start - fuzz->started) ||
+            store_list(fuzz->store, &all, find_waiting, &waiting, err) != 1)
+            break;
+        status = reduce_one(fuzz, &waiting, err);
+        free(waiting.signature);
+        free(waiting.recipe);
+        free(waiting.engine);
+        fuzz->reducing += clock_seconds() - start;
+        if (!status)
+            status = fuzz_recount(fuzz->status, fuzz->store, err);
+        if (!status)
+            status = keep(fuzz, true, err);
+    }
+    return status;
+}
+
 static int run_ranges(struct fuzz *fuzz, struct error *err)
 {
     uint64_t count = fuzz->options->count;
@@ -269,7 +339,7 @@ static int run_ranges(struct fuzz *fuzz, struct error *err)
             if (fuzz->state.marks[i] == MARK_NEW)
                 fuzz_source_reward(fuzz->source, fuzz->state.nodes[i]);
         fuzz->state.first += FUZZ_RANGE;
-        if (begin_range(fuzz, err))
+        if (begin_range(fuzz, err) || reduce_findings(fuzz, err))
             return -1;
     }
     return 0;

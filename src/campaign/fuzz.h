@@ -50,6 +50,7 @@ struct fuzz_status {
     size_t n_engines;       /* the reference is the last one, when there is one */
     struct fuzz_engine engines[FUZZ_MAX_ENGINES + 1];
     size_t findings, explained; /* distinct; explained ones are among them */
+    size_t waiting;             /* findings that are not reduced and bundled yet */
     size_t kinds[VERDICT_COUNT];
     struct coverage_figures coverage;
     size_t tree;           /* nodes of the search tree */
@@ -67,7 +68,12 @@ struct fuzz_options {
     double seconds;                    /* of this start; 0: no limit */
     uint64_t count;                    /* cases of the campaign; 0: no limit */
     const char *explained;             /* file, or NULL */
-    bool probe;                        /* know what engines lack, from kept probes or a quick one */
+    /*
+     * New findings are made smaller and bundled between ranges, in at most a third of the time; see keep.h.
+     */
+    bool reduce;
+    struct pool *fresh; /* the same engines under the same numbers, one process a case */
+    bool probe;         /* know what engines lack, from kept probes or a quick one */
     /* Called a few times a second. True ends the campaign cleanly. */
     bool (*watch)(void *context, const struct fuzz_status *status);
     void *context;

@@ -153,6 +153,7 @@ static int count_stored(void *context, const struct stored *stored, struct error
     (void)err;
     status->findings++;
     status->explained += text_starts(stored->status, "known");
+    status->waiting += text_equal(stored->status, "new");
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
         status->kinds[kind] += text_equal(stored->kind, verdict_name((enum verdict_kind)kind));
     for (size_t i = 0; i < status->n_engines; i++)
@@ -164,7 +165,7 @@ static int count_stored(void *context, const struct stored *stored, struct error
 int fuzz_recount(struct fuzz_status *status, struct store *store, struct error *err)
 {
     struct store_filter all = {0};
-    status->findings = status->explained = 0;
+    status->findings = status->explained = status->waiting = 0;
     memset(status->kinds, 0, sizeof status->kinds);
     for (size_t i = 0; i < status->n_engines; i++)
         status->engines[i].findings = 0;

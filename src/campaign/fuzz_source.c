@@ -32,11 +32,43 @@ struct fuzz_source {
     int best;
 };
 
-/* Whether the options allow every operator of a block. */
-static bool allowed(const struct generate_options *options, const struct block *block)
+/* Whether some engine has the operator, for some type, at an opset. */
+static bool there_at(const struct fuzz_source *source, const struct op *op, int opset)
+{
+    const struct probe_support *lack = source->options.all_lack;
+    dtype_set types = op_types_at(op, opset);
+    for (int type = 1; type < DTYPE_COUNT; type++)
+        if (dtype_in((enum dtype)type, types) && !(lack && probe_lacks(lack, op, (enum dtype)type, opset)))
+            return true;
+    return false;
+}
+
+static bool there(const struct fuzz_source *source, const struct op *op)
+{
+    for (int opset = OPSET_FIRST; opset <= OPSET_LAST; opset++)
+        if (there_at(source, op, opset))
+            return true;
+    return false;
+}
+
+/* No opset beyond the last one of which some engine knows an operator. */
+static void limit_opset(struct fuzz_source *source)
+{
+    struct generate_options *generate = &source->options.generate;
+    int last = generate->max_opset ? generate->max_opset : OPSET_LAST;
+    bool found = false;
+    for (; last > OPSET_FIRST && !found; last -= !found)
+        for (size_t i = 0; i < op_count() && !found; i++)
+            found = there_at(source, op_at(i), last);
+    if (last < OPSET_LAST)
+        generate->max_opset = last;
+}
+
+/* Whether the options allow every operator of a block, and an engine has it. */
+static bool allowed(const struct fuzz_source *source, const struct block *block)
 {
     for (size_t i = 0; i < block->n_ops; i++)
-        if (!options_allow(options, block->ops[i]))
+        if (!options_allow(&source->options.generate, block->ops[i]) || !there(source, block->ops[i]))
             return false;
     return true;
 }
@@ -48,7 +80,7 @@ static void collect_blocks(struct fuzz_source *source)
     source->allowed = memory_zeroed(count + 1, sizeof(struct block *));
     for (size_t i = 0; i < count; i++) {
         const struct block *block = blocks_at(source->blocks, i);
-        if (!allowed(&source->options.generate, block))
+        if (!allowed(source, block))
             continue;
         source->allowed[source->n_allowed++] = block;
         for (size_t k = 0; k < block->n_ops; k++)
@@ -78,7 +110,13 @@ int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *
     source->coverage = coverage_new(NULL);
     trace_init(&source->traces[0]);
     trace_init(&source->traces[1]);
+    limit_opset(source);
     source->blocks = blocks_new();
+    *out = NULL;
+    if (blocks_add_usual(source->blocks, err)) {
+        fuzz_source_free(source);
+        return -1;
+    }
     collect_blocks(source);
     if (options->strategy == FUZZ_MCTS)
         plant_tree(source);
@@ -182,20 +220,24 @@ static double worth(const struct fuzz_source *source, const struct coverage_gain
     return fmin(1, gain->olc * (double)coverage_ops(source->coverage));
 }
 
-/* One draw: chooses blocks, makes the model, adds its coverage. What cannot be made is a failed visit. */
+/*
+ * One draw: chooses blocks, makes the model, adds its coverage. What cannot be made is a failed visit; the
+ * last draw of a case does without guidance, so that there is a case.
+ */
 static int draw_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
-                      struct generate_options *generate, struct gencase *made, size_t *node, bool *grows,
-                      struct error *err)
+                      struct generate_options *generate, bool guided, struct gencase *made, size_t *node,
+                      bool *grows, struct error *err)
 {
     struct mcts_path path = {0};
     struct coverage_gain gain = {0};
-    if (source->mcts)
+    guided = guided && source->mcts;
+    if (guided)
         mcts_choose(source->mcts, rng, &path);
     int status = best_of(source, index, rng, blocks, generate, &path, made, err);
     if (!status)
         gain = coverage_add(source->coverage, &source->traces[source->best]);
     *grows = coverage_grows(&gain) || gain.pairs;
-    if (source->mcts) {
+    if (guided) {
         mcts_reward(source->mcts, path.node, 1, worth(source, &gain));
         *node = path.node;
     }
@@ -209,7 +251,7 @@ static int make_blocks(struct fuzz_source *source, uint64_t index, struct rng *r
     for (uint64_t draw = 0; draw <= REDRAWS; draw++) {
         uint64_t number = index * ATTEMPTS + draw * source->options.candidates;
         bool grows;
-        if (draw_graph(source, number, rng, blocks, generate, made, node, &grows, err))
+        if (draw_graph(source, number, rng, blocks, generate, draw < REDRAWS, made, node, &grows, err))
             continue;
         if (grows || !source->options.redraw || draw == REDRAWS)
             return 0;

@@ -24,7 +24,7 @@ struct settings {
     long long count, seed, blocks, opset;
     int strategy;
     const char *ops, *explained, *replay;
-    bool no_probe;
+    bool no_probe, no_reduce;
 };
 
 /* What the campaign's watcher shows, and where. */
@@ -111,12 +111,27 @@ static int *engine_numbers(const struct session *session)
     return engines;
 }
 
+/* The same engines under the same numbers; nothing is started before it is asked for. */
+static struct pool *fresh_pool(const struct settings *settings, const struct session *session)
+{
+    struct pool_options options = {
+        .deadline = settings->common.deadline, .memory = (size_t)settings->common.memory, .fresh = true};
+    struct pool *pool = pool_new(&options);
+    const struct engine_spec *reference;
+    for (size_t i = 0; i < session->count; i++)
+        pool_add(pool, session->specs[i]);
+    if (session->reference >= 0 && !registry_find(session->registry, "reference", &reference, NULL))
+        pool_add(pool, reference);
+    return pool;
+}
+
 static int fuzz(const struct settings *settings, struct session *session, struct error *err)
 {
     const char *objection = getenv("NO_COLOR");
     struct view view = {.terminal = isatty(STDERR_FILENO), .drawn = clock_seconds()};
     view.colour = view.terminal && !(objection && *objection);
     int *engines = engine_numbers(session);
+    struct pool *fresh = fresh_pool(settings, session);
     struct fuzz_options options = {
         .pool = session->pool,
         .reference = session->reference,
@@ -133,6 +148,8 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         .count = (uint64_t)settings->count,
         .explained = settings->explained,
         .probe = !settings->no_probe,
+        .reduce = !settings->no_reduce,
+        .fresh = settings->no_reduce ? NULL : fresh,
         .watch = watch,
         .context = &view,
     };
@@ -145,6 +162,7 @@ static int fuzz(const struct settings *settings, struct session *session, struct
     int result = fuzz_run(&options, &status, err);
     if (!result)
         result = write_summary(settings, &status, &view, err);
+    pool_free(fresh);
     free(engines);
     if (result)
         return -1;
@@ -250,6 +268,8 @@ static const struct cli_option options[] = {
      "engine bugs that are written up already; docs/commands.md has the format"},
     {0, "no-probe", OPTION_FLAG, NULL, offsetof(struct settings, no_probe),
      "do not find out beforehand what engines lack"},
+    {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce),
+     "leave findings as they are met: no smaller cases, no bundles"},
     {0, "replay", OPTION_TEXT, "RECIPE", offsetof(struct settings, replay),
      "make this one case again, run and judge it"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),

@@ -102,6 +102,8 @@ static void add_findings(struct str *out, const struct fuzz_status *status, bool
     style_print(out, colour, status->findings ? STYLE_BAD : STYLE_GOOD, "%zu", status->findings);
     if (status->explained)
         str_printf(out, " (%zu explained)", status->explained);
+    if (status->waiting)
+        str_printf(out, ", %zu to be reduced", status->waiting);
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
         if (status->kinds[kind])
             str_printf(out, "  %s %zu", verdict_name((enum verdict_kind)kind), status->kinds[kind]);
