@@ -10,10 +10,10 @@
  *   - test_data_set_0/, test_data_set_1/ ... each of the above: one sample each (ONNX's own layout);
  *   - samples.npy (several inputs: samples_0.npy, samples_1.npy ...) whose first axis counts the samples; any
  *     other name will do when it is the only .npy beside the labels.
- *   - MNIST's own files: NAME-images-idx3-ubyte; t10k's where the training set lies beside it. Grey values are
- *     divided by 255 for an input of floats.
- * Labels are optional: labels.npy or labels.txt (one line a sample), or NAME-labels-idx1-ubyte. Whole numbers are classes; anything else
- * is the true output vector of each sample.
+ *   - MNIST's own files: NAME-images-idx3-ubyte; t10k's where the training set lies beside it. Grey values
+ * are divided by 255 for an input of floats. Labels are optional: labels.npy or labels.txt (one line a
+ * sample), or NAME-labels-idx1-ubyte. Whole numbers are classes; anything else is the true output vector of
+ * each sample.
  */
 #ifndef GENERATE_INPUTS_H
 #define GENERATE_INPUTS_H

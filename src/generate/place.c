@@ -92,7 +92,7 @@ static bool outputs_fit(const struct bounded *outputs, size_t count, struct rng 
 {
     for (size_t i = 0; i < count; i++)
         if (outputs[i].count > PLAN_ELEMENTS || outputs[i].shape.rank > 6 ||
-            (outputs[i].count == 0 && !rng_chance(rng, 0.2)))
+            (outputs[i].count == 0 && !rng_chance(rng, 0.7)))
             return false;
     return true;
 }
@@ -164,7 +164,7 @@ static int draw_upon(struct planner *g, const struct op *op, const size_t *given
 int place_operator(struct planner *g, const struct op *op, struct rng shapes, struct rng params,
                    size_t *outputs, size_t *n_outputs)
 {
-    bool takes = g->n_feeds && !(op->flags & (OP_NOT_DRAWN_FIRST | OP_DATA_SHAPE));
+    bool takes = g->n_feeds && !(op->flags & OP_NOT_DRAWN_FIRST);
     const struct maker_mark mark = maker_mark(&g->m);
     if (!op_types_at(op, g->m.opset))
         return -1;
@@ -176,6 +176,8 @@ int place_operator(struct planner *g, const struct op *op, struct rng shapes, st
         bool fits = !fed || adapt_primary(g, op, g->feeds[0], &choices, &given);
         if (fits && fed && i > 0)
             fits = adapt_comfortable(g, given, &choices, &given);
+        if (fits && fed && op->flags & OP_DATA_SHAPE)
+            fits = planner_know(g, given);
         if (fits && !draw_upon(g, op, fed ? &given : NULL, rng_split(fed ? &params : &shapes, i), &choices,
                                outputs, n_outputs))
             return 0;

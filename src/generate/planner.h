@@ -43,6 +43,12 @@ size_t planner_tensor(struct planner *g, const struct tensor *data, bool constan
 const char *planner_scalar(struct planner *g, enum dtype type, double value);
 
 /*
+ * Computes a value's numbers, for operators whose shapes depend on them (NonZero). False when that cannot be
+ * done, or when rounding decides which elements are 0.
+ */
+bool planner_know(struct planner *g, size_t value);
+
+/*
  * Adds a node with one output of known type and shape; inputs by name. Its number is *out. `attributes` may
  * then be set on the node that is returned.
  */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "generate/plan.h"
+#include "model/index.h"
 #include "model/onnx.h"
 #include "ops/evaluate.h"
 
@@ -206,6 +207,58 @@ static void test_plans(void **state)
     blocks_free(blocks);
 }
 
+/* What plans are made of: all types, ranks, empty tensors, omitted inputs, values with several users. */
+static void test_variety(void **state)
+{
+    (void)state;
+    struct blocks *blocks = blocks_new();
+    struct rng root = rng_seed(6);
+    dtype_set types = 0;
+    unsigned ranks = 0, opsets = 0;
+    size_t empty = 0, omitted = 0, shared = 0, constants = 0, inputs = 0, fed_nonzero = 0;
+    for (uint64_t i = 0; i < 1500; i++) {
+        struct plan plan;
+        struct gencase c;
+        struct rng rng = rng_split(&root, i);
+        struct model *model;
+        struct model_index index;
+        assert_int_equal(plan_random(&plan, blocks, &rng, 4, NULL, NULL), 0);
+        if (i % 10 == 0)
+            plan.blocks[3] = blocks_find(blocks, "NonZero"), plan.topology = TOPOLOGY_LINE;
+        assert_int_equal(generate_plan(1, i, &plan, NULL, &c, NULL), 0);
+        assert_int_equal(model_parse(&model, c.test.model, c.test.model_size, NULL), 0);
+        assert_int_equal(model_index_init(&index, model, NULL), 0);
+        opsets |= 1u << c.opset;
+        for (size_t k = 0; k < c.test.n_inputs; k++) {
+            const struct tensor *t = &c.test.inputs[k].tensors[0];
+            types |= DTYPE_BIT(t->type);
+            ranks |= 1u << t->shape.rank;
+            empty += t->count == 0;
+        }
+        inputs += c.test.n_inputs;
+        constants += model->graph->n_initializer;
+        for (size_t k = 0; k < index.count; k++)
+            shared += index.values[k].source == SOURCE_NODE && index.values[k].consumers > 1;
+        for (size_t k = 0; k < model->graph->n_node; k++) {
+            const Onnx__NodeProto *node = model->graph->node[k];
+            for (size_t n = 0; n < node->n_input; n++)
+                omitted += !*node->input[n];
+            if (strcmp(node->op_type, "NonZero") == 0)
+                fed_nonzero += model_index_find(&index, node->input[0])->source == SOURCE_NODE;
+        }
+        model_index_release(&index);
+        model_free(model);
+        gencase_release(&c);
+    }
+    print_message("%zu inputs, %zu constants, %zu empty, %zu omitted, %zu shared, %zu NonZero fed\n", inputs,
+                  constants, empty, omitted, shared, fed_nonzero);
+    assert_int_equal(types, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL));
+    assert_int_equal(ranks, 0x7f);
+    assert_int_equal(opsets, 0x3ff800);
+    assert_true(empty > 5 && omitted > 20 && shared > 100 && constants > inputs && fed_nonzero > 30);
+    blocks_free(blocks);
+}
+
 /* Every block that comes with the program, alone: reads, and is valid at every opset it says. */
 static void test_builtin_blocks(void **state)
 {
@@ -270,8 +323,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_line),           cmocka_unit_test(test_watts_strogatz),
         cmocka_unit_test(test_residual),       cmocka_unit_test(test_edge_mutations),
-        cmocka_unit_test(test_builtin_blocks), cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_bad_recipes),
+        cmocka_unit_test(test_builtin_blocks), cmocka_unit_test(test_variety),
+        cmocka_unit_test(test_plans),          cmocka_unit_test(test_bad_recipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
