@@ -21,21 +21,14 @@ static const char *const lacking[] = {
     "unsupported",
     "does not support",
     "layout_ == 0 was false",
+    NULL,
 };
-
-static bool says_lacking(const char *message)
-{
-    for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++)
-        if (strstr(message, lacking[i]))
-            return true;
-    return false;
-}
 
 static enum adapter_class class_of(enum ort_stage stage, OrtErrorCode code, const char *message)
 {
     if (stage == ORT_STAGE_START)
         return ADAPTER_FAILED;
-    if (code == ORT_NOT_IMPLEMENTED || says_lacking(message))
+    if (code == ORT_NOT_IMPLEMENTED || adapter_says(message, lacking))
         return ADAPTER_UNSUPPORTED;
     bool refuses = code == ORT_INVALID_GRAPH || code == ORT_INVALID_ARGUMENT || code == ORT_FAIL ||
                    code == ORT_INVALID_PROTOBUF || code == ORT_RUNTIME_EXCEPTION;

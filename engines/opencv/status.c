@@ -19,15 +19,8 @@ static const char *const lacking[] = {
     "constBlobs.count(",
     "layer_id.find(node_proto.input(i)) == layer_id.end()",
     "typeProto.has_tensor_type()",
+    NULL,
 };
-
-static bool says_lacking(const char *message)
-{
-    for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++)
-        if (strstr(message, lacking[i]))
-            return true;
-    return false;
-}
 
 /*
  * "OpenCV(4.6.0) ./modules/dnn/src/onnx/onnx_importer.cpp:1040: error: (-2:Unspecified error) in function
@@ -62,9 +55,9 @@ static void shorten(const char *message, char *text, size_t size)
 
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message)
 {
-    enum adapter_class class = says_lacking(message)        ? ADAPTER_UNSUPPORTED
-                               : stage == OPENCV_STAGE_LOAD ? ADAPTER_REJECTED
-                                                            : ADAPTER_FAILED;
+    enum adapter_class class = adapter_says(message, lacking) ? ADAPTER_UNSUPPORTED
+                               : stage == OPENCV_STAGE_LOAD   ? ADAPTER_REJECTED
+                                                              : ADAPTER_FAILED;
     char text[FACE_MESSAGE_SIZE];
     shorten(message, text, sizeof text);
     return adapter_fail(call, class, "%s", text);

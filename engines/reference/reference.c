@@ -12,6 +12,7 @@
 
 #include "engine/bounds.h"
 #include "fault.h"
+#include "graph.h"
 #include "ops/evaluate.h"
 
 #include <math.h>
@@ -21,24 +22,12 @@
 static const float disturbance = 1e-3F;
 
 struct reference {
-    struct model *model;
-    struct model_index index;
+    struct adapter_graph graph;
     struct evaluator *exact, *rounded; /* made when first needed */
     struct fault_scene scene;
-    size_t n_outputs;
-    char **outputs;  /* as asked at load */
     char *disturbed; /* node name, or NULL */
     size_t element;  /* of that node's first output */
 };
-
-static int fail(struct adapter_call *call, const struct error *err)
-{
-    enum adapter_class class = err->code == ERROR_UNSUPPORTED || err->code == ERROR_LIMIT
-                                   ? ADAPTER_UNSUPPORTED
-                               : err->code == ERROR_INVALID || err->code == ERROR_FORMAT ? ADAPTER_REJECTED
-                                                                                         : ADAPTER_FAILED;
-    return adapter_fail(call, class, "%s", err->message);
-}
 
 static bool on(const struct adapter_call *call, const char *knob)
 {
@@ -76,7 +65,7 @@ static int disturb_hook(void *context, struct op_call *call)
 
 static void read_disturbance(struct reference *reference)
 {
-    const Onnx__ModelProto *proto = reference->model->proto;
+    const Onnx__ModelProto *proto = reference->graph.model->proto;
     for (size_t i = 0; i < proto->n_metadata_props; i++) {
         const Onnx__StringStringEntryProto *entry = proto->metadata_props[i];
         if (!entry->key || !entry->value || strcmp(entry->key, "disturb") != 0)
@@ -93,36 +82,14 @@ static void read_disturbance(struct reference *reference)
 static void unload(struct adapter_call *call)
 {
     struct reference *reference = call->engine;
-    if (!reference->model)
+    if (!reference->graph.model)
         return;
     free(reference->disturbed);
     reference->disturbed = NULL;
     evaluator_free(reference->exact);
     evaluator_free(reference->rounded);
     reference->exact = reference->rounded = NULL;
-    model_index_release(&reference->index);
-    model_free(reference->model);
-    reference->model = NULL;
-    for (size_t i = 0; i < reference->n_outputs; i++)
-        free(reference->outputs[i]);
-    free(reference->outputs);
-    reference->outputs = NULL;
-    reference->n_outputs = 0;
-}
-
-static void keep_outputs(struct reference *reference, const struct adapter_model *model,
-                         struct adapter_loaded *loaded)
-{
-    const Onnx__GraphProto *graph = reference->model->graph;
-    size_t count = model->n_outputs ? model->n_outputs : graph->n_output;
-    reference->outputs = calloc(count + 1, sizeof *reference->outputs);
-    for (size_t i = 0; reference->outputs && i < count; i++) {
-        const char *name = model->n_outputs ? model->outputs[i] : graph->output[i]->name;
-        reference->outputs[reference->n_outputs++] = strdup(name);
-        adapter_list_add(&loaded->outputs, name);
-    }
-    for (size_t i = 0; i < graph->n_input; i++)
-        adapter_list_add(&loaded->inputs, graph->input[i]->name);
+    adapter_graph_unload(&reference->graph);
 }
 
 static int make_evaluator(struct reference *reference, bool bounds, struct evaluator **made,
@@ -138,7 +105,7 @@ static int make_evaluator(struct reference *reference, bool bounds, struct evalu
     }
     if (*made)
         return 0;
-    return evaluator_new(made, reference->model, &options, err);
+    return evaluator_new(made, reference->graph.model, &options, err);
 }
 
 static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
@@ -146,24 +113,16 @@ static int load(struct adapter_call *call, const struct adapter_model *model, st
     struct reference *reference = call->engine;
     struct error err = {0};
     unload(call);
-    int result = model->data ? model_parse(&reference->model, model->data, model->size, &err)
-                             : model_load(&reference->model, model->path, &err);
-    if (result)
-        return fail(call, &err);
-    if (model_index_init(&reference->index, reference->model, &err)) {
-        model_free(reference->model);
-        reference->model = NULL;
-        return fail(call, &err);
-    }
-    keep_outputs(reference, model, loaded);
+    if (adapter_graph_load(&reference->graph, model, loaded, &err))
+        return adapter_fail_error(call, &err);
     if (on(call, "disturb"))
         read_disturbance(reference);
-    reference->scene.model = reference->model;
-    reference->scene.index = &reference->index;
+    reference->scene.model = reference->graph.model;
+    reference->scene.index = &reference->graph.index;
     if (reference->scene.fault && reference->scene.fault->load)
         reference->scene.fault->load(&reference->scene);
     /* Made here, so that an operator that the table lacks is said at load. */
-    return make_evaluator(reference, true, &reference->exact, &err) ? fail(call, &err) : 0;
+    return make_evaluator(reference, true, &reference->exact, &err) ? adapter_fail_error(call, &err) : 0;
 }
 
 static int give(struct adapter_outputs *outputs, const char *name, const struct bounded *b, bool bounds,
@@ -185,25 +144,25 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
 {
     struct reference *reference = call->engine;
     struct error err = {0};
-    if (!reference->model)
+    if (!reference->graph.model)
         return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
     bool exact = bounds && !reference->scene.fault && !on(call, "disturb") && !on(call, "round");
     struct evaluator **evaluator = exact ? &reference->exact : &reference->rounded;
     if (make_evaluator(reference, exact, evaluator, &err))
-        return fail(call, &err);
+        return adapter_fail_error(call, &err);
     struct bounded *results;
     size_t n_results;
-    if (evaluator_run(*evaluator, inputs, count, (const char *const *)reference->outputs,
-                      reference->n_outputs, &results, &n_results, &err))
-        return fail(call, &err);
+    if (evaluator_run(*evaluator, inputs, count, (const char *const *)reference->graph.outputs,
+                      reference->graph.n_outputs, &results, &n_results, &err))
+        return adapter_fail_error(call, &err);
     int result = 0;
     for (size_t i = 0; i < n_results; i++) {
         if (!result)
-            result = give(outputs, reference->outputs[i], &results[i], exact, &err);
+            result = give(outputs, reference->graph.outputs[i], &results[i], exact, &err);
         bounded_release(&results[i]);
     }
     free(results);
-    return result ? fail(call, &err) : 0;
+    return result ? adapter_fail_error(call, &err) : 0;
 }
 
 static void stop(void *engine)

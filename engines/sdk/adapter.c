@@ -36,6 +36,14 @@ int adapter_fail(struct adapter_call *call, enum adapter_class error_class, cons
     return -1;
 }
 
+bool adapter_says(const char *message, const char *const *texts)
+{
+    for (; *texts; texts++)
+        if (strstr(message, *texts))
+            return true;
+    return false;
+}
+
 struct value *adapter_output(struct adapter_outputs *outputs, const char *name)
 {
     size_t capacity = outputs->capacity;

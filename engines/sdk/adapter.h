@@ -37,6 +37,10 @@ struct adapter_call {
 int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Whether a library's message holds one of these texts, the last of which is NULL: what it says of things
+ * that it lacks. */
+bool adapter_says(const char *message, const char *const *texts);
+
 /*
  * Where results go. adapter_output adds a value of that name (copied), to be filled in before the next one is
  * added: value_set_tensor takes a tensor over.

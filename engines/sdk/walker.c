@@ -1,7 +1,7 @@
 #include "walker.h"
 
 #include "base/memory.h"
-#include "model/index.h"
+#include "graph.h"
 #include "ops/evaluate.h"
 
 #include <stdlib.h>
@@ -20,12 +20,9 @@ struct walker {
     const struct walk_library *library;
     void *engine;
     bool borrow;
-    struct model *model; /* NULL: none is loaded */
-    struct model_index index;
+    struct adapter_graph graph;
     int opset;
     const struct walk_row **rows; /* one a node; NULL: done here, or borrowed */
-    size_t n_outputs;
-    char **outputs; /* as asked at load */
 };
 
 /* What the walker does itself: the result is known with the shapes, or is the first input in another shape.
@@ -59,15 +56,6 @@ static const struct walk_row *find_row(const struct walker *walker, const Onnx__
 static bool done_here(const Onnx__NodeProto *node)
 {
     return default_domain(node) && (listed(known_operators, node) || listed(copying_operators, node));
-}
-
-static int fail(struct adapter_call *call, const struct error *err)
-{
-    enum adapter_class class = err->code == ERROR_UNSUPPORTED || err->code == ERROR_LIMIT
-                                   ? ADAPTER_UNSUPPORTED
-                               : err->code == ERROR_INVALID || err->code == ERROR_FORMAT ? ADAPTER_REJECTED
-                                                                                         : ADAPTER_FAILED;
-    return adapter_fail(call, class, "%s", err->message);
 }
 
 static void poison(struct tensor *tensor)
@@ -145,7 +133,7 @@ static int borrow_node(const struct walker *walker, struct walk_call *call, cons
                        size_t n_captured)
 {
     struct bounded *results = memory_zeroed(call->n_outputs, sizeof *results);
-    int result = evaluate_node(walker->model, call->node, call->inputs, captured, n_captured, results,
+    int result = evaluate_node(walker->graph.model, call->node, call->inputs, captured, n_captured, results,
                                call->n_outputs, call->err);
     for (size_t i = 0; i < call->n_outputs; i++) {
         if (!result && results[i].type != DTYPE_NONE)
@@ -181,8 +169,8 @@ static void slot_drop(struct slot *slot)
 
 static struct slot *find_slot(const struct walker *walker, struct slot *slots, const char *name)
 {
-    const struct index_value *value = model_index_find(&walker->index, name);
-    return value ? &slots[value - walker->index.values] : NULL;
+    const struct index_value *value = model_index_find(&walker->graph.index, name);
+    return value ? &slots[value - walker->graph.index.values] : NULL;
 }
 
 static void keep_outputs(const struct walker *walker, struct slot *slots, const struct walk_call *call)
@@ -202,14 +190,14 @@ static void keep_outputs(const struct walker *walker, struct slot *slots, const 
 static struct value *used_values(const struct walker *walker, const struct slot *slots, size_t node,
                                  size_t *count)
 {
-    size_t n = walker->index.n_uses[node];
+    size_t n = walker->graph.index.n_uses[node];
     struct value *values = memory_zeroed(n, sizeof *values);
     *count = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t number = walker->index.uses[node][i];
+        size_t number = walker->graph.index.uses[node][i];
         if (slots[number].view)
             values[(*count)++] = (struct value){
-                .name = (char *)(uintptr_t)walker->index.values[number].name,
+                .name = (char *)(uintptr_t)walker->graph.index.values[number].name,
                 .kind = VALUE_TENSOR,
                 .count = 1,
                 .tensors = (struct tensor *)(uintptr_t)slots[number].view,
@@ -243,7 +231,7 @@ static bool outputs_made(const struct walk_call *call)
 
 static int run_node(const struct walker *walker, struct slot *slots, size_t number, struct error *err)
 {
-    const Onnx__NodeProto *node = walker->model->graph->node[number];
+    const Onnx__NodeProto *node = walker->graph.model->graph->node[number];
     size_t n_outputs = node->n_output ? node->n_output : 1, n_captured = 0;
     const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
     struct tensor *outputs = memory_zeroed(n_outputs, sizeof *outputs);
@@ -279,11 +267,11 @@ static int run_node(const struct walker *walker, struct slot *slots, size_t numb
 /* Weights become tensors when first used, and are dropped after their last use. */
 static int ensure_weight(const struct walker *walker, struct slot *slots, size_t value, struct error *err)
 {
-    const struct index_value *known = &walker->index.values[value];
+    const struct index_value *known = &walker->graph.index.values[value];
     struct slot *slot = &slots[value];
     if (known->source != SOURCE_INITIALIZER || slot->view)
         return 0;
-    if (model_weight(walker->model, known->number, &slot->own, err)) {
+    if (model_weight(walker->graph.model, known->number, &slot->own, err)) {
         tensor_init(&slot->own);
         return -1;
     }
@@ -293,7 +281,7 @@ static int ensure_weight(const struct walker *walker, struct slot *slots, size_t
 
 static int step(const struct walker *walker, struct slot *slots, size_t number, struct error *err)
 {
-    const struct model_index *index = &walker->index;
+    const struct model_index *index = &walker->graph.index;
     for (size_t i = 0; i < index->n_uses[number]; i++)
         if (ensure_weight(walker, slots, index->uses[number][i], err))
             return -1;
@@ -319,11 +307,11 @@ static const struct value *find_input(const struct value *inputs, size_t count, 
 static int bind_inputs(const struct walker *walker, struct slot *slots, const struct value *inputs,
                        size_t count, struct error *err)
 {
-    const Onnx__GraphProto *graph = walker->model->graph;
+    const Onnx__GraphProto *graph = walker->graph.model->graph;
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = graph->input[i]->name;
         const struct value *given = find_input(inputs, count, name, i);
-        const struct index_value *known = model_index_find(&walker->index, name);
+        const struct index_value *known = model_index_find(&walker->graph.index, name);
         if (!given && known && known->source == SOURCE_INITIALIZER)
             continue;
         if (!given)
@@ -338,12 +326,12 @@ static int bind_inputs(const struct walker *walker, struct slot *slots, const st
 static int give(const struct walker *walker, struct slot *slots, struct adapter_outputs *outputs,
                 struct error *err)
 {
-    for (size_t i = 0; i < walker->n_outputs; i++) {
-        const char *name = walker->outputs[i];
-        const struct index_value *known = model_index_find(&walker->index, name);
+    for (size_t i = 0; i < walker->graph.n_outputs; i++) {
+        const char *name = walker->graph.outputs[i];
+        const struct index_value *known = model_index_find(&walker->graph.index, name);
         if (!known)
             return error_set(err, ERROR_NOT_FOUND, "the model has no value %s", name);
-        size_t number = (size_t)(known - walker->index.values);
+        size_t number = (size_t)(known - walker->graph.index.values);
         if (ensure_weight(walker, slots, number, err))
             return -1;
         struct tensor copy;
@@ -357,14 +345,14 @@ static int give(const struct walker *walker, struct slot *slots, struct adapter_
 /* One slot a value; what somebody outside will read is never dropped. */
 static struct slot *make_slots(const struct walker *walker)
 {
-    struct slot *slots = memory_zeroed(walker->index.count, sizeof *slots);
-    for (size_t i = 0; i < walker->index.count; i++) {
-        const struct index_value *value = &walker->index.values[i];
+    struct slot *slots = memory_zeroed(walker->graph.index.count, sizeof *slots);
+    for (size_t i = 0; i < walker->graph.index.count; i++) {
+        const struct index_value *value = &walker->graph.index.values[i];
         tensor_init(&slots[i].own);
         slots[i].uses_left = value->is_output ? 0 : value->consumers;
     }
-    for (size_t i = 0; i < walker->n_outputs; i++) {
-        struct slot *slot = find_slot(walker, slots, walker->outputs[i]);
+    for (size_t i = 0; i < walker->graph.n_outputs; i++) {
+        struct slot *slot = find_slot(walker, slots, walker->graph.outputs[i]);
         if (slot)
             slot->uses_left = 0;
     }
@@ -377,41 +365,32 @@ static int walk_run(struct adapter_call *call, const struct value *inputs, size_
     (void)bounds;
     struct walker *walker = call->engine;
     struct error err = {0};
-    if (!walker->model)
+    if (!walker->graph.model)
         return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
     struct slot *slots = make_slots(walker);
     int result = bind_inputs(walker, slots, inputs, count, &err);
-    for (size_t i = 0; !result && i < walker->model->graph->n_node; i++)
-        result = step(walker, slots, walker->index.order[i], &err);
+    for (size_t i = 0; !result && i < walker->graph.model->graph->n_node; i++)
+        result = step(walker, slots, walker->graph.index.order[i], &err);
     if (!result)
         result = give(walker, slots, outputs, &err);
-    for (size_t i = 0; i < walker->index.count; i++)
+    for (size_t i = 0; i < walker->graph.index.count; i++)
         slot_drop(&slots[i]);
     free(slots);
-    return result ? fail(call, &err) : 0;
+    return result ? adapter_fail_error(call, &err) : 0;
 }
 
 static void walk_unload(struct adapter_call *call)
 {
     struct walker *walker = call->engine;
-    if (!walker->model)
-        return;
-    model_index_release(&walker->index);
-    model_free(walker->model);
-    walker->model = NULL;
+    adapter_graph_unload(&walker->graph);
     free(walker->rows);
     walker->rows = NULL;
-    for (size_t i = 0; i < walker->n_outputs; i++)
-        free(walker->outputs[i]);
-    free(walker->outputs);
-    walker->outputs = NULL;
-    walker->n_outputs = 0;
 }
 
 /* Every operator must be somebody's; those that are the reference's are reported, each once. */
 static int settle_operators(struct walker *walker, struct adapter_loaded *loaded, struct error *err)
 {
-    const Onnx__GraphProto *graph = walker->model->graph;
+    const Onnx__GraphProto *graph = walker->graph.model->graph;
     struct map borrowed;
     map_init(&borrowed);
     int result = 0;
@@ -431,37 +410,16 @@ static int settle_operators(struct walker *walker, struct adapter_loaded *loaded
     return result;
 }
 
-static void name_ends(struct walker *walker, const struct adapter_model *model, struct adapter_loaded *loaded)
-{
-    const Onnx__GraphProto *graph = walker->model->graph;
-    walker->n_outputs = model->n_outputs ? model->n_outputs : graph->n_output;
-    walker->outputs = memory_zeroed(walker->n_outputs, sizeof *walker->outputs);
-    for (size_t i = 0; i < walker->n_outputs; i++) {
-        walker->outputs[i] = memory_strdup(model->n_outputs ? model->outputs[i] : graph->output[i]->name);
-        adapter_list_add(&loaded->outputs, walker->outputs[i]);
-    }
-    for (size_t i = 0; i < graph->n_input; i++)
-        adapter_list_add(&loaded->inputs, graph->input[i]->name);
-}
-
 static int walk_load(struct adapter_call *call, const struct adapter_model *model,
                      struct adapter_loaded *loaded)
 {
     struct walker *walker = call->engine;
     struct error err = {0};
     walk_unload(call);
-    int result = model->data ? model_parse(&walker->model, model->data, model->size, &err)
-                             : model_load(&walker->model, model->path, &err);
-    if (result)
-        return fail(call, &err);
-    if (model_index_init(&walker->index, walker->model, &err)) {
-        model_free(walker->model);
-        walker->model = NULL;
-        return fail(call, &err);
-    }
-    walker->opset = model_opset(walker->model);
-    name_ends(walker, model, loaded);
-    return settle_operators(walker, loaded, &err) ? fail(call, &err) : 0;
+    if (adapter_graph_load(&walker->graph, model, loaded, &err))
+        return adapter_fail_error(call, &err);
+    walker->opset = model_opset(walker->graph.model);
+    return settle_operators(walker, loaded, &err) ? adapter_fail_error(call, &err) : 0;
 }
 
 /* The table belongs to the adapter's struct; adapter_main has no other argument to carry it. */

@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include "adapter.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -47,16 +48,14 @@ struct program {
 
 /* What the library says of types and forms that it lacks. */
 static const char *const lacking[] = {
-    "not implemented for", "not supported",  "nsupported",    "not implemented",
-    "only supports",       "only supported", "only support ", "not yet",
+    "not implemented for", "not supported", "nsupported",
+    "not implemented",     "only supports", "only supported",
+    "only support ",       "not yet",       NULL,
 };
 
 static int library_error(struct error *err, const char *message)
 {
-    enum error_code code = ERROR_IO;
-    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
-        if (strstr(message, lacking[i]))
-            code = ERROR_UNSUPPORTED;
+    enum error_code code = adapter_says(message, lacking) ? ERROR_UNSUPPORTED : ERROR_IO;
     return error_set(err, code, "%.480s", message);
 }
 

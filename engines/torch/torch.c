@@ -1,6 +1,7 @@
 /* The libtorch engine: start, load, run. */
 #include "adapter.h"
 #include "base/memory.h"
+#include "graph.h"
 #include "program.h"
 
 #include <stdlib.h>
@@ -9,21 +10,9 @@
 struct torch {
     enum face_mode mode;
     struct cache *cache;
-    struct model *model;
-    struct model_index index;
+    struct adapter_graph graph;
     struct program *program; /* for the inputs seen last */
-    size_t n_outputs;
-    const char **outputs; /* wanted, in order */
 };
-
-static int fail(struct adapter_call *call, const struct error *err)
-{
-    enum adapter_class class = err->code == ERROR_UNSUPPORTED || err->code == ERROR_LIMIT
-                                   ? ADAPTER_UNSUPPORTED
-                               : err->code == ERROR_INVALID || err->code == ERROR_FORMAT ? ADAPTER_REJECTED
-                                                                                         : ADAPTER_FAILED;
-    return adapter_fail(call, class, "%s", err->message);
-}
 
 static int mode_of(struct adapter_call *call, enum face_mode *mode)
 {
@@ -60,35 +49,14 @@ static void unload(struct adapter_call *call)
 {
     struct torch *torch = call->engine;
     program_free(torch->program);
-    if (torch->model)
-        model_index_release(&torch->index);
-    model_free(torch->model);
-    for (size_t i = 0; i < torch->n_outputs; i++)
-        free((char *)torch->outputs[i]);
-    free(torch->outputs);
+    adapter_graph_unload(&torch->graph);
     *torch = (struct torch){.mode = torch->mode, .cache = torch->cache};
-}
-
-static int read_model(struct torch *torch, const struct adapter_model *model, struct error *err)
-{
-    int result = model->path ? model_load(&torch->model, model->path, err)
-                             : model_parse(&torch->model, model->data, model->size, err);
-    if (result < 0) {
-        torch->model = NULL;
-        return -1;
-    }
-    if (model_index_init(&torch->index, torch->model, err) < 0) {
-        model_free(torch->model);
-        torch->model = NULL;
-        return -1;
-    }
-    return 0;
 }
 
 /* What no row can serve is said before the first run. */
 static int check_operators(const struct torch *torch, struct error *err)
 {
-    const Onnx__GraphProto *graph = torch->model->graph;
+    const Onnx__GraphProto *graph = torch->graph.model->graph;
     for (size_t i = 0; i < graph->n_node; i++) {
         const Onnx__NodeProto *node = graph->node[i];
         if (node->domain[0] && strcmp(node->domain, "ai.onnx") != 0)
@@ -99,33 +67,17 @@ static int check_operators(const struct torch *torch, struct error *err)
     return 0;
 }
 
-static void keep_outputs(struct torch *torch, const struct adapter_model *model,
-                         struct adapter_loaded *loaded)
-{
-    const Onnx__GraphProto *graph = torch->model->graph;
-    size_t count = model->n_outputs ? model->n_outputs : graph->n_output;
-    torch->outputs = memory_zeroed(count + 1, sizeof *torch->outputs);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = model->n_outputs ? model->outputs[i] : graph->output[i]->name;
-        torch->outputs[torch->n_outputs++] = memory_strdup(name);
-        adapter_list_add(&loaded->outputs, name);
-    }
-    for (size_t i = 0; i < graph->n_input; i++)
-        adapter_list_add(&loaded->inputs, graph->input[i]->name);
-}
-
 static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
 {
     struct torch *torch = call->engine;
     struct error err = {0};
     unload(call);
-    if (read_model(torch, model, &err) < 0)
-        return fail(call, &err);
+    if (adapter_graph_load(&torch->graph, model, loaded, &err) < 0)
+        return adapter_fail_error(call, &err);
     if (check_operators(torch, &err) < 0) {
         unload(call);
-        return fail(call, &err);
+        return adapter_fail_error(call, &err);
     }
-    keep_outputs(torch, model, loaded);
     return 0;
 }
 
@@ -137,8 +89,8 @@ static int prepare(struct torch *torch, const struct value *inputs, size_t count
     program_free(torch->program);
     torch->program = NULL;
     cache_trim(torch->cache);
-    return program_new(&torch->program, &torch->index, torch->mode, torch->cache, inputs, count,
-                       torch->n_outputs, torch->outputs, err);
+    return program_new(&torch->program, &torch->graph.index, torch->mode, torch->cache, inputs, count,
+                       torch->graph.n_outputs, (const char *const *)torch->graph.outputs, err);
 }
 
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
@@ -147,16 +99,16 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     struct torch *torch = call->engine;
     struct error err = {0};
     (void)bounds;
-    if (!torch->model)
+    if (!torch->graph.model)
         return adapter_fail(call, ADAPTER_FAILED, "run without a loaded model");
     if (prepare(torch, inputs, count, &err) < 0)
-        return fail(call, &err);
-    struct tensor *results = memory_zeroed(torch->n_outputs + 1, sizeof *results);
+        return adapter_fail_error(call, &err);
+    struct tensor *results = memory_zeroed(torch->graph.n_outputs + 1, sizeof *results);
     int result = program_run(torch->program, inputs, count, results, &err);
-    for (size_t i = 0; !result && i < torch->n_outputs; i++)
-        value_set_tensor(adapter_output(outputs, torch->outputs[i]), &results[i]);
+    for (size_t i = 0; !result && i < torch->graph.n_outputs; i++)
+        value_set_tensor(adapter_output(outputs, torch->graph.outputs[i]), &results[i]);
     free(results);
-    return result < 0 ? fail(call, &err) : 0;
+    return result < 0 ? adapter_fail_error(call, &err) : 0;
 }
 
 static void stop(void *engine)
