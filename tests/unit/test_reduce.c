@@ -1,0 +1,441 @@
+/*
+ * The reducer: what its passes do to models, that they come to an end, and whole reductions of planted
+ * faults.
+ */
+#include "generate/onecase.h"
+#include "model/edit.h"
+#include "model/onnx.h"
+#include "ops/evaluate.h"
+#include "reduce/pass.h"
+#include "reduce/reduce.h"
+
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+/* clang-format on */
+#include <stdlib.h>
+#include <string.h>
+
+static const struct pass *const passes[] = {
+    &pass_outputs, &pass_fold,  &pass_bypass,     &pass_omit,   &pass_shrink,
+    &pass_rank,    &pass_types, &pass_attributes, &pass_values, &pass_opset,
+};
+enum { PASSES = sizeof passes / sizeof *passes };
+
+/* One of each kind: plain, constants, convolution, bodies in bodies, several outputs and types. */
+static const char *const texts[] = {
+    "<ir_version: 7, opset_import: [\"\": 13]>\n"
+    "agraph (float[1,3] a, float[2,3] b) => (float[2,3] y, float[2,3] z) {\n"
+    "    s = Add(a, b)\n    t = Tanh(s)\n    f = Floor(t)\n    y = Mul(f, a)\n    z = Sub(t, b)\n}",
+
+    "<ir_version: 7, opset_import: [\"\": 13]>\n"
+    "agraph (float[1,2,5,5] x) => (float[1,3,3,3] y) {\n"
+    "    one = Constant <value: tensor = float {1}> ()\n"
+    "    two = Add(one, one)\n    w = Expand(two, shape)\n"
+    "    shape = Constant <value: tensor = int64[4] {3,2,3,3}> ()\n"
+    "    y = Conv <kernel_shape: ints = [3,3], strides: ints = [2,2], pads: ints = [1,1,1,1]> (x, w)\n}",
+
+    "<ir_version: 7, opset_import: [\"\": 13]>\n"
+    "agraph (float[4] a, bool q) => (float[12] y, float[4] n) {\n    n = Neg(a)\n    y = If (q) <\n"
+    "        then_branch = g1 () => (float[12] u) { e = Abs(n)  m = Sub(e, a)  c = Concat <axis: int = 0> "
+    "(e, m, n)"
+    "  u = Tanh(c) },\n"
+    "        else_branch = g2 () => (float[12] v) { v = If (q) <\n"
+    "            then_branch = g3 () => (float[12] o) { o = Concat <axis: int = 0> (a, a, a) },\n"
+    "            else_branch = g4 () => (float[12] p) { p = Concat <axis: int = 0> (n, a, n) }> }>\n}",
+
+    "<ir_version: 7, opset_import: [\"\": 13]>\n"
+    "agraph (double[3,4] a, int64[2] i) => (double[2,4] y, int64[4] s) {\n"
+    "    g = Gather <axis: int = 0> (a, i)\n    y = Softmax <axis: int = 1> (g)\n"
+    "    s = ArgMax <axis: int = 0, keepdims: int = 0> (y)\n}",
+
+    "<ir_version: 7, opset_import: [\"\": 13]>\n"
+    "agraph (int64 m, bool c, float16[1,3] v) => (float16[1,3] y) {\n    n = Sub(one, m)\n"
+    "    one = Constant <value: tensor = int64 {3}> ()\n    k = Not(c)\n    x = Exp(v)\n    y = Loop (n, k, "
+    "x) <\n"
+    "        body = g (int64 i, bool d, float16[1,3] w) => (bool e, float16[1,3] z) {\n"
+    "            e = Identity(d)  r = Relu(w)  z = Add(r, v) }>\n}",
+};
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+/* Values that every type holds; index and condition inputs among them stay legal: 0 and 1. */
+static void fill(struct tensor *tensor)
+{
+    for (size_t i = 0; i < tensor->count; i++)
+        tensor_set(tensor, i,
+                   dtype_is_float(tensor->type) ? 0.375L * (long double)i - 1 : (long double)(i % 2));
+}
+
+static void subject_from_text(struct subject *subject, const char *text)
+{
+    struct testcase test;
+    struct model *model;
+    struct error err = {0};
+    testcase_init(&test);
+    if (onnx_parse_text(text, &test.model, &test.model_size, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(model_parse(&model, test.model, test.model_size, NULL), 0);
+    test.n_inputs = model->graph->n_input;
+    test.inputs = calloc(test.n_inputs, sizeof *test.inputs);
+    for (size_t i = 0; i < test.n_inputs; i++) {
+        const Onnx__TypeProto__Tensor *type = model->graph->input[i]->type->tensor_type;
+        struct shape shape = {.rank = type->shape ? (int)type->shape->n_dim : 0};
+        struct tensor tensor;
+        for (int k = 0; k < shape.rank; k++)
+            shape.dims[k] = type->shape->dim[k]->dim_value;
+        assert_int_equal(tensor_alloc(&tensor, (enum dtype)type->elem_type, &shape, 0, NULL), 0);
+        fill(&tensor);
+        value_set_name(&test.inputs[i], model->graph->input[i]->name);
+        value_set_tensor(&test.inputs[i], &tensor);
+    }
+    assert_int_equal(subject_from_case(subject, &test, &err), 0);
+    model_free(model);
+    testcase_release(&test);
+}
+
+/* Evaluates and writes types as the reducer does; false when invalid. Values are the caller's. */
+static bool evaluate(struct subject *subject, struct bounded **values, size_t *count)
+{
+    struct evaluator *evaluator;
+    *values = NULL;
+    *count = 0;
+    if (!subject->model->graph->n_node || !subject->model->graph->n_output ||
+        evaluator_new(&evaluator, subject->model, NULL, NULL))
+        return false;
+    int status = evaluator_run(evaluator, subject->inputs, subject->n_inputs, NULL, 0, values, count, NULL);
+    evaluator_free(evaluator);
+    if (!status)
+        subject_settle_types(subject, NULL, *values, *count, TYPES_OUTPUTS);
+    return !status;
+}
+
+static void free_values(struct bounded *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&values[i]);
+    free(values);
+}
+
+static bool is_valid(struct subject *subject)
+{
+    struct bounded *values;
+    size_t count, size;
+    uint8_t *bytes;
+    bool valid = evaluate(subject, &values, &count);
+    free_values(values, count);
+    if (!valid || model_pack(subject->model, &bytes, &size, NULL))
+        return false;
+    valid = onnx_check(bytes, size, NULL) >= 0;
+    free(bytes);
+    return valid;
+}
+
+static bool apply(struct subject *copy, const struct subject *from, const struct record *record,
+                  const struct pass *pass, const struct edit *edit)
+{
+    assert_int_equal(subject_copy(copy, from, NULL), 0);
+    bool made = pass->apply(copy, record, edit) == 0;
+    if (made)
+        subject_prune(copy);
+    return made;
+}
+
+static void same_values(const struct bounded *a, const struct bounded *b)
+{
+    assert_int_equal(a->type, b->type);
+    assert_true(shape_equal(&a->shape, &b->shape));
+    for (size_t i = 0; i < a->count; i++)
+        assert_true(a->value[i] == b->value[i]);
+}
+
+/* Folding constants and taking an If's branch change no result; dropping outputs keeps the others. */
+static void test_equivalent(void **state)
+{
+    (void)state;
+    size_t folded = 0;
+    for (size_t t = 0; t < TEXTS; t++) {
+        struct subject subject;
+        struct record record;
+        struct bounded *before, *after;
+        size_t n_before, n_after;
+        subject_from_text(&subject, texts[t]);
+        assert_true(evaluate(&subject, &before, &n_before));
+        assert_int_equal(record_reference(&record, &subject, NULL), 0);
+        struct edits edits = {0};
+        pass_fold.list(&subject, &record, &edits);
+        for (size_t i = 0; i < edits.count; i++) {
+            struct subject copy;
+            assert_true(apply(&copy, &subject, &record, &pass_fold, &edits.items[i]));
+            assert_true(evaluate(&copy, &after, &n_after));
+            assert_int_equal(n_after, n_before);
+            for (size_t k = 0; k < n_after; k++)
+                same_values(&before[k], &after[k]);
+            folded++;
+            free_values(after, n_after);
+            subject_release(&copy);
+        }
+        free(edits.items);
+        free_values(before, n_before);
+        record_release(&record);
+        subject_release(&subject);
+    }
+    assert_true(folded >= 4); /* three constants and an If */
+}
+
+/* Every single node cut out computes what was recorded. */
+static void test_cut(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < TEXTS; t++) {
+        struct subject subject, part;
+        struct record record;
+        subject_from_text(&subject, texts[t]);
+        assert_int_equal(record_reference(&record, &subject, NULL), 0);
+        for (size_t n = 0; n < subject.model->graph->n_node; n++) {
+            struct bounded *values;
+            size_t count;
+            assert_int_equal(pass_cut(&part, &subject, &record, &n, 1), 0);
+            assert_int_equal(part.model->graph->n_node, 1);
+            assert_true(evaluate(&part, &values, &count));
+            for (size_t k = 0; k < count; k++) {
+                const struct tensor *known = record_find(&record, part.model->graph->output[k]->name);
+                assert_non_null(known);
+                assert_true(shape_equal(&known->shape, &values[k].shape));
+            }
+            free_values(values, count);
+            subject_release(&part);
+        }
+        record_release(&record);
+        subject_release(&subject);
+    }
+}
+
+/* Every edit of every pass: what the reference takes is taken by the checker too or refused cleanly, and the
+ * subject it was made from is as before. */
+static size_t try_all(const struct subject *subject, size_t valid[PASSES])
+{
+    struct record record;
+    uint8_t *before, *after;
+    size_t before_size, after_size, tried = 0;
+    assert_int_equal(record_reference(&record, subject, NULL), 0);
+    assert_int_equal(model_pack(subject->model, &before, &before_size, NULL), 0);
+    for (size_t p = 0; p < PASSES; p++) {
+        struct edits edits = {0};
+        passes[p]->list(subject, &record, &edits);
+        for (size_t i = 0; i < edits.count; i++) {
+            struct subject copy;
+            if (apply(&copy, subject, &record, passes[p], &edits.items[i]))
+                valid[p] += is_valid(&copy);
+            subject_release(&copy);
+            tried++;
+        }
+        free(edits.items);
+    }
+    assert_int_equal(model_pack(subject->model, &after, &after_size, NULL), 0);
+    assert_int_equal(before_size, after_size);
+    assert_memory_equal(before, after, after_size);
+    free(before);
+    free(after);
+    record_release(&record);
+    return tried;
+}
+
+static void test_every_edit(void **state)
+{
+    (void)state;
+    size_t valid[PASSES] = {0};
+    for (size_t t = 0; t < TEXTS; t++) {
+        struct subject subject;
+        subject_from_text(&subject, texts[t]);
+        assert_true(try_all(&subject, valid) > 20);
+        subject_release(&subject);
+    }
+    for (size_t p = 0; p < PASSES; p++)
+        if (!valid[p])
+            fail_msg("no edit of pass %s gives a valid model", passes[p]->name);
+}
+
+/* Random graphs of all operators. */
+static void test_random_graphs(void **state)
+{
+    (void)state;
+    struct generate_options options = {.min_nodes = 2, .max_nodes = 8, .max_opset = onnx_max_opset()};
+    size_t valid[PASSES] = {0}, tried = 0;
+    for (uint64_t index = 0; index < 12; index++) {
+        struct gencase random = {0};
+        struct subject subject;
+        if (generate_graph(11, index, &options, &random, NULL))
+            continue;
+        assert_int_equal(subject_from_case(&subject, &random.test, NULL), 0);
+        tried += try_all(&subject, valid);
+        subject_release(&subject);
+        gencase_release(&random);
+    }
+    assert_true(tried > 500);
+}
+
+/* Where anything valid will do, the passes come to an end, at next to nothing. */
+static void test_comes_to_an_end(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < TEXTS; t++) {
+        struct subject best;
+        size_t steps = 0, elements, nodes;
+        subject_from_text(&best, texts[t]);
+        elements = subject_elements(&best);
+        nodes = subject_nodes(&best);
+        for (bool any = true; any;) {
+            any = false;
+            for (size_t p = 0; p < PASSES; p++) {
+                struct record record;
+                struct edits edits = {0};
+                assert_int_equal(record_reference(&record, &best, NULL), 0);
+                passes[p]->list(&best, &record, &edits);
+                for (size_t i = 0; i < edits.count; i++) {
+                    struct subject copy;
+                    if (apply(&copy, &best, &record, passes[p], &edits.items[i]) && is_valid(&copy)) {
+                        struct subject old = best;
+                        best = copy;
+                        copy = old;
+                        any = true;
+                        i = edits.count;
+                    }
+                    subject_release(&copy);
+                }
+                free(edits.items);
+                record_release(&record);
+            }
+            assert_true(steps++ < 400);
+        }
+        assert_true(subject_elements(&best) < elements);
+        assert_true(subject_nodes(&best) <= nodes);
+        assert_int_equal(best.model->graph->n_output, 1);
+        subject_release(&best);
+    }
+}
+
+static void test_hostile_cases(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct error err = {0};
+    uint8_t rubbish[64];
+    memset(rubbish, 0xa5, sizeof rubbish);
+    struct testcase test = {.model = rubbish, .model_size = sizeof rubbish};
+    assert_int_equal(subject_from_case(&subject, &test, &err), -1);
+    subject_release(&subject);
+    /* An input that nobody gives, or that is no tensor. */
+    uint8_t *bytes;
+    size_t size;
+    assert_int_equal(onnx_parse_text(texts[0], &bytes, &size, &err), 0);
+    test = (struct testcase){.model = bytes, .model_size = size};
+    assert_int_equal(subject_from_case(&subject, &test, &err), -1);
+    assert_int_equal(err.code, ERROR_UNSUPPORTED);
+    subject_release(&subject);
+    struct value sequence = {.name = (char *)(uintptr_t) "a", .kind = VALUE_SEQUENCE};
+    test.n_inputs = 1;
+    test.inputs = &sequence;
+    assert_int_equal(subject_from_case(&subject, &test, &err), -1);
+    subject_release(&subject);
+    free(bytes);
+}
+
+/* Whole reductions of planted faults by the reference engine. */
+struct scene {
+    struct registry *registry;
+    struct pool *pool;
+    struct testcase test;
+};
+
+static void scene_open(struct scene *scene, const char *text, const char *engine)
+{
+    const struct engine_spec *spec;
+    struct subject subject;
+    assert_int_equal(registry_open(&scene->registry, NULL, 0, NULL), 0);
+    assert_int_equal(registry_find(scene->registry, engine, &spec, NULL), 0);
+    scene->pool = pool_new(&(struct pool_options){.deadline = 20});
+    assert_int_equal(pool_add(scene->pool, spec), 0);
+    subject_from_text(&subject, text);
+    assert_int_equal(subject_to_case(&subject, "made", &scene->test, NULL), 0);
+    subject_release(&subject);
+}
+
+static void scene_close(struct scene *scene)
+{
+    pool_free(scene->pool);
+    registry_free(scene->registry);
+    testcase_release(&scene->test);
+}
+
+static void test_whole(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct testcase small, again;
+    struct reduce_stats stats, other;
+    struct error err = {0};
+    scene_open(&scene, texts[2], "reference:fault=concat-three");
+    struct reduce_options options = {.pool = scene.pool, .companion = -1};
+    if (reduce_case(&small, &scene.test, &options, &stats, &err))
+        fail_msg("%s", err.message);
+    assert_true(stats.complete);
+    assert_int_equal(stats.nodes_after, 1);
+    assert_int_equal(stats.verdict.kind, VERDICT_WRONG);
+    assert_string_equal(small.recipe, "made");
+    assert_true(stats.elements_after < stats.elements_before);
+    /* The same again, whatever is under way at once. */
+    options.ahead = 1;
+    assert_int_equal(reduce_case(&again, &scene.test, &options, &other, &err), 0);
+    assert_int_equal(again.model_size, small.model_size);
+    assert_memory_equal(again.model, small.model, small.model_size);
+    testcase_release(&again);
+    /* What is small stays as it is. */
+    assert_int_equal(reduce_case(&again, &small, &options, &other, &err), 0);
+    assert_int_equal(other.held, 0);
+    testcase_release(&again);
+    /* Another failure is not this one. */
+    struct signature keep = stats.last;
+    keep.hash++;
+    keep.core++;
+    options.keep = &keep;
+    assert_int_equal(reduce_case(&again, &small, &options, &other, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    testcase_release(&again);
+    testcase_release(&small);
+    scene_close(&scene);
+}
+
+static void test_no_time_no_failure(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct testcase small;
+    struct reduce_stats stats;
+    struct error err = {0};
+    scene_open(&scene, texts[2], "reference:fault=concat-three");
+    struct reduce_options options = {.pool = scene.pool, .companion = -1, .seconds = 1e-9};
+    assert_int_equal(reduce_case(&small, &scene.test, &options, &stats, &err), 0);
+    assert_false(stats.complete);
+    assert_int_equal(stats.nodes_after, stats.nodes_before);
+    testcase_release(&small);
+    scene_close(&scene);
+    scene_open(&scene, texts[2], "reference");
+    options = (struct reduce_options){.pool = scene.pool, .companion = -1};
+    assert_int_equal(reduce_case(&small, &scene.test, &options, &stats, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    testcase_release(&small);
+    scene_close(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equivalent),      cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_every_edit),      cmocka_unit_test(test_random_graphs),
+        cmocka_unit_test(test_comes_to_an_end), cmocka_unit_test(test_hostile_cases),
+        cmocka_unit_test(test_whole),           cmocka_unit_test(test_no_time_no_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
