@@ -66,10 +66,11 @@ static long double value_reciprocal(const double *p, long double x)
     return 1 / x;
 }
 
-/* A square root may be x * rsqrt(x), a reciprocal an estimate and a Newton step: two more units. */
+/* A square root may be x * rsqrt(x), a reciprocal an estimate, each with one Newton step: errors of 3.2 units
+ * were seen on AVX-512 (vectorised by Eigen). */
 static long double error_newton(const struct curve_spot *s)
 {
-    return isfinite(s->y) ? 2 * s->unit * fabsl(s->y) : 0;
+    return isfinite(s->y) ? 4 * s->unit * fabsl(s->y) : 0;
 }
 
 /* Slope at most 1, range [-1, 1]. */
