@@ -286,7 +286,9 @@ static char *path_of(const char *folder, const struct answers_key *key, struct e
     str_add(&path, "-");
     add_plain(&path, key->version ? key->version : "unknown");
     str_add(&path, ".answers");
-    return str_detach(&path);
+    char *detached = str_detach(&path);
+    str_release(&path);
+    return detached;
 }
 
 int answers_open(struct answers **answers, const char *folder, const struct answers_key *key,

@@ -67,7 +67,9 @@ static char *make_label(const struct work *work, const char *version, const char
     if (knob)
         str_printf(&label, "%c%s=%s", between, knob, value);
     free(rest);
-    return str_detach(&label);
+    char *detached = str_detach(&label);
+    str_release(&label);
+    return detached;
 }
 
 static int add_engine(struct work *work, const char *label)

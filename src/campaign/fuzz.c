@@ -54,7 +54,9 @@ static char *describe(const struct fuzz_options *options)
     char *recipe = recipe_text(", cases", 0, 0, &s->generate);
     str_add(&text, recipe);
     free(recipe);
-    return str_detach(&text);
+    char *detached = str_detach(&text);
+    str_release(&text);
+    return detached;
 }
 
 static int check_options(struct fuzz *fuzz, struct error *err)
