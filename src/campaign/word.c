@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,17 +144,47 @@ static bool settle_sample(const struct words *words, size_t engine, const struct
     return true;
 }
 
+/*
+ * Bounds of a whole model may grow until nothing can be judged; its operators can be, each on the inputs it
+ * had. True when that was tried: one that is wrong is then blamed, and where all are right the engine agrees.
+ */
+static bool settle_undecided(const struct words *words, size_t engine, const struct words_sample *sample,
+                             struct verdict *verdict, struct settlement *settlement)
+{
+    struct error err = {0};
+    struct settle_case which = {
+        .pool = words->pool,
+        .engine = (int)engine,
+        .model = sample->model,
+        .inputs = sample->inputs,
+        .n_inputs = sample->n_inputs,
+    };
+    if (settle(settlement, &which, &err)) {
+        settlement_release(settlement);
+        *settlement = (struct settlement){0};
+        return false;
+    }
+    if (verdict_is_finding(settlement->kind)) {
+        verdict->kind = settlement->kind;
+    } else if (settlement->every_node) {
+        verdict->kind = settlement->kind = VERDICT_AGREES;
+        snprintf(settlement->text, sizeof settlement->text, "operator by operator");
+    }
+    return true;
+}
+
 static void add_verdict(struct words *words, size_t engine, const struct words_sample *sample,
                         struct verdict *verdict)
 {
     struct word *word = &words->word[engine];
     struct settlement settlement = {0};
-    bool suspect = verdict->kind == VERDICT_SUSPECT;
-    bool wanted =
-        suspect ? word->settled < MAX_SETTLED : loudness(word->verdict.kind) < loudness(verdict->kind);
-    bool settled = wanted && sample->results[engine].outcome == OUTCOME_OK &&
-                   settle_sample(words, engine, sample, verdict, &settlement);
-    word->settled += settled && suspect;
+    bool undecided = verdict->kind == VERDICT_UNDECIDED && sample->reference && !verdict->by_vote;
+    bool some = verdict->kind == VERDICT_SUSPECT || undecided; /* are settled, others once */
+    bool wanted = some ? word->settled < MAX_SETTLED : loudness(word->verdict.kind) < loudness(verdict->kind);
+    bool settled =
+        wanted && sample->results[engine].outcome == OUTCOME_OK &&
+        (undecided ? settle_undecided : settle_sample)(words, engine, sample, verdict, &settlement);
+    word->settled += settled && some;
     word->counts[verdict->kind]++;
     if (loudness(verdict->kind) > loudness(word->verdict.kind))
         keep(words, word, sample, verdict, settled ? &settlement : NULL);

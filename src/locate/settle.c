@@ -53,6 +53,7 @@ void settle_node(struct work *work, size_t number, struct verdict *verdict)
 {
     work_judge_node(work, number, verdict);
     work->judged += verdict->kind != VERDICT_UNTESTED;
+    work->right += verdict->kind == VERDICT_AGREES || verdict->kind == VERDICT_SUSPECT;
     if (verdict_is_finding(verdict->kind) && may_be_wider(work, number))
         work_judge_window(work, &number, 1, verdict);
 }
@@ -82,6 +83,7 @@ int settle_whole(struct work *work, struct settlement *settlement)
         return error_set(work->err, ERROR_UNSUPPORTED, "the reference cannot compute the model");
     settlement->verdict = verdict;
     settlement->kind = verdict.kind == VERDICT_SUSPECT ? VERDICT_IMPRECISE : verdict.kind;
+    settlement->every_node = !work->changed && work->right >= model->graph->n_node;
     if (!verdict_is_finding(verdict.kind))
         return 0;
     /* Each operator gave what it may on what it had, and showing the values changed nothing: so the whole is

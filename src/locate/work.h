@@ -34,6 +34,7 @@ struct work {
     size_t group_bytes; /* of values held at once */
     bool changed;       /* an answer with values exposed is not, bit by bit, the plain one */
     size_t judged;      /* nodes, each on the inputs the engine had */
+    size_t right;       /* those of them inside their hard bound, and not because nothing could be said */
     bool all_held;      /* one group held everything, and it still does */
     struct work_whole whole;
     const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
