@@ -71,7 +71,9 @@ void model_text_elements(struct str *out, const struct tensor *tensor, size_t mo
         add_strings(out, tensor, most);
     for (size_t i = 0; i < tensor->count && i < most && tensor->type != DTYPE_STRING; i++) {
         str_add(out, i ? ", " : "");
-        if (dtype_is_float(tensor->type))
+        if (isnan(tensor_get(tensor, i)))
+            str_add(out, "nan"); /* whatever its sign */
+        else if (dtype_is_float(tensor->type))
             str_printf(out, "%.*Lg", digits_of(tensor->type), tensor_get(tensor, i));
         else
             str_printf(out, "%.0Lf", tensor_get(tensor, i));

@@ -42,6 +42,8 @@ static void add_symptom(struct str *out, const struct verdict *verdict, const st
     const struct verdict *last = kind == verdict->kind ? verdict : &settlement->verdict;
     if (kind == VERDICT_NAN && isnan(last->expected))
         str_add(out, "nan-lost");
+    else if (kind == VERDICT_REJECTED || kind == VERDICT_FAILED)
+        str_add(out, "refused");
     else if (kind == VERDICT_CRASH && result && result->signal == SIGFPE)
         str_add(out, "crash-fpe");
     else
@@ -213,8 +215,10 @@ static bool has_empty_input(const struct types *types, const Onnx__NodeProto *no
     return false;
 }
 
-/* Of the first node that computes: the others of a group follow from it. */
-static void add_types(struct str *out, const struct culprits *culprits, const struct types *types)
+/* Of the first node that computes: the others of a group follow from it. Sizes go wrong, and memory is
+ * overrun, with one type as with another. */
+static void add_types(struct str *out, enum verdict_kind kind, const struct culprits *culprits,
+                      const struct types *types)
 {
     if (!culprits->count)
         return;
@@ -222,9 +226,10 @@ static void add_types(struct str *out, const struct culprits *culprits, const st
     while (at + 1 < culprits->count && only_moves(culprits->nodes[at]->op_type))
         at++;
     const Onnx__NodeProto *first = culprits->nodes[at];
+    bool matter = kind != VERDICT_SHAPE && kind != VERDICT_CRASH && kind != VERDICT_HANG;
     const char *in = class_of(types, first->input, first->n_input);
     const char *result = class_of(types, first->output, first->n_output);
-    if (only_moves(first->op_type))
+    if (only_moves(first->op_type) || !matter)
         str_add(out, "any");
     else if (!first->n_input || strcmp(in, result) == 0)
         str_add(out, result);
@@ -332,14 +337,14 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     add_operators(&parts[OPERATORS], &culprits);
     add_message(&parts[MESSAGE], final_kind(verdict, settlement), model, result);
     if (!says_why(final_kind(verdict, settlement)) || !parts[MESSAGE].length) {
-        add_types(&parts[TYPES], &culprits, &types);
+        add_types(&parts[TYPES], final_kind(verdict, settlement), &culprits, &types);
         add_attributes(&parts[ATTRIBUTES], &culprits, model_opset(model));
     }
     size_t used = 0;
     for (size_t i = 0; i < PARTS; i++) {
         used += (size_t)snprintf(signature->text + used, sizeof signature->text - used, "%s%.*s",
                                  i ? "|" : "", (int)limits[i], parts[i].data);
-        if (i != TYPES && i != ATTRIBUTES)
+        if (i != SYMPTOM && i != TYPES && i != ATTRIBUTES)
             signature->core = hash_combine(signature->core, hash_text(parts[i].data));
     }
     signature->hash = hash_text(signature->text);
@@ -354,7 +359,16 @@ bool signature_equal(const struct signature *a, const struct signature *b)
     return a->hash == b->hash && strcmp(a->text, b->text) == 0;
 }
 
-bool signature_alike(const struct signature *a, const struct signature *b)
+/* A NaN may give way to a number, and the fault be the same: never the other way round. */
+static bool same_symptom(const char *smaller, const char *larger)
 {
-    return a->core == b->core;
+    size_t n = strcspn(smaller, "|"), m = strcspn(larger, "|");
+    if (n == m && strncmp(smaller, larger, n) == 0)
+        return true;
+    return n == 5 && strncmp(smaller, "wrong", n) == 0 && strncmp(larger, "nan", 3) == 0;
+}
+
+bool signature_alike(const struct signature *smaller, const struct signature *larger)
+{
+    return smaller->core == larger->core && same_symptom(smaller->text, larger->text);
 }

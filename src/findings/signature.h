@@ -5,13 +5,15 @@
  *
  *     symptom | engine | operators | types | attributes | message
  *
- * - symptom: the verdict's word; a NaN that the engine loses is "nan-lost", a division trap "crash-fpe".
+ * - symptom: the verdict's word; a NaN that the engine loses is "nan-lost", a division trap "crash-fpe", a
+ *   model that is rejected or fails is "refused": at load or at run depends on what could be folded.
  * - engine: its family and the settings that choose other code (onednn:isa=avx2). Neither the version nor
  *   what only sets how much is optimised, for the same bug shows with several of them.
  * - operators: the node to blame or the fused group; those inside the bodies of If, Loop and Scan in
  * brackets. Where nobody could be blamed: all of a small model, "graph" of a larger one.
  * - types: the class of the first input's elements and of the first output's where it differs; "any" for
- *   operators that only move data; "empty" behind it where an input has no elements.
+ *   operators that only move data, for wrong shapes and for crashes; "empty" behind it where an input has no
+ * elements.
  * - attributes: modes and flags off their defaults. Sizes are left out: kernel, strides, pads and axes differ
  *   from case to case of one bug.
  * - message: of an engine that refused or failed, without numbers, names, addresses and paths; types and
@@ -33,7 +35,7 @@ struct signature {
     char text[SIGNATURE_TEXT_SIZE];
     char name[SIGNATURE_NAME_SIZE]; /* for folders and people: "wrong-resize-3fa9c2d1b0e4" */
     uint64_t hash;                  /* of the text */
-    uint64_t core;                  /* of symptom, engine, operators and message alone */
+    uint64_t core;                  /* of engine, operators and message alone */
 };
 
 /*
@@ -48,8 +50,9 @@ bool signature_equal(const struct signature *a, const struct signature *b);
 
 /*
  * Alike but for types and attributes: what stays the same while a case is made smaller, as that turns
- * attributes to their defaults and types to simpler ones.
+ * attributes to their defaults and types to simpler ones. A wrong number may stand for a wrong NaN, not the
+ * other way round: many faults show as NaN only because one was among the inputs.
  */
-bool signature_alike(const struct signature *a, const struct signature *b);
+bool signature_alike(const struct signature *smaller, const struct signature *larger);
 
 #endif

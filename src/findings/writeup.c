@@ -68,6 +68,12 @@ static const struct verdict *final_verdict(const struct bundle_case *which)
     return which->engines[0].verdict;
 }
 
+/* The sign of a NaN means nothing, and would be printed. */
+static long double without_sign(long double value)
+{
+    return isnan(value) ? fabsl(value) : value;
+}
+
 void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const struct verdict *verdict = final_verdict(which);
@@ -84,8 +90,8 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
     case VERDICT_WRONG:
     case VERDICT_NAN:
         close = fabsl(verdict->got - verdict->expected) < 1e-4L * fabsl(verdict->expected);
-        str_printf(out, "%s gives %.*Lg where %.*Lg is due", who.data, close ? 16 : 6, verdict->got,
-                   close ? 16 : 6, verdict->expected);
+        str_printf(out, "%s gives %.*Lg where %.*Lg is due", who.data, close ? 16 : 6,
+                   without_sign(verdict->got), close ? 16 : 6, without_sign(verdict->expected));
         break;
     case VERDICT_SHAPE:
         str_printf(out, "%s gives a wrong shape", who.data);
