@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-enum { BROADCASTING = 7 /* the opset from which on it is today's */ };
-
 static bool is(const struct op_call *call, const char *name)
 {
     return strcmp(call->op->name, name) == 0;
@@ -84,11 +82,33 @@ static const struct {
     {"TopK", 10, 2, adapt_topk},
 };
 
+/*
+ * Operators whose meaning was another before this opset: broadcasting by an attribute (7), a type as a word
+ * (Cast), a shape as an attribute (Reshape), another default (Concat), other inputs or outputs.
+ */
+static const struct {
+    const char *name;
+    int changed;
+} others[] = {
+    {"Add", 7},       {"And", 7},          {"BatchNormalization", 7},
+    {"Cast", 6},      {"Concat", 4},       {"Div", 7},
+    {"Dropout", 7},   {"Equal", 7},        {"GRU", 7},
+    {"Gemm", 7},      {"GlobalLpPool", 2}, {"Greater", 7},
+    {"LSTM", 7},      {"Less", 7},         {"LpPool", 2},
+    {"Mul", 7},       {"Or", 7},           {"PRelu", 7},
+    {"Pad", 2},       {"Pow", 7},          {"RNN", 7},
+    {"Reshape", 5},   {"Resize", 11},      {"Scan", 9},
+    {"Split", 2},     {"Sub", 7},          {"Tile", 6},
+    {"Upsample", 11}, {"Xor", 7},
+};
+
 /* Another meaning, not only another form. */
 static bool is_other(const struct op_call *call)
 {
-    return is(call, "Resize") || (is(call, "Scan") && call->opset < 9) ||
-           (is(call, "BatchNormalization") && call->opset < 9 && !call_int(call, "spatial", 1));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (call->opset < others[i].changed && is(call, others[i].name))
+            return true;
+    return is(call, "BatchNormalization") && call->opset < 9 && !call_int(call, "spatial", 1);
 }
 
 int older_adapt(struct older *older, struct op_call *call)
@@ -96,7 +116,7 @@ int older_adapt(struct older *older, struct op_call *call)
     memset(older, 0, sizeof *older);
     if (call->opset >= OP_OLDEST || !call->opset)
         return 0;
-    if (call->opset < BROADCASTING || is_other(call))
+    if (is_other(call))
         return call_unsupported(call, "the reference does not know it as it was in opset %d", call->opset);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (call->opset >= forms[i].changed || !is(call, forms[i].name))

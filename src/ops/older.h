@@ -1,8 +1,7 @@
 /*
  * Nodes of opsets before OP_OLDEST, whose operators took as attributes what later ones take as inputs (Clip,
  * Pad, Slice, TopK). The kernels know the later form alone; here the attributes become inputs. Operators
- * whose meaning changed are refused as unsupported, and so is everything before opset 7, where broadcasting
- * was another.
+ * whose meaning changed are refused as unsupported, among them all that broadcast otherwise before opset 7.
  */
 #ifndef OPS_OLDER_H
 #define OPS_OLDER_H

@@ -89,10 +89,20 @@ static void what_meant_something_else_is_unsupported(void **state)
 {
     (void)state;
     struct scene scene;
-    scene_open(&scene, 6, "Relu");
+    scene_open(&scene, 5, "Cast"); /* its type was a word */
     assert_int_equal(scene_run(&scene), -1);
     assert_int_equal(scene.err.code, ERROR_UNSUPPORTED);
     model_free(scene.model);
+}
+
+static void what_never_changed_is_known(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, 6, "Relu");
+    check(&scene, 6, (double[]){0, 0, 0, 2, 5, 9});
+    scene_open(&scene, 1, "Abs");
+    check(&scene, 6, (double[]){3, 1, 0, 2, 5, 9});
 }
 
 int main(void)
@@ -101,6 +111,7 @@ int main(void)
         cmocka_unit_test(clip_takes_its_limits_from_attributes),
         cmocka_unit_test(slice_and_pad_take_lists_from_attributes),
         cmocka_unit_test(what_meant_something_else_is_unsupported),
+        cmocka_unit_test(what_never_changed_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
