@@ -106,9 +106,20 @@ static const struct bounded *as_input(struct slot *slot, bool rounding, struct e
             return NULL;
         for (size_t i = 0; i < b->count; i++)
             if (isinf(b->value[i]))
-                bounded_put_undecided(&slot->wide, i, b->value[i]);
+                bounded_put_undecided(&slot->wide, i, 0);
     }
     return &slot->wide;
+}
+
+/*
+ * An element that may be anything is no NaN and no infinity to those who read it: their rules for these
+ * (NaN wins, an infinity is exact) are for elements that are so for certain.
+ */
+static void settle_unknown(struct bounded *b)
+{
+    for (size_t i = 0; b->hard && i < b->count; i++)
+        if (isinf(b->hard[i]) && !isfinite(b->value[i]))
+            b->value[i] = 0;
 }
 
 static void round_output(struct bounded *b)
@@ -201,6 +212,8 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
         bounded_init(&outputs[i]);
         if (scope->options->round)
             round_output(&slot->own);
+        else
+            settle_unknown(&slot->own);
         slot->view = &slot->own;
         slot->from_node = true;
     }

@@ -441,6 +441,15 @@ static bool at_the_edge(const struct bounded *x)
     return false;
 }
 
+/* A region or scales that are not quite known: where the samples lie is not, either. */
+static bool unsure(const struct bounded *b)
+{
+    for (size_t i = 0; b && b->hard && i < b->count; i++)
+        if (b->hard[i] > 0)
+            return true;
+    return false;
+}
+
 static int eval_resize(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0);
@@ -455,7 +464,7 @@ static int eval_resize(struct op_call *call)
         return -1;
     if (call->shapes_only || out->count == 0)
         return 0;
-    if (r.mode != NEAREST && at_the_edge(x)) {
+    if ((r.mode != NEAREST && at_the_edge(x)) || unsure(call_input(call, 1)) || unsure(call_input(call, 2))) {
         for (size_t i = 0; i < out->count; i++)
             bounded_put_open(out, i);
         return 0;

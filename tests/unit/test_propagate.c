@@ -1,0 +1,208 @@
+/*
+ * Do bounds reach what depends on them? Every operator is evaluated on inputs some of whose elements have
+ * bounds, and again, exactly, with these elements moved within them: the second result must lie within the
+ * bounds of the first.
+ */
+#include "base/hash.h"
+#include "base/memory.h"
+#include "generate/onecase.h"
+#include "ops/evaluate.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { DRAWS = 150, MOST = 64 };
+
+struct operands {
+    size_t count;
+    struct bounded values[MOST];
+    const struct bounded *views[MOST]; /* NULL: omitted */
+};
+
+static int read_operand(const struct gencase *made, const struct model *model, const char *name,
+                        struct bounded *out)
+{
+    for (size_t i = 0; i < made->test.n_inputs; i++)
+        if (strcmp(made->test.inputs[i].name, name) == 0)
+            return made->test.inputs[i].kind == VALUE_TENSOR
+                       ? bounded_from_tensor(out, &made->test.inputs[i].tensors[0], NULL)
+                       : -1;
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        if (strcmp(model->graph->initializer[i]->name, name) == 0) {
+            struct tensor tensor;
+            if (model_weight(model, i, &tensor, NULL))
+                return -1;
+            int status = bounded_from_tensor(out, &tensor, NULL);
+            tensor_release(&tensor);
+            return status;
+        }
+    return -1;
+}
+
+static int read_operands(const struct gencase *made, const struct model *model, struct operands *operands)
+{
+    const Onnx__NodeProto *node = model->graph->node[0];
+    *operands = (struct operands){.count = node->n_input};
+    if (node->n_input > MOST)
+        return -1;
+    for (size_t i = 0; i < node->n_input; i++) {
+        bounded_init(&operands->values[i]);
+        if (*node->input[i] && read_operand(made, model, node->input[i], &operands->values[i]))
+            return -1;
+        operands->views[i] = *node->input[i] ? &operands->values[i] : NULL;
+    }
+    return 0;
+}
+
+static void release_operands(struct operands *operands)
+{
+    for (size_t i = 0; i < operands->count; i++)
+        bounded_release(&operands->values[i]);
+}
+
+static int evaluate(const struct op *op, const struct model *model, const struct operands *operands,
+                    struct bounded *outputs)
+{
+    struct error err = {0};
+    const Onnx__NodeProto *node = model->graph->node[0];
+    size_t least = op->min_outputs > 1 ? (size_t)op->min_outputs : 1;
+    struct op_call call = {
+        .op = op,
+        .node = node,
+        .opset = model_opset(model),
+        .n_inputs = operands->count,
+        .inputs = operands->views,
+        .n_outputs = node->n_output > least ? node->n_output : least,
+        .outputs = outputs,
+        .err = &err,
+    };
+    for (size_t i = 0; i < MOST; i++)
+        bounded_init(&outputs[i]);
+    return op->eval(&call);
+}
+
+static void release_outputs(struct bounded *outputs)
+{
+    for (size_t i = 0; i < MOST; i++)
+        bounded_release(&outputs[i]);
+}
+
+/* Gives some elements of a float operand bounds; -1 when there is nothing to give them to. */
+static int loosen(struct operands *operands, struct rng *rng, size_t *which)
+{
+    uint64_t seen = 0;
+    *which = 0;
+    for (size_t i = 0; i < operands->count; i++)
+        if (operands->views[i] && dtype_is_float(operands->values[i].type) && operands->values[i].count &&
+            rng_below(rng, ++seen) == 0)
+            *which = i;
+    if (!seen)
+        return -1;
+    struct bounded *x = &operands->values[*which];
+    for (int k = 0; k < 3; k++) {
+        size_t at = (size_t)rng_below(rng, x->count);
+        long double value = rng_chance(rng, 0.15)   ? (rng_chance(rng, 0.5) ? INFINITY : -INFINITY)
+                            : rng_chance(rng, 0.05) ? NAN
+                                                    : x->value[at];
+        double h = !isfinite(value)       ? 0
+                   : rng_chance(rng, 0.5) ? INFINITY
+                                          : pow(10, rng_uniform(rng, -6, 0.5)) * fabs((double)value);
+        bounded_set(x, at, value, h, isinf(h) && rng_chance(rng, 0.5) ? INFINITY : fmin(h, 1) / 3);
+    }
+    return 0;
+}
+
+/* Every element that has a bound, somewhere within it, and no bounds. */
+static void move_within(struct bounded *x, struct rng *rng)
+{
+    for (size_t i = 0; i < x->count && x->hard; i++) {
+        double h = x->hard[i];
+        if (h > 0 && isinf(h))
+            x->value[i] = rng_chance(rng, 0.2) ? INFINITY : rng_normal(rng);
+        else if (h > 0)
+            x->value[i] += rng_uniform(rng, -1, 1) * h;
+        x->hard[i] = x->likely[i] = 0;
+    }
+}
+
+static bool within(const struct bounded *wide, const struct bounded *exact, size_t i)
+{
+    long double a = wide->value[i], b = exact->value[i];
+    if (isinf(bounded_hard(wide, i)) || isinf(bounded_hard(exact, i)))
+        return true;
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    if (a == b)
+        return true;
+    long double slack = 1e-15L * (fabsl(a) + fabsl(b));
+    return fabsl(a - b) <= bounded_hard(wide, i) + bounded_hard(exact, i) + slack;
+}
+
+/* One draw; false when the bounds do not hold. */
+static bool holds(const struct op *op, uint64_t index)
+{
+    struct generate_options options = {.ops = op->name, .fill = FILL_NORMAL + 1};
+    struct rng root = rng_seed(hash_combine(7, hash_text(op->name))), rng = rng_split(&root, index);
+    struct gencase made;
+    struct model *model = NULL;
+    struct operands operands = {0};
+    struct bounded wide[MOST], exact[MOST];
+    size_t which = 0;
+    bool good = true;
+    if (generate_one(11, index, &options, &made, NULL))
+        return true;
+    assert_int_equal(model_parse(&model, made.test.model, made.test.model_size, NULL), 0);
+    for (size_t i = 0; i < MOST; i++) {
+        bounded_init(&wide[i]);
+        bounded_init(&exact[i]);
+    }
+    if (!read_operands(&made, model, &operands) && !loosen(&operands, &rng, &which) &&
+        !evaluate(op, model, &operands, wide)) {
+        move_within(&operands.values[which], &rng);
+        if (!evaluate(op, model, &operands, exact))
+            for (size_t o = 0; o < MOST && good; o++)
+                for (size_t i = 0; i < wide[o].count && wide[o].value && good &&
+                                   shape_equal(&wide[o].shape, &exact[o].shape) && exact[o].value;
+                     i++)
+                    if (!within(&wide[o], &exact[o], i)) {
+                        good = false;
+                        printf("%s: %s: output %zu[%zu] is %Lg +- %g, but may be %Lg\n", op->name,
+                               made.test.recipe, o, i, wide[o].value[i], bounded_hard(&wide[o], i),
+                               exact[o].value[i]);
+                    }
+    }
+    release_operands(&operands);
+    release_outputs(wide);
+    release_outputs(exact);
+    model_free(model);
+    gencase_release(&made);
+    return good;
+}
+
+static void test_all_operators(void **state)
+{
+    size_t broken = 0;
+    (void)state;
+    for (size_t i = 0; i < op_count(); i++) {
+        const struct op *op = op_at(i);
+        bool good = true;
+        for (uint64_t k = 0; k < DRAWS && op->sample && !(op->flags & OP_SUBGRAPH) && good; k++)
+            good = holds(op, k);
+        broken += !good;
+    }
+    assert_int_equal(broken, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_operators)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
