@@ -24,6 +24,8 @@
 
 static const char prefix[] = "bug/";
 
+enum { MAX_SAMPLES = 10 };
+
 struct splice {
     struct model *host, *bug;
     const char *folder; /* the bug's */
@@ -32,7 +34,8 @@ struct splice {
 
 struct bench {
     struct registry *registry;
-    struct tensor sample;
+    struct tensor samples[MAX_SAMPLES];
+    size_t n_samples;
     size_t cases, placed, quiet;
 };
 
@@ -202,7 +205,7 @@ static const char *join_output(struct splice *splice)
         count *= shape.dims[i];
     double *weights = memory_zeroed((size_t)count, sizeof *weights);
     for (int64_t i = 0; i < count; i++)
-        weights[i] = 0.125 * (double)((i * 7 + 3) % 11 - 5);
+        weights[i] = (double)((i * 7 + 3) % 11 - 5);
     const char *out = named(host, info->name);
     if (info->type->tensor_type->elem_type != DTYPE_FLOAT)
         out = cast(host, "outcast", out, DTYPE_FLOAT);
@@ -287,8 +290,8 @@ static bool is_bugs_own(const struct splice *splice, const Onnx__NodeProto *node
     return false;
 }
 
-static int place(struct bench *bench, const struct splice *splice, const char *release, const char *level,
-                 struct localization *found)
+static int place(struct bench *bench, const struct splice *splice, size_t sample, const char *release,
+                 const char *level, struct localization *found)
 {
     struct error err = {0};
     const struct engine_spec *spec;
@@ -301,7 +304,7 @@ static int place(struct bench *bench, const struct splice *splice, const char *r
     struct value input = {.name = splice->host->graph->input[0]->name,
                           .kind = VALUE_TENSOR,
                           .count = 1,
-                          .tensors = &bench->sample};
+                          .tensors = &bench->samples[sample]};
     struct localize_case which = {.pool = pool,
                                   .engine = pool_add(pool, spec),
                                   .model = splice->host,
@@ -338,7 +341,14 @@ static void try_case(struct bench *bench, const char *folder, const char *releas
     splice(&case_);
     bench->cases++;
     printf("%-34s %-14s %-8s ", bug ? bug + 1 : folder, slash ? slash + 1 : path, release);
-    if (!place(bench, &case_, release, "all", &found)) {
+    size_t sample = 0;
+    int status = place(bench, &case_, sample, release, "all", &found);
+    /* An answer that the softmax at the end has made 0 and 1 of hides what happened: another sample then. */
+    while (!status && !verdict_is_finding(found.kind) && sample + 1 < bench->n_samples) {
+        localization_release(&found);
+        status = place(bench, &case_, ++sample, release, "all", &found);
+    }
+    if (!status) {
         bool own = found.n_culprits > 0 && verdict_is_finding(found.kind);
         for (size_t i = 0; i < found.n_culprits; i++)
             own = own && is_bugs_own(&case_, case_.host->graph->node[found.culprits[i]]);
@@ -349,7 +359,7 @@ static void try_case(struct bench *bench, const char *folder, const char *releas
             printf("    %s\n", found.text);
     }
     localization_release(&found);
-    if (!place(bench, &case_, release, "none", &found)) {
+    if (!place(bench, &case_, sample, release, "none", &found)) {
         bool quiet = !verdict_is_finding(found.kind);
         bench->quiet += quiet;
         if (!quiet)
@@ -370,9 +380,12 @@ static void read_sample(struct bench *bench, const char *path)
         die(path, err.message);
     struct shape shape = samples.shape;
     size_t row = samples.size / (size_t)shape.dims[0];
+    size_t count = (size_t)samples.shape.dims[0];
     shape.dims[0] = 1;
-    if (tensor_from_bytes(&bench->sample, samples.type, &shape, samples.data, row, &err))
-        die(path, err.message);
+    for (size_t i = 0; i < count && i < MAX_SAMPLES; i++)
+        if (tensor_from_bytes(&bench->samples[bench->n_samples++], samples.type, &shape,
+                              (const char *)samples.data + i * row, row, &err))
+            die(path, err.message);
     tensor_release(&samples);
 }
 
@@ -399,7 +412,8 @@ int main(int argc, char **argv)
         str_release(&folder);
     }
     printf("placed %zu of %zu, quiet %zu\n", bench.placed, bench.cases, bench.quiet);
-    tensor_release(&bench.sample);
+    for (size_t i = 0; i < bench.n_samples; i++)
+        tensor_release(&bench.samples[i]);
     registry_free(bench.registry);
     return bench.placed != bench.cases || bench.quiet != bench.cases;
 }

@@ -152,10 +152,18 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
         if (*found->text) {
             str_add(out, ": ");
             text_print(out, found->text, 0);
-        } else if (found->kind == VERDICT_AGREES) {
+        } else if (found->kind == VERDICT_AGREES && found->n_judged == found->n_nodes) {
             str_add(out, ": every node is within its bound on the inputs it had, and so is the whole");
+        } else if (found->kind == VERDICT_AGREES) {
+            str_printf(out, ": the whole is within its bound, and so are the %zu nodes that can be judged",
+                       found->n_judged);
         }
         str_add(out, "\n");
+        if (found->unshown) {
+            str_add(out, "the engine does not show its values: ");
+            text_print(out, found->unshown, 200);
+            str_add(out, "\n");
+        }
         text_path(report, colour, out);
         text_others(report, out);
     }

@@ -67,6 +67,7 @@ static void keep_verdict(struct search *search, size_t number, const struct verd
     node->wrong = verdict->wrong;
     node->total = verdict->total;
     if (verdict->kind != VERDICT_UNTESTED) {
+        search->result->n_judged++;
         node->factor = verdict->factor;
         node->deviations = verdict->deviations;
     }
@@ -277,9 +278,7 @@ static int conclude_quiet(struct search *search)
     search->work.err = &ignored;
     int status = settle_whole(&search->work, settlement);
     search->work.err = err;
-    size_t judged = 0, all = search->result->n_nodes;
-    for (size_t i = 0; i < all; i++)
-        judged += search->result->nodes[i].verdict != VERDICT_UNTESTED;
+    size_t judged = search->result->n_judged, all = search->result->n_nodes;
     bool unknown = status || settlement->kind == VERDICT_UNDECIDED || settlement->kind == VERDICT_OPEN;
     if (!unknown)
         return 0;
@@ -306,6 +305,9 @@ static int search_answer(struct search *search, struct error *err)
     twin_release(&search->twin);
     if (status)
         return -1;
+    if (outcome != OUTCOME_OK)
+        search->result->unshown = arena_strdup(
+            &search->result->arena, work->held.message ? work->held.message : outcome_name(outcome));
     if (outcome != OUTCOME_OK && !search->result->local)
         return error_set(err, ERROR_UNSUPPORTED, "%s does not show its values", search->result->engine);
     if (search->result->rate && outcome == OUTCOME_OK)

@@ -56,6 +56,8 @@ struct localization {
     size_t *culprits;       /* node numbers, ascending */
     bool fused;             /* the fault vanishes when the values between are exposed */
     struct verdict verdict; /* of the culprit on its own inputs */
+    const char *unshown;    /* why the engine did not show its values; NULL when it did */
+    size_t n_judged;        /* nodes, each on its own inputs */
     const char *text;       /* one line: "Softmax (node sm3): output y[7] is ..." */
 
     double quartile;          /* the third, of all rates; NAN when there are none */

@@ -45,12 +45,32 @@ static bool is_formed(const struct bounded *form)
     return form->type != DTYPE_NONE;
 }
 
+/* A Constant, whose tensor is only looked at when it is small. */
+static bool form_constant(struct sizing *sizing, const Onnx__NodeProto *node)
+{
+    size_t made;
+    if (node->n_output != 1 || !map_get(&sizing->work->index.names, node->output[0], &made) ||
+        !work_is_hidden(sizing->work, made))
+        return false;
+    const struct tensor *tensor = work_value(sizing->work, made);
+    if (tensor && tensor->type != DTYPE_STRING && form_of(&sizing->forms[made], tensor))
+        bounded_release(&sizing->forms[made]);
+    sizing->work->known[made] = NULL;
+    if (tensor && sizing->work->weights[made].type != DTYPE_NONE) {
+        tensor_release(&sizing->work->weights[made]);
+        sizing->work->weights[made] = (struct tensor){0};
+    }
+    return true;
+}
+
 /* What node `number` makes, from what it uses; leaves it unknown when that is not known or depends on values.
  */
 static void form_node(struct sizing *sizing, size_t number)
 {
     const struct model_index *index = &sizing->work->index;
     const Onnx__NodeProto *node = index->model->graph->node[number];
+    if (form_constant(sizing, node))
+        return;
     size_t n_captured = index->n_uses[number];
     const struct bounded **inputs = memory_zeroed(node->n_input, sizeof(struct bounded *));
     struct captured *captured = memory_zeroed(n_captured, sizeof *captured);
@@ -92,6 +112,10 @@ static size_t *value_sizes(struct work *work)
         form_node(&sizing, work->index.order[i]);
     for (size_t i = 0; i < work->index.count; i++) {
         const struct bounded *form = &sizing.forms[i];
+        if (work->index.values[i].source == SOURCE_NODE && is_formed(form) && form->value &&
+            !work->folded[i].data && bounded_to_tensor(form, &work->folded[i], NULL))
+            work->folded[i] = (struct tensor){0};
+        work->planned[i] = (struct tensor){.type = form->type, .shape = form->shape};
         sizes[i] = is_formed(form) ? form->count * dtype_size(form->type) : UNKNOWN_BYTES;
         bounded_release(&sizing.forms[i]);
     }
@@ -119,7 +143,8 @@ static size_t add_node(struct filling *filling, size_t number, bool take)
             value = work->index.uses[number][i];
         else if (!*node->output[made] || !map_get(&work->index.names, node->output[made], &value))
             continue;
-        if (work->index.values[value].source != SOURCE_NODE || filling->mark[value] == filling->stamp)
+        if (work->index.values[value].source != SOURCE_NODE || filling->mark[value] == filling->stamp ||
+            work_is_hidden(work, value))
             continue;
         bytes += filling->sizes[value];
         if (take)
@@ -141,9 +166,9 @@ void record_plan(struct work *work, size_t limit, struct record_group **groups, 
         .mark = arena_array(&work->arena, work->index.count, sizeof *filling.mark),
     };
     *groups = arena_array(&work->arena, n, sizeof **groups);
-    *count = 0;
+    *count = work->wanted = 0;
     for (size_t i = 0; i < work->index.count; i++)
-        if (work->index.values[i].source == SOURCE_NODE)
+        if (work->index.values[i].source == SOURCE_NODE && !work_is_hidden(work, i))
             work->wanted += filling.sizes[i];
     for (size_t position = 0; position < n; position++) {
         size_t number = work->index.order[position];

@@ -1,9 +1,27 @@
 /* What the engine really had: the model with every value exposed, its values handed over in groups. */
 #include "base/memory.h"
 #include "locate/work.h"
+#include "model/build.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Some engines load no model whose outputs have no type and rank. The dims are left open: they are the
+ * engine's to find. */
+static void set_types(const struct work *work, struct model *exposed)
+{
+    for (size_t i = 0; i < exposed->graph->n_output; i++) {
+        Onnx__ValueInfoProto *info = exposed->graph->output[i];
+        size_t number;
+        if (info->type || !map_get(&work->index.names, info->name, &number) ||
+            work->planned[number].type == DTYPE_NONE)
+            continue;
+        struct shape shape = {.rank = work->planned[number].shape.rank};
+        for (int k = 0; k < shape.rank; k++)
+            shape.dims[k] = -1;
+        info->type = type_make(&exposed->arena, work->planned[number].type, &shape);
+    }
+}
 
 int record_expose(struct work *work)
 {
@@ -15,6 +33,8 @@ int record_expose(struct work *work)
     size_t count;
     const char **names = work_made(work, &count);
     int status = model_expose(exposed, names, count, work->err);
+    if (!status)
+        set_types(work, exposed);
     if (!status)
         status = model_pack(exposed, &work->exposed, &work->exposed_size, work->err);
     model_free(exposed);
@@ -98,7 +118,8 @@ static void list_names(struct work *work, struct record_group *group)
                 value = work->index.uses[number][i];
             else if (!*node->output[made] || !map_get(&work->index.names, node->output[made], &value))
                 continue;
-            if (listed[value] || work->index.values[value].source != SOURCE_NODE)
+            if (listed[value] || work->index.values[value].source != SOURCE_NODE ||
+                work_is_hidden(work, value))
                 continue;
             listed[value] = true;
             group->names[group->n_names++] = work->index.values[value].name;
@@ -128,12 +149,20 @@ int record_run(struct work *work, record_visit visit, void *context, enum outcom
 {
     struct record_group *groups;
     *outcome = OUTCOME_OK;
+    record_plan(work, work->group_bytes, &groups, &work->groups);
     if (record_expose(work))
         return -1;
-    record_plan(work, work->group_bytes, &groups, &work->groups);
     int status = 0;
-    for (size_t i = 0; i < work->groups && status == 0; i++)
+    for (size_t i = 0; i < work->groups && status == 0; i++) {
         status = run_group(work, &groups[i], visit, context, outcome);
+        if (status != 1 || *outcome == OUTCOME_OK || i > 0 || work->terse)
+            continue;
+        /* Once more without what an engine may have folded away. */
+        work->terse = true;
+        free(work->exposed);
+        work->exposed = NULL;
+        return record_run(work, visit, context, outcome);
+    }
     work->all_held = work->groups <= 1;
     return status < 0 ? -1 : 0;
 }
@@ -146,7 +175,8 @@ int record_fetch(struct work *work, const char *const *names, size_t count)
     size_t n_wanted = 0, missing = 0;
     for (size_t i = 0; i < count; i++) {
         const struct index_value *value = model_index_find(&work->index, names[i]);
-        if (!value || value->source != SOURCE_NODE)
+        if (!value || value->source != SOURCE_NODE ||
+            work_is_hidden(work, (size_t)(value - work->index.values)))
             continue;
         missing += work_named(work, names[i]) == NULL;
         wanted[n_wanted++] = names[i];

@@ -41,12 +41,12 @@ void twin_release(struct twin *twin)
             tensor_release(&twin->kept[i]);
 }
 
-/* The value with this number as an input of a part: kept from before, or given to the model. */
-static const struct tensor *input_of_part(const struct twin *twin, size_t number)
+/* The value with this number as an input of a part: kept from before, given to the model, or a constant. */
+static const struct tensor *input_of_part(struct twin *twin, size_t number)
 {
-    const struct work *work = twin->work;
-    if (work->index.values[number].source == SOURCE_INPUT)
-        return work->known[number];
+    struct work *work = twin->work;
+    if (work->index.values[number].source == SOURCE_INPUT || work_is_hidden(work, number))
+        return work_value(work, number);
     return twin->kept[number].type != DTYPE_NONE ? &twin->kept[number] : NULL;
 }
 
@@ -58,13 +58,18 @@ static int cut_nodes(struct twin *twin, const struct record_group *group)
     const char **names = arena_array(&arena, work->index.count, sizeof *names);
     const struct tensor **tensors = arena_array(&arena, work->index.count, sizeof(struct tensor *));
     struct edit_types types = {.names = names, .tensors = tensors};
-    for (size_t i = 0; i < work->index.count; i++) {
-        const struct tensor *tensor = input_of_part(twin, i);
-        if (!tensor)
-            continue;
-        names[types.count] = work->index.values[i].name;
-        tensors[types.count++] = tensor;
-    }
+    bool *listed = memory_zeroed(work->index.count, sizeof *listed);
+    for (size_t p = group->first; p < group->first + group->count; p++)
+        for (size_t k = 0; k < work->index.n_uses[work->index.order[p]]; k++) {
+            size_t use = work->index.uses[work->index.order[p]][k];
+            const struct tensor *tensor = listed[use] ? NULL : input_of_part(twin, use);
+            listed[use] = true;
+            if (!tensor)
+                continue;
+            names[types.count] = work->index.values[use].name;
+            tensors[types.count++] = tensor;
+        }
+    free(listed);
     int status =
         model_cut(&twin->part, &work->index, work->index.order + group->first, group->count, &types, NULL);
     arena_release(&arena);

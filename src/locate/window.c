@@ -188,7 +188,8 @@ static int run_exposed(struct work *work, size_t k, struct result *result)
     const char **names = memory_zeroed(work->index.count, sizeof *names);
     for (size_t i = 0; i < work->index.count; i++) {
         const struct index_value *value = &work->index.values[i];
-        if (value->source == SOURCE_NODE && work->index.position[value->number] < k)
+        if (value->source == SOURCE_NODE && work->index.position[value->number] < k &&
+            !work_is_hidden(work, i))
             names[count++] = value->name;
     }
     /* The graph's own outputs come first. */

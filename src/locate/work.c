@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "judge/message.h"
 #include "model/onnx.h"
+#include "model/build.h"
 #include "ops/evaluate.h"
 
 #include <stdio.h>
@@ -26,6 +27,8 @@ int work_init(struct work *work, const struct settle_case *which, struct error *
     size_t count = work->index.count;
     work->known = arena_array(&work->arena, count, sizeof(struct tensor *));
     work->weights = arena_array(&work->arena, count, sizeof *work->weights);
+    work->planned = arena_array(&work->arena, count, sizeof *work->planned);
+    work->folded = arena_array(&work->arena, count, sizeof *work->folded);
     work->forms = arena_array(&work->arena, count, sizeof *work->forms);
     const Onnx__GraphProto *graph = which->model->graph;
     for (size_t i = 0; i < which->n_inputs; i++) {
@@ -42,9 +45,12 @@ void work_release(struct work *work)
 {
     if (!work->known)
         return;
-    for (size_t i = 0; i < work->index.count; i++)
+    for (size_t i = 0; i < work->index.count; i++) {
         if (work->weights[i].data)
             tensor_release(&work->weights[i]);
+        if (work->folded[i].data)
+            tensor_release(&work->folded[i]);
+    }
     for (size_t i = 0; i < work->n_computed; i++)
         tensor_release(&work->computed[i]);
     for (size_t i = 0; i < work->whole.count && work->whole.expected; i++)
@@ -120,12 +126,27 @@ int work_run_plain(struct work *work)
     return 0;
 }
 
+/* The node when it is a Constant with a tensor, which can be read; else NULL. */
+static const Onnx__TensorProto *constant_of(const struct work *work, size_t number)
+{
+    const struct index_value *value = &work->index.values[number];
+    if (value->source != SOURCE_NODE)
+        return NULL;
+    const Onnx__NodeProto *node = work->which->model->graph->node[value->number];
+    return strcmp(node->op_type, "Constant") == 0 ? node_tensor(node, "value") : NULL;
+}
+
+bool work_is_hidden(const struct work *work, size_t number)
+{
+    return constant_of(work, number) || (work->terse && work->folded[number].data);
+}
+
 const char **work_made(struct work *work, size_t *count)
 {
     const char **names = arena_array(&work->arena, work->index.count, sizeof *names);
     *count = 0;
     for (size_t i = 0; i < work->index.count; i++)
-        if (work->index.values[i].source == SOURCE_NODE)
+        if (work->index.values[i].source == SOURCE_NODE && !work_is_hidden(work, i))
             names[(*count)++] = work->index.values[i].name;
     return names;
 }
@@ -177,6 +198,13 @@ const struct tensor *work_value(struct work *work, size_t number)
     const struct index_value *value = &work->index.values[number];
     if (!work->known[number] && value->source == SOURCE_INITIALIZER &&
         !model_weight(work->which->model, value->number, &work->weights[number], NULL))
+        work->known[number] = &work->weights[number];
+    if (work->known[number] || !work_is_hidden(work, number))
+        return work->known[number];
+    const Onnx__TensorProto *constant = constant_of(work, number);
+    if (!constant)
+        work->known[number] = &work->folded[number];
+    else if (!model_tensor_read(constant, &work->weights[number], NULL))
         work->known[number] = &work->weights[number];
     return work->known[number];
 }
@@ -231,6 +259,18 @@ static void judge_recorded(struct work *work, const Onnx__NodeProto *node, const
     verdict_finish(verdict, node->n_output ? node->output[verdict->output] : NULL);
 }
 
+/* Whether nothing that the node makes was asked for. */
+static bool is_folded(const struct work *work, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < node->n_output; i++) {
+        size_t made;
+        if (*node->output[i] && map_get(&work->index.names, node->output[i], &made) &&
+            (constant_of(work, made) || !(work->terse && work->folded[made].data)))
+            return false;
+    }
+    return true;
+}
+
 void work_judge_node(struct work *work, size_t number, struct verdict *verdict)
 {
     const Onnx__NodeProto *node = work->which->model->graph->node[number];
@@ -240,7 +280,9 @@ void work_judge_node(struct work *work, size_t number, struct verdict *verdict)
     struct value *captured = memory_zeroed(work->index.n_uses[number], sizeof *captured);
     struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);
     size_t n_captured;
-    if (!node_inputs(work, number, inputs, captured, &n_captured))
+    if (is_folded(work, node))
+        snprintf(verdict->text, sizeof verdict->text, "not judged: the engine folds it away");
+    else if (!node_inputs(work, number, inputs, captured, &n_captured))
         snprintf(verdict->text, sizeof verdict->text, "not judged: an input is not a tensor or not shown");
     else if (evaluate_node(work->which->model, node, inputs, captured, n_captured, expected, node->n_output,
                            &err))

@@ -23,6 +23,10 @@ struct work {
      */
     const struct tensor **known;
     struct tensor *weights;  /* storage for initialisers, one for each value of the index */
+    struct tensor *folded;   /* what follows from the inputs' shapes alone (Shape and what is computed from
+                                it); data NULL elsewhere */
+    bool terse;              /* such values are not asked for: engines that fold them cannot show them */
+    struct tensor *planned;  /* type and shape of every value as far as it shows before anything runs */
     struct tensor *forms;    /* type and shape of every value seen so far, without data; DTYPE_NONE else */
     struct result plain;     /* the model as it is */
     struct result shown;     /* its own answers with everything exposed, once windows are looked for */
@@ -60,7 +64,10 @@ int work_run_plain(struct work *work); /* into work->plain; fails unless the eng
 const struct tensor *work_value(struct work *work, size_t number);
 const struct tensor *work_named(struct work *work, const char *name);
 
-/* Names of the values that nodes make, in the arena. */
+/* Not asked for, because it is known without: what a Constant makes, and with `terse` what is folded. */
+bool work_is_hidden(const struct work *work, size_t number);
+
+/* Names of the values that nodes make and that are not hidden, in the arena. */
 const char **work_made(struct work *work, size_t *count);
 
 /* The reference's values, rounded into their types, stand for what the engine would have had. */
