@@ -60,6 +60,17 @@ static void prepare(struct search *search)
     }
 }
 
+/* Who is blamed is heard once more: see work_confirm. */
+static void confirm(struct search *search, size_t number, struct verdict *verdict)
+{
+    bool blamed = verdict_is_finding(verdict->kind) && !search->settlement.count;
+    if (!blamed || work_confirm(&search->work, number, verdict->output))
+        return;
+    *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
+    snprintf(verdict->text, sizeof verdict->text,
+             "not judged: the engine shows another value than it gives when the model ends here");
+}
+
 static void keep_verdict(struct search *search, size_t number, const struct verdict *verdict)
 {
     struct localized_node *node = &search->result->nodes[number];
@@ -119,6 +130,7 @@ static int visit(void *context, struct work *work, const struct record_group *gr
         keep_forms(search, number);
         if (search->result->local) {
             settle_node(work, number, &verdict);
+            confirm(search, number, &verdict);
             keep_verdict(search, number, &verdict);
         }
         progress_step(&search->progress, p);
@@ -314,7 +326,8 @@ static int search_answer(struct search *search, struct error *err)
         conclude_rate(search);
     if (!search->result->local)
         return 0;
-    if (outcome != OUTCOME_OK)
+    /* What was shown before the engine gave up stands. */
+    if (!search->settlement.count && outcome != OUTCOME_OK)
         return settle_hidden(work, &search->settlement);
     if (search->settlement.count || (work->changed && windows_fused(work, &search->settlement)))
         return 0;

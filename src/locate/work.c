@@ -1,6 +1,7 @@
 #include "locate/work.h"
 
 #include "base/memory.h"
+#include "judge/metrics.h"
 #include "judge/message.h"
 #include "model/onnx.h"
 #include "model/build.h"
@@ -409,6 +410,47 @@ static bool ends_alike(const struct work *work, const struct model *part, const 
     if (refusals && work->alike)
         return says_the_same(work, part, result->message);
     return a == b || refusals;
+}
+
+static bool is_as_recorded(const struct tensor *recorded, const struct value *got)
+{
+    struct metrics_difference difference;
+    if (got->kind != VALUE_TENSOR || got->tensors[0].type != recorded->type ||
+        !shape_equal(&got->tensors[0].shape, &recorded->shape))
+        return false;
+    metrics_compare(recorded, &got->tensors[0], &metrics_conformance, &difference);
+    return difference.close;
+}
+
+bool work_confirm(struct work *work, size_t number, size_t output)
+{
+    const struct settle_case *which = work->which;
+    const Onnx__GraphProto *graph = which->model->graph;
+    const char *name = graph->node[number]->output[output];
+    const struct tensor *recorded = work_named(work, name);
+    struct model *part;
+    struct result result;
+    struct arena arena;
+    arena_init(&arena);
+    struct edit_types types = seen_types(work, &arena);
+    int status = model_cut_between(&part, &work->index, NULL, 0, &name, 1, &types, NULL);
+    arena_release(&arena);
+    if (status)
+        return true;
+    result_init(&result);
+    struct value *inputs = memory_zeroed(which->n_inputs, sizeof *inputs);
+    size_t count = 0;
+    for (size_t i = 0; i < which->n_inputs; i++)
+        for (size_t k = 0; k < part->graph->n_input; k++)
+            if (which->inputs[i].name && strcmp(which->inputs[i].name, part->graph->input[k]->name) == 0)
+                inputs[count++] = which->inputs[i];
+    /* One that does not answer shows nothing to the contrary. */
+    bool confirmed = work_run(work, part, inputs, count, 0, &result) || result.outcome != OUTCOME_OK ||
+                     result.count != 1 || !recorded || is_as_recorded(recorded, &result.outputs[0]);
+    free(inputs);
+    result_release(&result);
+    model_free(part);
+    return confirmed;
 }
 
 void work_judge_window(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)

@@ -76,6 +76,12 @@ int work_compute(struct work *work, const char *const *names, size_t wanted);
 /* One node on its recorded inputs. VERDICT_UNTESTED, and the text says why, when the reference cannot. */
 void work_judge_node(struct work *work, size_t number, struct verdict *verdict);
 
+/*
+ * Whether the engine also gives output `output` of the node as it was recorded when the model ends there.
+ * Some engines show a value that is not what the next operator had: a buffer used again, another layout.
+ */
+bool work_confirm(struct work *work, size_t number, size_t output);
+
 /* An answer to the whole model against the reference; VERDICT_UNTESTED when the reference cannot. */
 void work_judge_whole(struct work *work, const struct result *result, struct verdict *verdict);
 
