@@ -40,6 +40,26 @@ static const char *expression_end(const char *at, const char **start, size_t *le
     return at;
 }
 
+/* libonnx's reader goes down wherever the text does. A block has no bodies, so it needs few levels. */
+enum { NESTING = 8 };
+
+static int check_nesting(const char *text, struct error *err)
+{
+    bool comment = false, string = false;
+    int depth = 0;
+    for (const char *at = text; *at; at++) {
+        comment = *at == '\n' ? false : comment || (*at == '#' && !string);
+        string = !comment && (*at == '"') != string;
+        if (comment || string)
+            continue;
+        bool arrow = *at == '>' && at > text && at[-1] == '=';
+        depth += strchr("{<([", *at) ? 1 : strchr("}>)]", *at) && !arrow ? -1 : 0;
+        if (depth > NESTING)
+            return error_set(err, ERROR_LIMIT, "brackets are nested more than %d deep", NESTING);
+    }
+    return 0;
+}
+
 /* Comments and strings stay as they are. */
 static int take_expressions(struct subgraph *g, const char *text, struct str *plain, struct error *err)
 {
@@ -426,6 +446,8 @@ static int read_text(struct subgraph *g, const char *text, struct error *err)
     str_init(&plain);
     map_init(&names);
     int result = take_expressions(g, text, &plain, err);
+    if (!result)
+        result = check_nesting(plain.data, err);
     if (!result)
         result = onnx_parse_text(plain.data, &bytes, &size, err);
     if (!result)

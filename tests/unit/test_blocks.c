@@ -161,6 +161,18 @@ static void test_hostile_blocks(void **state)
     }
     assert_null(blocks_find(blocks, "mine"));
     struct error err = {0};
+    struct str deep;
+    str_init(&deep);
+    str_add(&deep, head);
+    for (int i = 0; i < 100000; i++)
+        str_add(&deep, "b () => () { a = If<g=");
+    assert_int_equal(blocks_add_text(blocks, "deep", deep.data, &err), -1);
+    str_clear(&deep);
+    str_printf(&deep, "%sb (", head);
+    for (int i = 0; i < 100000; i++)
+        str_add(&deep, "seq(");
+    assert_int_equal(blocks_add_text(blocks, "deep", deep.data, &err), -1);
+    str_release(&deep);
     assert_int_equal(blocks_add_text(blocks, "Relu", head, &err), -1);
     assert_int_equal(blocks_add_text(blocks, "a,b", head, &err), -1);
     assert_int_equal(blocks_add_file(blocks, "no/such.onnxtxt", &err), -1);

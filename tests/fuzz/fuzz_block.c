@@ -1,0 +1,41 @@
+/* The text of a block: refused with a reason, or good for a case that can be made again. */
+#include "generate/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct blocks *blocks = blocks_new();
+    struct error err = {0};
+    char *text = malloc(size + 1);
+    require(text);
+    memcpy(text, data, size);
+    text[size] = 0;
+    if (blocks_add_text(blocks, "block", text, &err)) {
+        require(err.message[0] != '\0');
+    } else {
+        struct plan plan = {.blocks = {blocks_find(blocks, "Relu"), blocks_find(blocks, "block")},
+                            .n_blocks = 2,
+                            .duplicated = 0.5,
+                            .removed = 0.5};
+        struct gencase first, second;
+        require(!generate_plan(1, 1, &plan, NULL, &first, &err));
+        require(!generate_plan(1, 1, &plan, NULL, &second, &err));
+        require(first.test.model_size == second.test.model_size &&
+                memcmp(first.test.model, second.test.model, first.test.model_size) == 0);
+        gencase_release(&first);
+        gencase_release(&second);
+    }
+    free(text);
+    blocks_free(blocks);
+    return 0;
+}
