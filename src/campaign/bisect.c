@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "campaign/windows.h"
+#include "campaign/word.h"
 #include "judge/golden.h"
 #include "judge/judge.h"
 #include "reduce/ddmin.h"
@@ -19,6 +20,7 @@ struct work {
     const struct bisect_case *which;
     const struct bisect_options *options;
     struct pool *pool;
+    struct model *model; /* NULL when it cannot be read here: then nothing is settled */
     struct result reference;
     bool has_reference;
     char *name, *version, *knobs; /* of the engine asked for; version and knobs may be NULL */
@@ -173,7 +175,25 @@ static void hold_against_answer(const struct work *work, const struct result *re
     }
 }
 
-static void judge_word(struct work *work, const struct judge_entry *entries, size_t count,
+/* A graph that is only suspect as a whole is settled, as everywhere. */
+static void settle_word(struct work *work, int engine, struct verdict *verdict, struct str *text)
+{
+    struct settlement settlement = {0};
+    struct settle_case which = {
+        .pool = work->pool,
+        .engine = engine,
+        .model = work->model,
+        .inputs = work->which->inputs,
+        .n_inputs = work->which->n_inputs,
+    };
+    if (verdict->kind != VERDICT_SUSPECT || !work->model || !word_settle(&which, verdict, &settlement))
+        return;
+    str_clear(text);
+    str_add(text, settlement.text);
+    settlement_release(&settlement);
+}
+
+static void judge_word(struct work *work, int engine, const struct judge_entry *entries, size_t count,
                        struct bisect_word *word)
 {
     struct judgement judgement;
@@ -183,6 +203,8 @@ static void judge_word(struct work *work, const struct judge_entry *entries, siz
     judge_case(&judgement, work->has_reference ? &work->reference : NULL, entries, count);
     struct verdict *verdict = &judgement.verdicts[0];
     str_add(&text, verdict->text);
+    if (result->outcome == OUTCOME_OK)
+        settle_word(work, engine, verdict, &text);
     bool finding = verdict_is_finding(verdict->kind);
     if (!finding)
         hold_against_answer(work, result, verdict, &text);
@@ -226,7 +248,7 @@ static int words_of(struct work *work, char *const *labels, size_t count, struct
                                results[i].message ? results[i].message : "");
         if (!status) {
             struct judge_entry entry = entry_of(work, engines[i], &results[i]);
-            judge_word(work, &entry, 1, &words[i]);
+            judge_word(work, engines[i], &entry, 1, &words[i]);
         }
         result_release(&results[i]);
     }
@@ -360,7 +382,7 @@ static int check_lacking(struct work *work, struct bisect_window *window)
                                  .message = (char *)(uintptr_t)window->word.message};
         struct judge_entry entries[2] = {entry_of(work, engine, &lacking),
                                          entry_of(work, engine, &results[0])};
-        judge_word(work, entries, 2, &window->word);
+        judge_word(work, engine, entries, 2, &window->word);
     }
     result_release(&results[0]);
     free(label);
@@ -549,6 +571,10 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     bisect->engine = arena_strdup(&bisect->arena, options->engine);
     split_label(&work, options->engine);
     work.pool = pool_new(&pool);
+    if (which->model)
+        model_parse(&work.model, which->model, which->model_size, NULL);
+    else
+        model_load(&work.model, which->path, NULL);
     int status = find_releases(&work);
     if (!status)
         status = ask_reference(&work);
@@ -557,6 +583,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     if (!status && !options->no_knobs)
         status = search_knobs(&work);
     pool_free(work.pool);
+    model_free(work.model);
     result_release(&work.reference);
     free(work.name);
     free(work.version);

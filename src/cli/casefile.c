@@ -36,7 +36,12 @@ static int open_model(struct casefile *file, const char *path, const struct inpu
     struct inputs inputs = {0};
     if (model_load(&file->model, path, err))
         return -1;
-    file->name = file->path = path;
+    /* Engines work in folders of their own. */
+    file->absolute = realpath(path, NULL);
+    if (!file->absolute)
+        return error_errno(err, "%s", path);
+    file->name = path;
+    file->path = file->absolute;
     int status = inputs_from_settings(&inputs, file->model, settings, err);
     if (!status)
         status = inputs_get(&inputs, 0, &file->drawn, err);
@@ -63,5 +68,5 @@ void casefile_close(struct casefile *file)
         suite_unload(&file->loaded);
         suite_release(&file->suite);
     }
-    file_map_close(&file->map);
+    free(file->absolute);
 }

@@ -21,7 +21,7 @@ struct casefile {
     /* Owners of the above. */
     struct suite suite;
     struct suite_loaded loaded;
-    struct file_map map;
+    char *absolute;
     struct value *drawn;
 };
 

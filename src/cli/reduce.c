@@ -193,6 +193,7 @@ static int reduce_file(const struct settings *settings, const char *path, struct
             .companion = add_companion(session),
             .label = session->labels[0],
             .seconds = settings->seconds,
+            .deadline = settings->common.deadline,
             .progress = true,
         };
         status = model_pack(file.model, &from.model, &from.model_size, err);

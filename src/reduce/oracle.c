@@ -16,6 +16,8 @@
 
 enum { DEFAULT_AHEAD = 8, MOST_AHEAD = 64 };
 
+static const double least_deadline = 2, hang_deadline = 3, slack = 20;
+
 /* A candidate under way. */
 struct flight {
     size_t number;
@@ -381,37 +383,66 @@ static bool holds(struct oracle *oracle, const struct flight *flight, bool first
     return found;
 }
 
+static void choose_deadline(struct oracle *oracle, const struct result *answer)
+{
+    double took = (double)(answer->load_ns + answer->run_ns) * 1e-9;
+    if (oracle->deadline > 0)
+        return;
+    oracle->deadline = took * slack > least_deadline ? took * slack : least_deadline;
+    if (answer->outcome == OUTCOME_HANG)
+        oracle->deadline = hang_deadline;
+}
+
+/* One subject, run to the end: 0 when nothing went wrong on the way. */
+static int run_alone(struct oracle *oracle, struct flight *flight, const struct subject *subject,
+                     struct error *err)
+{
+    flight_init(flight, 0);
+    if (subject_copy(&flight->subject, subject, err) || prepare(oracle, flight, err))
+        return -1;
+    launch(oracle, flight);
+    while (flight->jobs)
+        if (receive(oracle, err))
+            return -1;
+    return 0;
+}
+
 int oracle_start(struct oracle *oracle, struct subject *subject, struct error *err)
 {
+    static const enum types ways[] = {TYPES_OUTPUTS, TYPES_ALL, TYPES_RANKS};
     struct flight flight;
     if (!oracle->ahead)
         oracle->ahead = DEFAULT_AHEAD;
     if (oracle->ahead > MOST_AHEAD)
         oracle->ahead = MOST_AHEAD;
-    static const enum types ways[] = {TYPES_OUTPUTS, TYPES_ALL, TYPES_RANKS};
     for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
         oracle->types = ways[way];
         oracle->unchecked = true; /* until it is known whether the checker takes it */
-        flight_init(&flight, 0);
-        int status = subject_copy(&flight.subject, subject, err);
-        if (!status)
-            status = prepare(oracle, &flight, err);
+        int status = run_alone(oracle, &flight, subject, err);
         oracle->unchecked = !status && onnx_check(flight.bytes, flight.size, NULL) < 0;
-        if (!status)
-            launch(oracle, &flight);
-        while (!status && flight.jobs)
-            status = receive(oracle, err);
         bool found = !status && holds(oracle, &flight, true);
         if (found) {
             struct subject before = *subject;
             *subject = flight.subject;
             flight.subject = before;
+            choose_deadline(oracle, &flight.answer);
         }
         flight_release(&flight);
         if (status || found)
             return status;
     }
     return error_set(err, ERROR_NOT_FOUND, "%s shows no failure on this case", oracle->label);
+}
+
+bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
+{
+    struct flight flight;
+    double deadline = oracle->deadline;
+    oracle->deadline = 0;
+    bool confirmed = !run_alone(oracle, &flight, subject, NULL) && holds(oracle, &flight, false);
+    oracle->deadline = deadline;
+    flight_release(&flight);
+    return confirmed;
 }
 
 void oracle_release(struct oracle *oracle)

@@ -21,7 +21,7 @@ struct oracle {
     int engine;
     int companion;     /* another setting of the same release, run too when not -1: see judge.h on settings */
     const char *label; /* of the engine */
-    double deadline;   /* for each request; 0: the pool's */
+    double deadline;   /* for each request; 0: from how long the case itself takes, see oracle_start */
     int64_t end_ns;    /* clock: no new candidates after it; 0: none */
     size_t ahead;
 
@@ -44,12 +44,17 @@ struct oracle {
  * Where the reference lacks an operator only refusals and deaths can be kept, and the companion's answer
  * takes its place: what one setting of a release runs, another may not refuse.
  *
- * The failure of the subject itself becomes what is kept; its outputs get their types. Fails with
- * ERROR_NOT_FOUND when there is none, ERROR_UNSUPPORTED when the reference cannot evaluate it.
- * `engine_record` gets the values the engine itself had, where it shows them.
+ * The failure of the subject itself becomes what is kept; its outputs get their types. Candidates are no
+ * larger than it, so they get a deadline of twenty times what it took, at least 2 s; where it hangs, 3 s
+ * (what is found then must be confirmed). Fails with ERROR_NOT_FOUND when there is none, ERROR_UNSUPPORTED
+ * when the reference cannot evaluate it. `engine_record` gets the values the engine itself had, where it
+ * shows them.
  */
 int oracle_start(struct oracle *oracle, struct subject *subject, struct error *err);
 void oracle_release(struct oracle *oracle);
+
+/* Whether the subject shows what is kept under the pool's own deadline, not the shorter one of the search. */
+bool oracle_confirm(struct oracle *oracle, const struct subject *subject);
 
 /* Makes candidate `number`: 0, or 1 when there is no such candidate. */
 typedef int (*oracle_make)(void *context, size_t number, struct subject *candidate);

@@ -240,6 +240,11 @@ int reduce_case(struct testcase *smaller, const struct testcase *from, const str
         if (options->progress)
             progress_end(&work.progress);
         finish_stats(&work, stats, started);
+        if (stats->verdict.kind == VERDICT_HANG && !oracle_confirm(&work.oracle, &work.best))
+            status = error_set(err, ERROR_NOT_FOUND,
+                               "what hangs within 3 s answers later: give requests a longer deadline");
+    }
+    if (!status) {
         status = subject_to_case(&work.best, from->recipe, smaller, err);
     }
     oracle_release(&work.oracle);

@@ -26,7 +26,7 @@ struct reduce_options {
     const char *label;            /* of the engine, for the signature; NULL: as in the pool */
     const struct signature *keep; /* NULL: the one the case itself has */
     double seconds;               /* at most, 0: no limit; the best so far is the result then */
-    double deadline;              /* of each request; 0: the pool's */
+    double deadline;              /* of each request; 0: from how long the case itself takes */
     size_t ahead;                 /* candidates under way; 0: 8 */
     bool progress;
 };
