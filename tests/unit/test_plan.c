@@ -2,7 +2,7 @@
  * Plans: topologies with the properties of their kind, cases that are valid and the same from the same
  * recipe.
  */
-#include "base/clock.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "generate/plan.h"
 #include "model/index.h"
@@ -297,6 +297,45 @@ static void test_builtin_blocks(void **state)
     blocks_free(blocks);
 }
 
+/* An engine that lacks every third operator and type: its cases have none, and their recipes need not ask it.
+ */
+static bool lacks(const void *context, const struct op *op, enum dtype type, int opset)
+{
+    (void)context;
+    (void)opset;
+    return (hash_text(op->name) + (uint64_t)type) % 3 == 0;
+}
+
+static void test_lacking(void **state)
+{
+    (void)state;
+    struct blocks *blocks = blocks_new();
+    struct rng root = rng_seed(8);
+    struct generate_options options = {.lacks = lacks};
+    size_t skipped = 0;
+    assert_int_equal(blocks_add_builtin(blocks, NULL), 0);
+    for (uint64_t i = 0; i < 200; i++) {
+        struct plan plan;
+        struct gencase c, again;
+        struct error err = {0};
+        struct rng rng = rng_split(&root, i);
+        assert_int_equal(plan_random(&plan, blocks, &rng, 6, &options, &err), 0);
+        if (generate_plan(3, i, &plan, &options, &c, &err)) {
+            assert_int_equal(err.code, ERROR_NOT_FOUND);
+            continue;
+        }
+        skipped += strstr(c.test.recipe, "skip=") != NULL;
+        if (generate_recipe(c.test.recipe, &again, &err))
+            fail_msg("%s: %s", c.test.recipe, err.message);
+        if (!same_case(&c, &again))
+            fail_msg("%s", c.test.recipe);
+        gencase_release(&again);
+        gencase_release(&c);
+    }
+    assert_true(skipped > 100);
+    blocks_free(blocks);
+}
+
 static void test_bad_recipes(void **state)
 {
     (void)state;
@@ -324,7 +363,8 @@ int main(void)
         cmocka_unit_test(test_line),           cmocka_unit_test(test_watts_strogatz),
         cmocka_unit_test(test_residual),       cmocka_unit_test(test_edge_mutations),
         cmocka_unit_test(test_builtin_blocks), cmocka_unit_test(test_variety),
-        cmocka_unit_test(test_plans),          cmocka_unit_test(test_bad_recipes),
+        cmocka_unit_test(test_plans),          cmocka_unit_test(test_lacking),
+        cmocka_unit_test(test_bad_recipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
