@@ -2,11 +2,15 @@
  * A generated case in the form of docs/found/NAME/case.txt: where writing up a finding starts.
  *
  *     found_text RECIPE >case.txt         e.g. found_text "one seed=1 index=486"
+ *     found_text RECIPE FOLDER            model.onnx and the inputs, for `assay reduce` and the like
  *
  * The model is printed in ONNX's text form, then a line "---" and the values of each input, so that
  * found_make reads it; make it smaller by hand.
  */
+#include "base/file.h"
+#include "base/str.h"
 #include "generate/onecase.h"
+#include "model/data.h"
 #include "model/model.h"
 #include "model/onnx.h"
 
@@ -65,19 +69,38 @@ out:
     return status;
 }
 
+static int write_case(const char *folder, const struct testcase *testcase, struct error *err)
+{
+    struct str path;
+    str_init(&path);
+    str_printf(&path, "%s/test_data_set_0", folder);
+    int status = file_make_folders(path.data, err);
+    for (size_t i = 0; i < testcase->n_inputs && !status; i++) {
+        str_clear(&path);
+        str_printf(&path, "%s/test_data_set_0/input_%zu.pb", folder, i);
+        status = data_write(path.data, &testcase->inputs[i], err);
+    }
+    str_clear(&path);
+    str_printf(&path, "%s/model.onnx", folder);
+    if (!status)
+        status = file_write(path.data, testcase->model, testcase->model_size, err);
+    str_release(&path);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct gencase made;
     struct error err = {0};
-    if (argc != 2) {
-        fprintf(stderr, "usage: found_text RECIPE\n");
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: found_text RECIPE [FOLDER]\n");
         return 2;
     }
     if (generate_recipe(argv[1], &made, &err)) {
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }
-    int status = print_case(&made.test, &err);
+    int status = argc == 3 ? write_case(argv[2], &made.test, &err) : print_case(&made.test, &err);
     if (status)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
     gencase_release(&made);
