@@ -309,18 +309,58 @@ static bool find_from(struct work *work, size_t start, size_t *nodes, size_t *si
     return found;
 }
 
+static bool stretch_is_bad(struct work *work, size_t first, size_t end, struct verdict *verdict)
+{
+    return window_is_bad(work, work->index.order + first, end - first, verdict);
+}
+
+/*
+ * What has more than one end (a value that two nodes of the group use) is no window of those above. A stretch
+ * of the topological order is convex as well: the shortest beginning that is bad, without what it can do
+ * without at its start, and then without what lies at its border.
+ */
+static bool windows_stretch(struct work *work, struct settlement *settlement)
+{
+    size_t n = node_count(work), first = 0, end = n, low = 0, high = n;
+    struct verdict verdict, now;
+    if (!stretch_is_bad(work, 0, n, &verdict))
+        return false;
+    while (end - low > 1) {
+        size_t middle = low + (end - low) / 2;
+        bool bad = stretch_is_bad(work, 0, middle, &now);
+        verdict = bad ? now : verdict;
+        *(bad ? &end : &low) = middle;
+    }
+    for (high = end; high - first > 1;) {
+        size_t middle = first + (high - first) / 2;
+        bool bad = stretch_is_bad(work, middle, end, &now);
+        verdict = bad ? now : verdict;
+        *(bad ? &first : &high) = middle;
+    }
+    size_t size = end - first;
+    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    memcpy(nodes, work->index.order + first, size * sizeof *nodes);
+    if (size <= SMALL_GRAPH)
+        shrink(work, nodes, &size, &verdict);
+    if (size == n)
+        return false;
+    settlement->fused = size > 1;
+    settle_blame(settlement, &verdict, nodes, size);
+    return true;
+}
+
 bool windows_fused(struct work *work, struct settlement *settlement)
 {
     size_t n = node_count(work), size = 0;
     struct verdict verdict;
     if (n <= SMALL_GRAPH)
-        return windows_everywhere(work, 2, settlement);
+        return windows_everywhere(work, 2, settlement) || windows_stretch(work, settlement);
     if (run_exposed(work, n, &work->shown) || !deviates(work, &work->plain) || deviates(work, &work->shown))
         return false;
     size_t start = bisect(work, 0, n, true, deviates_exposed) - 1;
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
     if (!find_from(work, start, nodes, &size, &verdict))
-        return false;
+        return windows_stretch(work, settlement);
     shrink(work, nodes, &size, &verdict);
     settlement->fused = size > 1;
     settle_blame(settlement, &verdict, nodes, size);
