@@ -246,6 +246,8 @@ static void json_local(struct json *json, const struct localize_report *report)
     json_bool(json, "fused", found->fused);
     json_numbers(json, "path", found->path, found->n_path);
     json_int(json, "wrong_nodes", (int64_t)found->n_wrong);
+    json_int(json, "judged_nodes", (int64_t)found->n_judged);
+    json_string(json, "unshown", found->unshown);
     json_end(json);
 }
 
