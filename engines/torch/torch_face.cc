@@ -9,7 +9,6 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
-#include <torch/csrc/jit/tensorexpr/kernel.h>
 #include <torch/script.h>
 #if __has_include(<torch/version.h>)
 #include <torch/version.h>
@@ -17,6 +16,9 @@
 #else /* before 1.8 */
 #define TORCH_VERSION "1.7"
 #define RELEASE 107
+#endif
+#if RELEASE >= 110
+#include <torch/csrc/jit/tensorexpr/kernel.h>
 #endif
 #if RELEASE < 109
 #include <torch/csrc/jit/passes/freeze_module.h>
