@@ -16,7 +16,7 @@ enum {
     PARCEL_BYTES = 16 << 20,
     BATCH = 100,
     JUDGE_ALL = 200, /* samples up to which the judge hears them all, */
-    JUDGE_SOME = 40, /* and how many it hears of more */
+    JUDGE_SOME = 20, /* and how many it hears of more */
     JUDGE_WORST = 40,
 };
 

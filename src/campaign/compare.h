@@ -89,7 +89,7 @@ struct compare_options {
     int reference;    /* its number in the pool, or -1: nobody arbitrates, engines vote */
     size_t together;  /* runs on one load of the model at most; 0: as many as are sensible */
     size_t batch;     /* samples in one run at most; 0: 100 */
-    size_t judge;     /* samples for the judge, besides the farthest apart; 0: all up to 200, else 40 */
+    size_t judge;     /* samples for the judge, besides the farthest apart; 0: all up to 200, else 20 */
     const char *keep; /* folder of answers, or NULL */
     bool progress;
 };

@@ -140,7 +140,7 @@ static const struct cli_option options[] = {
     {0, "batch", OPTION_COUNT, "N", offsetof(struct compare_settings, batch),
      "samples in one run where the model's first dimension is open (default 100)"},
     {0, "judge", OPTION_COUNT, "N", offsetof(struct compare_settings, judge),
-     "samples the judge hears besides the worst (default all up to 200, else 40)"},
+     "samples the judge hears besides the worst (default all up to 200, else 20)"},
     {0, "keep", OPTION_TEXT, "DIR", offsetof(struct compare_settings, keep),
      "keep the engines' answers in DIR and do not run again what is there"},
     COMMON_OUTPUT(struct compare_settings, "text|json|junit"),
