@@ -36,7 +36,7 @@ def run_json(*command):
 def fuzz(folder, seconds):
     """Cases for so long; a folder that is there is gone on with."""
     subprocess.run([ASSAY, "fuzz", "-e", f"onnxruntime@{RELEASE}:opt=all", "-e", f"onnxruntime@{RELEASE}:opt=none", "-o", folder,
-                    "--time", f"{seconds}s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+                    "--time", f"{seconds}s", "--no-reduce"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def report(folder, *options):

@@ -258,6 +258,16 @@ static int put_in_place(const char *part, const char *folder, struct error *err)
     return rename(part, folder) ? error_errno(err, "%s", folder) : 0;
 }
 
+static int write_all(const char *part, const char *folder, const struct bundle_case *which,
+                     const struct model *model, struct error *err)
+{
+    if ((file_exists(part) && file_remove_tree(part, err)) || file_make_folders(part, err) ||
+        write_model(part, which->testcase, err) || write_data(part, which, model, err) ||
+        write_texts(part, which, model, err))
+        return -1;
+    return put_in_place(part, folder, err);
+}
+
 int bundle_write(const char *folder, const struct bundle_case *which, struct error *err)
 {
     struct model *model = NULL;
@@ -265,21 +275,18 @@ int bundle_write(const char *folder, const struct bundle_case *which, struct err
         return error_set(err, ERROR_USAGE, "a bundle needs an engine");
     if (model_parse(&model, which->testcase->model, which->testcase->model_size, err))
         return -1;
-    struct str part;
+    /* Beside the folder, not in it: slashes at the end would say otherwise. */
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    struct str part, place;
     str_init(&part);
-    str_printf(&part, "%s.part", folder);
-    int status = file_exists(part.data) ? file_remove_tree(part.data, err) : 0;
-    if (status == 0)
-        status = file_make_folders(part.data, err);
-    if (status == 0)
-        status = write_model(part.data, which->testcase, err);
-    if (status == 0)
-        status = write_data(part.data, which, model, err);
-    if (status == 0)
-        status = write_texts(part.data, which, model, err);
-    if (status == 0)
-        status = put_in_place(part.data, folder, err);
+    str_init(&place);
+    str_append(&place, folder, length);
+    str_printf(&part, "%s.part", place.data);
+    int status = write_all(part.data, place.data, which, model, err);
     str_release(&part);
+    str_release(&place);
     model_free(model);
     return status;
 }

@@ -355,8 +355,9 @@ void writeup(struct str *out, const struct bundle_case *which, const struct mode
     str_add(out, "# ");
     bundle_title(out, which, model);
     str_add(out, "\n\n");
-    /* Of values the title says as much. */
-    if (verdict->text[0] && verdict->kind != VERDICT_WRONG && verdict->kind != VERDICT_NAN)
+    /* Of values the title says as much, of refusals the message that follows. */
+    if (verdict->text[0] && verdict->kind != VERDICT_WRONG && verdict->kind != VERDICT_NAN &&
+        verdict->kind != VERDICT_REJECTED && verdict->kind != VERDICT_FAILED)
         str_printf(out, "%s.\n\n", verdict->text);
     add_message(out, which->engines[0].result);
     add_answers(out, which, model);
