@@ -156,7 +156,8 @@ static int replace_ints(void *context, Onnx__NodeProto *node, int depth)
         const char *name = node->attribute[i]->name;
         bool sizes = text_equal(name, "kernel_shape") || text_equal(name, "shape") ||
                      text_equal(name, "output_shape") || text_equal(name, "split") ||
-                     text_equal(name, "value_ints") || text_equal(name, "hidden_size");
+                     text_equal(name, "value_ints") || text_equal(name, "hidden_size") ||
+                     text_equal(name, "group");
         for (size_t k = 0; sizes && k < node->attribute[i]->n_ints; k++)
             if (node->attribute[i]->ints[k] == edit->from)
                 node->attribute[i]->ints[k] = edit->to;
