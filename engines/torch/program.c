@@ -3,6 +3,7 @@
 #include "adapter.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,9 +54,25 @@ static const char *const lacking[] = {
     "only support ",       "not yet",       NULL,
 };
 
+/* What releases before 1.12 say of operators and arguments that came later. Of newer ones it would be a fault
+ * of ours. */
+static const char *const later[] = {
+    "Unknown builtin op",
+    "Arguments for call are not valid",
+    "Expected a value of type",
+    NULL,
+};
+
+static bool is_before_112(void)
+{
+    int minor = 0;
+    return sscanf(face_version(), "1.%d", &minor) == 1 && minor < 12;
+}
+
 static int library_error(struct error *err, const char *message)
 {
-    enum error_code code = adapter_says(message, lacking) ? ERROR_UNSUPPORTED : ERROR_IO;
+    bool lacks = adapter_says(message, lacking) || (is_before_112() && adapter_says(message, later));
+    enum error_code code = lacks ? ERROR_UNSUPPORTED : ERROR_IO;
     return error_set(err, code, "%.480s", message);
 }
 
