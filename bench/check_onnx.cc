@@ -1,5 +1,5 @@
 // libonnx's word on models, for a libonnx of another release than the one this system has (tools/fetch-root SUITE libonnx). On stdin, for each model:
-// a byte (1: infer shapes, too), its size in 4 bytes, little-endian, and the model; on stdout a line: "ok", "newer" or "bad: why".
+// a byte (1: infer shapes, too; 2: the same without following the values of shapes), its size in 4 bytes, little-endian, and the model; on stdout a line: "ok", "newer" or "bad: why".
 #include <onnx/checker.h>
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
@@ -20,7 +20,7 @@ std::string one_line(std::string text)
     return text;
 }
 
-std::string check(const std::string &bytes, bool infer)
+std::string check(const std::string &bytes, int infer)
 {
     onnx::ModelProto model;
     if (!model.ParseFromString(bytes))
@@ -31,7 +31,7 @@ std::string check(const std::string &bytes, bool infer)
             return "newer";
     onnx::checker::check_model(model);
     if (infer) {
-        onnx::ShapeInferenceOptions options(true, 1, true);
+        onnx::ShapeInferenceOptions options(true, 1, infer == 1);
         onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
     }
     return "ok";
@@ -48,7 +48,7 @@ int main()
         if (!std::cin.read(&bytes[0], size))
             return 1;
         try {
-            word = check(bytes, head[0] != 0);
+            word = check(bytes, head[0]);
         } catch (const std::exception &exception) {
             word = "bad: " + one_line(exception.what());
         }

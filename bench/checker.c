@@ -8,6 +8,7 @@
 int checker_start(struct checker *checker, const char *program, struct error *err)
 {
     int in[2], out[2];
+    checker->program = program;
     if (pipe(in) || pipe(out))
         return error_errno(err, "no pipe for %s", program);
     signal(SIGPIPE, SIG_IGN);
@@ -38,15 +39,23 @@ void checker_stop(struct checker *checker)
     waitpid(checker->pid, NULL, 0);
 }
 
-int checker_ask(struct checker *checker, const void *model, size_t size, bool infer, struct error *err)
+static int died(struct checker *checker, struct error *err)
+{
+    checker_stop(checker);
+    if (checker_start(checker, checker->program, err))
+        return -1;
+    return error_set(err, ERROR_IO, "the checker died of this model");
+}
+
+int checker_ask(struct checker *checker, const void *model, size_t size, int infer, struct error *err)
 {
     char line[2000];
-    unsigned char head[5] = {infer, (unsigned char)size, (unsigned char)(size >> 8),
+    unsigned char head[5] = {(unsigned char)infer, (unsigned char)size, (unsigned char)(size >> 8),
                              (unsigned char)(size >> 16), (unsigned char)(size >> 24)};
     if (fwrite(head, 1, sizeof head, checker->to) != sizeof head ||
         fwrite(model, 1, size, checker->to) != size || fflush(checker->to) ||
         !fgets(line, sizeof line, checker->from))
-        return error_set(err, ERROR_IO, "the checker has gone");
+        return died(checker, err);
     line[strcspn(line, "\n")] = 0;
     if (strcmp(line, "ok") == 0)
         return 0;

@@ -1,6 +1,6 @@
 /*
  * Whether what the generators make is valid: bench_validity [--explained FILE] [--seed S] [-e ENGINE]
- * [--checker PROGRAM] COUNT.
+ * [--checker PROGRAM [--only-newer]] [--from INDEX] COUNT.
  *
  * Half of the cases are of one operator, a quarter graphs, a quarter plans over the whole corpus. Each goes
  * through libonnx's checker and strict shape inference, whose types and shapes of all values must be those
@@ -38,6 +38,7 @@ struct bench {
     size_t count;
     const char *engine;
     const char *program;
+    bool only_newer; /* opsets that this system's libonnx knows have been checked before */
     struct checker checker;
     struct pool *pool;
     int number; /* of the engine in the pool */
@@ -47,7 +48,7 @@ struct bench {
     size_t met[MAX_OPS][TRACE_PARAMS]; /* times that a parameter was given */
     size_t left_out[MAX_OPS][TRACE_PARAMS];
     size_t nodes[MAX_OPS];
-    size_t made, valid, newer, invalid, unchecked, by_kind[3];
+    size_t made, valid, died, newer, invalid, unchecked, by_kind[3];
     size_t refused, lacking, open, explained, unexplained, other;
 };
 
@@ -223,6 +224,11 @@ static int check_newer(struct bench *b, const struct gencase *c, struct error *e
         result = model_pack(model, &bytes, &size, err);
     if (!result)
         result = checker_ask(&b->checker, bytes, size, inference_is_right(model), err);
+    /* libonnx 1.17 dies of Add and Mul on empty shapes, whose values it follows. */
+    if (result == -1 && err->code == ERROR_IO) {
+        b->died++;
+        result = checker_ask(&b->checker, bytes, size, 2, err);
+    }
     b->newer += result == 0;
     free(bytes);
     model_free(model);
@@ -314,7 +320,7 @@ static int one_case(struct bench *b, uint64_t i, struct trials *trials)
     b->made++;
     b->by_kind[i % 4 < 2 ? 0 : i % 4 - 1]++;
     note_coverage(b);
-    int result = check_case(&c, &err);
+    int result = b->only_newer && c.opset <= onnx_max_opset() ? 0 : check_case(&c, &err);
     if (result == ONNX_UNCHECKABLE)
         result = check_newer(b, &c, &err);
     if (result == -1 && b->invalid < SHOWN)
@@ -379,9 +385,10 @@ static int finish(const struct bench *b)
     for (size_t i = 0; i < b->table.count; i++)
         if (b->table.rows[i].met)
             printf("explained %zu: %s\n", b->table.rows[i].met, b->table.rows[i].document);
-    printf("one operator %zu, graphs %zu, plans %zu; checked by the newer libonnx %zu; findings of other "
+    printf("one operator %zu, graphs %zu, plans %zu; checked by the newer libonnx %zu, which died of %zu; "
+           "findings of other "
            "kinds %zu\n",
-           b->by_kind[0], b->by_kind[1], b->by_kind[2], b->newer, b->other);
+           b->by_kind[0], b->by_kind[1], b->by_kind[2], b->newer, b->died, b->other);
     printf("cases %zu valid %zu invalid %zu unchecked %zu operators %zu parameters %zu of %zu refused %zu "
            "lacking %zu "
            "open %zu explained %zu unexplained %zu\n",
@@ -392,9 +399,10 @@ static int finish(const struct bench *b)
 
 static int read_options(struct bench *b, int argc, char **argv, struct error *err)
 {
-    static const struct option options[] = {{"explained", 1, NULL, 'x'}, {"checker", 1, NULL, 'c'},
-                                            {"seed", 1, NULL, 's'},      {"engine", 1, NULL, 'e'},
-                                            {"from", 1, NULL, 'F'},      {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"explained", 1, NULL, 'x'}, {"checker", 1, NULL, 'c'}, {"only-newer", 0, NULL, 'n'},
+        {"seed", 1, NULL, 's'},      {"engine", 1, NULL, 'e'},  {"from", 1, NULL, 'F'},
+        {NULL, 0, NULL, 0}};
     int c;
     while ((c = getopt_long(argc, argv, "e:", options, NULL)) != -1) {
         if (c == 'x' && explained_read(&b->table, optarg, err))
@@ -405,6 +413,8 @@ static int read_options(struct bench *b, int argc, char **argv, struct error *er
             b->from = strtoull(optarg, NULL, 10);
         else if (c == 'e')
             b->engine = optarg;
+        else if (c == 'n')
+            b->only_newer = true;
         else if (c == 'c')
             b->program = optarg;
         else if (c != 'x')
