@@ -240,10 +240,13 @@ static void a_later_section_replaces_an_earlier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_become_commands),  cmocka_unit_test(a_plain_name_is_the_newest),
-  cmocka_unit_test(a_version_may_be_a_program),
-        cmocka_unit_test(versions_come_in_order), cmocka_unit_test(what_is_missing_is_said),
-        cmocka_unit_test(bad_files_are_refused),  cmocka_unit_test(a_later_section_replaces_an_earlier),
+        cmocka_unit_test(names_become_commands),
+        cmocka_unit_test(a_plain_name_is_the_newest),
+        cmocka_unit_test(a_version_may_be_a_program),
+        cmocka_unit_test(versions_come_in_order),
+        cmocka_unit_test(what_is_missing_is_said),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(a_later_section_replaces_an_earlier),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
