@@ -280,8 +280,8 @@ static int search_refusal(struct search *search)
 }
 
 /*
- * Nobody is to blame. When showing the values changes nothing, right nodes make a right whole, even where the
- * whole is too deep to be judged or has an operator that the reference lacks.
+ * Nobody is to blame. When showing the values changes nothing that counts, right nodes make a right whole,
+ * even where the whole is too deep to be judged or has an operator that the reference lacks.
  */
 static int conclude_quiet(struct search *search)
 {
@@ -294,13 +294,16 @@ static int conclude_quiet(struct search *search)
     bool unknown = status || settlement->kind == VERDICT_UNDECIDED || settlement->kind == VERDICT_OPEN;
     if (!unknown)
         return 0;
-    bool right = !search->work.changed && judged == all;
+    bool right = judged == all && (!search->work.changed || search->work.close);
     settlement->kind = settlement->verdict.kind = right ? VERDICT_AGREES : VERDICT_UNDECIDED;
     settlement->count = 0;
-    snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
-             "%zu of %zu nodes can be judged and are within their bounds on the inputs they had; the whole "
-             "cannot be",
-             judged, all);
+    snprintf(
+        settlement->verdict.text, sizeof settlement->verdict.text,
+        judged == all
+            ? "all %zu nodes are within their bounds on the inputs they had; the whole has no bound"
+            : "%zu of %zu nodes are within their bounds on the inputs they had; the others and the whole "
+              "cannot be judged",
+        judged, all);
     return 0;
 }
 

@@ -355,7 +355,10 @@ bool windows_fused(struct work *work, struct settlement *settlement)
     struct verdict verdict;
     if (n <= SMALL_GRAPH)
         return windows_everywhere(work, 2, settlement) || windows_stretch(work, settlement);
-    if (run_exposed(work, n, &work->shown) || !deviates(work, &work->plain) || deviates(work, &work->shown))
+    if (run_exposed(work, n, &work->shown))
+        return false;
+    work->close = !far_apart(&work->plain, &work->shown);
+    if (!deviates(work, &work->plain) || deviates(work, &work->shown))
         return false;
     size_t start = bisect(work, 0, n, true, deviates_exposed) - 1;
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);

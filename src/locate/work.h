@@ -37,6 +37,7 @@ struct work {
     size_t exposed_size;
     size_t group_bytes; /* of values held at once */
     bool changed;       /* an answer with values exposed is not, bit by bit, the plain one */
+    bool close;         /* but it is within the published tolerance of it, as far as was looked */
     size_t judged;      /* nodes, each on the inputs the engine had */
     size_t right;       /* those of them inside their hard bound, and not because nothing could be said */
     bool all_held;      /* one group held everything, and it still does */
