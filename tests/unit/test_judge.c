@@ -111,6 +111,11 @@ static void subnormals_are_numbers(void **state)
     assert_int_equal(bounded_alloc(&b, DTYPE_FLOAT, &shape, false, NULL), 0);
     bounded_put(&b, 0, s, 0, 0);
     assert_true(bounded_hard(&b, 0) >= s && bounded_hard(&b, 0) <= 2 * FLT_MIN);
+    /* One that is large against the smallest: flushed, it is no suspect either. */
+    bounded_put(&b, 0, FLT_MIN / 4, 0, 0);
+    assert_true(bounded_likely(&b, 0) >= FLT_MIN / 4 && bounded_likely(&b, 0) <= FLT_MIN);
+    bounded_put(&b, 0, 2 * FLT_MIN, 0, 0);
+    assert_true(bounded_likely(&b, 0) < FLT_MIN / 1024);
     bounded_release(&b);
 }
 
