@@ -93,13 +93,22 @@ static void note_coverage(struct bench *b)
 
 /*
  * libonnx 1.12 infers ConvTranspose against the text: with output_shape it forgets batch and channels, with
- * SAME_UPPER and SAME_LOWER it adds output_padding. Everything behind one follows it.
+ * SAME_UPPER and SAME_LOWER it adds output_padding. Everything behind one follows it. libonnx 1.17 reads the
+ * axes of Pad as int64 though they may be int32 (docs/found/pad-axes-int32).
  */
 static bool inference_is_right(const struct model *model)
 {
-    for (size_t i = 0; i < model->graph->n_node; i++)
-        if (strcmp(model->graph->node[i]->op_type, "ConvTranspose") == 0)
+    const Onnx__GraphProto *graph = model->graph;
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const Onnx__NodeProto *node = graph->node[i];
+        if (strcmp(node->op_type, "ConvTranspose") == 0)
             return false;
+        for (size_t k = 0; strcmp(node->op_type, "Pad") == 0 && node->n_input > 3 && k < graph->n_initializer;
+             k++)
+            if (strcmp(graph->initializer[k]->name, node->input[3]) == 0 &&
+                graph->initializer[k]->data_type == DTYPE_INT32)
+                return false;
+    }
     return true;
 }
 
