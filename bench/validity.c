@@ -219,6 +219,20 @@ static int annotate(const struct gencase *c, struct model *model, struct error *
     return result;
 }
 
+/* libonnx follows the values of shapes, and takes an empty one (Shape with start = end) for a scalar. */
+static bool has_empty_shape(const struct model *model)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; strcmp(graph->node[i]->op_type, "Shape") == 0 && k < graph->n_value_info; k++) {
+            const Onnx__TensorShapeProto *shape = graph->value_info[k]->type->tensor_type->shape;
+            if (strcmp(graph->value_info[k]->name, graph->node[i]->output[0]) == 0 && shape->n_dim == 1 &&
+                shape->dim[0]->dim_value == 0)
+                return true;
+        }
+    return false;
+}
+
 static int check_newer(struct bench *b, const struct gencase *c, struct error *err)
 {
     struct model *model = NULL;
@@ -232,7 +246,11 @@ static int check_newer(struct bench *b, const struct gencase *c, struct error *e
     if (!result)
         result = model_pack(model, &bytes, &size, err);
     if (!result)
-        result = checker_ask(&b->checker, bytes, size, inference_is_right(model), err);
+        result = checker_ask(&b->checker, bytes, size,
+                             !inference_is_right(model) ? 0
+                             : has_empty_shape(model)   ? 2
+                                                        : 1,
+                             err);
     /* libonnx 1.17 dies of Add and Mul on empty shapes, whose values it follows. */
     if (result == -1 && err->code == ERROR_IO) {
         b->died++;
