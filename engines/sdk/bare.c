@@ -11,8 +11,6 @@
 
 struct bare {
     struct adapter_call call;
-    char *model;
-    size_t size;
     struct tensor samples;
     int64_t batch;
     const char *input;
@@ -21,13 +19,14 @@ struct bare {
 static int prepare(struct bare *bare, char **argv, struct error *err)
 {
     long long batch;
-    if (!text_int64(argv[4], &batch) || batch < 1)
-        return error_set(err, ERROR_USAGE, "'%s' is no number of samples", argv[4]);
+    if (!text_int64(argv[3], &batch) || batch < 1)
+        return error_set(err, ERROR_USAGE, "'%s' is no number of samples", argv[3]);
     bare->batch = batch;
-    bare->input = argv[3];
-    return file_read(argv[1], (size_t)1 << 31, &bare->model, &bare->size, err) ||
-                   npy_read(argv[2], &bare->samples, err) || bare->samples.shape.rank < 1
-               ? -1
+    bare->input = argv[2];
+    if (npy_read(argv[1], &bare->samples, err))
+        return -1;
+    return bare->samples.shape.rank < 1 || bare->samples.shape.dims[0] < 1
+               ? error_set(err, ERROR_INVALID, "%s has no samples", argv[1])
                : 0;
 }
 
@@ -50,18 +49,16 @@ static int run_once(struct bare *bare, int64_t first)
     return status;
 }
 
-static int run_all(struct bare *bare, double *seconds)
+static int run_all(struct bare *bare, const char *model, size_t size)
 {
-    struct adapter_model model = {.data = bare->model, .size = bare->size};
+    struct adapter_model loading = {.data = model, .size = size};
     struct adapter_loaded loaded;
     str_init(&loaded.inputs);
     str_init(&loaded.outputs);
     str_init(&loaded.borrowed);
-    double start = clock_seconds();
-    int status = bare->call.adapter->load(&bare->call, &model, &loaded);
+    int status = bare->call.adapter->load(&bare->call, &loading, &loaded);
     for (int64_t first = 0; status == 0 && first < bare->samples.shape.dims[0]; first += bare->batch)
         status = run_once(bare, first);
-    *seconds = clock_seconds() - start;
     if (bare->call.adapter->unload)
         bare->call.adapter->unload(&bare->call);
     str_release(&loaded.inputs);
@@ -70,29 +67,40 @@ static int run_all(struct bare *bare, double *seconds)
     return status;
 }
 
+/* What the engine refuses is said, and the next model follows. */
+static int run_model(struct bare *bare, const char *path, struct error *err)
+{
+    char *model;
+    size_t size;
+    if (file_read(path, (size_t)1 << 31, &model, &size, err))
+        return -1;
+    double start = clock_seconds();
+    str_clear(&bare->call.message);
+    int status = run_all(bare, model, size);
+    printf("%s\t%.6f\t%s\n", path, clock_seconds() - start, status ? bare->call.message.data : "ok");
+    free(model);
+    return 0;
+}
+
 int adapter_bare(const struct adapter *adapter, int argc, char **argv)
 {
     struct bare bare = {.call = {.adapter = adapter}};
     struct error err = {0};
     struct str version;
-    double seconds = 0;
     str_init(&bare.call.message);
     str_init(&version);
     tensor_init(&bare.samples);
-    int status = argc == 5 ? prepare(&bare, argv, &err)
-                           : error_set(&err, ERROR_USAGE, "--bare takes MODEL SAMPLES.npy INPUT BATCH");
+    int status = argc >= 5 ? prepare(&bare, argv, &err)
+                           : error_set(&err, ERROR_USAGE, "--bare takes SAMPLES.npy INPUT BATCH MODEL...");
     if (status == 0 && adapter->start)
         status = adapter->start(&bare.call, &bare.call.engine, &version);
     bool started = status == 0;
-    if (started)
-        status = run_all(&bare, &seconds);
-    if (status == 0)
-        printf("bare %.6f\n", seconds);
-    else
+    for (int i = 4; i < argc && status == 0; i++)
+        status = run_model(&bare, argv[i], &err);
+    if (status)
         fprintf(stderr, "%s: %s\n", adapter->name, err.message[0] ? err.message : bare.call.message.data);
     if (started && adapter->stop)
         adapter->stop(bare.call.engine);
-    free(bare.model);
     tensor_release(&bare.samples);
     str_release(&bare.call.message);
     str_release(&version);

@@ -1,7 +1,7 @@
 /*
- * The engine without Assay: ENGINE --bare MODEL SAMPLES.npy INPUT BATCH loads the model once and runs all
- * samples, BATCH at a time, in one loop, without protocol, pipe or comparison. Prints "bare SECONDS". What
- * benches hold Assay against.
+ * The engine without Assay: ENGINE --bare SAMPLES.npy INPUT BATCH MODEL... loads each model once and runs all
+ * samples, BATCH at a time, in one loop, without protocol, pipe or comparison. Prints a line a model: path,
+ * seconds, "ok" or why not. What benches hold Assay against.
  */
 #ifndef SDK_BARE_H
 #define SDK_BARE_H
