@@ -200,6 +200,19 @@ static void settle_refused(const struct settle_case *which, const struct verdict
         *settlement = found;
 }
 
+/*
+ * Another setting ran the whole, so the judge calls "unsupported" a refusal. But where one node alone is what
+ * the engine says it lacks, the other setting had only done away with that node.
+ */
+static void forgive_lack(const struct result *result, struct verdict *verdict, struct settlement *settlement)
+{
+    if (result->outcome != OUTCOME_UNSUPPORTED || settlement->count != 1)
+        return;
+    verdict->kind = VERDICT_UNSUPPORTED;
+    settlement_release(settlement);
+    *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+}
+
 static void settle_flight(struct trials *trials, struct trial_done *done)
 {
     struct model *model = NULL;
@@ -221,6 +234,8 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
             word_settle(&which, verdict, &done->settlements[i]);
         else
             settle_refused(&which, verdict, &done->results[i], &done->settlements[i]);
+        if (!answered)
+            forgive_lack(&done->results[i], verdict, &done->settlements[i]);
     }
     model_free(model);
 }

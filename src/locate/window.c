@@ -466,5 +466,5 @@ int windows_unshown(struct work *work, struct settlement *settlement)
     const char **names = work_made(work, &count);
     if (work_compute(work, names, count))
         return -1;
-    return windows_everywhere(work, 1, settlement);
+    return windows_everywhere(work, 1, settlement) || windows_stretch(work, settlement);
 }
