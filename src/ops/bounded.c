@@ -145,7 +145,7 @@ static void put_integer(struct bounded *b, size_t i, long double value, long dou
 {
     long double low = dtype_lowest(b->type), high = dtype_highest(b->type);
     if (value >= low && value <= high) {
-        b->value[i] = value;
+        b->value[i] = value + 0.0L; /* integers have no -0 */
         set_bounds(b, i, hard, likely);
         return;
     }
@@ -220,7 +220,7 @@ void bounded_put_range(struct bounded *b, size_t i, long double value, long doub
     long double reach = fmaxl(value - low, high - value);
     if (!(reach >= 0 && reach < largest_bound))
         reach = INFINITY;
-    b->value[i] = value;
+    b->value[i] = dtype_is_float(b->type) ? value : value + 0.0L; /* integers have no -0 */
     set_bounds(b, i, reach, isinf(reach) ? 0 : reach);
 }
 

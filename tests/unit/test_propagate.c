@@ -201,8 +201,23 @@ static void test_all_operators(void **state)
     assert_int_equal(broken, 0);
 }
 
+/* What -0.3 is cut to is 0 in an integer type, whose reciprocal, as a float again, is not negative. */
+static void test_integer_zero(void **state)
+{
+    struct bounded b;
+    (void)state;
+    assert_int_equal(bounded_alloc(&b, DTYPE_INT32, &(struct shape){.rank = 1, .dims = {2}}, false, NULL), 0);
+    bounded_put_range(&b, 0, -0.0L, -0.0L, 0);
+    bounded_put(&b, 1, -0.0L, 0, 0);
+    assert_false(signbit(b.value[0]) || signbit(b.value[1]));
+    bounded_release(&b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_operators)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_operators),
+        cmocka_unit_test(test_integer_zero),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
