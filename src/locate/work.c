@@ -168,6 +168,11 @@ int work_compute(struct work *work, const char *const *names, size_t wanted)
     struct evaluator *evaluator;
     struct bounded *results;
     size_t count;
+    if (!wanted) { /* the evaluator would take that for all outputs */
+        drop_computed(work);
+        work->all_held = true;
+        return 0;
+    }
     if (evaluator_new(&evaluator, work->which->model, &(struct evaluate_options){.round = true}, work->err))
         return -1;
     int status = evaluator_run(evaluator, work->which->inputs, work->which->n_inputs, names, wanted, &results,
