@@ -406,7 +406,7 @@ static int pad_index(struct emit *e, const struct padding *p, int mode)
         if (p->begin[i] < 0 || p->end[i] < 0)
             return emit_unsupported(e, "negative pads");
         if (size == 0 || (mode == PAD_REFLECT && (p->begin[i] >= size || p->end[i] >= size)))
-            return emit_invalid(e, "pads beyond the input");
+            return emit_unsupported(e, "pads beyond the input");
         if (tensor_alloc(&index, DTYPE_INT64, &shape, (size_t)1 << 28, e->err) < 0)
             return -1;
         for (int64_t k = 0; k < count; k++)

@@ -2,8 +2,8 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "judge/message.h"
 #include "findings/types.h"
+#include "judge/message.h"
 #include "model/index.h"
 #include "ops/op.h"
 
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     GROUP_ORDERED = 3, /* nodes: in a larger group the order of parallel branches is chance */
@@ -298,6 +299,39 @@ static void add_message(struct str *out, enum verdict_kind kind, const struct mo
         message_normalise(out, without_frame(result->message), model);
 }
 
+static bool mentions(const char *message, const char *word)
+{
+    size_t length = strlen(word);
+    for (; *message; message++)
+        if (strncasecmp(message, word, length) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * A message that names a place in the engine's source and none of the operators speaks of code that operators
+ * share, and the place stands for them: an importer's bug is one bug, whatever operator wakes it.
+ */
+static void shared_place(struct str *operators, const char *message, const struct culprits *culprits)
+{
+    static const char *const ends[] = {".cpp:#", ".cc:#", ".h:#", ".hpp:#", ".cxx:#"};
+    const char *at = NULL;
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !at; i++)
+        if ((at = strstr(message, ends[i])) != NULL)
+            length = strlen(ends[i]) - strlen(":#");
+    for (size_t i = 0; i < culprits->count && at; i++)
+        if (mentions(message, culprits->nodes[i]->op_type))
+            at = NULL;
+    if (!at)
+        return;
+    const char *from = at;
+    while (from > message && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
+        from--;
+    str_clear(operators);
+    str_append(operators, from, (size_t)(at - from) + length);
+}
+
 /* "wrong-resize-3fa9c2d1b0e4": the part before the hash is for people. */
 static void make_name(struct signature *signature, const char *symptom, const char *operators)
 {
@@ -336,6 +370,8 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     add_engine(&parts[ENGINE], engine);
     add_operators(&parts[OPERATORS], &culprits);
     add_message(&parts[MESSAGE], final_kind(verdict, settlement), model, result);
+    if (says_why(final_kind(verdict, settlement)))
+        shared_place(&parts[OPERATORS], parts[MESSAGE].data, &culprits);
     if (!says_why(final_kind(verdict, settlement)) || !parts[MESSAGE].length) {
         add_types(&parts[TYPES], final_kind(verdict, settlement), &culprits, &types);
         add_attributes(&parts[ATTRIBUTES], &culprits, model_opset(model));

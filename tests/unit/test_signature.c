@@ -197,6 +197,22 @@ static void refusals_are_told_apart_by_their_message(void **state)
     assert_false(signature_alike(&a, &c));
 }
 
+/* One importer, many operators; but what a message says of an operator is that operator's. */
+static void a_place_in_shared_code_stands_for_operators(void **state)
+{
+    (void)state;
+    struct scene scene = {pool_b, "opencv", VERDICT_REJECTED, .blame = 0,
+                          .message = "graph_simplifier.cpp:76: error: Input node with name t not found"};
+    struct signature relu = sign(&scene);
+    scene.blame = 1;
+    struct signature pool = sign(&scene);
+    assert_true(signature_equal(&relu, &pool));
+    assert_true(strncmp(relu.text, "refused|opencv|graph_simplifier.cpp|", 36) == 0);
+    scene.message = "pool.cc:76: averagepool lacks this";
+    pool = sign(&scene);
+    assert_true(strncmp(pool.text, "refused|opencv|AveragePool|", 27) == 0);
+}
+
 static void deaths_are_told_apart_by_their_frames(void **state)
 {
     (void)state;
@@ -243,6 +259,7 @@ int main(void)
         cmocka_unit_test(bodies_are_named),
         cmocka_unit_test(messages_lose_what_changes),
         cmocka_unit_test(refusals_are_told_apart_by_their_message),
+        cmocka_unit_test(a_place_in_shared_code_stands_for_operators),
         cmocka_unit_test(deaths_are_told_apart_by_their_frames),
         cmocka_unit_test(long_texts_are_cut),
     };
