@@ -1,5 +1,7 @@
-// libonnx's word on models, for a libonnx of another release than the one this system has (tools/fetch-root SUITE libonnx). On stdin, for each model:
-// a byte (1: infer shapes, too; 2: the same without following the values of shapes), its size in 4 bytes, little-endian, and the model; on stdout a line: "ok", "newer" or "bad: why".
+// libonnx's word on models, for a libonnx of another release than the one this system has (tools/fetch-root
+// SUITE libonnx). On stdin, for each model: a byte (1: infer shapes, too; 2: the same without following the
+// values of shapes), its size in 4 bytes, little-endian, and the model; on stdout a line: "ok", "newer" or
+// "bad: why".
 #include <onnx/checker.h>
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>

@@ -48,8 +48,8 @@ struct common {
      "write the result to FILE instead of stdout"}
 /* clang-format on */
 
-/* Engines found in the registry and added to a pool, in the order of the command line; name@all stands for every
- * version that is here, the oldest first. */
+/* Engines found in the registry and added to a pool, in the order of the command line; name@all stands for
+ * every version that is here, the oldest first. */
 struct session {
     struct arena arena;
     struct registry *registry;

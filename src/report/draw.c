@@ -61,7 +61,7 @@ static void set_defaults(Agraph_t *graph)
         {AGRAPH, "ranksep", "0.35"},        {AGRAPH, "pad", "0.15"},
         {AGNODE, "shape", "box"},           {AGNODE, "style", "filled,rounded"},
         {AGNODE, "fontname", "Helvetica"},  {AGNODE, "fontsize", "11"},
-        {AGNODE, "margin", "0.2,0.06"},    {AGNODE, "height", "0.3"},
+        {AGNODE, "margin", "0.2,0.06"},     {AGNODE, "height", "0.3"},
         {AGEDGE, "color", "#8a8a94"},       {AGEDGE, "arrowsize", "0.6"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
