@@ -136,10 +136,14 @@ static void smooth_lane(struct bounded *out, const struct lane *lane, enum kind 
 static void hard_lane(struct bounded *out, const struct lane *lane)
 {
     struct extreme top = lane_top(lane);
+    /* What may be anything may be NaN, and what a NaN among the elements gives is not said. */
+    bool nan = top.nan;
+    for (size_t k = 0; k < lane->length; k++)
+        nan |= isinf(bounded_hard(lane->x, lane_at(lane, k)));
     for (size_t k = 0; k < lane->length; k++) {
         size_t at = lane_at(lane, k);
         long double value = k == top.at, h = bounded_hard(lane->x, at);
-        if (top.nan)
+        if (nan)
             bounded_put_open(out, at);
         else if (!lane->x->hard || lane->x->value[at] + h < top.low ||
                  (h == 0 && top.high == top.low && k != top.at))
@@ -148,7 +152,7 @@ static void hard_lane(struct bounded *out, const struct lane *lane)
             bounded_put_range(out, at, value, 0, 1);
     }
     /* The winner is sure when no rival reaches it. */
-    bool sure = !top.nan && lane->x->hard;
+    bool sure = !nan && lane->x->hard;
     for (size_t k = 0; k < lane->length && sure; k++)
         if (k != top.at && bounded_hard(out, lane_at(lane, k)) > 0)
             sure = false;
