@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "model/describe.h"
 #include "report/draw.h"
+#include "report/page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,16 +114,6 @@ static void write_data(struct str *out, const struct map_source *source)
     json_end(&json);
 }
 
-/* JSON inside a script element: a '<' stands only inside strings, and "</script>" would end the data. */
-static void add_script_data(struct str *out, const char *data)
-{
-    for (const char *c = data; *c; c++)
-        if (*c == '<')
-            str_add(out, "\\u003c");
-        else
-            str_append(out, c, 1);
-}
-
 /* The culprit or, without one, the first node that rate highlights; else the first node. */
 static void mark_centre(const struct localization *result, bool *shown)
 {
@@ -158,7 +149,7 @@ static int add_part(struct str *out, const struct map_source *source, const char
     struct str data;
     str_init(&data);
     write_data(&data, source);
-    add_script_data(out, data.data);
+    page_add_data(out, data.data);
     str_release(&data);
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "report/probe_report.h"
 
 #include "campaign/probe_file.h"
+#include "report/page.h"
 #include "report/table.h"
 
 #include <string.h>
@@ -165,11 +166,7 @@ void probe_html(const struct probe_result *results, size_t count, struct str *ou
     str_init(&data);
     probe_json(results, count, &data, false);
     str_append(out, page, (size_t)(at - page));
-    for (const char *c = data.data; *c; c++)
-        if (*c == '<') /* only inside strings; "</script>" would end the data */
-            str_add(out, "\\u003c");
-        else
-            str_append(out, c, 1);
+    page_add_data(out, data.data);
     str_add(out, at + strlen(mark));
     str_release(&data);
 }
