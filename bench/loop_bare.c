@@ -4,15 +4,12 @@
  * else, on one thread; outputs are copied out. What the library refuses it refuses; where it dies on a case
  * the next ones run in a new process. Prints "wall W cpu C cases N answered A".
  */
+#include "bare_onnxruntime.h"
+
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 
-#include <dlfcn.h>
-#include <onnxruntime_c_api.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -31,14 +28,6 @@ struct recorded {
     const void *model;
     uint64_t size, n_inputs;
     struct input *inputs;
-};
-
-struct bare {
-    const OrtApi *api;
-    OrtEnv *env;
-    OrtSessionOptions *options;
-    OrtMemoryInfo *memory;
-    OrtAllocator *allocator;
 };
 
 /* Shared with the process that runs the cases. */
@@ -91,37 +80,6 @@ static size_t read_cases(const char *data, size_t size, struct recorded **cases)
         }
     }
     return count;
-}
-
-static void must(const struct bare *bare, OrtStatus *status)
-{
-    if (status) {
-        fprintf(stderr, "loop_bare: %s\n", bare->api->GetErrorMessage(status));
-        exit(1);
-    }
-}
-
-static void bare_open(struct bare *bare, const char *path, const char *level)
-{
-    const OrtApiBase *(*get_base)(void) = NULL;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, "OrtGetApiBase") : NULL;
-    if (!symbol) {
-        fprintf(stderr, "loop_bare: %s\n", dlerror());
-        exit(1);
-    }
-    memcpy(&get_base, &symbol, sizeof symbol);
-    const char *version = get_base()->GetVersionString();
-    unsigned long minor = strtoul(strchr(version, '.') + 1, NULL, 10);
-    bare->api = get_base()->GetApi(minor < ORT_API_VERSION ? (uint32_t)minor : ORT_API_VERSION);
-    must(bare, bare->api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "bare", &bare->env));
-    must(bare, bare->api->CreateSessionOptions(&bare->options));
-    must(bare, bare->api->SetSessionGraphOptimizationLevel(
-                   bare->options, strcmp(level, "none") == 0 ? ORT_DISABLE_ALL : ORT_ENABLE_ALL));
-    must(bare, bare->api->SetIntraOpNumThreads(bare->options, 1));
-    must(bare, bare->api->SetInterOpNumThreads(bare->options, 1));
-    must(bare, bare->api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &bare->memory));
-    must(bare, bare->api->GetAllocatorWithDefaultOptions(&bare->allocator));
 }
 
 /* True when there was no error; frees the status. */
@@ -233,7 +191,7 @@ int main(int argc, char **argv)
         pid_t child = fork();
         if (child == 0) {
             struct bare bare = {0};
-            bare_open(&bare, argv[1], argv[2]);
+            bare_open(&bare, argv[1], strcmp(argv[2], "none") == 0 ? ORT_DISABLE_ALL : ORT_ENABLE_ALL);
             run_cases(&bare, cases, count, progress);
             _exit(0);
         }

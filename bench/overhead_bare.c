@@ -3,52 +3,10 @@
  * The bare loop: create a session, run it once, free it, for every model, with ONNX Runtime's C API and
  * nothing else, at opt=none and one thread. The output is copied out, as any user of it would.
  */
+#include "bare_onnxruntime.h"
 #include "overhead.h"
 
 #include "base/clock.h"
-
-#include <dlfcn.h>
-#include <onnxruntime_c_api.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct bare {
-    const OrtApi *api;
-    OrtEnv *env;
-    OrtSessionOptions *options;
-    OrtMemoryInfo *memory;
-    float output[4096];
-};
-
-static void must(const struct bare *bare, OrtStatus *status)
-{
-    if (status) {
-        fprintf(stderr, "overhead_bare: %s\n", bare->api->GetErrorMessage(status));
-        exit(1);
-    }
-}
-
-static void bare_open(struct bare *bare, const char *path)
-{
-    const OrtApiBase *(*get_base)(void) = NULL;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, "OrtGetApiBase") : NULL;
-    if (!symbol) {
-        fprintf(stderr, "overhead_bare: %s\n", dlerror());
-        exit(1);
-    }
-    memcpy(&get_base, &symbol, sizeof symbol);
-    const char *version = get_base()->GetVersionString();
-    unsigned long minor = strtoul(strchr(version, '.') + 1, NULL, 10);
-    bare->api = get_base()->GetApi(minor < ORT_API_VERSION ? (uint32_t)minor : ORT_API_VERSION);
-    must(bare, bare->api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "bare", &bare->env));
-    must(bare, bare->api->CreateSessionOptions(&bare->options));
-    must(bare, bare->api->SetSessionGraphOptimizationLevel(bare->options, ORT_DISABLE_ALL));
-    must(bare, bare->api->SetIntraOpNumThreads(bare->options, 1));
-    must(bare, bare->api->SetInterOpNumThreads(bare->options, 1));
-    must(bare, bare->api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &bare->memory));
-}
 
 static void bare_case(struct bare *bare, const struct overhead_case *one)
 {
@@ -57,6 +15,7 @@ static void bare_case(struct bare *bare, const struct overhead_case *one)
     OrtSession *session = NULL;
     OrtValue *input = NULL, *output = NULL;
     void *data = NULL;
+    float copy[4096];
     must(bare, api->CreateSessionFromArray(bare->env, one->model, one->size, bare->options, &session));
     must(bare, api->CreateTensorWithDataAsOrtValue(bare->memory, one->input.data, one->input.size,
                                                    one->input.shape.dims, (size_t)one->input.shape.rank,
@@ -64,7 +23,8 @@ static void bare_case(struct bare *bare, const struct overhead_case *one)
     must(bare,
          api->Run(session, NULL, &input_name, (const OrtValue *const *)&input, 1, &output_name, 1, &output));
     must(bare, api->GetTensorMutableData(output, &data));
-    memcpy(bare->output, data, one->input.size < sizeof bare->output ? one->input.size : sizeof bare->output);
+    memcpy(copy, data, one->input.size < sizeof copy ? one->input.size : sizeof copy);
+    __asm__ volatile("" : : "r"(copy) : "memory"); /* a copy that nobody reads is a copy still */
     api->ReleaseValue(output);
     api->ReleaseValue(input);
     api->ReleaseSession(session);
@@ -80,7 +40,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct bare bare = {0};
-    bare_open(&bare, argv[1]);
+    bare_open(&bare, argv[1], ORT_DISABLE_ALL);
     bare_case(&bare, &cases[0]);
     double cpu = overhead_cpu(), start = clock_seconds();
     for (size_t i = 0; i < count; i++)
