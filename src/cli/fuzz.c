@@ -86,6 +86,18 @@ static bool watch(void *context, const struct fuzz_status *status)
     return interrupted();
 }
 
+/* What to do with what was found. */
+static void add_next(struct str *text, const struct fuzz_status *status)
+{
+    if (status->findings)
+        str_printf(text, "  next      'assay findings %s' lists them", status->folder);
+    if (status->waiting)
+        str_printf(text, ", 'assay report %s' reduces and writes up the %zu that wait", status->folder,
+                   status->waiting);
+    if (status->findings)
+        str_add(text, "\n");
+}
+
 static int write_summary(const struct settings *settings, const struct fuzz_status *status, struct view *view,
                          struct error *err)
 {
@@ -96,8 +108,10 @@ static int write_summary(const struct settings *settings, const struct fuzz_stat
         fprintf(stderr, "\033[%zuA\033[J", view->lines);
     if (settings->common.format == FORMAT_JSON)
         fuzz_json(&text, status);
-    else
+    else {
         fuzz_screen(&text, status, output_colour(&to_stdout), 0);
+        add_next(&text, status);
+    }
     int result = output_write(&to_stdout, &text, err);
     str_release(&text);
     return result;
