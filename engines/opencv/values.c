@@ -68,15 +68,26 @@ static bool declared_shape(const Onnx__ValueInfoProto *info, struct shape *shape
     return true;
 }
 
+static bool is_open(const struct shape *shape)
+{
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->dims[i] < 0)
+            return true;
+    return false;
+}
+
 /*
  * Up to 4.x the least rank is 2, and [N] comes back as [N,1]. Where the model has tensors of rank 0 or 1 and
- * the result differs from the declared shape in ones only, the declared one is what the library meant.
+ * the result differs from the declared shape in ones only, the declared one is what the library meant. With
+ * dims left open nobody can say where the ones belong, unless all the rest is one dim.
  */
 static void restore_rank(const struct opencv *opencv, const Onnx__ValueInfoProto *info, struct tensor *tensor)
 {
     struct shape shape;
     int at = 0;
     if (face_has_all_types() || !opencv->flat || !declared_shape(info, &shape))
+        return;
+    if (is_open(&shape) && shape.rank != 1)
         return;
     const struct shape *given = &tensor->shape;
     for (int i = 0; i < shape.rank; i++) {

@@ -9,6 +9,7 @@
  */
 #include "base/file.h"
 #include "base/str.h"
+#include "findings/model_text.h"
 #include "generate/onecase.h"
 #include "model/data.h"
 #include "model/model.h"
@@ -33,8 +34,8 @@ static int print_initializers(const Onnx__GraphProto *graph, struct error *err)
         char shape[SHAPE_TEXT_SIZE];
         if (model_tensor_read(graph->initializer[i], &tensor, err))
             return -1;
-        printf("%s%s%s %s = {", i ? ", " : " <", dtype_name(tensor.type), shape_text(&tensor.shape, shape),
-               graph->initializer[i]->name);
+        printf("%s%s%s %s = {", i ? ", " : " <", model_text_type((int)tensor.type),
+               tensor.shape.rank ? shape_text(&tensor.shape, shape) : "", graph->initializer[i]->name);
         print_tensor(&tensor, ", ");
         printf("}");
         tensor_release(&tensor);
