@@ -27,6 +27,7 @@ struct reference {
     struct fault_scene scene;
     char *disturbed; /* node name, or NULL */
     size_t element;  /* of that node's first output */
+    bool open;       /* some value of the last run is */
 };
 
 static bool on(const struct adapter_call *call, const char *knob)
@@ -95,7 +96,7 @@ static void unload(struct adapter_call *call)
 static int make_evaluator(struct reference *reference, bool bounds, struct evaluator **made,
                           struct error *err)
 {
-    struct evaluate_options options = {.round = !bounds};
+    struct evaluate_options options = {.round = !bounds, .open = &reference->open};
     if (reference->scene.fault) {
         options.hook = fault_hook;
         options.context = &reference->scene;
@@ -125,8 +126,8 @@ static int load(struct adapter_call *call, const struct adapter_model *model, st
     return make_evaluator(reference, true, &reference->exact, &err) ? adapter_fail_error(call, &err) : 0;
 }
 
-static int give(struct adapter_outputs *outputs, const char *name, const struct bounded *b, bool bounds,
-                struct error *err)
+static int give(const struct reference *reference, struct adapter_outputs *outputs, const char *name,
+                const struct bounded *b, bool bounds, struct error *err)
 {
     struct tensor tensor;
     struct wire_bounds wire;
@@ -134,8 +135,10 @@ static int give(struct adapter_outputs *outputs, const char *name, const struct 
     if (result)
         return -1;
     value_set_tensor(adapter_output(outputs, name), &tensor);
-    if (bounds)
+    if (bounds) {
+        wire.open = reference->open;
         *adapter_output_bounds(outputs) = wire;
+    }
     return 0;
 }
 
@@ -152,13 +155,14 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
         return adapter_fail_error(call, &err);
     struct bounded *results;
     size_t n_results;
+    reference->open = false;
     if (evaluator_run(*evaluator, inputs, count, (const char *const *)reference->graph.outputs,
                       reference->graph.n_outputs, &results, &n_results, &err))
         return adapter_fail_error(call, &err);
     int result = 0;
     for (size_t i = 0; i < n_results; i++) {
         if (!result)
-            result = give(outputs, reference->graph.outputs[i], &results[i], exact, &err);
+            result = give(reference, outputs, reference->graph.outputs[i], &results[i], exact, &err);
         bounded_release(&results[i]);
     }
     free(results);

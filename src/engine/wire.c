@@ -209,6 +209,7 @@ static void describe_value(struct wire_out *out, Assay__Value *to, const struct 
         to->bounds = arena_alloc(&out->arena, sizeof *to->bounds);
         assay__bounds__init(to->bounds);
         to->bounds->exact = bounds->exact.size > 0;
+        to->bounds->open = bounds->open;
     }
 }
 

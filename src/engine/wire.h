@@ -30,6 +30,7 @@ extern const struct wire_limits wire_default_limits; /* 16 MiB and 8 GiB */
 /* The error bounds a reference engine sends with a value; empty tensors when absent. All float64. */
 struct wire_bounds {
     bool present;
+    bool open;                 /* something in the model is, shown or not */
     struct tensor exact, rest; /* empty for integer types */
     struct tensor hard, likely;
 };

@@ -189,6 +189,7 @@ static int read_bounds(struct wire_decoder *decoder, struct wire_bounds *to, con
         make_tensor(decoder, &to->likely, DTYPE_DOUBLE, &of->shape, size, err))
         return -1;
     to->present = true;
+    to->open = from->open;
     return 0;
 }
 

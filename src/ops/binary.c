@@ -70,16 +70,21 @@ static long double divide(long double a, long double b)
     return (a - fmodl(a, b)) / b;
 }
 
-/* By zero: open. An uncertain dividend moves the quotient as a step; an uncertain divisor between the ends.
- */
+/* Division by what may be zero is open: an implementation may refuse it. */
+static bool by_zero(const struct pair *p)
+{
+    return fabsl(p->b) <= p->hard_b;
+}
+
+/* An uncertain dividend moves the quotient as a step; an uncertain divisor between the ends. */
 static void put_integer_div(const struct pair *p, struct bounded *out, size_t i)
 {
-    if (p->b == 0 && p->hard_b == 0) {
+    if (by_zero(p)) {
         bounded_put_open(out, i);
     } else if (p->exact) {
         bounded_put(out, i, divide(p->a, p->b), 0, 0);
-    } else if (fabsl(p->b) <= p->hard_b || isinf(p->hard_a) || isinf(p->hard_b)) {
-        bounded_put_undecided(out, i, p->b == 0 ? 0 : divide(p->a, p->b));
+    } else if (isinf(p->hard_a)) {
+        bounded_put_undecided(out, i, divide(p->a, p->b));
     } else {
         long double low = INFINITY, high = -INFINITY;
         for (int corner = 0; corner < 4; corner++) {
@@ -121,7 +126,7 @@ static void put_remainder(const struct pair *p, struct bounded *out, size_t i, l
 
 static void put_fmod(const struct pair *p, struct bounded *out, size_t i)
 {
-    if (!dtype_is_float(p->type) && p->b == 0)
+    if (!dtype_is_float(p->type) && by_zero(p))
         bounded_put_open(out, i);
     else
         put_remainder(p, out, i, fmodl(p->a, p->b), truncl);
@@ -130,7 +135,7 @@ static void put_fmod(const struct pair *p, struct bounded *out, size_t i)
 /* As Python: the sign is the divisor's. */
 static void put_mod(const struct pair *p, struct bounded *out, size_t i)
 {
-    if (p->b == 0) {
+    if (by_zero(p)) {
         bounded_put_open(out, i);
         return;
     }

@@ -115,11 +115,14 @@ static const struct bounded *as_input(struct slot *slot, bool rounding, struct e
  * An element that may be anything is no NaN and no infinity to those who read it: their rules for these
  * (NaN wins, an infinity is exact) are for elements that are so for certain.
  */
-static void settle_unknown(struct bounded *b)
+static void settle_unknown(struct bounded *b, bool *open)
 {
-    for (size_t i = 0; b->hard && i < b->count; i++)
+    for (size_t i = 0; b->hard && i < b->count; i++) {
         if (isinf(b->hard[i]) && !isfinite(b->value[i]))
             b->value[i] = 0;
+        if (open && isinf(b->hard[i]) && isinf(b->likely[i]))
+            *open = true;
+    }
 }
 
 static void round_output(struct bounded *b)
@@ -213,7 +216,7 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
         if (scope->options->round)
             round_output(&slot->own);
         else
-            settle_unknown(&slot->own);
+            settle_unknown(&slot->own, scope->options->open);
         slot->view = &slot->own;
         slot->from_node = true;
     }
@@ -228,8 +231,7 @@ static bool is_known(const struct bounded *input)
     return !input || (input->value && input->count <= KNOWN_LIMIT);
 }
 
-/* Whether a node of a shapes-only graph can be computed all the same. Bodies may capture what is not known.
- */
+/* Whether a node of a shapes-only graph can be computed all the same. Bodies may capture unknown values. */
 static bool all_known(const struct op *op, const struct bounded *const *inputs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -451,8 +453,7 @@ static int collect(struct scope *scope, const struct evaluator *evaluator, const
     return 0;
 }
 
-/* A slot for each value of the index, in its order; values that somebody outside will read are never dropped.
- */
+/* A slot for each value of the index, in its order; values that are read from outside are never dropped. */
 static void make_slots(struct scope *scope, const struct model_index *index, const char *const *names,
                        size_t count)
 {

@@ -21,6 +21,8 @@ struct evaluate_options {
      */
     int (*hook)(void *context, struct op_call *call);
     void *context;
+    /* Set to true, when it is there, by a run in which some value is open, shown or not. */
+    bool *open;
 };
 
 /*

@@ -1,6 +1,6 @@
 /*
  * Operators that pick elements by index. Nothing is computed: elements move with their bounds; where an index
- * is itself undecided, so is what it picks.
+ * is itself undecided, so is what it picks; open where it may be out of range.
  */
 #include "ops/draw.h"
 #include "ops/indices.h"
@@ -14,7 +14,9 @@ int index_at(struct op_call *call, const struct bounded *indices, size_t i, int6
              struct picked *picked)
 {
     long double at = indices->value[i];
-    picked->undecided = bounded_hard(indices, i) > 0;
+    double off = bounded_hard(indices, i);
+    picked->undecided = off > 0;
+    picked->outside = picked->undecided && !(at - off >= -dim && at + off < dim);
     if (picked->undecided && dim > 0)
         at = fminl(fmaxl(at, -dim), dim - 1);
     if (!(at >= -dim && at < dim))
@@ -30,10 +32,11 @@ int indices_check(struct op_call *call, const struct bounded *indices, bool only
     return call_invalid(call, "indices are of type %s", dtype_name(indices->type));
 }
 
-static void put_picked(struct bounded *out, size_t i, const struct bounded *x, size_t from, bool undecided)
+static void put_picked(struct bounded *out, size_t i, const struct bounded *x, size_t from,
+                       const struct picked *picked)
 {
-    if (undecided)
-        bounded_put_undecided(out, i, x->value[from]);
+    if (picked->undecided)
+        bounded_set(out, i, x->value[from], INFINITY, picked->outside ? INFINITY : 0);
     else
         bounded_move(out, i, x, from);
 }
@@ -52,7 +55,7 @@ static int gather_move(struct op_call *call, struct bounded *out, const struct b
         for (size_t o = 0; o < outer; o++)
             for (size_t k = 0; k < inner; k++)
                 put_picked(out, (o * indices->count + i) * inner + k, x,
-                           (o * (size_t)dim + picked.at) * inner + k, picked.undecided);
+                           (o * (size_t)dim + picked.at) * inner + k, &picked);
     }
     return 0;
 }
@@ -151,7 +154,7 @@ static int eval_gather_elements(struct op_call *call)
         if (index_at(call, indices, i, x->shape.dims[axis], &picked))
             return -1;
         size_t from = strides_at(&strides, x->shape.rank, index) - (size_t)index[axis] * strides.of[axis];
-        put_picked(out, i, x, from + picked.at * strides.of[axis], picked.undecided);
+        put_picked(out, i, x, from + picked.at * strides.of[axis], &picked);
     }
     return 0;
 }
@@ -187,6 +190,7 @@ int index_tuple(struct op_call *call, const struct bounded *indices, size_t i, c
             return -1;
         picked->at += one.at * shape_span(shape, from + j + 1, shape->rank);
         picked->undecided |= one.undecided;
+        picked->outside |= one.outside;
     }
     return 0;
 }
@@ -239,7 +243,7 @@ static int eval_gather_nd(struct op_call *call)
         if (index_tuple(call, indices, i, &x->shape, batch, &picked))
             return -1;
         for (size_t j = 0; j < run; j++)
-            put_picked(out, i * run + j, x, i / per_batch * batch_size + picked.at + j, picked.undecided);
+            put_picked(out, i * run + j, x, i / per_batch * batch_size + picked.at + j, &picked);
     }
     return 0;
 }

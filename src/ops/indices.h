@@ -10,6 +10,7 @@
 struct picked {
     size_t at;
     bool undecided; /* the index itself is not known exactly */
+    bool outside;   /* then it may be out of range: an implementation may refuse it */
 };
 
 int indices_check(struct op_call *call, const struct bounded *indices, bool only_int64);

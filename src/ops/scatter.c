@@ -119,7 +119,7 @@ static void pile_put(struct bounded *out, size_t i, const struct pile *p, enum r
 /* One update: element `from` of updates goes to element `to` of the output. */
 struct target {
     size_t to;
-    bool undecided;
+    bool undecided, outside; /* as the index that it is from */
 };
 
 static void scatter_plain(struct bounded *out, const struct bounded *updates, const struct target *targets,
@@ -164,11 +164,13 @@ static int scatter(struct op_call *call, const struct bounded *x, const struct b
         scatter_reduce(out, x, updates, targets, piles, reduction);
     free(piles);
     /* An index that may be another one may reach any element. */
-    bool undecided = false;
-    for (size_t i = 0; i < updates->count; i++)
+    bool undecided = false, outside = false;
+    for (size_t i = 0; i < updates->count; i++) {
         undecided |= targets[i].undecided;
+        outside |= targets[i].outside;
+    }
     for (size_t i = 0; undecided && i < out->count; i++)
-        bounded_put_undecided(out, i, out->value[i]);
+        bounded_set(out, i, out->value[i], INFINITY, outside ? INFINITY : 0);
     return 0;
 }
 
@@ -190,7 +192,7 @@ static int element_targets(struct op_call *call, const struct bounded *x, const 
         if (index_at(call, indices, i, x->shape.dims[axis], &picked))
             return -1;
         size_t base = strides_at(&strides, x->shape.rank, index) - (size_t)index[axis] * strides.of[axis];
-        targets[i] = (struct target){base + picked.at * strides.of[axis], picked.undecided};
+        targets[i] = (struct target){base + picked.at * strides.of[axis], picked.undecided, picked.outside};
     }
     return 0;
 }
@@ -262,7 +264,7 @@ static int eval_scatter_nd(struct op_call *call)
         struct picked picked;
         result = index_tuple(call, in[1], i / run, &in[0]->shape, 0, &picked);
         for (size_t j = 0; !result && j < run; j++)
-            targets[i + j] = (struct target){picked.at + j, picked.undecided};
+            targets[i + j] = (struct target){picked.at + j, picked.undecided, picked.outside};
     }
     if (!result)
         result = scatter(call, in[0], in[2], targets, reduction);

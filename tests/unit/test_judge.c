@@ -320,10 +320,12 @@ static void refusals_count_only_on_valid_cases(void **state)
 {
     (void)state;
     struct result reference = reference_of(F(1, 2, 3, 4), N, 0.01),
-                  open = reference_of(F(1, 2, 3, 4), N, INFINITY), invalid = ended(OUTCOME_REJECTED, 0),
+                  open = reference_of(F(1, 2, 3, 4), N, INFINITY),
+                  inside = reference_of(F(1, 2, 3, 4), N, 0.01), invalid = ended(OUTCOME_REJECTED, 0),
                   good = result_of(F(1, 2, 3, 4), N), rejected = ended(OUTCOME_REJECTED, 0),
                   lacks = ended(OUTCOME_UNSUPPORTED, 0), crash = ended(OUTCOME_CRASH, SIGSEGV),
                   untested = ended(OUTCOME_UNTESTED, 0);
+    inside.bounds[0].open = true; /* on the way; what it shows is not */
     const struct {
         const struct result *reference, *first, *second;
         const char *second_version;
@@ -331,6 +333,9 @@ static void refusals_count_only_on_valid_cases(void **state)
     } rows[] = {
         {&reference, &rejected, &good, "1", VERDICT_REJECTED},
         {&open, &rejected, &good, "1", VERDICT_OPEN},
+        {&inside, &rejected, &good, "1", VERDICT_OPEN},
+        {&inside, &lacks, &good, "1", VERDICT_UNSUPPORTED},
+        {&inside, &good, &good, "1", VERDICT_AGREES},
         {&invalid, &rejected, &good, "1", VERDICT_OPEN},
         {&invalid, &good, &good, "1", VERDICT_OPEN},
         {NULL, &rejected, &good, "1", VERDICT_SUSPECT},
@@ -348,7 +353,8 @@ static void refusals_count_only_on_valid_cases(void **state)
         assert_int_equal(judgement.verdicts[0].kind, rows[i].kind);
         judgement_release(&judgement);
     }
-    struct result *all[] = {&reference, &open, &invalid, &good, &rejected, &lacks, &crash, &untested};
+    struct result *all[] = {&reference, &open,  &inside, &invalid, &good,
+                            &rejected,  &lacks, &crash,  &untested};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         result_release(all[i]);
 }

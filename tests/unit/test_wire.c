@@ -149,6 +149,7 @@ static void replies_carry_bounds(void **state)
     struct value values[2] = {make_value("y", DTYPE_FLOAT, 600), make_strings("z")};
     struct wire_bounds bounds[2];
     bounds[0] = make_bounds(&values[0].tensors[0]);
+    bounds[0].open = true;
     wire_bounds_init(&bounds[1]);
     struct wire_out out;
     wire_out_init(&out);
@@ -159,7 +160,7 @@ static void replies_carry_bounds(void **state)
     size_t at = 0;
     assert_int_equal(decode(decoder, &bytes, &at, 100, &message, NULL), 1);
     assert_values_equal(message.values, values, 2);
-    assert_true(message.bounds[0].present);
+    assert_true(message.bounds[0].present && message.bounds[0].open);
     assert_true(tensor_identical(&message.bounds[0].rest, &bounds[0].rest));
     assert_true(tensor_identical(&message.bounds[0].likely, &bounds[0].likely));
     assert_false(message.bounds[1].present);
