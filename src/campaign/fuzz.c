@@ -295,6 +295,7 @@ static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct e
         .engines = o->engines,
         .store = fuzz->store,
         .folder = o->folder,
+        .draw = o->draw,
         .reduce_seconds = REDUCE_SECONDS,
     };
     struct keep_done done;

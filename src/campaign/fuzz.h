@@ -12,6 +12,7 @@
 
 #include "campaign/fuzz_source.h"
 #include "engine/pool.h"
+#include "findings/bundle.h"
 #include "findings/store.h"
 #include "judge/verdict.h"
 
@@ -73,6 +74,7 @@ struct fuzz_options {
      */
     bool reduce;
     struct pool *fresh; /* the same engines under the same numbers, one process a case */
+    bundle_draw *draw;  /* for the bundles' drawings; may be NULL */
     bool probe;         /* know what engines lack, from kept probes or a quick one */
     /* Called a few times a second. True ends the campaign cleanly. */
     bool (*watch)(void *context, const struct fuzz_status *status);

@@ -147,6 +147,7 @@ static int write_bundle(const struct keep_options *options, const struct trial_d
         .n_history = past->count,
         .history = past->history,
         .pass = past->pass,
+        .draw = options->draw,
     };
     return bundle_write(folder, &which, err);
 }

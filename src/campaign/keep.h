@@ -11,6 +11,7 @@
 #define CAMPAIGN_KEEP_H
 
 #include "campaign/trial.h"
+#include "findings/bundle.h"
 #include "findings/signature.h"
 #include "findings/store.h"
 
@@ -25,6 +26,7 @@ struct keep_options {
     const int *engines; /* of the campaign, pool numbers */
     struct store *store;
     const char *folder; /* of the campaign */
+    bundle_draw *draw;  /* for map.svg; may be NULL */
     bool no_reduce;
     double reduce_seconds; /* at most for one case; 0: 60 */
 };

@@ -5,6 +5,7 @@
 #include "campaign/fuzz_record.h"
 #include "cli/common.h"
 #include "report/fuzz_report.h"
+#include "report/map.h"
 #include "report/table.h"
 
 #include <inttypes.h>
@@ -164,6 +165,7 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         .probe = !settings->no_probe,
         .reduce = !settings->no_reduce,
         .fresh = settings->no_reduce ? NULL : fresh,
+        .draw = map_svg,
         .watch = watch,
         .context = &view,
     };

@@ -5,6 +5,7 @@
 #include "campaign/keep.h"
 #include "cli/casefile.h"
 #include "cli/common.h"
+#include "report/map.h"
 #include "report/table.h"
 
 #include <stdio.h>
@@ -171,6 +172,7 @@ static int places_open(struct places *places, const struct settings *settings, c
         .reference = places->session.reference,
         .n_engines = engines->count,
         .engines = places->numbers,
+        .draw = map_svg,
         .no_reduce = settings->no_reduce,
         .reduce_seconds = settings->reduce_time,
     };

@@ -223,9 +223,24 @@ static int write_text(const char *folder, const char *name, const struct str *te
     return status;
 }
 
+/* A finding that cannot be drawn is still one: then there is no map, which is no failure. */
+static bool write_map(const char *folder, const struct bundle_case *which, const struct model *model)
+{
+    struct str svg;
+    str_init(&svg);
+    const struct settlement *settlement = which->settlement;
+    bool drawn = which->draw && model->graph->n_node > 1 &&
+                 !which->draw(&svg, model, settlement ? settlement->nodes : NULL,
+                              settlement ? settlement->count : 0, NULL) &&
+                 !write_text(folder, "map.svg", &svg, NULL);
+    str_release(&svg);
+    return drawn;
+}
+
 static int write_texts(const char *folder, const struct bundle_case *which, const struct model *model,
                        struct error *err)
 {
+    bool drawn = write_map(folder, which, model);
     struct str text;
     str_init(&text);
     make_json(&text, which, model);
@@ -235,7 +250,7 @@ static int write_texts(const char *folder, const struct bundle_case *which, cons
     if (status == 0)
         status = write_text(folder, "data.json", &text, err);
     str_clear(&text);
-    writeup(&text, which, model);
+    writeup(&text, which, model, drawn);
     if (status == 0)
         status = write_text(folder, "report.md", &text, err);
     str_release(&text);

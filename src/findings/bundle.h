@@ -8,6 +8,7 @@
  *     bound/output_K.pb                          the hard bound of each element of the answer (float64)
  *     finding.json                               all about it, for programs (docs/json.md)
  *     report.md                                  for the engine's maintainers (writeup.h)
+ *     map.svg                                    of more than one node: drawn, those at fault marked
  *
  * A bundle appears whole or not at all: it is written beside its place and renamed.
  */
@@ -29,6 +30,10 @@ struct bundle_history {
     const char *engine, *verdict; /* label; the verdict's word */
 };
 
+/* Adds the drawing of a model with `count` of its nodes marked: report/map.h has one. */
+typedef int bundle_draw(struct str *svg, const struct model *model, const size_t *nodes, size_t count,
+                        struct error *err);
+
 struct bundle_case {
     const struct signature *signature;
     const struct testcase *testcase;
@@ -38,7 +43,8 @@ struct bundle_case {
     const struct bundle_engine *engines; /* the first is the one at fault */
     size_t n_history;
     const struct bundle_history *history;
-    const char *pass; /* the optimiser pass that makes it, as the engine names it; or NULL */
+    const char *pass;  /* the optimiser pass that makes it, as the engine names it; or NULL */
+    bundle_draw *draw; /* NULL: no map.svg */
 };
 
 /* folder: the bundle's own; what is there already is replaced. */

@@ -213,11 +213,14 @@ static void add_message(struct str *out, const struct result *result)
     str_release(&stack);
 }
 
-static void add_model(struct str *out, const struct bundle_case *which, const struct model *model)
+static void add_model(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn)
 {
     str_add(out, "## Model\n\n```\n");
     model_text(out, model, MODEL_LIMIT);
     str_add(out, "```\n\n");
+    if (drawn)
+        str_printf(out, "[map.svg](map.svg) is a drawing of it%s.\n\n",
+                   which->settlement && which->settlement->count ? ", what is at fault marked" : "");
     if (!which->testcase->n_inputs)
         return;
     str_add(out, "Inputs:\n\n```\n");
@@ -349,7 +352,7 @@ static void add_running(struct str *out, const struct bundle_case *which, const 
     str_release(&program);
 }
 
-void writeup(struct str *out, const struct bundle_case *which, const struct model *model)
+void writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn)
 {
     const struct verdict *verdict = final_verdict(which);
     str_add(out, "# ");
@@ -363,7 +366,7 @@ void writeup(struct str *out, const struct bundle_case *which, const struct mode
     add_answers(out, which, model);
     add_rounding(out, verdict);
     add_fault(out, which, model);
-    add_model(out, which, model);
+    add_model(out, which, model, drawn);
     add_versions(out, which);
     add_running(out, which, model);
     str_add(out, "\nFound with " PROJECT ".\n");

@@ -8,7 +8,8 @@
 
 #include "findings/bundle.h"
 
-void writeup(struct str *out, const struct bundle_case *which, const struct model *model);
+/* drawn: map.svg lies beside it. */
+void writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn);
 
 /*
  * The program alone, with its fences: C for ONNX Runtime, C++ for OpenCV. False, and nothing appended, where

@@ -6,11 +6,12 @@
 #include "report/draw.h"
 #include "report/page.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Beyond WHOLE_NODES a layout takes minutes and nobody can look at it: the surroundings are drawn alone. */
-enum { WHOLE_NODES = 1500, NEAR_RADIUS = 3, NEAR_NODES = 30, WIDE_NODES = 300 };
+enum { WHOLE_NODES = 1500, NEAR_RADIUS = 3, NEAR_NODES = 30, WIDE_NODES = 300, FILE_NODES = 60 };
 
 /* The page, with marks where the parts go: map_page.html. */
 static const char page[] =
@@ -167,4 +168,25 @@ int map_html(struct str *out, const struct map_source *source, struct error *err
     }
     str_add(out, from);
     return 0;
+}
+
+int map_svg(struct str *out, const struct model *model, const size_t *nodes, size_t count, struct error *err)
+{
+    struct model_index index;
+    struct localization result = {.n_nodes = model->graph->n_node};
+    if (model_index_init(&index, model, err) != 0)
+        return -1;
+    result.nodes = memory_zeroed(result.n_nodes + 1, sizeof *result.nodes);
+    for (size_t i = 0; i < result.n_nodes; i++)
+        result.nodes[i] = (struct localized_node){.delta = NAN, .rate = NAN, .factor = NAN};
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i] < result.n_nodes)
+            result.nodes[nodes[i]].culprit = true;
+    struct map_source source = {.index = &index, .result = &result};
+    bool all = result.n_nodes <= FILE_NODES;
+    int status = draw_part(out, &source, "", all ? result.n_nodes : NEAR_RADIUS,
+                           all ? result.n_nodes : NEAR_NODES, err);
+    free(result.nodes);
+    model_index_release(&index);
+    return status;
 }

@@ -145,9 +145,30 @@ static void test_describe(void **state)
     model_free(model);
 }
 
+/* Alone, for a bundle: the marked nodes and no numbers; of a large model what is near them. */
+static void a_file_marks_what_is_at_fault(void **state)
+{
+    (void)state;
+    struct str svg;
+    str_init(&svg);
+    struct model *model = chain(5), *large = chain(200);
+    assert_int_equal(map_svg(&svg, model, (const size_t[]){1, 3, 99}, 3, NULL), 0);
+    assert_int_equal(occurrences(svg.data, "class=\"node op"), 6);
+    assert_int_equal(occurrences(svg.data, "▶"), 2);
+    assert_null(strstr(svg.data, "factor"));
+    str_clear(&svg);
+    assert_int_equal(map_svg(&svg, large, (const size_t[]){100}, 1, NULL), 0);
+    assert_int_equal(occurrences(svg.data, "class=\"node op"), 7);
+    assert_int_equal(occurrences(svg.data, "▶"), 1);
+    str_release(&svg);
+    model_free(model);
+    model_free(large);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_marks_what_is_at_fault),
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_describe),
