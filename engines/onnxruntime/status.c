@@ -20,6 +20,7 @@ static const char *const lacking[] = {
     "Unsupported",
     "unsupported",
     "does not support",
+    "mode only support", /* Resize: which dims it interpolates over */
     "layout_ == 0 was false",
     NULL,
 };

@@ -73,7 +73,7 @@ const struct bounded *call_need(struct op_call *call, size_t index)
     return input;
 }
 
-int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t max, size_t *count)
+static int read_ints(struct op_call *call, size_t index, int64_t *values, size_t max, size_t *count)
 {
     const struct bounded *input = call_need(call, index);
     if (!input)
@@ -92,6 +92,23 @@ int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t ma
     }
     *count = input->count;
     return 0;
+}
+
+int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t max, size_t *count)
+{
+    const struct bounded *input = call_input(call, index);
+    if (input && input->shape.rank != 1)
+        return call_invalid(call, "input %zu is a list and must have one dim, not %d", index,
+                            input->shape.rank);
+    return read_ints(call, index, values, max, count);
+}
+
+int call_int_single(struct op_call *call, size_t index, int64_t *value)
+{
+    size_t count;
+    if (read_ints(call, index, value, 1, &count))
+        return -1;
+    return count == 1 ? 0 : call_invalid(call, "input %zu is empty", index);
 }
 
 static struct bounded *make_output(struct op_call *call, size_t index, enum dtype type,

@@ -15,11 +15,13 @@ struct transpose_plan {
 /*
  * Padding from a wanted output size. A negative total (an output larger than there is data for) has no
  * meaning in the text's integer division, except that the official cases put a single missing row at the end.
+ * Up to opset 10 the equation and the words on auto_pad put the odd one at opposite ends.
  */
-static void pads_for(struct transpose_plan *p, int i)
+static void pads_for(struct transpose_plan *p, int i, int opset)
 {
     int64_t total = p->full[i] - p->out[i];
     bool upper = p->w.auto_pad == PAD_SAME_UPPER;
+    p->open = p->open || (opset < 11 && total % 2 != 0);
     if (total < 0) {
         p->open = p->open || upper || total < -1;
         p->begin[i] = 0;
@@ -41,7 +43,7 @@ static int plan_axis(struct op_call *call, struct transpose_plan *p, int i, int6
         return call_unsupported(call, "output_padding beside SAME_UPPER or SAME_LOWER is read in two ways");
     if (wanted || same) {
         p->out[i] = wanted ? wanted[i] : in * p->w.stride[i];
-        pads_for(p, i);
+        pads_for(p, i, call->opset);
     } else {
         p->begin[i] = p->w.begin[i];
         p->out[i] = p->full[i] - p->w.begin[i] - p->w.end[i];

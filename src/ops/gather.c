@@ -326,8 +326,8 @@ static int eval_one_hot(struct op_call *call)
     if (!indices || !values || one_hot_depth(call, &depth) ||
         call_axis(call, call_int(call, "axis", -1), indices->shape.rank + 1, &axis))
         return -1;
-    if (values->count != 2)
-        return call_invalid(call, "%zu values where off and on are needed", values->count);
+    if (values->shape.rank != 1 || values->count != 2)
+        return call_invalid(call, "values is no list of off and on");
     if (indices->shape.rank == TENSOR_MAX_RANK)
         return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
     struct shape shape = {.rank = indices->shape.rank + 1};

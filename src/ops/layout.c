@@ -431,11 +431,8 @@ static int eval_trilu(struct op_call *call)
     if (call->shapes_only)
         return 0;
     int64_t k = 0;
-    size_t count = 1;
-    if (call_input(call, 1) && call_int_list(call, 1, &k, 1, &count))
+    if (call_input(call, 1) && call_int_single(call, 1, &k))
         return -1;
-    if (count != 1)
-        return call_invalid(call, "k is empty");
     bool upper = call_int(call, "upper", 1) != 0;
     int64_t rows = x->shape.dims[x->shape.rank - 2], columns = x->shape.dims[x->shape.rank - 1];
     for (size_t i = 0; i < out->count; i++) {

@@ -126,10 +126,13 @@ const struct bounded *call_input(const struct op_call *call, size_t index);
 const struct bounded *call_need(struct op_call *call, size_t index);
 
 /*
- * An integer input as a list (shapes, axes, pads): at most `max` values into *values. Fails with
- * ERROR_UNSUPPORTED "depends on data" when only shapes are asked for and the value is not known.
+ * An integer input as a list (shapes, axes, pads), which has one dim: at most `max` values into *values.
+ * Fails with ERROR_UNSUPPORTED "depends on data" when only shapes are asked for and the value is not known.
  */
 int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t max, size_t *count);
+
+/* An integer input of a single value, whatever its rank: engines and models differ on "0-D". */
+int call_int_single(struct op_call *call, size_t index, int64_t *value);
 
 /* Fixes output `index`. NULL and an error when it is too large. In a shapes-only call its value stays NULL.
  */

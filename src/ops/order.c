@@ -148,9 +148,8 @@ static int eval_cumsum(struct op_call *call)
     if (call->shapes_only)
         return 0;
     int64_t value;
-    size_t count;
     int axis;
-    if (call_int_list(call, 1, &value, 1, &count) || call_axis(call, value, x->shape.rank, &axis))
+    if (call_int_single(call, 1, &value) || call_axis(call, value, x->shape.rank, &axis))
         return -1;
     bool exclusive = call_int(call, "exclusive", 0) != 0, reverse = call_int(call, "reverse", 0) != 0;
     struct lanes lanes = lanes_of(&x->shape, axis);

@@ -99,8 +99,8 @@ static int read_list(struct op_call *call, size_t index, size_t count, const str
         *list = NULL;
         return 0;
     }
-    if ((*list)->count != count)
-        return call_invalid(call, "input %zu has %zu values, not %zu", index, (*list)->count, count);
+    if ((*list)->shape.rank != 1 || (*list)->count != count)
+        return call_invalid(call, "input %zu is no list of %zu values", index, count);
     if (!(*list)->value)
         return call_unsupported(call, "the shape depends on data (input %zu)", index);
     return 0;

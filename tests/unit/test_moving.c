@@ -13,33 +13,53 @@
 #include <cmocka.h>
 
 /* Runs a model without inputs; one output. *open: whether something on the way was; may be NULL. */
-static struct bounded run_open(const char *body, bool *open)
+static int try_run(int opset, const char *body, bool *open, struct bounded *result, struct error *err)
 {
     char text[1000];
     uint8_t *bytes;
     size_t size, count;
-    struct error err = {0};
     struct model *model;
     struct evaluator *evaluator;
     struct bounded *results;
     struct evaluate_options options = {.open = open};
-    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : 16]> g () => (float y) { %s }", body);
-    if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&model, bytes, size, &err) ||
-        evaluator_new(&evaluator, model, &options, &err) ||
-        evaluator_run(evaluator, NULL, 0, NULL, 0, &results, &count, &err))
-        fail_msg("%s", err.message);
-    assert_int_equal(count, 1);
-    struct bounded result = results[0];
-    free(results);
+    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d]> g () => (float y) { %s }", opset,
+             body);
+    if (onnx_parse_text(text, &bytes, &size, err) || model_parse(&model, bytes, size, err))
+        fail_msg("%s", err->message);
+    int status = evaluator_new(&evaluator, model, &options, err) ||
+                 evaluator_run(evaluator, NULL, 0, NULL, 0, &results, &count, err);
+    if (!status) {
+        assert_int_equal(count, 1);
+        *result = results[0];
+        free(results);
+    }
     evaluator_free(evaluator);
     model_free(model);
     free(bytes);
+    return status ? -1 : 0;
+}
+
+static struct bounded run_open(const char *body, bool *open)
+{
+    struct error err = {0};
+    struct bounded result;
+    if (try_run(16, body, open, &result, &err))
+        fail_msg("%s", err.message);
     return result;
 }
 
 static struct bounded run(const char *body)
 {
     return run_open(body, NULL);
+}
+
+static void expect_invalid(const char *body)
+{
+    struct error err = {0};
+    struct bounded result;
+    if (!try_run(16, body, NULL, &result, &err))
+        fail_msg("%s: accepted", body);
+    assert_int_equal(err.code, ERROR_INVALID);
 }
 
 static void expect(const char *body, int rank, const int64_t *dims, const double *values)
@@ -175,14 +195,64 @@ static void test_open_inside(void **state)
     }
 }
 
+/* What texts call a list, or 1-D, has one dim: engines may refuse a scalar or a matrix there. */
+static void test_lists_have_one_dim(void **state)
+{
+    (void)state;
+    expect_invalid(
+        "x = Constant<value = float[1] {1}>() s = Constant<value = int64 {1}>() y = Reshape(x, s)");
+    expect_invalid("x = Constant<value = float[1] {1}>() s = Constant<value = int64[1, 1] {1}>()"
+                   "y = Reshape(x, s)");
+    expect_invalid("x = Constant<value = float[1] {1}>() s = Constant<value = int64 {0}>()"
+                   "e = Constant<value = int64 {1}>() y = Slice(x, s, e)");
+    expect_invalid("x = Constant<value = float[1] {1}>() s = Constant<value = int64 {2}>() y = Expand(x, s)");
+    expect_invalid("x = Constant<value = float[1] {1}>() s = Constant<value = int64 {2}>() y = Tile(x, s)");
+    expect_invalid("s = Constant<value = int64 {2}>() y = ConstantOfShape(s)");
+    expect_invalid(
+        "x = Constant<value = float[1] {1}>() a = Constant<value = int64 {0}>() y = Squeeze(x, a)");
+    expect_invalid("x = Constant<value = float[1] {1}>() a = Constant<value = int64 {0}>()"
+                   "y = ReduceSum(x, a)");
+    expect_invalid(
+        "x = Constant<value = float[1] {1}>() k = Constant<value = int64 {1}>() y, i = TopK(x, k)");
+    expect_invalid("x = Constant<value = float[1] {1}>() s = Constant<value = int64 {2}>()"
+                   "y = Resize(x, , , s)");
+    expect_invalid("x = Constant<value = float[1] {1}>() d = Constant<value = int64 {2}>()"
+                   "v = Constant<value = float[1, 2] {0, 1}>() y = OneHot(x, d, v)");
+    expect("x = Constant<value = float[2] {1, 2}>() a = Constant<value = int64 {0}>() y = CumSum(x, a)", 1,
+           (int64_t[]){2}, (double[]){1, 3});
+}
+
+/* The texts before opset 11 contradict themselves on which end an odd row of padding goes to. */
+static void test_convtranspose_odd_padding(void **state)
+{
+    (void)state;
+    const char *body =
+        "x = Constant<value = float[1, 1, 1] {1}>() w = Constant<value = float[1, 1, 2] {1, 0}>()"
+        "y = ConvTranspose<auto_pad = \"SAME_LOWER\">(x, w)";
+    struct error err = {0};
+    struct bounded y;
+    assert_int_equal(try_run(10, body, NULL, &y, &err), 0);
+    assert_true(isinf(bounded_hard(&y, 0)));
+    bounded_release(&y);
+    assert_int_equal(try_run(11, body, NULL, &y, &err), 0);
+    assert_true(y.value[0] == 0 && bounded_hard(&y, 0) == 0);
+    bounded_release(&y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slice_empty),      cmocka_unit_test(test_open_inside),
-        cmocka_unit_test(test_slice_backwards),  cmocka_unit_test(test_pad_reflect_far),
-        cmocka_unit_test(test_pad_mixed),        cmocka_unit_test(test_nonzero_scalar),
-        cmocka_unit_test(test_onehot_fractions), cmocka_unit_test(test_scatter_twice),
+        cmocka_unit_test(test_slice_empty),
+        cmocka_unit_test(test_open_inside),
+        cmocka_unit_test(test_slice_backwards),
+        cmocka_unit_test(test_pad_reflect_far),
+        cmocka_unit_test(test_pad_mixed),
+        cmocka_unit_test(test_nonzero_scalar),
+        cmocka_unit_test(test_onehot_fractions),
+        cmocka_unit_test(test_scatter_twice),
         cmocka_unit_test(test_reshape_zero),
+        cmocka_unit_test(test_lists_have_one_dim),
+        cmocka_unit_test(test_convtranspose_odd_padding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
