@@ -168,7 +168,7 @@ static int write_finding(const struct keep_options *options, const struct trial_
 
 /* The finding that is already there under this signature, if any. */
 struct present {
-    bool bundled;
+    bool bundled, known; /* known: written up elsewhere */
     int64_t nodes;
     char same_as[SIGNATURE_TEXT_SIZE];
 };
@@ -178,6 +178,7 @@ static int note_present(void *context, const struct stored *stored, struct error
     struct present *present = context;
     (void)err;
     present->bundled = *stored->bundle != '\0';
+    present->known = text_starts(stored->status, "known");
     present->nodes = stored->nodes;
     snprintf(present->same_as, sizeof present->same_as, "%s", stored->same_as);
     return 0;
@@ -246,7 +247,7 @@ static size_t count_nodes(const struct testcase *testcase)
     return nodes;
 }
 
-/* Bundled, unless somebody else's bundle of the same bug is as small. */
+/* Bundled, unless somebody else's bundle of the same bug is as small, or the bug is written up. */
 static int bundle_it(const struct keep_options *options, const char *from, const struct trial_done *trial,
                      int engine, struct keep_done *done, struct error *err)
 {
@@ -255,7 +256,9 @@ static int bundle_it(const struct keep_options *options, const char *from, const
     struct store_filter filter = {.signature = done->signature.text, .merged = true};
     if (store_list(options->store, &filter, note_present, &present, err))
         return -1;
-    if (present.same_as[0] || (present.bundled && present.nodes <= (int64_t)done->nodes_after)) {
+    bool written_up = present.known && !text_equal(from, done->signature.text);
+    if (present.same_as[0] || written_up ||
+        (present.bundled && present.nodes <= (int64_t)done->nodes_after)) {
         done->end = KEEP_MERGED;
         return store_merge(options->store, from, present.same_as[0] ? present.same_as : done->signature.text,
                            err);
