@@ -50,9 +50,10 @@ struct bundle_case {
 /* folder: the bundle's own; what is there already is replaced. */
 int bundle_write(const char *folder, const struct bundle_case *which, struct error *err);
 
-/* One line on what is wrong, without the engine's name: "AveragePool <ceil_mode=1> of float32 gives 3, 2 is
- * due". */
+/* One line on what is wrong, without the engine's name: "Slice of an empty tensor with axis=-1 gives shape
+ * [0] instead of [0,2]". The operators to blame alone: "Mul + MatMul". (title.c) */
 void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model);
+void bundle_operators(struct str *out, const struct bundle_case *which, const struct model *model);
 
 /* What a reader of a bundle needs to know, from finding.json. Strings live in the arena, none is NULL. */
 struct bundle {

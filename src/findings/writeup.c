@@ -5,8 +5,8 @@
 #include "findings/model_text.h"
 #include "judge/verdict.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,112 +15,9 @@ enum { MODEL_LIMIT = 6000, SHOWN_ELEMENTS = 24, MESSAGE_SHOWN = 600, STACK_LINES
 
 #define PROJECT "Assay"
 
-/* "AveragePool", or "Mul + MatMul". */
-static void add_operators(struct str *out, const struct bundle_case *which, const struct model *model)
-{
-    const struct settlement *settlement = which->settlement;
-    const Onnx__GraphProto *graph = model->graph;
-    bool settled = settlement && settlement->count;
-    size_t count = settled ? settlement->count : graph->n_node;
-    for (size_t i = 0; i < count && i < 9; i++) {
-        size_t number = settled ? settlement->nodes[i] : i;
-        if (number < graph->n_node)
-            str_printf(out, "%s%s", i ? " + " : "", graph->node[number]->op_type);
-    }
-    str_add(out, count > 9 ? " + ..." : "");
-}
-
-/* The fifth part of the signature: modes and flags off their defaults. */
-static void add_modes(struct str *out, const struct signature *signature)
-{
-    const char *at = signature->text;
-    for (int i = 0; i < 4 && at; i++)
-        at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
-    size_t length = at ? strcspn(at, "|") : 0;
-    if (!length)
-        return;
-    str_add(out, " (");
-    for (size_t i = 0; i < length; i++)
-        str_append(out, at[i] == ',' ? ", " : &at[i], at[i] == ',' ? 2 : 1);
-    str_add(out, ")");
-}
-
-static const char *signal_name(int number)
-{
-    switch (number) {
-    case SIGSEGV:
-        return "segmentation fault";
-    case SIGFPE:
-        return "SIGFPE, an integer division trap";
-    case SIGABRT:
-        return "abort";
-    case SIGBUS:
-        return "bus error";
-    case SIGILL:
-        return "illegal instruction";
-    default:
-        return "the process ends";
-    }
-}
-
 static const struct verdict *final_verdict(const struct bundle_case *which)
 {
     return which->engines[0].verdict;
-}
-
-/* The sign of a NaN means nothing, and would be printed. */
-static long double without_sign(long double value)
-{
-    return isnan(value) ? fabsl(value) : value;
-}
-
-void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model)
-{
-    const struct verdict *verdict = final_verdict(which);
-    const struct result *result = which->engines[0].result;
-    bool close; /* so that more digits are needed to tell them apart */
-    struct str who;
-    str_init(&who);
-    add_operators(&who, which, model);
-    if (which->settlement && which->settlement->fused)
-        str_add(&who, ", fused,");
-    else
-        add_modes(&who, which->signature);
-    switch (verdict->kind) {
-    case VERDICT_WRONG:
-    case VERDICT_NAN:
-        close = fabsl(verdict->got - verdict->expected) < 1e-4L * fabsl(verdict->expected);
-        str_printf(out, "%s gives %.*Lg where %.*Lg is due", who.data, close ? 16 : 6,
-                   without_sign(verdict->got), close ? 16 : 6, without_sign(verdict->expected));
-        break;
-    case VERDICT_SHAPE:
-        str_printf(out, "%s gives a wrong shape", who.data);
-        break;
-    case VERDICT_DTYPE:
-        str_printf(out, "%s gives a wrong element type", who.data);
-        break;
-    case VERDICT_REJECTED:
-        str_printf(out, "A valid model is refused: %s", who.data);
-        break;
-    case VERDICT_FAILED:
-        str_printf(out, "%s fails on valid input", who.data);
-        break;
-    case VERDICT_CRASH:
-        str_printf(out, "%s crashes: %s", who.data, signal_name(result ? result->signal : 0));
-        break;
-    case VERDICT_HANG:
-        str_printf(out, "%s does not come back", who.data);
-        break;
-    case VERDICT_MEMORY:
-        str_printf(out, "%s takes all memory", who.data);
-        break;
-    case VERDICT_NONDETERMINISTIC:
-        str_printf(out, "%s gives another result on every run", who.data);
-        break;
-    default:
-        str_printf(out, "%s: %s", who.data, verdict_name(verdict->kind));
-    }
-    str_release(&who);
 }
 
 static void add_value(struct str *out, const char *what, const struct value *value, size_t around)
@@ -188,6 +85,8 @@ static void add_block(struct str *out, const char *text, size_t most, size_t lin
         else
             str_append(out, &text[i], 1);
         lines -= c == '\n';
+        if (i + 1 == most && text[most])
+            str_add(out, " ...");
     }
     if (out->data[out->length - 1] != '\n')
         str_add(out, "\n");
@@ -322,6 +221,43 @@ static void add_versions(struct str *out, const struct bundle_case *which)
     str_release(&bad);
 }
 
+static bool same_engine(const char *a, const char *b)
+{
+    size_t length = strcspn(a, ":");
+    return strncmp(a, b, length) == 0 && (b[length] == ':' || !b[length]);
+}
+
+/* Who gives the expected result: settings of the same release, then other engines. */
+static void add_agreeing(struct str *out, const struct bundle_case *which)
+{
+    struct str settings, others;
+    size_t count = 0;
+    str_init(&settings);
+    str_init(&others);
+    for (size_t i = 1; i < which->n_engines; i++) {
+        const struct bundle_engine *engine = &which->engines[i];
+        struct label label = split_label(engine->label);
+        if (engine->verdict->kind != VERDICT_AGREES)
+            continue;
+        if (same_engine(which->engines[0].label, engine->label)) {
+            str_printf(&settings, "%s%s", settings.length ? " and with " : "",
+                       *label.knobs ? label.knobs : "the defaults");
+            continue;
+        }
+        str_printf(&others, "%s%.*s %s", count++ ? ", " : "", (int)strcspn(engine->label, "@:"),
+                   engine->label, engine->version && *engine->version ? engine->version : label.version);
+        if (*label.knobs)
+            str_printf(&others, " (%s)", label.knobs);
+    }
+    if (settings.length)
+        str_printf(out, "The same release with %s gives the expected result.\n\n", settings.data);
+    if (others.length)
+        str_printf(out, "%s the expected result: %s.\n\n",
+                   count > 1 ? "Other engines give" : "Another engine gives", others.data);
+    str_release(&settings);
+    str_release(&others);
+}
+
 static void add_fault(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const struct settlement *settlement = which->settlement;
@@ -331,12 +267,10 @@ static void add_fault(struct str *out, const struct bundle_case *which, const st
         (settlement->kind == VERDICT_WRONG || settlement->kind == VERDICT_NAN ||
          settlement->kind == VERDICT_SHAPE)) {
         str_add(out, "It vanishes when the values between ");
-        add_operators(out, which, model);
+        bundle_operators(out, which, model);
         str_add(out, " are made graph outputs: they are wrong only where they are fused.\n\n");
     }
-    for (size_t i = 1; i < which->n_engines; i++)
-        if (which->engines[i].verdict->kind == VERDICT_AGREES)
-            str_printf(out, "`%s` gives the expected result.\n\n", which->engines[i].label);
+    add_agreeing(out, which);
 }
 
 static void add_running(struct str *out, const struct bundle_case *which, const struct model *model)
@@ -358,10 +292,10 @@ void writeup(struct str *out, const struct bundle_case *which, const struct mode
     str_add(out, "# ");
     bundle_title(out, which, model);
     str_add(out, "\n\n");
-    /* Of values the title says as much, of refusals the message that follows. */
-    if (verdict->text[0] && verdict->kind != VERDICT_WRONG && verdict->kind != VERDICT_NAN &&
-        verdict->kind != VERDICT_REJECTED && verdict->kind != VERDICT_FAILED)
-        str_printf(out, "%s.\n\n", verdict->text);
+    /* Of values, refusals and crashes the title says as much. */
+    if (verdict->text[0] &&
+        (verdict->kind == VERDICT_SHAPE || verdict->kind == VERDICT_DTYPE || verdict->kind >= VERDICT_HANG))
+        str_printf(out, "%c%s.\n\n", toupper((unsigned char)verdict->text[0]), verdict->text + 1);
     add_message(out, which->engines[0].result);
     add_answers(out, which, model);
     add_rounding(out, verdict);

@@ -205,19 +205,100 @@ static void a_bundle_reads_back(void **state)
         fail_msg("%s", err.message);
     assert_string_equal(bundle.signature, "wrong|onnxruntime|Abs|f32||");
     assert_string_equal(bundle.engine, "onnxruntime@1.2.3:opt=all");
-    assert_string_equal(bundle.title, "Abs gives -2 where 2 is due");
+    assert_string_equal(bundle.title, "Abs gives -2 instead of 2 (pass AbsFusion)");
     assert_string_equal(bundle.recipe, "seed 1 index 2");
     assert_contains(folder, "report.md",
-                    (const char *const[]){"# Abs gives -2 where 2 is due\n", "{1, -2, 3}", "y = Abs (x)",
-                                          "Shows it: 1.2.0 to 1.2.3 (opt=all)", "Does not: 1.1.0 (opt=all)",
-                                          "`AbsFusion`", "No rounding is involved",
-                                          "float x0[3] = {1.0, -2.0, 3.0}", NULL});
+                    (const char *const[]){"# Abs gives -2 instead of 2 (pass AbsFusion)\n", "{1, -2, 3}",
+                                          "y = Abs (x)", "Shows it: 1.2.0 to 1.2.3 (opt=all)",
+                                          "Does not: 1.1.0 (opt=all)", "`AbsFusion`",
+                                          "No rounding is involved", "float x0[3] = {1.0, -2.0, 3.0}", NULL});
     assert_int_equal(bundle_read(&bundle, root, &arena, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
     arena_release(&arena);
     scene_release(&scene);
     free(folder);
     file_remove_tree(root, NULL);
+}
+
+/* A title names operator and condition; `blamed`: how many of the first nodes. */
+struct title_row {
+    const char *model;
+    size_t blamed;
+    bool fused;
+    enum verdict_kind kind;
+    enum stage stage;
+    int signal;
+    const char *message, *title;
+};
+
+static const struct title_row titles[] = {
+    {"g (float[1,0] x) => (float[0] y) { y = ArgMax <axis = -1, keepdims = 0> (x) }", 1, false, VERDICT_CRASH,
+     STAGE_RUN, SIGFPE, NULL,
+     "ArgMax of an empty tensor with axis=-1, keepdims=0 crashes at run: division by zero (SIGFPE)"},
+    {"g (bool c, int32[2] x) => (int32[2] y) {\n"
+     "  y = If (c) <then_branch = t () => (int32[2] a) { a = Neg (x) },\n"
+     "              else_branch = e () => (int32[2] b) { b = Identity (x) }>\n}",
+     1, false, VERDICT_REJECTED, STAGE_LOAD, 0, NULL,
+     "A valid If with Neg + Identity in a branch is refused at load"},
+    {"g (int8[1,1,1,1] x) => (float[1,1,1,1] y) <float s = {1}> {\n"
+     "  d = DequantizeLinear (x, s)\n  y = MaxPool <kernel_shape = [1, 1]> (d)\n}",
+     2, true, VERDICT_REJECTED, STAGE_LOAD, 0, "Could not find an implementation for QuantizeLinear(21)",
+     "A valid model of DequantizeLinear + MaxPool of int8 is refused at load: Could not find an "
+     "implementation for QuantizeLinear(21)"},
+    {"g (float x) => (float y) { y = Reshape <allowzero = 1> (x, s) }", 1, false, VERDICT_FAILED, STAGE_RUN,
+     0,
+     "Non-zero status code returned while running Reshape node. Name:'r' Status Message: /a/op_kernel.h:42 "
+     "const T* Input(int) const [with T = Tensor] Missing Input: s",
+     "Reshape of a scalar with allowzero=1 fails at run: Missing Input: s"},
+    {"g () => (int64[1] y) <int64[1] a = {0}, int64[0] b = {}> { y = Concat <axis = 0> (a, b) }", 1, false,
+     VERDICT_CRASH, STAGE_LOAD, SIGSEGV, NULL,
+     "Concat of a constant empty int64 tensor with axis=0 crashes at load: segmentation fault"},
+    {"g (double[2] x) => (float[2] y) { y = Cast <to = 1> (x) }", 1, false, VERDICT_WRONG, STAGE_RUN, 0, NULL,
+     "Cast of double with to=float gives 0 instead of 0.5"},
+    {"g (uint8[1,1,1] x) => (int32[1,1,1] y) <uint8[1,1,1] w = {0}> { y = ConvInteger (x, w, ) }", 1, false,
+     VERDICT_HANG, STAGE_RUN, 0, NULL,
+     "ConvInteger of uint8 with an input left out does not come back at run"},
+    {"g () => (float y) <float x = {0.25}> { y = Erf (x) }", 1, false, VERDICT_NAN, STAGE_RUN, 0, NULL,
+     "Erf of 0.25 gives 0 instead of 0.5"},
+    {"g (float[2] x) => (float[2] y) { a = Neg (x)\n  b = Abs (a)\n  c = Neg (b)\n  d = Exp (c)\n"
+     "  y = Sqrt (d)\n}",
+     5, true, VERDICT_WRONG, STAGE_RUN, 0, NULL,
+     "Fused Neg + Abs + ... + Sqrt (5 operators) gives 0 instead of 0.5"},
+};
+
+static void check_title(const struct title_row *row)
+{
+    static const char head[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n";
+    struct str text, title;
+    str_init(&text);
+    str_init(&title);
+    str_printf(&text, "%s%s", head, row->model);
+    struct model *model = read_model(text.data, NULL);
+    size_t nodes[] = {0, 1, 2, 3, 4};
+    struct settlement settlement = {.count = row->blamed, .nodes = nodes, .fused = row->fused};
+    struct verdict verdict = {.kind = row->kind, .got = 0, .expected = 0.5L};
+    struct result result = {.stage = row->stage, .signal = row->signal, .message = (char *)row->message};
+    struct signature signature = {0};
+    struct testcase testcase;
+    testcase_init(&testcase);
+    struct bundle_engine engine = {"onnxruntime@1.2.3", "1.2.3", &verdict, &result};
+    struct bundle_case which = {.signature = &signature,
+                                .testcase = &testcase,
+                                .settlement = &settlement,
+                                .n_engines = 1,
+                                .engines = &engine};
+    bundle_title(&title, &which, model);
+    assert_string_equal(title.data, row->title);
+    model_free(model);
+    str_release(&text);
+    str_release(&title);
+}
+
+static void titles_name_operator_and_condition(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        check_title(&titles[i]);
 }
 
 static void labels_make_safe_folders(void **state)
@@ -234,6 +315,7 @@ int main(void)
         cmocka_unit_test(the_text_of_a_model_is_complete),
         cmocka_unit_test(a_bundle_reads_back),
         cmocka_unit_test(labels_make_safe_folders),
+        cmocka_unit_test(titles_name_operator_and_condition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

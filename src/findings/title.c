@@ -1,0 +1,469 @@
+/* The one sentence on top of a report: which operator, under which condition, does what instead of what. */
+#include "findings/bundle.h"
+#include "findings/model_text.h"
+#include "findings/types.h"
+#include "judge/verdict.h"
+#include "model/describe.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHOWN_OPERATORS = 4,
+    ATTRIBUTES_LENGTH = 70, /* longer ones give way to modes and flags */
+    BODY_OPERATORS = 3,
+    REASON_LENGTH = 90,
+};
+
+/* The nodes that are to blame; without a settlement all of them. */
+struct blamed {
+    const struct bundle_case *which;
+    const struct model *model;
+    size_t count;
+};
+
+static const Onnx__NodeProto *blamed_node(const struct blamed *b, size_t i)
+{
+    const struct settlement *settlement = b->which->settlement;
+    size_t number = settlement && settlement->count ? settlement->nodes[i] : i;
+    return number < b->model->graph->n_node ? b->model->graph->node[number] : NULL;
+}
+
+static const char *blamed_type(const struct blamed *b, size_t i)
+{
+    const Onnx__NodeProto *node = blamed_node(b, i);
+    return node ? node->op_type : "?";
+}
+
+/* "AveragePool", "Mul + MatMul", "Pow + Mul + ... + Cast (9 operators)". */
+static void add_operators(struct str *out, const struct blamed *b)
+{
+    bool all = b->count <= SHOWN_OPERATORS;
+    for (size_t i = 0; i < b->count && (all || i + 2 < SHOWN_OPERATORS); i++)
+        str_printf(out, "%s%s", i ? " + " : "", blamed_type(b, i));
+    if (!all)
+        str_printf(out, " + ... + %s (%zu operators)", blamed_type(b, b->count - 1), b->count);
+}
+
+void bundle_operators(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    struct blamed b = {which, model,
+                       settlement && settlement->count ? settlement->count : model->graph->n_node};
+    add_operators(out, &b);
+}
+
+/* The fifth part of the signature: modes and flags off their defaults. */
+static void add_modes(struct str *out, const struct signature *signature)
+{
+    const char *at = signature->text;
+    for (int i = 0; i < 4 && at; i++)
+        at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
+    size_t length = at ? strcspn(at, "|") : 0;
+    for (size_t i = 0; i < length; i++)
+        str_append(out, at[i] == ',' ? ", " : &at[i], at[i] == ',' ? 2 : 1);
+}
+
+/* Required everywhere, and telling nothing; or what has no short form. */
+static bool is_telling(const Onnx__AttributeProto *a)
+{
+    return strcmp(a->name, "kernel_shape") != 0 && strcmp(a->name, "hidden_size") != 0 && !a->g && !a->t;
+}
+
+static bool is_word(const ProtobufCBinaryData *bytes)
+{
+    for (size_t i = 0; i < bytes->len; i++)
+        if (!isalnum(bytes->data[i]) && bytes->data[i] != '_')
+            return false;
+    return bytes->len > 0;
+}
+
+static void add_attribute(struct str *out, const Onnx__AttributeProto *a)
+{
+    str_printf(out, "%s=", a->name);
+    if (strcmp(a->name, "to") == 0 || strcmp(a->name, "dtype") == 0)
+        str_add(out, model_text_type((int)a->i));
+    else if (is_word(&a->s))
+        str_append(out, a->s.data, a->s.len);
+    else
+        describe_attribute(out, a);
+}
+
+/* What comes after "with": more than one, divided by commas. */
+static void next_item(struct str *items)
+{
+    str_add(items, items->length ? ", " : "");
+}
+
+/* "axis=-1, keepdims=0": a reduced case has those attributes alone that matter. */
+static void add_attributes(struct str *items, const struct blamed *b)
+{
+    struct str text;
+    str_init(&text);
+    const Onnx__NodeProto *node = blamed_node(b, 0);
+    for (size_t i = 0; node && i < node->n_attribute; i++) {
+        if (!is_telling(node->attribute[i]))
+            continue;
+        next_item(&text);
+        add_attribute(&text, node->attribute[i]);
+    }
+    if (text.length > ATTRIBUTES_LENGTH) {
+        str_clear(&text);
+        add_modes(&text, b->which->signature);
+    }
+    str_add(items, text.data);
+    str_release(&text);
+}
+
+static bool is_listed(const Onnx__NodeProto *const *nodes, size_t count, const char *type)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(nodes[i]->op_type, type) == 0)
+            return true;
+    return false;
+}
+
+/* "Mul in a branch": what stands in the bodies of If, Loop and Scan. False when there are none. */
+static bool add_bodies(struct str *items, const Onnx__NodeProto *node)
+{
+    const Onnx__NodeProto *found[BODY_OPERATORS] = {NULL};
+    size_t count = 0, bodies = 0;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__GraphProto *body = node->attribute[i]->g;
+        bodies += body != NULL;
+        for (size_t k = 0; body && k < body->n_node && count < BODY_OPERATORS; k++)
+            if (strcmp(body->node[k]->op_type, "Constant") != 0 &&
+                !is_listed(found, count, body->node[k]->op_type))
+                found[count++] = body->node[k];
+    }
+    if (!bodies)
+        return false;
+    bool branch = strcmp(node->op_type, "If") == 0;
+    next_item(items);
+    for (size_t i = 0; i < count; i++)
+        str_printf(items, "%s%s", i ? " + " : "", found[i]->op_type);
+    if (count)
+        str_add(items, branch ? " in a branch" : " in its body");
+    else
+        str_add(items, branch ? "constant branches" : "a constant body");
+    return true;
+}
+
+static bool is_constant(const struct model *model, const char *name)
+{
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        if (strcmp(model->graph->initializer[i]->name, name) == 0)
+            return true;
+    for (size_t i = 0; i < model->graph->n_node; i++)
+        for (size_t k = 0; k < model->graph->node[i]->n_output; k++)
+            if (strcmp(model->graph->node[i]->output[k], name) == 0)
+                return strcmp(model->graph->node[i]->op_type, "Constant") == 0;
+    return false;
+}
+
+/* What the operands of the first node to blame are like. */
+struct operands {
+    enum dtype type; /* of the first */
+    bool constant;   /* all of them are */
+    bool empty;      /* one has no elements */
+    bool scalar;     /* the first has rank 0 */
+    bool left_out;   /* one is named "" */
+};
+
+static struct operands look_at(const struct model *model, const Onnx__NodeProto *node)
+{
+    struct operands operands = {.constant = node->n_input > 0};
+    struct types types;
+    types_init(&types, model);
+    for (size_t i = 0; i < node->n_input; i++) {
+        const struct bounded *value = types_find(&types, node->input[i]);
+        bool shaped = value && value->type != DTYPE_NONE && value->shape.rank >= 0;
+        operands.left_out |= !*node->input[i];
+        operands.constant &= !*node->input[i] || is_constant(model, node->input[i]);
+        operands.empty |= shaped && value->count == 0;
+        if (i == 0 && value)
+            operands.type = value->type;
+        if (i == 0)
+            operands.scalar = shaped && value->shape.rank == 0;
+    }
+    types_release(&types);
+    return operands;
+}
+
+/* The data of a graph input or initialiser, which is the caller's when `own` says so. */
+static const struct tensor *find_data(const struct blamed *b, const char *name, struct tensor *own)
+{
+    const struct testcase *testcase = b->which->testcase;
+    tensor_init(own);
+    for (size_t i = 0; i < testcase->n_inputs; i++)
+        if (testcase->inputs[i].kind == VALUE_TENSOR && testcase->inputs[i].name &&
+            strcmp(testcase->inputs[i].name, name) == 0)
+            return &testcase->inputs[i].tensors[0];
+    for (size_t i = 0; i < b->model->graph->n_initializer; i++)
+        if (strcmp(b->model->graph->initializer[i]->name, name) == 0 &&
+            model_weight(b->model, i, own, NULL) == 0)
+            return own;
+    return NULL;
+}
+
+static const char *special_in(const struct tensor *tensor)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < tensor->count && dtype_is_float(tensor->type); i++) {
+        if (isnan(tensor_get(tensor, i)))
+            return "NaN";
+        found = isinf(tensor_get(tensor, i)) ? "an infinity" : found;
+    }
+    return found;
+}
+
+/* " of inf" where one number goes in; else "NaN among its inputs" to the items. True when it said of what. */
+static bool add_values(struct str *out, struct str *items, const struct blamed *b,
+                       const Onnx__NodeProto *node)
+{
+    const char *special = NULL;
+    bool said = false;
+    for (size_t i = 0; i < node->n_input; i++) {
+        struct tensor own;
+        const struct tensor *data = find_data(b, node->input[i], &own);
+        if (!data || data->type == DTYPE_STRING)
+            continue;
+        const char *here = special_in(data);
+        special = here && (!special || strcmp(here, "NaN") == 0) ? here : special;
+        said = node->n_input == 1 && data->count == 1;
+        if (said) {
+            bool plain = data->type == DTYPE_FLOAT;
+            str_printf(out, " of %s%s", plain ? "" : model_text_type((int)data->type), plain ? "" : " ");
+            model_text_elements(out, data, 1);
+        }
+        tensor_release(&own);
+    }
+    if (!said && special) {
+        next_item(items);
+        str_printf(items, "%s among its inputs", special);
+    }
+    return said;
+}
+
+/* " of an empty int32 tensor", " of float64", " of constants", " of a float16 scalar". */
+static void add_operands(struct str *out, const struct operands *o, bool ranks_matter)
+{
+    const char *type = o->type == DTYPE_FLOAT || o->type == DTYPE_NONE ? "" : model_text_type((int)o->type);
+    bool scalar = o->scalar && ranks_matter;
+    struct str words;
+    str_init(&words);
+    if (o->constant)
+        str_add(&words, "constant ");
+    if (o->empty)
+        str_add(&words, "empty ");
+    if (*type)
+        str_printf(&words, "%s ", type);
+    if (o->constant || o->empty || scalar)
+        str_printf(out, " of a%s %s%s", words.length && strchr("aeio", words.data[0]) ? "n" : "", words.data,
+                   scalar ? "scalar" : "tensor");
+    else if (*type)
+        str_printf(out, " of %s", type);
+    str_release(&words);
+}
+
+/* What is known of the case beside its operators. */
+static void add_condition(struct str *out, const struct blamed *b, const struct verdict *verdict)
+{
+    const Onnx__NodeProto *node = blamed_node(b, 0);
+    bool values = verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN;
+    if (!node)
+        return;
+    struct operands operands = look_at(b->model, node);
+    if (b->count > 1) {
+        operands.constant = false;
+        add_operands(out, &operands, false);
+        return;
+    }
+    struct str items;
+    str_init(&items);
+    add_attributes(&items, b);
+    bool said = add_bodies(&items, node) || (values && add_values(out, &items, b, node));
+    if (!said)
+        add_operands(out, &operands, !values);
+    if (operands.left_out) {
+        next_item(&items);
+        str_add(&items, "an input left out");
+    }
+    str_printf(out, "%s%s", items.length ? " with " : "", items.data);
+    str_release(&items);
+}
+
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGSEGV:
+        return "segmentation fault";
+    case SIGFPE:
+        return "division by zero (SIGFPE)";
+    case SIGABRT:
+        return "abort";
+    case SIGBUS:
+        return "bus error";
+    case SIGILL:
+        return "illegal instruction";
+    default:
+        return "the process ends";
+    }
+}
+
+/* The sign of a NaN or of a zero means nothing here, and would be printed. */
+static void number_text(char text[40], long double value, int digits)
+{
+    snprintf(text, 40, "%.*Lg", digits, isnan(value) || value == 0 ? fabsl(value) : value);
+}
+
+/* With as many digits as tell the two apart. */
+static void add_numbers(struct str *out, long double got, long double expected)
+{
+    static const int digits[] = {6, 9, 17};
+    char ours[40] = "", due[40] = "";
+    for (size_t i = 0; i < sizeof digits / sizeof *digits && strcmp(ours, due) == 0; i++) {
+        number_text(ours, got, digits[i]);
+        number_text(due, expected, digits[i]);
+    }
+    str_printf(out, " gives %s instead of %s", ours, due);
+}
+
+static const struct tensor *output_of(const struct result *result, size_t k)
+{
+    return result && k < result->count && result->outputs[k].kind == VALUE_TENSOR
+               ? &result->outputs[k].tensors[0]
+               : NULL;
+}
+
+/* " gives shape [3] instead of [1,3]", or the same of types. */
+static void add_kinds(struct str *out, const struct bundle_case *which, const struct verdict *verdict)
+{
+    char ours[SHAPE_TEXT_SIZE], due[SHAPE_TEXT_SIZE];
+    bool shape = verdict->kind == VERDICT_SHAPE;
+    const struct tensor *got = output_of(which->engines[0].result, verdict->output),
+                        *expected = output_of(which->reference, verdict->output);
+    if (!got || !expected)
+        str_printf(out, " gives a wrong %s", shape ? "shape" : "element type");
+    else if (shape)
+        str_printf(out, " gives shape %s instead of %s", shape_text(&got->shape, ours),
+                   shape_text(&expected->shape, due));
+    else
+        str_printf(out, " gives %s instead of %s", model_text_type((int)got->type),
+                   model_text_type((int)expected->type));
+}
+
+/*
+ * What an engine says, without what only says where: ONNX Runtime puts the nodes around a failing one, its
+ * source file and function before the reason.
+ */
+static const char *reason_in(const char *message)
+{
+    static const char *const marks[] = {"Status Message: ", "[ONNXRuntimeError] : ", "parse error: "};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        for (const char *at; (at = strstr(message, marks[i]));)
+            message = at + strlen(marks[i]);
+    const char *code = strstr(message, " : ");
+    if (code && isdigit((unsigned char)*message))
+        message = strstr(code + 3, " : ") ? strstr(code + 3, " : ") + 3 : code + 3;
+    const char *end = NULL;
+    for (const char *at = message; *message == '/' && (at = strstr(at, "] ")); at++)
+        end = at + 2;
+    return end && *end ? end : message;
+}
+
+/* ": Missing Input: v2"; nothing where the message is none. */
+static void add_reason(struct str *out, const struct result *result)
+{
+    const char *reason = result && result->message ? reason_in(result->message) : "";
+    size_t length = strcspn(reason, "\n"), word = length;
+    if (length > REASON_LENGTH)
+        for (word = REASON_LENGTH; word > REASON_LENGTH / 2 && reason[word] != ' '; word--)
+            ;
+    str_add(out, length ? ": " : "");
+    for (size_t i = 0; i < word; i++) {
+        unsigned char c = (unsigned char)reason[i];
+        str_append(out, c < 0x20 || c == '`' ? "'" : &reason[i], 1);
+    }
+    while (word == length && out->length && strchr(". >", out->data[out->length - 1]))
+        out->data[--out->length] = '\0';
+    str_add(out, word < length ? " ..." : "");
+}
+
+/* What it does, after its name. */
+static void add_deed(struct str *out, const struct bundle_case *which, const struct verdict *verdict)
+{
+    const struct result *result = which->engines[0].result;
+    const char *stage = result && result->stage ? stage_name(result->stage) : "run";
+    switch (verdict->kind) {
+    case VERDICT_WRONG:
+    case VERDICT_NAN:
+        add_numbers(out, verdict->got, verdict->expected);
+        break;
+    case VERDICT_SHAPE:
+    case VERDICT_DTYPE:
+        add_kinds(out, which, verdict);
+        break;
+    case VERDICT_REJECTED:
+        str_printf(out, " is refused at %s", stage);
+        add_reason(out, result);
+        break;
+    case VERDICT_FAILED:
+        str_printf(out, " fails at %s", stage);
+        add_reason(out, result);
+        break;
+    case VERDICT_CRASH:
+        str_printf(out, " crashes at %s: %s", stage, signal_name(result ? result->signal : 0));
+        break;
+    case VERDICT_HANG:
+        str_printf(out, " does not come back at %s", stage);
+        break;
+    case VERDICT_MEMORY:
+        str_printf(out, " takes all memory at %s", stage);
+        break;
+    case VERDICT_NONDETERMINISTIC:
+        str_add(out, " gives another result on every run");
+        break;
+    default:
+        str_printf(out, ": %s", verdict_name(verdict->kind));
+    }
+}
+
+/*
+ * Of one operator inside a larger graph the numbers are its own, on the inputs it had: what the graph gives
+ * in the end is some other operator's.
+ */
+static const struct verdict *title_verdict(const struct blamed *b)
+{
+    const struct settlement *settlement = b->which->settlement;
+    const struct verdict *verdict = b->which->engines[0].verdict;
+    bool own = settlement && settlement->count && settlement->count < b->model->graph->n_node &&
+               (verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN) &&
+               (settlement->verdict.kind == VERDICT_WRONG || settlement->verdict.kind == VERDICT_NAN);
+    return own ? &settlement->verdict : verdict;
+}
+
+void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    struct blamed b = {which, model,
+                       settlement && settlement->count ? settlement->count : model->graph->n_node};
+    const struct verdict *verdict = title_verdict(&b);
+    bool values = verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN ||
+                  verdict->kind == VERDICT_SHAPE || verdict->kind == VERDICT_DTYPE;
+    if (b.count > 1 && values)
+        str_add(out, settlement && settlement->fused ? "Fused " : "");
+    else if (verdict->kind == VERDICT_REJECTED)
+        str_add(out, b.count > 1 ? "A valid model of " : "A valid ");
+    else if (b.count > 1)
+        str_add(out, "A model of ");
+    add_operators(out, &b);
+    add_condition(out, &b, verdict);
+    add_deed(out, which, verdict);
+    if (which->pass && *which->pass && !strchr(which->pass, ','))
+        str_printf(out, " (pass %s)", which->pass);
+}
