@@ -40,7 +40,6 @@ void arena_clear(struct arena *arena)
         return;
     arena->blocks = keep->next;
     arena_release(arena);
-    memset(keep->data, 0, keep->used);
     keep->next = NULL;
     keep->used = 0;
     arena->blocks = keep;
@@ -49,7 +48,10 @@ void arena_clear(struct arena *arena)
 static struct arena_block *add_block(struct arena *arena, size_t need)
 {
     size_t capacity = need > BLOCK_SIZE ? need : BLOCK_SIZE;
-    struct arena_block *block = memory_zeroed(1, sizeof *block + capacity);
+    struct arena_block *block = malloc(sizeof *block + capacity);
+    if (!block)
+        memory_exhausted(sizeof *block + capacity);
+    block->used = 0;
     block->capacity = capacity;
     block->next = arena->blocks;
     arena->blocks = block;
@@ -68,7 +70,7 @@ void *arena_alloc(struct arena *arena, size_t size)
     void *at = block->data + block->used;
     block->used += need;
     arena->total += need;
-    return at;
+    return memset(at, 0, need); /* here and not by the block: most blocks stay half empty */
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)
@@ -93,12 +95,15 @@ char *arena_strdup(struct arena *arena, const char *text)
 
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
+    char brief[128]; /* most texts are: they are printed once */
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = vsnprintf(brief, sizeof brief, format, again);
     va_end(again);
     if (length < 0)
         return arena_strdup(arena, "");
+    if ((size_t)length < sizeof brief)
+        return arena_copy(arena, brief, (size_t)length);
     char *text = arena_alloc(arena, (size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, args);
     return text;

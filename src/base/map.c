@@ -1,8 +1,8 @@
 #include "base/map.h"
 
-#include "base/hash.h"
 #include "base/memory.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +18,18 @@ void map_release(struct map *map)
     map_init(map);
 }
 
+/* Names are short and only meet within one map, so a hash of few steps does. */
+static size_t hash_name(const char *key)
+{
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
+    for (; *key; key++)
+        h = (h ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
+    return (size_t)(h ^ h >> 32);
+}
+
 static struct map_slot *find_slot(struct map_slot *slots, size_t capacity, const char *key)
 {
-    size_t at = (size_t)hash_text(key) & (capacity - 1);
+    size_t at = hash_name(key) & (capacity - 1);
     while (slots[at].key && strcmp(slots[at].key, key) != 0)
         at = (at + 1) & (capacity - 1);
     return &slots[at];

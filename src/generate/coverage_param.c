@@ -8,16 +8,31 @@
 
 enum { MAX_CLASSES = 250, VALUE_TEXT = 200 };
 
+/* Tables are read for every node that is traced: by hand, as sscanf takes its time. */
 static bool int_range(const struct op_param *param, long long *low, long long *high)
 {
-    if (param->kind != PARAM_INT || !param->legal || !strstr(param->legal, ".."))
+    char *end;
+    if (param->kind != PARAM_INT || !param->legal)
         return false;
-    return sscanf(param->legal, "%lld..%lld", low, high) == 2 && *high >= *low && *high - *low < MAX_CLASSES;
+    *low = strtoll(param->legal, &end, 10);
+    if (end == param->legal || strncmp(end, "..", 2) != 0)
+        return false;
+    const char *second = end + 2;
+    *high = strtoll(second, &end, 10);
+    return end != second && *high >= *low && *high - *low < MAX_CLASSES;
 }
 
 static bool number_range(const struct op_param *param, double *low, double *high)
 {
-    return param->legal && strstr(param->legal, "..") && sscanf(param->legal, "%lf..%lf", low, high) == 2;
+    char *end;
+    if (!param->legal || !strstr(param->legal, ".."))
+        return false;
+    *low = strtod(param->legal, &end);
+    if (end == param->legal || strncmp(end, "..", 2) != 0)
+        return false;
+    const char *second = end + 2;
+    *high = strtod(second, &end);
+    return end != second;
 }
 
 static unsigned words_in(const char *text)
@@ -115,9 +130,9 @@ unsigned param_class(const struct op_param *param, const Onnx__NodeProto *node)
         return 0;
     if (param_classes(param) == 1)
         return 1;
-    value_text(attribute, text);
     if (int_range(param, &low, &high))
         return attribute->i < low || attribute->i > high ? 0 : (unsigned)(attribute->i - low + 1);
+    value_text(attribute, text);
     if (number_range(param, &from, &to))
         return text_double(text, &value) && value > (from + to) / 2 ? 2 : 1;
     return class_in_list(param, text);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "ops/evaluate.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,17 +17,59 @@ void maker_release(struct maker *m)
     for (size_t i = 0; i < m->n_values; i++)
         bounded_release(&m->values[i].value);
     free(m->values);
+    free(m->by_number);
     values_free(m->inputs, m->n_inputs);
     model_free(m->model);
     *m = (struct maker){0};
 }
 
+char *maker_name(struct maker *m, char letter, size_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    digits[--at] = letter;
+    return arena_copy(&m->model->arena, digits + at, sizeof digits - at);
+}
+
+/* SIZE_MAX for names of another kind: a body's values have theirs from elsewhere. */
+static size_t number_in(const char *name)
+{
+    size_t number = 0;
+    if (!*name || !strchr("avwx", *name))
+        return SIZE_MAX;
+    for (const char *at = name + 1; *at >= '0' && *at <= '9'; at++)
+        number = number * 10 + (size_t)(*at - '0');
+    return number;
+}
+
+struct maker_value *maker_add(struct maker *m, const char *name)
+{
+    size_t number = number_in(name), room = m->numbers;
+    if (number != SIZE_MAX) {
+        m->by_number = memory_grow(m->by_number, &m->numbers, number + 1, sizeof *m->by_number);
+        for (; room < m->numbers; room++)
+            m->by_number[room] = SIZE_MAX;
+        m->by_number[number] = m->n_values;
+    }
+    m->values = memory_grow(m->values, &m->capacity, m->n_values + 1, sizeof *m->values);
+    struct maker_value *value = &m->values[m->n_values++];
+    *value = (struct maker_value){.name = name};
+    return value;
+}
+
 struct maker_value *maker_find(const struct maker *m, const char *name)
 {
-    for (size_t i = m->n_values; i-- > 0;)
-        if (strcmp(m->values[i].name, name) == 0)
-            return &m->values[i];
-    return NULL;
+    size_t number = number_in(name), at = m->n_values;
+    if (number == SIZE_MAX)
+        while (at-- > 0 && strcmp(m->values[at].name, name) != 0)
+            ;
+    else if (number < m->numbers)
+        at = m->by_number[number];
+    /* What was rolled back may still stand under its number. */
+    return at < m->n_values && strcmp(m->values[at].name, name) == 0 ? &m->values[at] : NULL;
 }
 
 /* Lists of integers and scalars may fix shapes; other data does not. */
@@ -86,14 +129,14 @@ static void name_node(struct maker *m, struct draw *d)
     for (size_t i = 0; i < d->n_inputs; i++) {
         const struct drawn *input = &d->inputs[i];
         if (input->source == DRAWN_NEW)
-            d->node->input[i] = arena_printf(arena, "%c%zu", input->constant ? 'w' : 'x', number++);
+            d->node->input[i] = maker_name(m, input->constant ? 'w' : 'x', number++);
         else
             d->node->input[i] = arena_strdup(arena, input->source == DRAWN_EXISTING ? input->existing : "");
     }
     d->node->n_output = d->n_outputs;
     d->node->output = arena_array(arena, d->n_outputs + 1, sizeof *d->node->output);
     for (size_t i = 0; i < d->n_outputs; i++)
-        d->node->output[i] = arena_printf(arena, "v%zu", number++);
+        d->node->output[i] = maker_name(m, 'v', number++);
 }
 
 int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, struct bounded *outputs,
@@ -116,18 +159,10 @@ int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, s
     return result;
 }
 
-static struct maker_value *add_value(struct maker *m, const char *name)
-{
-    m->values = memory_grow(m->values, &m->capacity, m->n_values + 1, sizeof *m->values);
-    struct maker_value *value = &m->values[m->n_values++];
-    *value = (struct maker_value){.name = name};
-    return value;
-}
-
 /* A new tensor becomes an initialiser or a graph input; its payload goes with it. */
 static void add_new(struct maker *m, struct drawn *drawn, const char *name)
 {
-    struct maker_value *value = add_value(m, name);
+    struct maker_value *value = maker_add(m, name);
     value->constant = drawn->constant;
     value->uses = 1;
     if (know(&value->value, &drawn->data, m->sparing ? KNOW_SMALL : KNOW_ALL, NULL))
@@ -165,7 +200,7 @@ void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs)
     node->n_attribute = drawn->n_attribute;
     node->attribute = drawn->attribute;
     for (size_t i = 0; i < d->n_outputs; i++) {
-        struct maker_value *value = add_value(m, drawn->output[i]);
+        struct maker_value *value = maker_add(m, drawn->output[i]);
         value->made = true;
         value->value = outputs[i];
         bounded_init(&outputs[i]);
@@ -238,7 +273,7 @@ bool options_allow(const struct generate_options *options, const struct op *op)
         return false;
     if (options->max_opset && op->since > options->max_opset)
         return false;
-    size_t length = strlen(op->name);
+    size_t length = options->ops ? strlen(op->name) : 0;
     for (const char *at = options->ops; at && *at; at += strcspn(at, ","), at += *at == ',')
         if (strncmp(at, op->name, length) == 0 && (at[length] == ',' || !at[length]))
             return true;

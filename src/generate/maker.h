@@ -23,6 +23,8 @@ struct maker {
     struct value *inputs; /* of the graph */
     size_t n_inputs, inputs_capacity;
     size_t names;        /* given out so far */
+    size_t *by_number;   /* of its name: the value's place */
+    size_t numbers;      /* room there */
     struct trace *trace; /* maker_finish fills it; NULL: not wanted */
     bool sparing;        /* keep only such numbers as shapes may depend on: plans compute nothing else */
 };
@@ -46,7 +48,13 @@ int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, s
 /* Puts the node that was tried last into the model; takes over the outputs' numbers. */
 void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs);
 
-/* The last value so named; NULL when there is none. */
+/* A name is a letter and a number, each number given once: "v12". */
+char *maker_name(struct maker *m, char letter, size_t number);
+
+/* A new value of such a name, otherwise empty. Values move when one is added. */
+struct maker_value *maker_add(struct maker *m, const char *name);
+
+/* The value so named; NULL when there is none. */
 struct maker_value *maker_find(const struct maker *m, const char *name);
 
 /* Where a maker stands, and back there: what was kept since is gone. */

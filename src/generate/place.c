@@ -142,9 +142,12 @@ static int draw_upon(struct planner *g, const struct op *op, const size_t *given
         d.given = &primary;
         d.type = primary.type;
     }
-    struct bounded results[PLAN_OUTPUTS] = {0};
+    struct bounded results[PLAN_OUTPUTS];
     struct error err = {0};
     int result = planner_lacks(g, op, d.type) || draw_node(&d) || d.n_outputs > PLAN_OUTPUTS ? -1 : 0;
+    size_t n_results = result ? 0 : d.n_outputs;
+    for (size_t i = 0; i < n_results; i++)
+        bounded_init(&results[i]);
     if (!result)
         result = maker_try(&g->m, &d, KNOW_SMALL, results, &err);
     if (result && err.code == ERROR_UNSUPPORTED && !given)
@@ -155,7 +158,7 @@ static int draw_upon(struct planner *g, const struct op *op, const size_t *given
         keep(g, &d, results, outputs);
         *n_outputs = d.n_outputs;
     }
-    for (size_t i = 0; i < PLAN_OUTPUTS; i++)
+    for (size_t i = 0; i < n_results; i++)
         bounded_release(&results[i]);
     draw_release(&d);
     return result;

@@ -333,7 +333,7 @@ static int place_node(struct instance *n, size_t number)
     struct planner *g = n->g;
     const struct bounded *inputs[SUBGRAPH_INPUTS];
     const char *names[SUBGRAPH_INPUTS];
-    struct bounded outputs[PLAN_OUTPUTS] = {0};
+    struct bounded outputs[PLAN_OUTPUTS];
     Onnx__NodeProto made = *proto;
     if (proto->n_input > SUBGRAPH_INPUTS || proto->n_output > PLAN_OUTPUTS)
         return error_set(n->err, ERROR_LIMIT, "%s has too many inputs or outputs", proto->op_type);

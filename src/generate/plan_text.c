@@ -27,7 +27,8 @@ void plan_print(const struct plan *plan, struct str *text)
     if (plan->opset)
         str_printf(text, " opset=%d", plan->opset);
     for (size_t i = 0; i < plan->n_blocks; i++) {
-        str_printf(text, "%s%s", i ? "," : " blocks=", plan->blocks[i]->name);
+        str_add(text, i ? "," : " blocks=");
+        str_add(text, plan->blocks[i]->name);
         if (plan->blocks[i]->graph)
             str_printf(text, "@%08" PRIx32, (uint32_t)plan->blocks[i]->hash);
     }

@@ -2,17 +2,9 @@
 
 #include "base/memory.h"
 
-static struct maker_value *new_value(struct planner *g, const char *name)
-{
-    struct maker *m = &g->m;
-    m->values = memory_grow(m->values, &m->capacity, m->n_values + 1, sizeof *m->values);
-    m->values[m->n_values] = (struct maker_value){.name = name};
-    return &m->values[m->n_values++];
-}
-
 static const char *new_name(struct planner *g, char letter)
 {
-    return arena_printf(&g->m.model->arena, "%c%zu", letter, g->m.names++);
+    return maker_name(&g->m, letter, g->m.names++);
 }
 
 /* Lists of integers and scalars may fix shapes; other numbers are not looked at. */
@@ -28,7 +20,7 @@ size_t planner_tensor(struct planner *g, const struct tensor *data, bool constan
 {
     struct maker *m = &g->m;
     const char *name = new_name(g, constant ? 'w' : 'x');
-    struct maker_value *value = new_value(g, name);
+    struct maker_value *value = maker_add(&g->m, name);
     value->constant = constant;
     know(&value->value, data);
     range_of_data(value, data);
@@ -91,7 +83,7 @@ Onnx__NodeProto *planner_node(struct planner *g, const char *op_type, size_t inp
     count_uses(g, inputs, input);
     Onnx__NodeProto *node = model_add_node(g->m.model, op_type, NULL, inputs, input, 1, &name);
     *out = g->m.n_values;
-    struct maker_value *value = new_value(g, name);
+    struct maker_value *value = maker_add(&g->m, name);
     value->made = true;
     value->low = low;
     value->high = high;
@@ -115,7 +107,7 @@ void planner_keep(struct planner *g, const Onnx__NodeProto *node, const struct o
         if (places[i] == (size_t)-1)
             continue;
         numbers[places[i]] = g->m.n_values;
-        struct maker_value *value = new_value(g, names[i]);
+        struct maker_value *value = maker_add(&g->m, names[i]);
         value->made = true;
         value->value = outputs[i];
         bounded_init(&outputs[i]);

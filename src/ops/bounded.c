@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,16 +83,6 @@ int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct err
     return 0;
 }
 
-double bounded_hard(const struct bounded *b, size_t i)
-{
-    return b->hard ? b->hard[i] : 0;
-}
-
-double bounded_likely(const struct bounded *b, size_t i)
-{
-    return b->hard ? b->likely[i] : 0;
-}
-
 double bounded_unit(const struct bounded *b)
 {
     return dtype_precision(b->type).unit;
@@ -99,19 +90,41 @@ double bounded_unit(const struct bounded *b)
 
 long double likely_add(long double a, long double b)
 {
-    return hypotl(a, b);
+    if (a == 0 || b == 0)
+        return fabsl(a + b);
+    /* What a double holds has a square that a long double holds: no need of hypotl's care. */
+    long double squares = a * a + b * b;
+    return squares > 0x1p-16000L && squares < 0x1p16000L ? sqrtl(squares) : hypotl(a, b);
+}
+
+static double as_bound(long double bound)
+{
+    if (bound > largest_bound)
+        return isinf(bound) ? (double)INFINITY : largest_bound;
+    return (double)bound;
+}
+
+/* The next double above one that is positive, or 0: its bits are a number that counts them. */
+static double next_above(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits++;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
 static void set_bounds(struct bounded *b, size_t i, long double hard, long double likely)
 {
-    if (hard == 0 && likely == 0 && !b->hard)
-        return;
-    add_bounds(b);
-    b->hard[i] = isinf(hard) ? (double)INFINITY : hard > largest_bound ? largest_bound : (double)hard;
-    b->likely[i] = isinf(likely) ? (double)INFINITY : likely > largest_bound ? largest_bound : (double)likely;
+    if (!b->hard) {
+        if (hard == 0 && likely == 0)
+            return;
+        add_bounds(b);
+    }
+    double bound = as_bound(hard);
     /* Rounding a bound down would make it a little too small. */
-    if ((long double)b->hard[i] < hard && !isinf(b->hard[i]))
-        b->hard[i] = nextafter(b->hard[i], INFINITY);
+    b->hard[i] = bound < hard && bound < largest_bound ? next_above(bound) : bound;
+    b->likely[i] = as_bound(likely);
 }
 
 /*
@@ -162,16 +175,15 @@ static void put_integer(struct bounded *b, size_t i, long double value, long dou
 
 /* What rounding may do to a result near zero: lose it altogether where subnormals are flushed. Nobody flushes
  * halves. */
-static double underflow_error(enum dtype type)
+static double underflow_error(enum dtype type, const struct dtype_precision *p)
 {
-    struct dtype_precision p = dtype_precision(type);
-    return type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
+    return type == DTYPE_FLOAT16 ? p->smallest : p->tiny;
 }
 
 static void put_float(struct bounded *b, size_t i, long double value, long double hard, long double likely)
 {
     struct dtype_precision p = dtype_precision(b->type);
-    long double magnitude = fabsl(value);
+    long double magnitude = fabsl(value), highest = dtype_highest(b->type);
     bool exact = hard == 0 && dtype_round(b->type, value) == value && (magnitude >= p.tiny || value == 0);
     b->value[i] = value;
     if (exact || isinf(value)) {
@@ -180,16 +192,16 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     }
     long double reach = hard + p.unit * (magnitude + hard);
     if (magnitude - hard < p.tiny)
-        reach += underflow_error(b->type);
+        reach += underflow_error(b->type, &p);
     long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
     if (magnitude < p.tiny && b->type != DTYPE_FLOAT16) /* flushed, it is off by all of itself */
         spread = likely_add(spread, magnitude);
     /* Half an ulp above the largest number is where rounding to nearest goes to infinity. */
-    long double top = dtype_highest(b->type) * (1 + p.unit / 2);
+    long double top = highest * (1 + p.unit / 2);
     if (magnitude - hard > top) {
         b->value[i] = value < 0 ? -INFINITY : INFINITY;
         set_bounds(b, i, 0, 0);
-    } else if (magnitude + hard >= dtype_highest(b->type)) {
+    } else if (magnitude + hard >= highest) {
         set_bounds(b, i, INFINITY, spread);
     } else {
         set_bounds(b, i, reach, spread);

@@ -46,8 +46,15 @@ int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct e
 /* The value rounded into its own type. */
 int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct error *err);
 
-double bounded_hard(const struct bounded *b, size_t i);
-double bounded_likely(const struct bounded *b, size_t i);
+static inline double bounded_hard(const struct bounded *b, size_t i)
+{
+    return b->hard ? b->hard[i] : 0;
+}
+
+static inline double bounded_likely(const struct bounded *b, size_t i)
+{
+    return b->hard ? b->likely[i] : 0;
+}
 
 /*
  * Stores element i computed as `value`, with the error `hard` (and its standard deviation `likely`) that the

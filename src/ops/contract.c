@@ -17,7 +17,7 @@ struct operand operand_of(const struct bounded *b)
         long double v = b->value[i];
         o.finite = o.finite && isfinite(v);
         o.integral = o.integral && v == rintl(v) && bounded_hard(b, i) == 0;
-        o.largest = fmaxl(o.largest, fabsl(v));
+        o.largest = fabsl(v) > o.largest ? fabsl(v) : o.largest;
     }
     o.integral = o.integral && o.finite;
     return o;
@@ -212,8 +212,10 @@ static struct number sum_one(const struct contraction *c, size_t i, size_t j, bo
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
         long double product = c->a.of->value[p] * c->b.of->value[q];
         t.value += product;
-        t.up += fmaxl(product, 0);
-        t.down += fmaxl(-product, 0);
+        if (product > 0)
+            t.up += product;
+        else if (product < 0)
+            t.down -= product;
         t.squares += product * product;
         if (bounds)
             add_inherited(c, &t, p, q);

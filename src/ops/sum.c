@@ -60,6 +60,12 @@ bool sum_overflows(const struct sum *s, enum dtype type)
     return !(s->magnitude + s->hard < dtype_highest(type)) && !isinf(s->hard);
 }
 
+/* fmaxl without the call. */
+static long double larger(long double a, long double b)
+{
+    return a >= b || isnan(b) ? a : b;
+}
+
 void extreme_add(struct extreme *e, long double value, long double hard, long double likely)
 {
     e->nan |= isnan(value);
@@ -68,9 +74,9 @@ void extreme_add(struct extreme *e, long double value, long double hard, long do
         e->value = signed_value;
         e->at = e->count;
     }
-    e->low = e->count == 0 ? signed_value - hard : fmaxl(e->low, signed_value - hard);
-    e->high = e->count == 0 ? signed_value + hard : fmaxl(e->high, signed_value + hard);
-    e->likely = fmaxl(e->likely, likely);
+    e->low = e->count == 0 ? signed_value - hard : larger(e->low, signed_value - hard);
+    e->high = e->count == 0 ? signed_value + hard : larger(e->high, signed_value + hard);
+    e->likely = larger(e->likely, likely);
     e->count++;
 }
 

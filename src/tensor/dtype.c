@@ -63,46 +63,33 @@ size_t dtype_size(enum dtype type)
     return (unsigned)type < DTYPE_COUNT ? rows[type].size : 0;
 }
 
-bool dtype_in(enum dtype type, dtype_set set)
-{
-    return (set >> type & 1) != 0;
-}
+/* Asked for every element that the reference computes, hence tables. */
+static const long double highest[DTYPE_COUNT] = {
+    [DTYPE_FLOAT] = FLT_MAX,
+    [DTYPE_DOUBLE] = DBL_MAX,
+    [DTYPE_FLOAT16] = 65504,
+    [DTYPE_BFLOAT16] = 0x1.fep127L,
+    [DTYPE_BOOL] = 1,
+    [DTYPE_UINT8] = UINT8_MAX,
+    [DTYPE_INT8] = INT8_MAX,
+    [DTYPE_UINT16] = UINT16_MAX,
+    [DTYPE_INT16] = INT16_MAX,
+    [DTYPE_UINT32] = UINT32_MAX,
+    [DTYPE_INT32] = INT32_MAX,
+    [DTYPE_UINT64] = (long double)UINT64_MAX,
+    [DTYPE_INT64] = (long double)INT64_MAX,
+};
 
-bool dtype_is_float(enum dtype type)
-{
-    return dtype_in(type, DTYPES_FLOAT);
-}
-
-bool dtype_is_integer(enum dtype type)
-{
-    return dtype_in(type, DTYPES_INTEGER);
-}
-
-bool dtype_is_signed(enum dtype type)
-{
-    return dtype_in(type, DTYPES_SIGNED | DTYPES_FLOAT);
-}
+static const struct dtype_precision precisions[DTYPE_COUNT] = {
+    [DTYPE_FLOAT] = {0x1p-24, FLT_MIN, 0x1p-149},
+    [DTYPE_DOUBLE] = {0x1p-53, DBL_MIN, 0x1p-1074},
+    [DTYPE_FLOAT16] = {0x1p-11, 0x1p-14, 0x1p-24},
+    [DTYPE_BFLOAT16] = {0x1p-8, 0x1p-126, 0x1p-133},
+};
 
 long double dtype_highest(enum dtype type)
 {
-    switch (type) {
-    case DTYPE_FLOAT:
-        return FLT_MAX;
-    case DTYPE_DOUBLE:
-        return DBL_MAX;
-    case DTYPE_FLOAT16:
-        return 65504;
-    case DTYPE_BFLOAT16:
-        return 0x1.fep127L;
-    case DTYPE_BOOL:
-        return 1;
-    default:
-        break;
-    }
-    if (!dtype_is_integer(type))
-        return 0;
-    int bits = (int)dtype_size(type) * 8 - (dtype_is_signed(type) ? 1 : 0);
-    return ldexpl(1, bits) - 1;
+    return (unsigned)type < DTYPE_COUNT ? highest[type] : 0;
 }
 
 long double dtype_lowest(enum dtype type)
@@ -114,18 +101,7 @@ long double dtype_lowest(enum dtype type)
 
 struct dtype_precision dtype_precision(enum dtype type)
 {
-    switch (type) {
-    case DTYPE_FLOAT:
-        return (struct dtype_precision){0x1p-24, FLT_MIN, 0x1p-149};
-    case DTYPE_DOUBLE:
-        return (struct dtype_precision){0x1p-53, DBL_MIN, 0x1p-1074};
-    case DTYPE_FLOAT16:
-        return (struct dtype_precision){0x1p-11, 0x1p-14, 0x1p-24};
-    case DTYPE_BFLOAT16:
-        return (struct dtype_precision){0x1p-8, 0x1p-126, 0x1p-133};
-    default:
-        return (struct dtype_precision){0, 0, 0};
-    }
+    return precisions[(unsigned)type < DTYPE_COUNT ? type : DTYPE_NONE];
 }
 
 /*
@@ -298,6 +274,10 @@ void dtype_store(enum dtype type, void *data, size_t index, long double value)
 long double dtype_round(enum dtype type, long double value)
 {
     unsigned char element[16] = {0};
+    if (type == DTYPE_FLOAT)
+        return to_float(value);
+    if (type == DTYPE_DOUBLE)
+        return to_double(value);
     dtype_store(type, element, 0, value);
     return dtype_load(type, element, 0);
 }

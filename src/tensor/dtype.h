@@ -59,10 +59,27 @@ enum dtype dtype_from_name(const char *name);
 
 /* Bytes of one element; 0 for strings, which have none. */
 size_t dtype_size(enum dtype type);
-bool dtype_in(enum dtype type, dtype_set set);
-bool dtype_is_float(enum dtype type);
-bool dtype_is_integer(enum dtype type); /* bool is not an integer */
-bool dtype_is_signed(enum dtype type);
+
+static inline bool dtype_in(enum dtype type, dtype_set set)
+{
+    return (set >> type & 1) != 0;
+}
+
+static inline bool dtype_is_float(enum dtype type)
+{
+    return dtype_in(type, DTYPES_FLOAT);
+}
+
+/* bool is not an integer */
+static inline bool dtype_is_integer(enum dtype type)
+{
+    return dtype_in(type, DTYPES_INTEGER);
+}
+
+static inline bool dtype_is_signed(enum dtype type)
+{
+    return dtype_in(type, DTYPES_SIGNED | DTYPES_FLOAT);
+}
 
 /* Least and greatest finite value of a real type (bool: 0 and 1). */
 long double dtype_lowest(enum dtype type);
