@@ -1,13 +1,17 @@
 #include "campaign/replay.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { LIST_LIMIT = 16 << 20 };
 
 const char *replay_state_name(enum replay_state state)
 {
-    static const char *const names[REPLAY_STATES] = {"untested", "agrees", "still wrong", "skipped",
-                                                     "trouble"};
+    static const char *const names[REPLAY_STATES] = {"untested", "agrees",  "still wrong",
+                                                     "known",    "skipped", "trouble"};
     return names[state];
 }
 
@@ -20,6 +24,7 @@ void replay_init(struct replay *replay)
 void replay_release(struct replay *replay)
 {
     free(replay->rows);
+    free(replay->known);
     arena_release(&replay->arena);
 }
 
@@ -119,4 +124,50 @@ int replay_run(struct replay *replay, const struct suite *suite, struct pool *po
             add_row(replay, &suite->cases[i], conform_at(&conform, i, e), labels[e]);
     conform_release(&conform);
     return status;
+}
+
+static void read_names(struct replay *replay, const char *data, size_t size)
+{
+    size_t capacity = 1;
+    replay->known = memory_zeroed(capacity, sizeof *replay->known);
+    for (size_t at = 0; at < size;) {
+        size_t length = strcspn(data + at, "\n"), used = strcspn(data + at, "#\n");
+        while (used && strchr(" \t\r", data[at + used - 1]))
+            used--;
+        if (used) {
+            replay->known = memory_grow(replay->known, &capacity, replay->n_known + 1, sizeof *replay->known);
+            replay->known[replay->n_known++] =
+                (struct replay_name){.name = arena_printf(&replay->arena, "%.*s", (int)used, data + at)};
+        }
+        at += length + 1;
+    }
+}
+
+static void mark(struct replay *replay, struct replay_name *known)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        struct replay_row *row = &replay->rows[i];
+        if (strcmp(row->name, known->name) != 0)
+            continue;
+        known->agrees |= row->state == REPLAY_AGREES;
+        known->wrong |= row->state == REPLAY_WRONG;
+        if (row->state != REPLAY_WRONG)
+            continue;
+        replay->counts[REPLAY_WRONG]--;
+        replay->counts[REPLAY_KNOWN]++;
+        row->state = REPLAY_KNOWN;
+    }
+}
+
+int replay_known(struct replay *replay, const char *path, struct error *err)
+{
+    char *data;
+    size_t size;
+    if (file_read(path, LIST_LIMIT, &data, &size, err))
+        return -1;
+    read_names(replay, data, size);
+    free(data);
+    for (size_t i = 0; i < replay->n_known; i++)
+        mark(replay, &replay->known[i]);
+    return 0;
 }

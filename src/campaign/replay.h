@@ -15,6 +15,7 @@ enum replay_state {
     REPLAY_UNTESTED = 0, /* counts as trouble */
     REPLAY_AGREES,
     REPLAY_WRONG,   /* wrong, refused, dead: still a finding */
+    REPLAY_KNOWN,   /* the same, and known to be: replay_known */
     REPLAY_SKIPPED, /* the engine says cleanly that it lacks this, or the answer is random */
     REPLAY_TROUBLE, /* no engine, unreadable case */
     REPLAY_STATES
@@ -37,6 +38,14 @@ struct replay {
     size_t count, capacity;
     struct replay_row *rows;
     size_t counts[REPLAY_STATES];
+    size_t n_known;
+    struct replay_name *known; /* NULL: no list was given */
+};
+
+/* A case that is known to be wrong still. */
+struct replay_name {
+    const char *name;
+    bool wrong, agrees; /* on some engine */
 };
 void replay_init(struct replay *replay);
 void replay_release(struct replay *replay);
@@ -44,5 +53,11 @@ void replay_release(struct replay *replay);
 /* The pool holds `engines` engines from number 0 on; labels are copied. Rows are appended, case by case. */
 int replay_run(struct replay *replay, const struct suite *suite, struct pool *pool, const char *const *labels,
                size_t engines, const struct conform_options *options, struct error *err);
+
+/*
+ * Rows that are wrong and whose cases stand in the file, one name a line ('#' starts a comment), become
+ * known; what the list says of each name is in replay->known. Called once, after the last run.
+ */
+int replay_known(struct replay *replay, const char *path, struct error *err);
 
 #endif

@@ -12,19 +12,35 @@ enum { TEXT_LIMIT = 160 };
 
 struct settings {
     struct common common;
+    const char *release, *known;
     bool list;
 };
 
 static enum style state_style(enum replay_state state)
 {
-    return state == REPLAY_AGREES ? STYLE_GOOD : state == REPLAY_SKIPPED ? STYLE_WARN : STYLE_BAD;
+    return state == REPLAY_AGREES                             ? STYLE_GOOD
+           : state == REPLAY_SKIPPED || state == REPLAY_KNOWN ? STYLE_WARN
+                                                              : STYLE_BAD;
 }
 
-static void write_text(const struct replay *replay, bool list, bool colour, struct str *out)
+/* Names on the list of known ones that have no business there any more. */
+static void write_fixed(const struct replay *replay, const char *path, struct str *out)
+{
+    for (size_t i = 0; i < replay->n_known; i++) {
+        if (!replay->known[i].agrees || replay->known[i].wrong)
+            continue;
+        text_print(out, replay->known[i].name, 0);
+        str_printf(out, " agrees now: take it out of %s\n", path);
+    }
+}
+
+static void write_text(const struct replay *replay, const char *known, bool list, bool colour,
+                       struct str *out)
 {
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_row *row = &replay->rows[i];
-        if (!list && (row->state == REPLAY_AGREES || row->state == REPLAY_SKIPPED))
+        if (!list &&
+            (row->state == REPLAY_AGREES || row->state == REPLAY_SKIPPED || row->state == REPLAY_KNOWN))
             continue;
         text_print(out, row->name, 0);
         str_add(out, " on ");
@@ -43,8 +59,12 @@ static void write_text(const struct replay *replay, bool list, bool colour, stru
         text_print(out, row->text, TEXT_LIMIT);
         str_add(out, *row->text ? "\n" : "");
     }
-    str_printf(out, "%zu replayed: %zu still wrong, %zu agree, %zu skipped", replay->count,
-               replay->counts[REPLAY_WRONG], replay->counts[REPLAY_AGREES], replay->counts[REPLAY_SKIPPED]);
+    if (known)
+        write_fixed(replay, known, out);
+    str_printf(out, "%zu replayed: %zu still wrong, ", replay->count, replay->counts[REPLAY_WRONG]);
+    if (known)
+        str_printf(out, "%zu known, ", replay->counts[REPLAY_KNOWN]);
+    str_printf(out, "%zu agree, %zu skipped", replay->counts[REPLAY_AGREES], replay->counts[REPLAY_SKIPPED]);
     size_t trouble = replay->counts[REPLAY_TROUBLE] + replay->counts[REPLAY_UNTESTED];
     if (trouble)
         str_printf(out, ", %zu in trouble", trouble);
@@ -81,10 +101,10 @@ static void write_json(const struct replay *replay, struct str *out)
 
 static enum junit_result junit_result(enum replay_state state)
 {
-    return state == REPLAY_AGREES    ? JUNIT_PASS
-           : state == REPLAY_WRONG   ? JUNIT_FAILURE
-           : state == REPLAY_SKIPPED ? JUNIT_SKIPPED
-                                     : JUNIT_ERROR;
+    return state == REPLAY_AGREES                             ? JUNIT_PASS
+           : state == REPLAY_WRONG                            ? JUNIT_FAILURE
+           : state == REPLAY_SKIPPED || state == REPLAY_KNOWN ? JUNIT_SKIPPED
+                                                              : JUNIT_ERROR;
 }
 
 /* A suite an engine, the cases in their order. */
@@ -134,6 +154,15 @@ static int run_group(struct replay *replay, const struct settings *settings, con
     return status;
 }
 
+/* "name@1.2:knob=x" at another release. */
+static const char *at_release(struct arena *arena, const char *label, const char *release)
+{
+    const char *knobs = strchr(label, ':');
+    return release ? arena_printf(arena, "%.*s@%s%s", (int)strcspn(label, "@:"), label, release,
+                                  knobs ? knobs : "")
+                   : label;
+}
+
 /* Each case on the engine it was found on. */
 static int run_recorded(struct replay *replay, const struct settings *settings, const struct suite *suite,
                         struct error *err)
@@ -151,7 +180,7 @@ static int run_recorded(struct replay *replay, const struct settings *settings, 
                 error_set(err, ERROR_USAGE, "%s does not say on which engine it was found; name one with -e",
                           suite->cases[i].folder);
         else
-            engines[i] = bundle.engine;
+            engines[i] = at_release(&arena, bundle.engine, settings->release);
     }
     for (size_t i = 0; i < suite->count && status == 0; i++) {
         const char *engine = engines[i];
@@ -178,7 +207,7 @@ static int report(const struct replay *replay, const struct settings *settings, 
     else if (settings->common.format == FORMAT_JUNIT)
         write_junit(replay, &out);
     else
-        write_text(replay, settings->list, output_colour(&settings->common), &out);
+        write_text(replay, settings->known, settings->list, output_colour(&settings->common), &out);
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
     if (status)
@@ -193,6 +222,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     const struct settings *settings = raw;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "give a bundle, or a folder of them");
+    if (settings->release && settings->common.engines.count)
+        return error_set(err, ERROR_USAGE, "--release is for the engines of the bundles: leave out -e");
     struct suite suite = {0};
     struct replay replay;
     replay_init(&replay);
@@ -201,6 +232,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = settings->common.engines.count
                      ? run_group(&replay, settings, &settings->common.engines, &suite, err)
                      : run_recorded(&replay, settings, &suite, err);
+    if (status == 0 && settings->known)
+        status = replay_known(&replay, settings->known, err);
     if (status == 0)
         status = report(&replay, settings, err);
     replay_release(&replay);
@@ -211,6 +244,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
+    {0, "release", OPTION_TEXT, "VERSION", offsetof(struct settings, release),
+     "each on the engine and settings it was found on, but of this release"},
+    {0, "known", OPTION_TEXT, "FILE", offsetof(struct settings, known),
+     "cases named in FILE, one a line, may still be wrong: only others make the status 1"},
     {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list),
      "print every case, not only what is still wrong"},
     COMMON_OUTPUT(struct settings, "text|json|junit"),
@@ -225,9 +262,10 @@ const struct command command_replay = {
         "them. Without -e each finding runs on the engine it was found on. The status is 0 when all agree\n"
         "(or the engine cleanly lacks what a case needs), 1 when something is still wrong, 2 on trouble:\n"
         "a corpus of past findings is a regression test.\n",
-    .examples = "  assay replay campaign/findings/wrong-resize-3fa9c2d1b0e4\n"
-                "  assay replay campaign/findings -e onnxruntime@1.30.0 --list\n"
-                "  assay replay corpus -e onnxruntime --format junit -o replay.xml\n",
+    .examples =
+        "  assay replay campaign/findings/wrong-resize-3fa9c2d1b0e4\n"
+        "  assay replay campaign/findings -e onnxruntime@1.30.0 --list\n"
+        "  assay replay corpus --release 1.30.0 --known corpus/known.txt --format junit -o replay.xml\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),

@@ -18,7 +18,14 @@ assay replay corpus --list
 assay replay corpus --format json | sed -E 's/"seconds": [0-9.e-]+/"seconds": T/'
 assay replay corpus/two
 assay replay corpus/one -e reference:round=on --list
+# Another release of the same engines; what is known to be wrong still, and what is so no more.
+assay replay corpus --release 9.9
+printf '%s\n' '# waits for a fix' 'one  # since May' two >known
+assay replay corpus --known known --list
+assay replay corpus/one --known known --format junit
 # Trouble.
+assay replay corpus --known nowhere
+assay replay corpus --release 1 -e reference
 assay replay
 assay replay "$bn"
 assay replay nowhere -e reference
