@@ -294,67 +294,77 @@ static int companion_of(const struct keep_options *options, int engine)
 }
 
 /*
- * A smaller case in the place of *trial's, when there is one that shows the same in a fresh process as well.
+ * The case made smaller, when the smaller one shows a failure in a fresh process as well. The search itself
+ * needs no fresh processes, and the whole case is not tried in one: what is kept is.
  */
-static void make_smaller(const struct keep_options *options, int engine, struct trial_done *trial,
-                         struct keep_done *done)
+static bool make_smaller(const struct keep_options *options, int engine, const struct testcase *testcase,
+                         struct trial_done *trial, struct keep_done *done)
 {
     struct reduce_options how = {
         .pool = options->pool,
         .engine = engine,
         .companion = companion_of(options, engine),
-        .keep = &done->signature,
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
     };
     struct reduce_stats stats = {0};
     struct testcase smaller;
-    struct trial_done again;
-    struct signature signature;
     testcase_init(&smaller);
-    if (reduce_case(&smaller, &trial->testcase, &how, &stats, NULL)) {
+    if (reduce_case(&smaller, testcase, &how, &stats, NULL)) {
         testcase_release(&smaller);
-        return;
+        return false;
     }
     done->reduce_seconds = stats.seconds;
     free(smaller.recipe);
-    smaller.recipe = memory_strdup(trial->testcase.recipe);
+    smaller.recipe = memory_strdup(testcase->recipe);
     size_t nodes = count_nodes(&smaller);
-    if (keep_try(options, &smaller, engine, &again, NULL))
-        return;
-    if (!keep_signature(options->pool, engine, &again, 0, &signature)) {
-        trial_done_release(&again);
-        return;
+    if (keep_try(options, &smaller, engine, trial, NULL))
+        return false;
+    if (!keep_signature(options->pool, engine, trial, 0, &done->signature)) {
+        trial_done_release(trial);
+        return false;
     }
-    trial_done_release(trial);
-    *trial = again;
-    done->signature = signature;
     done->nodes_after = nodes;
+    return true;
+}
+
+/* The smaller case, or where there is none the case itself, tried and signed: 1, 0 when it is gone, -1. Takes
+ * the testcase over. */
+static int try_smallest(const struct keep_options *options, struct testcase *testcase, int engine,
+                        struct trial_done *trial, struct keep_done *done, struct error *err)
+{
+    *done = (struct keep_done){.end = KEEP_BUNDLED};
+    done->nodes_before = done->nodes_after = count_nodes(testcase);
+    if (!options->no_reduce && make_smaller(options, engine, testcase, trial, done)) {
+        testcase_release(testcase);
+        return 1;
+    }
+    if (keep_try(options, testcase, engine, trial, err))
+        return -1;
+    if (keep_signature(options->pool, engine, trial, 0, &done->signature))
+        return 1;
+    trial_done_release(trial);
+    done->end = KEEP_GONE;
+    return 0;
 }
 
 int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
                  const char *label, struct keep_done *done, struct error *err)
 {
-    *done = (struct keep_done){.end = KEEP_BUNDLED};
+    struct gencase made;
+    struct trial_done trial;
     int engine = engine_number(options, label);
+    *done = (struct keep_done){0};
     if (engine < 0)
         return error_set(err, ERROR_NOT_FOUND, "%s is no engine of the campaign", label);
-    struct gencase made;
     if (generate_recipe(recipe, &made, err))
         return -1;
-    done->nodes_before = done->nodes_after = count_nodes(&made.test);
-    struct trial_done trial;
-    int status = keep_try(options, &made.test, engine, &trial, err);
+    int status = try_smallest(options, &made.test, engine, &trial, done, err);
     gencase_release(&made);
-    if (status)
+    if (status == 0)
+        return store_settle(options->store, signature, &(struct settled){.status = "gone"}, err);
+    if (status < 0)
         return -1;
-    if (!keep_signature(options->pool, engine, &trial, 0, &done->signature)) {
-        done->end = KEEP_GONE;
-        status = store_settle(options->store, signature, &(struct settled){.status = "gone"}, err);
-    } else {
-        if (!options->no_reduce)
-            make_smaller(options, engine, &trial, done);
-        status = bundle_it(options, signature, &trial, engine, done, err);
-    }
+    status = bundle_it(options, signature, &trial, engine, done, err);
     trial_done_release(&trial);
     return status;
 }
@@ -365,20 +375,12 @@ int keep_case(const struct keep_options *options, struct testcase *testcase, con
     int engine = options->engines[0];
     struct trial_done trial;
     struct past past;
-    *done = (struct keep_done){.end = KEEP_BUNDLED};
-    done->nodes_before = done->nodes_after = count_nodes(testcase);
-    if (keep_try(options, testcase, engine, &trial, err))
-        return -1;
-    int status = 0;
-    if (!keep_signature(options->pool, engine, &trial, 0, &done->signature)) {
-        done->end = KEEP_GONE;
-    } else {
-        if (!options->no_reduce)
-            make_smaller(options, engine, &trial, done);
-        look_back(&past, options, &trial, pool_engine(options->pool, engine)->label);
-        status = write_bundle(options, &trial, engine, &done->signature, &past, folder, err);
-        arena_release(&past.arena);
-    }
+    int status = try_smallest(options, testcase, engine, &trial, done, err);
+    if (status <= 0)
+        return status;
+    look_back(&past, options, &trial, pool_engine(options->pool, engine)->label);
+    status = write_bundle(options, &trial, engine, &done->signature, &past, folder, err);
+    arena_release(&past.arena);
     trial_done_release(&trial);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "findings/origin.h"
 #include "findings/types.h"
 #include "judge/message.h"
 #include "model/index.h"
@@ -200,6 +201,15 @@ static const char *type_class(enum dtype type)
     }
 }
 
+/* Casts that become one: the same with all types. */
+static bool only_casts(const struct culprits *culprits)
+{
+    for (size_t i = 0; i < culprits->count; i++)
+        if (strcmp(culprits->nodes[i]->op_type, "Cast") != 0)
+            return false;
+    return culprits->count > 1;
+}
+
 static const char *class_of(const struct types *types, char *const *names, size_t count)
 {
     const struct bounded *value = count ? types_find(types, names[0]) : NULL;
@@ -230,7 +240,7 @@ static void add_types(struct str *out, enum verdict_kind kind, const struct culp
     bool matter = kind != VERDICT_SHAPE && kind != VERDICT_CRASH && kind != VERDICT_HANG;
     const char *in = class_of(types, first->input, first->n_input);
     const char *result = class_of(types, first->output, first->n_output);
-    if (only_moves(first->op_type) || !matter)
+    if (only_moves(first->op_type) || !matter || only_casts(culprits))
         str_add(out, "any");
     else if (!first->n_input || strcmp(in, result) == 0)
         str_add(out, result);
@@ -276,18 +286,6 @@ static void add_attributes(struct str *out, const struct culprits *culprits, int
     str_release(&part);
 }
 
-/* What an engine puts around every message of its kernels says nothing, and would fill the room. */
-static const char *without_frame(const char *message)
-{
-    static const char *const frames[] = {"Status Message: ", "Exception during initialization: ", NULL};
-    for (size_t i = 0; frames[i]; i++) {
-        const char *at = strstr(message, frames[i]);
-        if (at && at[strlen(frames[i])])
-            message = at + strlen(frames[i]);
-    }
-    return message;
-}
-
 static void add_message(struct str *out, enum verdict_kind kind, const struct model *model,
                         const struct result *result)
 {
@@ -295,41 +293,27 @@ static void add_message(struct str *out, enum verdict_kind kind, const struct mo
         return;
     if (kind == VERDICT_CRASH || kind == VERDICT_HANG)
         message_frames(out, result->log ? result->log : "", FRAMES);
-    else if (result->message)
-        message_normalise(out, without_frame(result->message), model);
+    else if (result->message && !origin_class(out, origin_innermost(result->message)))
+        message_normalise(out, origin_innermost(result->message), model);
 }
 
-static bool mentions(const char *message, const char *word)
+/* A place of the engine's own in the place of the operators: an importer's bug is one bug, whatever operator
+ * wakes it. */
+static void shared_place(struct str *operators, const char *normalised, const struct result *result,
+                         const struct culprits *culprits, const struct model *model)
 {
-    size_t length = strlen(word);
-    for (; *message; message++)
-        if (strncasecmp(message, word, length) == 0)
-            return true;
-    return false;
-}
-
-/*
- * A message that names a place in the engine's source and none of the operators speaks of code that operators
- * share, and the place stands for them: an importer's bug is one bug, whatever operator wakes it.
- */
-static void shared_place(struct str *operators, const char *message, const struct culprits *culprits)
-{
-    static const char *const ends[] = {".cpp:#", ".cc:#", ".h:#", ".hpp:#", ".cxx:#"};
-    const char *at = NULL;
-    size_t length = 0;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && !at; i++)
-        if ((at = strstr(message, ends[i])) != NULL)
-            length = strlen(ends[i]) - strlen(":#");
-    for (size_t i = 0; i < culprits->count && at; i++)
-        if (mentions(message, culprits->nodes[i]->op_type))
-            at = NULL;
-    if (!at)
-        return;
-    const char *from = at;
-    while (from > message && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
-        from--;
-    str_clear(operators);
-    str_append(operators, from, (size_t)(at - from) + length);
+    const char *names[GROUP_LIMIT];
+    struct str place;
+    str_init(&place);
+    for (size_t i = 0; i < culprits->count; i++)
+        names[i] = culprits->nodes[i]->op_type;
+    bool found = origin_file(&place, normalised, names, culprits->count) ||
+                 (result && result->message && origin_operator(&place, result->message, model));
+    if (found) {
+        str_clear(operators);
+        str_add(operators, place.data);
+    }
+    str_release(&place);
 }
 
 /* "wrong-resize-3fa9c2d1b0e4": the part before the hash is for people. */
@@ -371,7 +355,7 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     add_operators(&parts[OPERATORS], &culprits);
     add_message(&parts[MESSAGE], final_kind(verdict, settlement), model, result);
     if (says_why(final_kind(verdict, settlement)))
-        shared_place(&parts[OPERATORS], parts[MESSAGE].data, &culprits);
+        shared_place(&parts[OPERATORS], parts[MESSAGE].data, result, &culprits, model);
     if (!says_why(final_kind(verdict, settlement)) || !parts[MESSAGE].length) {
         add_types(&parts[TYPES], final_kind(verdict, settlement), &culprits, &types);
         add_attributes(&parts[ATTRIBUTES], &culprits, model_opset(model));

@@ -11,7 +11,7 @@
  *   what only sets how much is optimised, for the same bug shows with several of them.
  * - operators: the node to blame or the fused group; those inside the bodies of If, Loop and Scan in
  *   brackets. Where nobody could be blamed: all of a small model, "graph" of a larger one. Where the message
- *   names a source file and no operator, that file: the code is shared by operators.
+ *   names a place of the engine's own, that place (origin.h).
  * - types: the class of the first input's elements and of the first output's where it differs; "any" for
  *   operators that only move data, for wrong shapes and for crashes; "empty" behind it where an input has no
  * elements.

@@ -80,14 +80,16 @@ static void squeeze(struct str *text)
     text->length = (size_t)(to - text->data);
 }
 
-/* Where the engine names a node, also one of its own making: "Node (x) Op", "Name:'x'". What closes the name.
- */
+/* Where the engine names a node or a value, also one of its own making: "Node (x) Op", "Name:'x'". What
+ * closes the name. */
 static char names_node(const struct str *line)
 {
-    static const char *const openers[] = {"Node (", "node (", "Node(", "Name:'", "Name: '", NULL};
+    static const char *const openers[] = {"Node (",       "node (",      "Node(",        "Name:'",
+                                          "Name: '",      "with name (", "with name '",  "parameter (",
+                                          "output arg (", "input arg (", "In Node, (\"", NULL};
     for (size_t i = 0; openers[i]; i++)
         if (text_ends(line->data, openers[i]))
-            return openers[i][strlen(openers[i]) - 1] == '(' ? ')' : '\'';
+            return openers[i][strlen(openers[i]) - 1] == '(' ? ')' : openers[i][strlen(openers[i]) - 1];
     return '\0';
 }
 

@@ -10,13 +10,14 @@
 #include "model/edit.h"
 #include "model/onnx.h"
 #include "ops/evaluate.h"
+#include "reduce/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_AHEAD = 8, MOST_AHEAD = 64 };
 
-static const double least_deadline = 2, hang_deadline = 3, slack = 20;
+static const double least_deadline = 2, hang_deadline = 1, slack = 20;
 
 /* A candidate under way. */
 struct flight {
@@ -303,12 +304,13 @@ static bool operator_fits(struct piece smaller, struct piece larger)
     if (!same_piece(smaller, larger))
         return list_has(outer, smaller);
     while (next_piece(&inside, ',', &piece))
-        if (!list_has(outer, piece))
+        if (!list_has(outer, piece) && !pass_is_plain(piece.text, piece.length))
             return false;
     return true;
 }
 
-/* Does every operator of the smaller group ("Add+Mul") fit one of the larger's? */
+/* Does every operator of the smaller group ("Add+Mul") fit one of the larger's? Plain ones stand for any, but
+ * not all of a group may. */
 static bool part_of(const struct signature *smaller, const struct signature *larger, int number)
 {
     struct piece few, all, one;
@@ -316,15 +318,17 @@ static bool part_of(const struct signature *smaller, const struct signature *lar
     all.length = signature_part(larger, number, &all.text);
     if (same_piece(all, (struct piece){"graph", 5}))
         return true; /* nobody could be blamed */
+    bool any = false;
     while (next_piece(&few, '+', &one)) {
         struct piece rest = all, other;
         bool found = false;
         while (!found && next_piece(&rest, '+', &other))
             found = operator_fits(one, other);
-        if (!found)
+        if (!found && !pass_is_plain(one.text, one.length))
             return false;
+        any |= found;
     }
-    return true;
+    return any;
 }
 
 enum { PART_SYMPTOM = 0, PART_OPERATORS = 2, PART_MESSAGE = 5 };
@@ -338,6 +342,18 @@ static bool same_failure(const struct signature *candidate, const struct signatu
     return same_part(candidate, keep, PART_SYMPTOM) && same_part(candidate, keep, PART_MESSAGE) &&
            part_of(candidate, keep, PART_OPERATORS);
 }
+
+bool oracle_same_words(const struct signature *a, const struct signature *b)
+{
+    return same_part(a, b, PART_SYMPTOM) && same_part(a, b, PART_MESSAGE);
+}
+
+/* How much must be known of a candidate. */
+enum holding {
+    HOLDS_FIRST,   /* any failure */
+    HOLDS_SAME,    /* the one kept */
+    HOLDS_SETTLED, /* the one kept, and who is to blame for it */
+};
 
 static void keep(struct oracle *oracle, const struct signature *signature, const struct verdict *verdict,
                  struct settlement *settlement)
@@ -355,27 +371,38 @@ static void keep(struct oracle *oracle, const struct signature *signature, const
     settlement->count = 0;
 }
 
+/* A refusal in words: those tell failures apart as well as the nodes to blame, without a run for every part
+ * of the model. */
+static bool speaks(const struct verdict *verdict, const struct flight *flight)
+{
+    return (verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED) && flight->answer.message &&
+           *flight->answer.message;
+}
+
 /*
  * Judges an answered candidate; first: whatever failure it shows is the one to keep. Whole graphs may be so
  * far within their bounds that only settling sees the failure, so the first one is settled in any case.
  */
-static bool holds(struct oracle *oracle, const struct flight *flight, bool first)
+static bool holds(struct oracle *oracle, const struct flight *flight, enum holding holding)
 {
     struct verdict verdict;
-    struct settlement settlement;
+    struct settlement settlement = {.kind = VERDICT_UNTESTED};
     struct signature signature;
     judge(oracle, flight, &verdict);
+    bool first = holding == HOLDS_FIRST, spoken = speaks(&verdict, flight) && holding != HOLDS_SETTLED;
     bool hidden = !oracle->by_companion &&
                   (verdict.kind == VERDICT_SUSPECT || (first && flight->answer.outcome == OUTCOME_OK));
     if (!verdict_is_finding(verdict.kind) && !hidden)
         return false;
-    settle_flight(oracle, flight, &verdict, &settlement);
+    if (!spoken)
+        settle_flight(oracle, flight, &verdict, &settlement);
     bool found =
         verdict_is_finding(verdict.kind) || (settlement.count && verdict_is_finding(settlement.kind));
     if (found) {
         signature_of(&signature, oracle->label, &verdict, settlement.count ? &settlement : NULL,
                      flight->subject.model, &flight->answer);
-        found = first || same_failure(&signature, &oracle->keep);
+        found = first || (speaks(&verdict, flight) ? oracle_same_words(&signature, &oracle->keep)
+                                                   : same_failure(&signature, &oracle->keep));
     }
     if (found)
         keep(oracle, &signature, &verdict, &settlement);
@@ -420,7 +447,7 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
         oracle->unchecked = true; /* until it is known whether the checker takes it */
         int status = run_alone(oracle, &flight, subject, err);
         oracle->unchecked = !status && onnx_check(flight.bytes, flight.size, NULL) < 0;
-        bool found = !status && holds(oracle, &flight, true);
+        bool found = !status && holds(oracle, &flight, HOLDS_FIRST);
         if (found) {
             struct subject before = *subject;
             *subject = flight.subject;
@@ -439,7 +466,7 @@ bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
     struct flight flight;
     double deadline = oracle->deadline;
     oracle->deadline = 0;
-    bool confirmed = !run_alone(oracle, &flight, subject, NULL) && holds(oracle, &flight, false);
+    bool confirmed = !run_alone(oracle, &flight, subject, NULL) && holds(oracle, &flight, HOLDS_SETTLED);
     oracle->deadline = deadline;
     flight_release(&flight);
     return confirmed;
@@ -503,7 +530,7 @@ long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make
         }
         first = (first + 1) % MOST_AHEAD;
         n--;
-        if (answer == (long)count && holds(oracle, head, false)) {
+        if (answer == (long)count && holds(oracle, head, HOLDS_SAME)) {
             answer = (long)head->number;
             *found = head->subject;
             head->subject = (struct subject){0};

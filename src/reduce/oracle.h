@@ -4,7 +4,8 @@
  * A candidate is evaluated by the reference first, in this process: one that is invalid, or that libonnx's
  * checker refuses, never reaches the engine. The engine's answer is judged as anywhere else, by the hard
  * bound; what is found is settled, so that the signature tells whether it is the same failure: the same
- * symptom and message, the same operators to blame or fewer of them.
+ * symptom and message, the same operators to blame or fewer of them. Of a refusal in words these must be the
+ * same, and who is to blame is only asked in the end (oracle_confirm): that takes a run for every part.
  *
  * Several candidates are under way; of those that hold the first in the order given is taken, so the result
  * does not depend on who answers sooner. Crashes and hangs on the way are answers like any other.
@@ -45,7 +46,7 @@ struct oracle {
  * takes its place: what one setting of a release runs, another may not refuse.
  *
  * The failure of the subject itself becomes what is kept; its outputs get their types. Candidates are no
- * larger than it, so they get a deadline of twenty times what it took, at least 2 s; where it hangs, 3 s
+ * larger than it, so they get a deadline of twenty times what it took, at least 2 s; where it hangs, 1 s
  * (what is found then must be confirmed). Fails with ERROR_NOT_FOUND when there is none, ERROR_UNSUPPORTED
  * when the reference cannot evaluate it. `engine_record` gets the values the engine itself had, where it
  * shows them.
@@ -53,8 +54,12 @@ struct oracle {
 int oracle_start(struct oracle *oracle, struct subject *subject, struct error *err);
 void oracle_release(struct oracle *oracle);
 
-/* Whether the subject shows what is kept under the pool's own deadline, not the shorter one of the search. */
+/* Whether the subject shows what is kept under the pool's own deadline, not the shorter one of the search;
+ * who is to blame is then known. */
 bool oracle_confirm(struct oracle *oracle, const struct subject *subject);
+
+/* The same symptom and message. */
+bool oracle_same_words(const struct signature *a, const struct signature *b);
 
 /* Makes candidate `number`: 0, or 1 when there is no such candidate. */
 typedef int (*oracle_make)(void *context, size_t number, struct subject *candidate);

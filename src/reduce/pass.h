@@ -31,7 +31,9 @@ struct pass {
 
 extern const struct pass pass_outputs;    /* fewer outputs */
 extern const struct pass pass_bypass;     /* a node's result is one of its inputs; also in bodies */
-extern const struct pass pass_fold;       /* a node's result is an initialiser; If by the branch taken */
+extern const struct pass pass_fold;       /* a node's result is an initialiser */
+extern const struct pass pass_bodies;     /* the branch of If, the first turn of Loop and Scan in their place;
+                                             results of theirs that nobody uses go, branches become alike */
 extern const struct pass pass_omit;       /* an optional input is left out; a variadic one is taken away */
 extern const struct pass pass_shrink;     /* dimensions, together or alone */
 extern const struct pass pass_rank;       /* axes of size 1 go */
@@ -39,12 +41,24 @@ extern const struct pass pass_types;      /* simpler element types */
 extern const struct pass pass_values;     /* zeros, ones, small numbers, few of them */
 extern const struct pass pass_attributes; /* defaults, zeros, ones; also in bodies */
 extern const struct pass pass_opset;      /* a lower one */
+extern const struct pass pass_plain;      /* a bystander is Neg (Not, Abs); CastLike is Cast; recurrent
+                                             networks go one way */
+
+/* Operators that pass_plain puts in the place of others. */
+bool pass_is_plain(const char *type, size_t length);
 
 /*
  * The nodes with the given numbers as a subject of their own, with recorded values for what others made.
  */
 int pass_cut(struct subject *part, const struct subject *whole, const struct record *record,
              const size_t *nodes, size_t count);
+
+/* Whatever uses a value in the graph, or in bodies of its nodes, uses another. The graph's own outputs stay.
+ */
+void pass_rename(struct arena *arena, Onnx__GraphProto *graph, const char *from, const char *to);
+
+/* Part of a tensor along an axis: `size` places from `start` on. */
+int pass_slice(struct tensor *part, const struct tensor *from, int axis, int64_t start, int64_t size);
 
 /* All graphs of a model, the top one first, then bodies; the array is the caller's. */
 Onnx__GraphProto **pass_graphs(const struct model *model, size_t *count);

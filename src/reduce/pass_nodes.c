@@ -110,7 +110,7 @@ static void rename_one(const struct rename *rename, char **name)
         *name = arena_strdup(rename->arena, rename->to);
 }
 
-static int rename_uses(void *context, Onnx__NodeProto *node, int depth)
+static int rename_node(void *context, Onnx__NodeProto *node, int depth)
 {
     const struct rename *rename = context;
     (void)depth;
@@ -122,6 +122,12 @@ static int rename_uses(void *context, Onnx__NodeProto *node, int depth)
             rename_one(rename, &body->output[k]->name);
     }
     return 0;
+}
+
+void pass_rename(struct arena *arena, Onnx__GraphProto *graph, const char *from, const char *to)
+{
+    struct rename rename = {arena, from, to};
+    model_each_node(graph, rename_node, &rename);
 }
 
 static bool is_output(const Onnx__GraphProto *graph, const char *name)
@@ -195,17 +201,15 @@ static int apply_bypass(struct subject *copy, const struct record *record, const
     Onnx__GraphProto **graphs = pass_graphs(model, &count), *graph = graphs[edit->a];
     free(graphs);
     const Onnx__NodeProto *node = graph->node[edit->b];
-    struct rename rename = {&model->arena, node->output[0], node->input[edit->c]};
+    const char *from = node->output[0], *to = node->input[edit->c];
     remove_node(graph, edit->b);
-    model_each_node(graph, rename_uses, &rename);
-    return !is_output(graph, rename.from) || replace_output(model, graph, rename.from, rename.to) ? 0 : 1;
+    pass_rename(&model->arena, graph, from, to);
+    return !is_output(graph, from) || replace_output(model, graph, from, to) ? 0 : 1;
 }
 
 const struct pass pass_bypass = {"bypass", list_bypass, apply_bypass};
 
-/* A node's recorded result as an initialiser; the branch that an If takes in its place. */
-enum { FOLD_NODE, FOLD_IF };
-
+/* A node's recorded result as an initialiser. */
 static bool is_constant_leaf(const Onnx__GraphProto *graph, const char *name)
 {
     for (size_t i = 0; i < graph->n_initializer; i++)
@@ -225,70 +229,13 @@ static void list_fold(const struct subject *subject, const struct record *record
         for (size_t i = 0; i < node->n_output; i++)
             constant = constant && record_find(record, node->output[i]) && !is_output(graph, node->output[i]);
         if (constant)
-            edits_add(edits, (struct edit){.kind = FOLD_NODE, .a = n});
-        if (text_equal(node->op_type, "If") && node->n_input && record_find(record, node->input[0]))
-            edits_add(edits, (struct edit){.kind = FOLD_IF, .a = n});
+            edits_add(edits, (struct edit){.a = n});
     }
-}
-
-/* Names made in a body get a prefix, so that they meet no other. */
-static void rename_body(struct arena *arena, Onnx__GraphProto *body, const char *prefix)
-{
-    struct rename rename = {.arena = arena};
-    for (size_t n = 0; n < body->n_node + body->n_initializer; n++) {
-        bool made = n < body->n_node;
-        size_t count = made ? body->node[n]->n_output : 1;
-        for (size_t k = 0; k < count; k++) {
-            char **name = made ? &body->node[n]->output[k] : &body->initializer[n - body->n_node]->name;
-            if (!**name)
-                continue;
-            rename.from = *name;
-            rename.to = arena_printf(arena, "%s%s", prefix, *name);
-            model_each_node(body, rename_uses, &rename);
-            for (size_t i = 0; i < body->n_output; i++)
-                rename_one(&rename, &body->output[i]->name);
-            *name = arena_strdup(arena, rename.to);
-        }
-    }
-}
-
-static int fold_if(struct subject *copy, const struct record *record, size_t number)
-{
-    struct model *model = copy->model;
-    Onnx__GraphProto *graph = model->graph;
-    Onnx__NodeProto *node = graph->node[number];
-    const struct tensor *condition = record_find(record, node->input[0]);
-    bool taken = condition && condition->count && tensor_get(condition, 0) != 0;
-    Onnx__GraphProto *body = node_graph(node, taken ? "then_branch" : "else_branch");
-    if (!body || body->n_output != node->n_output || body->n_sparse_initializer)
-        return 1;
-    rename_body(&model->arena, body, arena_printf(&model->arena, "b%zu_", number));
-    size_t total = graph->n_node - 1 + body->n_node + body->n_output, at = 0;
-    Onnx__NodeProto **nodes = arena_array(&model->arena, total, sizeof *nodes);
-    for (size_t i = 0; i < number; i++)
-        nodes[at++] = graph->node[i];
-    for (size_t i = 0; i < body->n_node; i++)
-        nodes[at++] = body->node[i];
-    Onnx__GraphProto *aside = graph_new(&model->arena, "aside"); /* a node is made inside some graph */
-    for (size_t i = 0; i < body->n_output; i++) {
-        const char *in = body->output[i]->name, *out = node->output[i];
-        if (*out)
-            nodes[at++] = graph_add_node(&model->arena, aside, "Identity", out, 1, &in, 1, &out);
-    }
-    for (size_t i = number + 1; i < graph->n_node; i++)
-        nodes[at++] = graph->node[i];
-    graph->node = nodes;
-    graph->n_node = at;
-    for (size_t i = 0; i < body->n_initializer; i++)
-        graph_add_initializer(&model->arena, graph, body->initializer[i]);
-    return 0;
 }
 
 static int apply_fold(struct subject *copy, const struct record *record, const struct edit *edit)
 {
     Onnx__GraphProto *graph = copy->model->graph;
-    if (edit->kind == FOLD_IF)
-        return fold_if(copy, record, edit->a);
     const Onnx__NodeProto *node = graph->node[edit->a];
     for (size_t i = 0; i < node->n_output; i++)
         model_add_initializer(copy->model, node->output[i], record_find(record, node->output[i]));

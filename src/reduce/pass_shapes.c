@@ -1,4 +1,4 @@
-/* Passes over dimensions, ranks and element types. */
+/* Passes over dimensions and ranks. */
 #include "base/memory.h"
 #include "base/str.h"
 #include "model/build.h"
@@ -9,8 +9,7 @@
 
 enum { FEW_AXES = 12, SHAPE_ELEMENTS = 16 };
 
-/* Part of a tensor along an axis: `size` places from `start` on. */
-static int slice(struct tensor *part, const struct tensor *from, int axis, int64_t start, int64_t size)
+int pass_slice(struct tensor *part, const struct tensor *from, int axis, int64_t start, int64_t size)
 {
     struct shape shape = from->shape;
     size_t element = dtype_size(from->type), outer = 1, inner = 1;
@@ -122,7 +121,7 @@ static int shrink_axis(struct subject *copy, size_t leaf, int axis, const struct
     if (subject_leaf(copy, leaf, &whole))
         return 1;
     int status = axis < whole.shape.rank && whole.shape.dims[axis] == edit->from
-                     ? slice(&part, &whole, axis, edit->c ? edit->from - edit->to : 0, edit->to)
+                     ? pass_slice(&part, &whole, axis, edit->c ? edit->from - edit->to : 0, edit->to)
                      : -1;
     tensor_release(&whole);
     if (status)
@@ -264,97 +263,3 @@ static int apply_rank(struct subject *copy, const struct record *record, const s
 }
 
 const struct pass pass_rank = {"rank", list_rank, apply_rank};
-
-/* Simpler types: `a` becomes `b` everywhere. */
-static const struct {
-    enum dtype from, to;
-} simpler[] = {
-    {DTYPE_BFLOAT16, DTYPE_FLOAT}, {DTYPE_FLOAT16, DTYPE_FLOAT}, {DTYPE_DOUBLE, DTYPE_FLOAT},
-    {DTYPE_INT8, DTYPE_INT32},     {DTYPE_UINT8, DTYPE_INT32},   {DTYPE_INT16, DTYPE_INT32},
-    {DTYPE_UINT16, DTYPE_INT32},   {DTYPE_UINT32, DTYPE_INT32},  {DTYPE_UINT64, DTYPE_INT64},
-};
-
-static void list_types(const struct subject *subject, const struct record *record, struct edits *edits)
-{
-    (void)record;
-    for (size_t t = 0; t < sizeof simpler / sizeof *simpler; t++) {
-        bool there = false;
-        for (size_t i = 0; i < subject_leaves(subject) && !there; i++) {
-            struct tensor tensor;
-            if (subject_leaf(subject, i, &tensor))
-                continue;
-            there = tensor.type == simpler[t].from;
-            tensor_release(&tensor);
-        }
-        if (there)
-            edits_add(edits, (struct edit){.a = simpler[t].from, .b = simpler[t].to});
-    }
-}
-
-static int convert(struct tensor *to, const struct tensor *from, enum dtype type)
-{
-    if (tensor_alloc(to, type, &from->shape, 0, NULL))
-        return -1;
-    for (size_t i = 0; i < from->count; i++)
-        tensor_set(to, i, tensor_get(from, i));
-    return 0;
-}
-
-static void retype_infos(Onnx__ValueInfoProto **infos, size_t count, const struct edit *edit)
-{
-    for (size_t i = 0; i < count; i++)
-        if (infos[i]->type && infos[i]->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-            infos[i]->type->tensor_type && infos[i]->type->tensor_type->elem_type == (int32_t)edit->a)
-            infos[i]->type->tensor_type->elem_type = (int32_t)edit->b;
-}
-
-struct retype {
-    struct arena *arena;
-    const struct edit *edit;
-};
-
-static int retype_node(void *context, Onnx__NodeProto *node, int depth)
-{
-    const struct retype *retype = context;
-    (void)depth;
-    for (size_t i = 0; i < node->n_attribute; i++) {
-        Onnx__AttributeProto *attribute = node->attribute[i];
-        if ((text_equal(attribute->name, "to") || text_equal(attribute->name, "dtype")) &&
-            attribute->i == (int64_t)retype->edit->a)
-            attribute->i = (int64_t)retype->edit->b;
-        if (attribute->g) {
-            retype_infos(attribute->g->input, attribute->g->n_input, retype->edit);
-            retype_infos(attribute->g->output, attribute->g->n_output, retype->edit);
-        }
-        struct tensor old, new;
-        if (!attribute->t || attribute->t->data_type != (int32_t)retype->edit->a ||
-            model_tensor_read(attribute->t, &old, NULL))
-            continue;
-        if (!convert(&new, &old, (enum dtype)retype->edit->b)) {
-            attribute->t = model_tensor_write(retype->arena, attribute->t->name, &new);
-            tensor_release(&new);
-        }
-        tensor_release(&old);
-    }
-    return 0;
-}
-
-static int apply_types(struct subject *copy, const struct record *record, const struct edit *edit)
-{
-    struct retype retype = {&copy->model->arena, edit};
-    (void)record;
-    for (size_t i = 0; i < subject_leaves(copy); i++) {
-        struct tensor old, new;
-        if (subject_leaf(copy, i, &old))
-            continue;
-        if (old.type == (enum dtype)edit->a && !convert(&new, &old, (enum dtype)edit->b)) {
-            subject_set_leaf(copy, i, &new);
-            tensor_release(&new);
-        }
-        tensor_release(&old);
-    }
-    model_each_node(copy->model->graph, retype_node, &retype);
-    return 0;
-}
-
-const struct pass pass_types = {"types", list_types, apply_types};

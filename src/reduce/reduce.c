@@ -12,8 +12,8 @@
 
 /* The order: what makes the model smallest soonest. */
 static const struct pass *const passes[] = {
-    &pass_outputs, &pass_fold,  &pass_bypass,     &pass_omit,   &pass_shrink,
-    &pass_rank,    &pass_types, &pass_attributes, &pass_values, &pass_opset,
+    &pass_outputs, &pass_fold,  &pass_bodies, &pass_bypass,     &pass_omit,   &pass_shrink,
+    &pass_rank,    &pass_plain, &pass_types,  &pass_attributes, &pass_values, &pass_opset,
 };
 
 struct work {
@@ -176,7 +176,9 @@ static int start(struct work *work, const struct testcase *from, const struct re
     }
     if (status)
         return error_set(err, first.code, "%s", first.message);
-    if (options->keep && !signature_alike(options->keep, &work->oracle.keep))
+    bool spoken = !work->oracle.n_blamed && work->oracle.keep.text[0];
+    if (options->keep && !signature_alike(options->keep, &work->oracle.keep) &&
+        !(spoken && oracle_same_words(options->keep, &work->oracle.keep)))
         return error_set(err, ERROR_NOT_FOUND, "the case shows another failure: %s", work->oracle.keep.text);
     record_best(work);
     return 0;
@@ -184,9 +186,11 @@ static int start(struct work *work, const struct testcase *from, const struct re
 
 static void run(struct work *work)
 {
-    record_init(&work->had, &work->best);
-    oracle_record(&work->oracle, work->oracle.engine, &work->best, &work->had);
-    cut_blamed(work);
+    if (work->oracle.n_blamed) {
+        record_init(&work->had, &work->best);
+        oracle_record(&work->oracle, work->oracle.engine, &work->best, &work->had);
+        cut_blamed(work);
+    }
     for (bool any = true; any && !work->up;) {
         any = drop_nodes(work);
         for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
@@ -239,10 +243,11 @@ int reduce_case(struct testcase *smaller, const struct testcase *from, const str
         run(&work);
         if (options->progress)
             progress_end(&work.progress);
-        finish_stats(&work, stats, started);
-        if (stats->verdict.kind == VERDICT_HANG && !oracle_confirm(&work.oracle, &work.best))
+        bool hangs = work.oracle.verdict.kind == VERDICT_HANG;
+        if ((hangs || !work.oracle.n_blamed) && !oracle_confirm(&work.oracle, &work.best) && hangs)
             status = error_set(err, ERROR_NOT_FOUND,
-                               "what hangs within 3 s answers later: give requests a longer deadline");
+                               "what hangs within 1 s answers later: give requests a longer deadline");
+        finish_stats(&work, stats, started);
     }
     if (!status) {
         status = subject_to_case(&work.best, from->recipe, smaller, err);

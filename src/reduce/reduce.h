@@ -2,8 +2,8 @@
  * A failing case made small: true delta debugging that keeps the signature.
  *
  * First the nodes that settling blames are cut out with the values they had. Then nodes go in chunks, halves
- * before quarters before single ones, what they made becoming inputs; nodes are bypassed, folded, branches of
- * If inlined; outputs and optional inputs are dropped; dimensions, ranks, kernels and element types shrink,
+ * before quarters before single ones, what they made becoming inputs; nodes are bypassed, folded, bodies of If,
+ * Loop and Scan put in their place, bystanders replaced by the plainest operators; outputs and optional inputs are dropped; dimensions, ranks, kernels and element types shrink,
  * attributes go to their defaults and values to zeros, ones and small numbers, the operator set down; bodies
  * of If, Loop and Scan are worked on as well. That is repeated until nothing more holds.
  *

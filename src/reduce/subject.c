@@ -170,6 +170,22 @@ int subject_set_leaf(struct subject *subject, size_t leaf, const struct tensor *
     return 0;
 }
 
+int subject_add_input(struct subject *subject, const char *name, const struct tensor *tensor)
+{
+    struct tensor copy;
+    if (tensor_copy(&copy, tensor, NULL))
+        return -1;
+    struct value *inputs = memory_zeroed(subject->n_inputs + 1, sizeof *inputs);
+    if (subject->n_inputs)
+        memcpy(inputs, subject->inputs, subject->n_inputs * sizeof *inputs);
+    free(subject->inputs);
+    subject->inputs = inputs;
+    value_set_tensor(&inputs[subject->n_inputs], &copy);
+    value_set_name(&inputs[subject->n_inputs++], name);
+    model_add_input(subject->model, name, tensor->type, &tensor->shape);
+    return 0;
+}
+
 /* Names that some node, or a body of one, mentions, or that are outputs. */
 static int mention(void *context, Onnx__NodeProto *node, int depth)
 {

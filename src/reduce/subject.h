@@ -39,6 +39,9 @@ const char *subject_leaf_name(const struct subject *subject, size_t leaf);
 int subject_leaf(const struct subject *subject, size_t leaf, struct tensor *tensor);
 int subject_set_leaf(struct subject *subject, size_t leaf, const struct tensor *tensor);
 
+/* One more input of the model; the tensor is copied. */
+int subject_add_input(struct subject *subject, const char *name, const struct tensor *tensor);
+
 /* Removes what no output needs: nodes, also in bodies, leaves, and what is said of values that are gone. */
 void subject_prune(struct subject *subject);
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,10 @@ static void groups_and_types(void **state)
     static const char moved[] = HEAD "g (uint8[0,4] x) => (uint8[4,0] y) { y = Transpose (x) }";
     scene = (struct scene){moved, "onnxruntime", VERDICT_WRONG, .blame = 0};
     assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Transpose|any empty||");
+    static const char casts[] =
+        HEAD "g (float[4] x) => (bool[4] y) { a = Cast <to = 6> (x)\n y = Cast <to = 9> (a) }";
+    scene = (struct scene){casts, "onnxruntime", VERDICT_WRONG, .blame = 0, .and_blame = 1};
+    assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Cast+Cast|any||");
     static const char cast[] = HEAD "g (float[4] x) => (int32[4] y) { y = Cast <to = 6> (x) }";
     scene = (struct scene){cast, "onnxruntime", VERDICT_WRONG, .blame = -1};
     assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Cast|f32>int||");
@@ -213,6 +218,75 @@ static void a_place_in_shared_code_stands_for_operators(void **state)
     assert_true(strncmp(pool.text, "refused|opencv|AveragePool|", 27) == 0);
 }
 
+static void expect_operators(const char *model, const char *message, const char *due)
+{
+    struct scene scene = {model, "onnxruntime", VERDICT_REJECTED, .blame = -1, .message = message};
+    char text[SIGNATURE_TEXT_SIZE];
+    struct signature signature = sign(&scene);
+    snprintf(text, sizeof text, "refused|onnxruntime|%s|", due);
+    if (strncmp(signature.text, text, strlen(text)) != 0)
+        fail_msg("%s is not of %s", signature.text, due);
+}
+
+/* An operator that the engine made itself stands for those it made it of. */
+static void what_the_engine_made_is_the_place(void **state)
+{
+    (void)state;
+    static const char chain[] = HEAD "g (float16[2] x) => (float16[2] y) {\n"
+                                     " a = Sin (x)\n b = Cast <to = 10> (a)\n y = Cos (b) }";
+    static const char gemm[] = HEAD "g (float[1,2] x, float[2,1] w) => (float[1,1] y) {\n"
+                                    " a = MatMul (x, w)\n y = Relu (a) }";
+    expect_operators(chain,
+                     "Type Error: Type (tensor(float)) of output arg (InsertedCast_b) of node (Cast_3) does "
+                     "not match expected type (tensor(float16)).",
+                     "InsertedCast");
+    expect_operators(gemm,
+                     "Non-zero status code returned while running FastGelu node. Name:'GPT2Gelu' Status "
+                     "Message: Input 0 is expected to have 1 or more dimensions, got 0",
+                     "FastGelu");
+    expect_operators(gemm,
+                     "This is an invalid model. In Node, (\"fused a\", FusedGemm, \"com.microsoft\", -1)",
+                     "FusedGemm");
+    /* What is in the model, or made by several passes, is told by the nodes. */
+    expect_operators(gemm,
+                     "Non-zero status code returned while running MatMul node. Name:'n' Status Message: no",
+                     "MatMul+Relu");
+    expect_operators(gemm, "Node (x) Op (FusedMatMul) [ShapeInferenceError] bad", "MatMul+Relu");
+}
+
+/* Two wordings of one thing, with the engine's own names in them. */
+static void lacking_kernels_are_one_class(void **state)
+{
+    (void)state;
+    struct scene scene = {pool_a, "onnxruntime", VERDICT_REJECTED, .blame = 0,
+                          .message =
+                              "Failed to find kernel for com.microsoft.QuickGelu(1) (node:'' ep:'CPU'). "
+                              "Op with name () domain (com.microsoft) ..."};
+    struct signature a = sign(&scene);
+    scene.message = "Could not find an implementation for QuickGelu(1) node with name 'a7_q'";
+    struct signature b = sign(&scene);
+    assert_string_equal(a.text, "refused|onnxruntime|QuickGelu|||no kernel for QuickGelu");
+    assert_string_equal(a.text, b.text);
+}
+
+/* "if" in a sentence is not the operator; an operator's own file is. */
+static void short_names_are_no_words(void **state)
+{
+    (void)state;
+    static const char branch[] = HEAD "g (bool c, float[2] x) => (float[2] y) {\n"
+                                      " y = If (c) <then_branch = t () => (float[2] a) { a = Sin (x) },\n"
+                                      "             else_branch = e () => (float[2] b) { b = Cos (x) }> }";
+    expect_operators(branch, "/src/core/graph_utils.cc:531 RemoveNode() Should be unreachable if in sync",
+                     "graph_utils.cc");
+    expect_operators(branch, "/src/core/if.cc:31 the branch is missing", "If(Cos,Sin)");
+    expect_operators(branch, "/src/core/frame.cc:31 IfImpl is missing", "If(Cos,Sin)");
+    struct scene scene = {branch, "onnxruntime", VERDICT_REJECTED, .blame = -1};
+    scene.message =
+        "Non-zero status code returned while running If node. Name:'If_4' Status Message: Non-zero "
+        "status code returned while running Cos node. Name:'c' Status Message: tensor.h:5 bad";
+    assert_string_equal(sign(&scene).text, "refused|onnxruntime|tensor.h|||tensor.h:# bad");
+}
+
 static void deaths_are_told_apart_by_their_frames(void **state)
 {
     (void)state;
@@ -260,6 +334,9 @@ int main(void)
         cmocka_unit_test(messages_lose_what_changes),
         cmocka_unit_test(refusals_are_told_apart_by_their_message),
         cmocka_unit_test(a_place_in_shared_code_stands_for_operators),
+        cmocka_unit_test(what_the_engine_made_is_the_place),
+        cmocka_unit_test(lacking_kernels_are_one_class),
+        cmocka_unit_test(short_names_are_no_words),
         cmocka_unit_test(deaths_are_told_apart_by_their_frames),
         cmocka_unit_test(long_texts_are_cut),
     };

@@ -1,0 +1,167 @@
+/* The pass over element types. */
+#include "base/memory.h"
+#include "base/str.h"
+#include "model/build.h"
+#include "reduce/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * ALL: `a` becomes `b` everywhere. LEAF: leaf `a` gets type `b`. CAST: node `a` of graph `c` casts to `b`.
+ */
+enum { TYPES_EVERYWHERE, TYPES_LEAF, TYPES_CAST };
+
+static const struct {
+    enum dtype from, to;
+} simpler[] = {
+    {DTYPE_BFLOAT16, DTYPE_FLOAT}, {DTYPE_FLOAT16, DTYPE_FLOAT}, {DTYPE_DOUBLE, DTYPE_FLOAT},
+    {DTYPE_INT8, DTYPE_INT32},     {DTYPE_UINT8, DTYPE_INT32},   {DTYPE_INT16, DTYPE_INT32},
+    {DTYPE_UINT16, DTYPE_INT32},   {DTYPE_UINT32, DTYPE_INT32},  {DTYPE_UINT64, DTYPE_INT64},
+};
+
+/* From simple to not: a type only becomes one before it. */
+static const enum dtype order[] = {DTYPE_FLOAT, DTYPE_INT32, DTYPE_INT64, DTYPE_BOOL};
+enum { ORDER = sizeof order / sizeof *order };
+
+static void list_simpler(struct edits *edits, struct edit edit, enum dtype from)
+{
+    if (!dtype_is_float(from) && !dtype_is_integer(from) && from != DTYPE_BOOL)
+        return;
+    for (int i = 0; i < ORDER && order[i] != from; i++) {
+        edit.b = order[i];
+        edits_add(edits, edit);
+    }
+}
+
+static void list_casts(const struct subject *subject, struct edits *edits)
+{
+    size_t count;
+    Onnx__GraphProto **graphs = pass_graphs(subject->model, &count);
+    for (size_t g = 0; g < count; g++)
+        for (size_t n = 0; n < graphs[g]->n_node; n++) {
+            const Onnx__NodeProto *node = graphs[g]->node[n];
+            if (text_equal(node->op_type, "Cast"))
+                list_simpler(edits, (struct edit){.kind = TYPES_CAST, .a = n, .c = g},
+                             (enum dtype)node_int(node, "to", 0));
+        }
+    free(graphs);
+}
+
+static void list_leaves(const struct subject *subject, struct edits *edits)
+{
+    for (size_t i = 0; i < subject_leaves(subject); i++) {
+        struct tensor tensor;
+        if (subject_leaf(subject, i, &tensor))
+            continue;
+        list_simpler(edits, (struct edit){.kind = TYPES_LEAF, .a = i}, tensor.type);
+        tensor_release(&tensor);
+    }
+}
+
+static void list_types(const struct subject *subject, const struct record *record, struct edits *edits)
+{
+    (void)record;
+    for (size_t t = 0; t < sizeof simpler / sizeof *simpler; t++) {
+        bool there = false;
+        for (size_t i = 0; i < subject_leaves(subject) && !there; i++) {
+            struct tensor tensor;
+            if (subject_leaf(subject, i, &tensor))
+                continue;
+            there = tensor.type == simpler[t].from;
+            tensor_release(&tensor);
+        }
+        if (there)
+            edits_add(edits, (struct edit){.a = simpler[t].from, .b = simpler[t].to});
+    }
+    list_leaves(subject, edits);
+    list_casts(subject, edits);
+}
+
+static int convert(struct tensor *to, const struct tensor *from, enum dtype type)
+{
+    if (tensor_alloc(to, type, &from->shape, 0, NULL))
+        return -1;
+    for (size_t i = 0; i < from->count; i++)
+        tensor_set(to, i, tensor_get(from, i));
+    return 0;
+}
+
+static void retype_infos(Onnx__ValueInfoProto **infos, size_t count, const struct edit *edit)
+{
+    for (size_t i = 0; i < count; i++)
+        if (infos[i]->type && infos[i]->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+            infos[i]->type->tensor_type && infos[i]->type->tensor_type->elem_type == (int32_t)edit->a)
+            infos[i]->type->tensor_type->elem_type = (int32_t)edit->b;
+}
+
+struct retype {
+    struct arena *arena;
+    const struct edit *edit;
+};
+
+static int retype_node(void *context, Onnx__NodeProto *node, int depth)
+{
+    const struct retype *retype = context;
+    (void)depth;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        Onnx__AttributeProto *attribute = node->attribute[i];
+        if ((text_equal(attribute->name, "to") || text_equal(attribute->name, "dtype")) &&
+            attribute->i == (int64_t)retype->edit->a)
+            attribute->i = (int64_t)retype->edit->b;
+        if (attribute->g) {
+            retype_infos(attribute->g->input, attribute->g->n_input, retype->edit);
+            retype_infos(attribute->g->output, attribute->g->n_output, retype->edit);
+        }
+        struct tensor old, new;
+        if (!attribute->t || attribute->t->data_type != (int32_t)retype->edit->a ||
+            model_tensor_read(attribute->t, &old, NULL))
+            continue;
+        if (!convert(&new, &old, (enum dtype)retype->edit->b)) {
+            attribute->t = model_tensor_write(retype->arena, attribute->t->name, &new);
+            tensor_release(&new);
+        }
+        tensor_release(&old);
+    }
+    return 0;
+}
+
+/* A leaf that has the type, or the one asked for. */
+static bool retype_leaf(struct subject *copy, size_t leaf, enum dtype from, enum dtype to)
+{
+    struct tensor old, new;
+    bool changed = false;
+    if (subject_leaf(copy, leaf, &old))
+        return false;
+    if ((from == DTYPE_NONE || old.type == from) && !convert(&new, &old, to)) {
+        changed = !subject_set_leaf(copy, leaf, &new);
+        tensor_release(&new);
+    }
+    tensor_release(&old);
+    return changed;
+}
+
+static int retype_cast(struct subject *copy, const struct edit *edit)
+{
+    size_t count;
+    Onnx__GraphProto **graphs = pass_graphs(copy->model, &count);
+    node_set_int(&copy->model->arena, graphs[edit->c]->node[edit->a], "to", (int64_t)edit->b);
+    free(graphs);
+    return 0;
+}
+
+static int apply_types(struct subject *copy, const struct record *record, const struct edit *edit)
+{
+    struct retype retype = {&copy->model->arena, edit};
+    (void)record;
+    if (edit->kind == TYPES_CAST)
+        return retype_cast(copy, edit);
+    if (edit->kind == TYPES_LEAF)
+        return retype_leaf(copy, edit->a, DTYPE_NONE, (enum dtype)edit->b) ? 0 : 1;
+    for (size_t i = 0; i < subject_leaves(copy); i++)
+        retype_leaf(copy, i, (enum dtype)edit->a, (enum dtype)edit->b);
+    model_each_node(copy->model->graph, retype_node, &retype);
+    return 0;
+}
+
+const struct pass pass_types = {"types", list_types, apply_types};

@@ -1,0 +1,246 @@
+/*
+ * The passes of the reducer that put something simpler in the place of something: plain operators, bodies,
+ * element types.
+ */
+#include "base/str.h"
+#include "model/build.h"
+
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+/* clang-format on */
+#include <stdlib.h>
+#include <string.h>
+
+#include "subject_text.h"
+
+#define HEAD "<ir_version: 8, opset_import: [\"\": 15]>\n"
+
+/* A subject, what it computes, and one subject for every valid edit of a pass. */
+struct scene {
+    struct subject subject;
+    struct record record;
+    size_t count;
+    struct subject made[64];
+};
+
+static void scene_open(struct scene *scene, const char *text, const struct pass *pass)
+{
+    struct edits edits = {0};
+    *scene = (struct scene){0};
+    subject_from_text(&scene->subject, text);
+    record_reference(&scene->record, &scene->subject, NULL); /* of Scan, which it lacks: the leaves alone */
+    assert_non_null(record_find(&scene->record, subject_leaf_name(&scene->subject, 0)));
+    pass->list(&scene->subject, &scene->record, &edits);
+    for (size_t i = 0; i < edits.count && scene->count < 64; i++) {
+        struct subject copy;
+        struct bounded *values;
+        size_t count;
+        bool valid = apply(&copy, &scene->subject, &scene->record, pass, &edits.items[i]) &&
+                     evaluate(&copy, &values, &count);
+        if (valid) {
+            free_values(values, count);
+            scene->made[scene->count++] = copy;
+        } else {
+            subject_release(&copy);
+        }
+    }
+    free(edits.items);
+}
+
+static void scene_close(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++)
+        subject_release(&scene->made[i]);
+    record_release(&scene->record);
+    subject_release(&scene->subject);
+}
+
+static int add_type(void *context, Onnx__NodeProto *node, int depth)
+{
+    (void)depth;
+    str_printf(context, " %s", node->op_type);
+    return 0;
+}
+
+/* The first subject made with exactly these operators, in order, bodies included (" Neg Add"); or NULL. */
+static const struct subject *with(const struct scene *scene, const char *operators)
+{
+    const struct subject *found = NULL;
+    for (size_t i = 0; i < scene->count && !found; i++) {
+        struct str types;
+        str_init(&types);
+        model_each_node(scene->made[i].model->graph, add_type, &types);
+        if (text_equal(types.data, operators))
+            found = &scene->made[i];
+        str_release(&types);
+    }
+    return found;
+}
+
+/* Its first result, element by element. */
+static void gives(const struct subject *subject, const long double *due, size_t n)
+{
+    struct subject copy;
+    struct bounded *values;
+    size_t count;
+    assert_non_null(subject);
+    assert_int_equal(subject_copy(&copy, subject, NULL), 0);
+    assert_true(evaluate(&copy, &values, &count));
+    assert_int_equal(values[0].count, n);
+    for (size_t i = 0; i < n; i++)
+        assert_true((long double)values[0].value[i] == due[i]);
+    free_values(values, count);
+    subject_release(&copy);
+}
+
+/* Inputs are -1, -0.625, -0.25 ... (subject_text.h). */
+static void a_bystander_is_plain(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, HEAD "g (float[2] x) => (float[2] y) { a = Floor(x)  y = Abs(a) }", &pass_plain);
+    /* From a leaf of its own it gives what Floor gave; in its place it is Neg of the same input. */
+    const long double floors[] = {1, 1}, negated[] = {1, 0.625L};
+    gives(with(&scene, " Neg Abs"), floors, 2);
+    bool like = false;
+    for (size_t i = 0; i < scene.count; i++) {
+        const Onnx__NodeProto *node = scene.made[i].model->graph->node[0];
+        if (text_equal(node->op_type, "Neg") && text_equal(node->input[0], "x")) {
+            gives(&scene.made[i], negated, 2);
+            like = true;
+        }
+    }
+    assert_true(like);
+    scene_close(&scene);
+    /* What is plain already, or alone, stays. */
+    scene_open(&scene, HEAD "g (float[2] x) => (float[2] y) { a = Neg(x)  y = Neg(a) }", &pass_plain);
+    assert_int_equal(scene.count, 1); /* the second, from a leaf: the first goes */
+    assert_int_equal(scene.made[0].model->graph->n_node, 1);
+    scene_close(&scene);
+    scene_open(&scene, HEAD "g (float[2] x) => (float[2] y) { y = Floor(x) }", &pass_plain);
+    assert_int_equal(scene.count, 0);
+    scene_close(&scene);
+}
+
+static void types_choose_the_plain_operator(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene,
+               HEAD "g (bool[2] x, uint8[2] u) => (bool[2] y, uint8[2] v) {\n"
+                    " a = And(x, x)  y = Or(a, x)  b = Add(u, u)  v = Mul(b, u) }",
+               &pass_plain);
+    assert_non_null(with(&scene, " Not Or Add Mul"));
+    assert_non_null(with(&scene, " And Or Abs Mul"));
+    scene_close(&scene);
+}
+
+static void castlike_is_cast(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, HEAD "g (float[2] x, int32[3] t) => (int32[2] y) { y = CastLike(x, t) }", &pass_plain);
+    const struct subject *cast = with(&scene, " Cast");
+    const long double due[] = {-1, 0};
+    gives(cast, due, 2);
+    assert_int_equal(cast->n_inputs, 1);
+    scene_close(&scene);
+}
+
+static void networks_go_one_way(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene,
+               HEAD "g (float[3,1,2] x, float[2,4,2] w, float[2,4,4] r, float[2,8] b, float[2,1,4] h)\n"
+                    " => (float[3,2,1,4] y) { y = RNN <hidden_size = 4, direction = \"bidirectional\",\n"
+                    " activations = [\"Relu\", \"Tanh\"]> (x, w, r, b, , h) }",
+               &pass_plain);
+    assert_int_equal(scene.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const Onnx__NodeProto *node = scene.made[i].model->graph->node[0];
+        const Onnx__AttributeProto *activations = node_attribute(node, "activations");
+        assert_int_equal(activations->n_strings, 1);
+        assert_memory_equal(activations->strings[0].data, i ? "Tanh" : "Relu", 4);
+        assert_true((node_attribute(node, "direction") != NULL) == (i == 1));
+        for (size_t k = 1; k < scene.made[i].n_inputs; k++)
+            assert_int_equal(scene.made[i].inputs[k].tensors[0].shape.dims[0], 1);
+        assert_int_equal(scene.made[i].inputs[0].tensors[0].shape.dims[0], 3);
+    }
+    scene_close(&scene);
+}
+
+static void bodies_stand_alone(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene,
+               HEAD "g (float[2] x) => (float[2] y) {\n"
+                    " n = Constant <value = int64 {3}> ()  c = Constant <value = bool {1}> ()\n"
+                    " y, s = Loop (n, c, x) <body = b (int64 i, bool d, float[2] a) =>\n"
+                    "  (bool e, float[2] o, float[2] p) { e = Not(d)  o = Add(a, x)  p = Sin(o) }> }",
+               &pass_bodies);
+    const long double twice[] = {-2, -1.25L};
+    gives(with(&scene, " Add Identity"), twice, 2);
+    assert_non_null(with(&scene, " Constant Constant Loop Not Add")); /* s is used by nobody */
+    scene_close(&scene);
+    scene_open(&scene,
+               HEAD "g (float[2] x, float[3,2] z) => (float[2] y) {\n"
+                    " y = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] t) => (float[2] o)\n"
+                    "  { o = Sub(a, t) }> (x, z) }",
+               &pass_bodies);
+    const long double nothing[] = {0, 0};
+    gives(with(&scene, " Sub Identity"), nothing, 2);
+    scene_close(&scene);
+}
+
+static void branches_become_alike(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene,
+               HEAD "g (bool c, float[2] x) => (float[2] y) {\n"
+                    " y = If (c) <then_branch = t () => (float[2] a) { a = Sin(x) },\n"
+                    "  else_branch = e () => (float[2] b) { d = Sin(x)  b = Cos(d) }> }",
+               &pass_bodies);
+    assert_non_null(with(&scene, " If Sin Sin"));
+    assert_null(with(&scene, " If Sin Cos Sin Cos")); /* never the larger one */
+    scene_close(&scene);
+}
+
+static void leaves_and_casts_get_simpler_types(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, HEAD "g (int64[2] x) => (int8[2] y) { a = Neg(x)  y = Cast <to = 3> (a) }",
+               &pass_types);
+    size_t floats = 0, casts = 0;
+    for (size_t i = 0; i < scene.count; i++) {
+        const struct subject *made = &scene.made[i];
+        floats += made->inputs[0].tensors[0].type == DTYPE_FLOAT;
+        casts += node_int(made->model->graph->node[1], "to", 0) == DTYPE_FLOAT;
+    }
+    assert_int_equal(floats, 1);
+    assert_int_equal(casts, 1);
+    scene_close(&scene);
+    scene_open(&scene, HEAD "g (float[2] x) => (float[2] y) { y = Cast <to = 1> (x) }", &pass_types);
+    assert_int_equal(scene.count, 0);
+    scene_close(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bystander_is_plain),
+        cmocka_unit_test(types_choose_the_plain_operator),
+        cmocka_unit_test(castlike_is_cast),
+        cmocka_unit_test(networks_go_one_way),
+        cmocka_unit_test(bodies_stand_alone),
+        cmocka_unit_test(branches_become_alike),
+        cmocka_unit_test(leaves_and_casts_get_simpler_types),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
