@@ -65,6 +65,7 @@ static int know_node(struct knowledge *k, const Onnx__NodeProto *node)
         }
         k->of[number] = memory_zeroed(1, sizeof outputs[i]);
         *k->of[number] = outputs[i];
+        evaluate_pass_on(k->of[number]);
     }
     return result;
 }

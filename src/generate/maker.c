@@ -203,6 +203,7 @@ void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs)
         struct maker_value *value = maker_add(m, drawn->output[i]);
         value->made = true;
         value->value = outputs[i];
+        evaluate_pass_on(&value->value);
         bounded_init(&outputs[i]);
     }
     m->names += d->n_inputs + d->n_outputs;

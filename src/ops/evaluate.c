@@ -92,26 +92,6 @@ static bool has_infinity(const struct bounded *b)
 }
 
 /*
- * What the next node may see. An engine may keep a half in a wider type on the way from node to node (most
- * CPUs have no half arithmetic), so a half that overflowed may still be a number there: undecided for whoever
- * reads it.
- */
-static const struct bounded *as_input(struct slot *slot, bool rounding, struct error *err)
-{
-    const struct bounded *b = slot->view;
-    if (rounding || !slot->from_node || b->type != DTYPE_FLOAT16 || !has_infinity(b))
-        return b;
-    if (slot->wide.type == DTYPE_NONE) {
-        if (bounded_copy(&slot->wide, b, err))
-            return NULL;
-        for (size_t i = 0; i < b->count; i++)
-            if (isinf(b->value[i]))
-                bounded_put_undecided(&slot->wide, i, 0);
-    }
-    return &slot->wide;
-}
-
-/*
  * An element that may be anything is no NaN and no infinity to those who read it: their rules for these
  * (NaN wins, an infinity is exact) are for elements that are so for certain.
  */
@@ -123,6 +103,37 @@ static void settle_unknown(struct bounded *b, bool *open)
         if (open && isinf(b->hard[i]) && isinf(b->likely[i]))
             *open = true;
     }
+}
+
+/*
+ * An engine may keep a half in a wider type on the way from node to node (most CPUs have no half arithmetic),
+ * so a half that overflowed may still be a number there: undecided for whoever reads it.
+ */
+static void widen_half(struct bounded *b)
+{
+    for (size_t i = 0; b->type == DTYPE_FLOAT16 && b->value && i < b->count; i++)
+        if (isinf(b->value[i]))
+            bounded_put_undecided(b, i, 0);
+}
+
+void evaluate_pass_on(struct bounded *result)
+{
+    settle_unknown(result, NULL);
+    widen_half(result);
+}
+
+/* What the next node may see. */
+static const struct bounded *as_input(struct slot *slot, bool rounding, struct error *err)
+{
+    const struct bounded *b = slot->view;
+    if (rounding || !slot->from_node || b->type != DTYPE_FLOAT16 || !has_infinity(b))
+        return b;
+    if (slot->wide.type == DTYPE_NONE) {
+        if (bounded_copy(&slot->wide, b, err))
+            return NULL;
+        widen_half(&slot->wide);
+    }
+    return &slot->wide;
 }
 
 static void round_output(struct bounded *b)

@@ -62,6 +62,10 @@ int infer_node_capturing(int opset, const Onnx__NodeProto *node, const struct bo
                          size_t n_inputs, const struct captured *captured, size_t n_captured,
                          struct bounded *outputs, size_t n_outputs, struct error *err);
 
+/* Makes of a node's result what the next node may see of it: an element that may be anything is a number, and
+ * an infinite half may still be one. */
+void evaluate_pass_on(struct bounded *result);
+
 /* The same for a node whose bodies capture nothing. */
 int infer_node(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs, size_t n_inputs,
                struct bounded *outputs, size_t n_outputs, struct error *err);
