@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "judge/metrics.h"
 #include "judge/message.h"
+#include "locate/fold.h"
 #include "model/onnx.h"
 #include "model/build.h"
 #include "ops/evaluate.h"
@@ -302,12 +303,14 @@ void work_judge_node(struct work *work, size_t number, struct verdict *verdict)
     free(inputs);
 }
 
-/* A model's answers on the same inputs, by the reference. */
-static int expect(const struct model *model, const struct value *inputs, size_t n_inputs,
+/* A model's answers on the same inputs, by the reference. folded: what fusing several nodes may do is allowed
+ * for. */
+static int expect(const struct model *model, bool folded, const struct value *inputs, size_t n_inputs,
                   struct bounded **expected, size_t *count)
 {
     struct evaluator *evaluator;
-    if (evaluator_new(&evaluator, model, NULL, NULL))
+    struct evaluate_options fused = {.hook = fold_hook, .context = (void *)model};
+    if (evaluator_new(&evaluator, model, folded ? &fused : NULL, NULL))
         return -1;
     int status = evaluator_run(evaluator, inputs, n_inputs, NULL, 0, expected, count, NULL);
     evaluator_free(evaluator);
@@ -329,11 +332,25 @@ void work_judge_whole(struct work *work, const struct result *result, struct ver
     struct work_whole *whole = &work->whole;
     *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
     if (!whole->tried &&
-        expect(which->model, which->inputs, which->n_inputs, &whole->expected, &whole->count))
+        expect(which->model, true, which->inputs, which->n_inputs, &whole->expected, &whole->count))
         whole->expected = NULL;
     whole->tried = true;
     if (whole->expected)
         judge_answers(which->model, whole->expected, whole->count, result, verdict);
+}
+
+bool work_is_folded(const struct work *work, const struct result *result)
+{
+    const struct settle_case *which = work->which;
+    struct bounded *expected = NULL;
+    struct verdict strict = {.kind = VERDICT_UNTESTED};
+    size_t count = 0;
+    if (!expect(which->model, false, which->inputs, which->n_inputs, &expected, &count))
+        judge_answers(which->model, expected, count, result, &strict);
+    for (size_t i = 0; i < count && expected; i++)
+        bounded_release(&expected[i]);
+    free(expected);
+    return verdict_is_finding(strict.kind);
 }
 
 /* A window cut out as a model of its own, with its known inputs. */
@@ -472,7 +489,7 @@ void work_judge_window(struct work *work, const size_t *nodes, size_t size, stru
     bool wanted = work->refusal ? ends_alike(work, part.model, &result) : result.outcome == OUTCOME_OK;
     bool trusted = work->refusal && size > TRUSTED;
     if (wanted && !trusted)
-        wanted = !expect(part.model, part.inputs, part.model->graph->n_input, &expected, &count);
+        wanted = !expect(part.model, size > 1, part.inputs, part.model->graph->n_input, &expected, &count);
     if (wanted && work->refusal)
         *verdict = *work->refusal;
     else if (wanted)

@@ -1,6 +1,7 @@
 #include "base/memory.h"
 #include "locate/localize.h"
 #include "locate/rate.h"
+#include "locate/work.h"
 #include "model/build.h"
 
 #include <math.h>
@@ -213,6 +214,47 @@ static void a_healthy_engine_is_not_blamed(void **state)
     scene_close(&scene);
 }
 
+/* (1 + b) * w, with an engine's answer. The exact one is 0.0340559113. */
+static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
+{
+    const struct shape one = {.rank = 1, .dims = {1}};
+    struct model *model = model_new(13);
+    struct tensor weights[2] = {floats(&one, &b), floats(&one, (float[]){-0.630248785F})};
+    model_add_input(model, "x", DTYPE_FLOAT, &one);
+    model_add_initializer(model, "b", &weights[0]);
+    model_add_initializer(model, "w", &weights[1]);
+    model_add_node(model, sum, "sum", 2, NAMES("x", "b"), 1, NAMES("s"));
+    model_add_node(model, "Mul", "mul", 2, NAMES("s", "w"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, &one);
+    struct tensor x = floats(&one, (float[]){1}), y = floats(&one, &answer);
+    struct value input = {.name = "x", .kind = VALUE_TENSOR, .count = 1, .tensors = &x};
+    struct value output = {.name = "y", .kind = VALUE_TENSOR, .count = 1, .tensors = &y};
+    struct result result = {.outcome = OUTCOME_OK, .count = 1, .outputs = &output};
+    struct settle_case which = {.model = model, .inputs = &input, .n_inputs = 1};
+    struct verdict verdict;
+    struct work work;
+    assert_int_equal(work_init(&work, &which, NULL), 0);
+    work_judge_whole(&work, &result, &verdict);
+    assert_true(work_is_folded(&work, &result)); /* none of the answers is right without */
+    work_release(&work);
+    tensor_release(&x);
+    tensor_release(&y);
+    tensor_release(&weights[0]);
+    tensor_release(&weights[1]);
+    model_free(model);
+    return verdict.kind;
+}
+
+static void a_factor_may_be_folded_into_a_sum(void **state)
+{
+    (void)state;
+    /* 1 * w + b * w in float32: what cancels has the rounding of its parts. */
+    assert_int_equal(scaled_sum("Add", -1.05403566F, 0.0340558887F), VERDICT_AGREES);
+    assert_int_equal(scaled_sum("Sub", 1.05403566F, 0.0340558887F), VERDICT_AGREES);
+    assert_int_equal(scaled_sum("Add", -1.05403566F, 0.0340555F), VERDICT_WRONG);
+    assert_int_equal(scaled_sum("Add", -1.05403566F, -0.0340559113F), VERDICT_WRONG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +264,7 @@ int main(void)
         cmocka_unit_test(infinite_differences_have_the_rates_of_the_limit),
         cmocka_unit_test(a_planted_fault_is_named_whatever_the_groups),
         cmocka_unit_test(a_healthy_engine_is_not_blamed),
+        cmocka_unit_test(a_factor_may_be_folded_into_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
