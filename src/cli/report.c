@@ -26,7 +26,8 @@ struct task {
 };
 struct tasks {
     struct arena arena;
-    bool again;
+    bool again, named; /* also those that have a bundle; one was asked for by name */
+    size_t known;      /* left out: written up already */
     size_t count, capacity;
     struct task *items;
 };
@@ -37,6 +38,10 @@ static int add_task(void *context, const struct stored *stored, struct error *er
     (void)err;
     if (!tasks->again && *stored->bundle)
         return 0;
+    if (!tasks->again && !tasks->named && text_starts(stored->status, "known")) {
+        tasks->known++;
+        return 0;
+    }
     tasks->items = memory_grow(tasks->items, &tasks->capacity, tasks->count + 1, sizeof *tasks->items);
     tasks->items[tasks->count++] = (struct task){
         .signature = arena_strdup(&tasks->arena, stored->signature),
@@ -269,7 +274,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return report_case(settings, folder, err);
     if (store_open(&store, folder, STORE_WRITE, err))
         return -1;
-    struct tasks tasks = {.again = settings->again};
+    struct tasks tasks = {.again = settings->again, .named = settings->show != NULL};
     struct str out;
     str_init(&out);
     arena_init(&tasks.arena);
@@ -279,6 +284,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = error_set(err, ERROR_NOT_FOUND,
                            "no finding '%s' without a bundle; 'assay findings %s' lists them", settings->show,
                            folder);
+    if (status == 0 && tasks.known)
+        str_printf(&out, "%zu more are known bugs: --again, or --show NAME, bundles them too\n", tasks.known);
     if (status == 0 && tasks.count)
         status = with_engines(settings, store, folder, &tasks, &out, err);
     else if (status == 0)
@@ -298,7 +305,8 @@ static const struct cli_option options[] = {
      "of a case: the engine that is wrong, then others to stand beside it"},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "only this finding, by its name or the start of it"},
-    {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again), "also those that have a bundle"},
+    {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again),
+     "also those that have a bundle, or are known"},
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "leave the cases as they are"},
     {0, "reduce-time", OPTION_TIME, "TIME", offsetof(struct settings, reduce_time),
      "at most for making one case smaller (default 60s)"},
