@@ -28,6 +28,7 @@ int keep_try(const struct keep_options *options, struct testcase *testcase, int 
         .engines = engines,
         .repeat = 1,
         .settle = true,
+        .parts = options->pool,
     };
     struct trials *trials = trials_new(&trial);
     trials_submit(trials, testcase, NULL);
@@ -293,15 +294,12 @@ static int companion_of(const struct keep_options *options, int engine)
     return found;
 }
 
-/*
- * The case made smaller, when the smaller one shows a failure in a fresh process as well. The search itself
- * needs no fresh processes, and the whole case is not tried in one: what is kept is.
- */
-static bool make_smaller(const struct keep_options *options, int engine, const struct testcase *testcase,
-                         struct trial_done *trial, struct keep_done *done)
+/* The case made smaller in a pool, when the smaller one shows a failure in a fresh process as well. */
+static bool make_smaller(const struct keep_options *options, struct pool *pool, int engine,
+                         const struct testcase *testcase, struct trial_done *trial, struct keep_done *done)
 {
     struct reduce_options how = {
-        .pool = options->pool,
+        .pool = pool,
         .engine = engine,
         .companion = companion_of(options, engine),
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
@@ -313,7 +311,7 @@ static bool make_smaller(const struct keep_options *options, int engine, const s
         testcase_release(&smaller);
         return false;
     }
-    done->reduce_seconds = stats.seconds;
+    done->reduce_seconds += stats.seconds;
     free(smaller.recipe);
     smaller.recipe = memory_strdup(testcase->recipe);
     size_t nodes = count_nodes(&smaller);
@@ -327,17 +325,22 @@ static bool make_smaller(const struct keep_options *options, int engine, const s
     return true;
 }
 
-/* The smaller case, or where there is none the case itself, tried and signed: 1, 0 when it is gone, -1. Takes
- * the testcase over. */
+/*
+ * The smaller case, or where there is none the case itself, tried and signed: 1, 0 when it is gone, -1. Takes
+ * the testcase over. The search needs no fresh processes, what is kept does; where that shows nothing in
+ * them, as it depends on what is in memory, it is searched for in them.
+ */
 static int try_smallest(const struct keep_options *options, struct testcase *testcase, int engine,
                         struct trial_done *trial, struct keep_done *done, struct error *err)
 {
     *done = (struct keep_done){.end = KEEP_BUNDLED};
     done->nodes_before = done->nodes_after = count_nodes(testcase);
-    if (!options->no_reduce && make_smaller(options, engine, testcase, trial, done)) {
-        testcase_release(testcase);
-        return 1;
-    }
+    struct pool *pools[2] = {options->pool, options->fresh};
+    for (size_t i = 0; i < 2 && !options->no_reduce; i++)
+        if (pools[i] && make_smaller(options, pools[i], engine, testcase, trial, done)) {
+            testcase_release(testcase);
+            return 1;
+        }
     if (keep_try(options, testcase, engine, trial, err))
         return -1;
     if (keep_signature(options->pool, engine, trial, 0, &done->signature))

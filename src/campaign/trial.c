@@ -223,8 +223,9 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
             continue;
         if (!model && model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
             return;
+        bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
         struct settle_case which = {
-            .pool = trials->options.pool,
+            .pool = refused && trials->options.parts ? trials->options.parts : trials->options.pool,
             .engine = trials->engines[i],
             .model = model,
             .inputs = done->testcase.inputs,

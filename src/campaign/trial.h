@@ -23,6 +23,9 @@ struct trial_options {
     int repeat;         /* further runs of each case, for nondeterminism */
     /* Settle verdicts of wrong and suspect; find the part of a graph that is refused alone. */
     bool settle;
+    /* The same engines under the same numbers, where the parts of a model that is refused in words are tried,
+     * as that is many runs; NULL: pool. */
+    struct pool *parts;
 };
 
 /* One finished case. All of it is the caller's, released by trial_done_release. */
