@@ -117,7 +117,7 @@ static int prepare(const struct oracle *oracle, struct flight *flight, struct er
     else if (evaluate(oracle, flight, err))
         return -1;
     if (model_pack(subject->model, &flight->bytes, &flight->size, err) ||
-        (!oracle->unchecked && onnx_check(flight->bytes, flight->size, err) < 0))
+        (model_doubts(flight->bytes, flight->size, err) & ~oracle->doubts))
         return -1;
     flight->hash = hash_bytes(0, flight->bytes, flight->size);
     for (size_t i = 0; i < subject->n_inputs; i++)
@@ -444,9 +444,9 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
         oracle->ahead = MOST_AHEAD;
     for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
         oracle->types = ways[way];
-        oracle->unchecked = true; /* until it is known whether the checker takes it */
+        oracle->doubts = ~0u; /* until it is known whether the checker takes it */
         int status = run_alone(oracle, &flight, subject, err);
-        oracle->unchecked = !status && onnx_check(flight.bytes, flight.size, NULL) < 0;
+        oracle->doubts = status ? ~0u : model_doubts(flight.bytes, flight.size, NULL);
         bool found = !status && holds(oracle, &flight, HOLDS_FIRST);
         if (found) {
             struct subject before = *subject;

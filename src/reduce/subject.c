@@ -314,6 +314,7 @@ void subject_forget_types(struct subject *subject)
     graph->n_value_info = 0;
     model_each_node(graph, forget_types, NULL);
     forget_sizes(graph->output, graph->n_output);
+    subject_settle_bodies(subject);
 }
 
 void subject_settle_types(struct subject *subject, const char *const *names, const struct bounded *values,

@@ -57,6 +57,16 @@ enum types {
 void subject_settle_types(struct subject *subject, const char *const *names, const struct bounded *values,
                           size_t count, enum types types);
 
+/* The ranks that bodies declare for what they give, as far as libonnx can infer them. */
+void subject_settle_bodies(struct subject *subject);
+
+/* What libonnx says against a model: a set of these. */
+enum {
+    DOUBT_CHECKER = 1,
+    DOUBT_SHAPES = 2, /* a contradiction, as between what a body declares and what it computes */
+};
+unsigned model_doubts(const uint8_t *model, size_t size, struct error *err);
+
 /* Names of all values that nodes of the top graph make, outputs of the model left out; the caller frees the
  * array. */
 const char **subject_inner_names(const struct subject *subject, size_t *count);

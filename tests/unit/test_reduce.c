@@ -3,6 +3,7 @@
  * faults.
  */
 #include "generate/onecase.h"
+#include "model/build.h"
 #include "model/edit.h"
 #include "model/onnx.h"
 #include "reduce/pass.h"
@@ -368,13 +369,38 @@ static void test_no_time_no_failure(void **state)
     scene_close(&scene);
 }
 
+/* Ranks that bodies declare follow what they compute, in the branch that is not taken too. */
+static void test_bodies_settled(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "<ir_version: 7, opset_import: [\"\": 13]>\n"
+        "agraph (float[2] a, bool q) => (float[2] y) {\n    y = If (q) <\n"
+        "        then_branch = g1 () => (float[1, 1, 2] u) { u = Abs(a) },\n"
+        "        else_branch = g2 () => (float[] v) { c = Constant <value: tensor = float[1, 2] {3, 4}> ()"
+        "  v = Mul(a, c) }>\n}";
+    struct error err = {0};
+    struct subject subject = {0};
+    uint8_t *bytes;
+    size_t size;
+    assert_int_equal(onnx_parse_text(text, &bytes, &size, &err), 0);
+    assert_int_equal(model_parse(&subject.model, bytes, size, &err), 0);
+    free(bytes);
+    subject_settle_bodies(&subject);
+    const Onnx__NodeProto *node = subject.model->graph->node[0];
+    assert_int_equal(node_graph(node, "then_branch")->output[0]->type->tensor_type->shape->n_dim, 1);
+    assert_int_equal(node_graph(node, "else_branch")->output[0]->type->tensor_type->shape->n_dim, 2);
+    subject_release(&subject);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equivalent),      cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_every_edit),      cmocka_unit_test(test_random_graphs),
-        cmocka_unit_test(test_comes_to_an_end), cmocka_unit_test(test_hostile_cases),
-        cmocka_unit_test(test_whole),           cmocka_unit_test(test_no_time_no_failure),
+        cmocka_unit_test(test_bodies_settled),     cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_equivalent),         cmocka_unit_test(test_every_edit),
+        cmocka_unit_test(test_random_graphs),      cmocka_unit_test(test_comes_to_an_end),
+        cmocka_unit_test(test_hostile_cases),      cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_no_time_no_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,122 @@
+/* What bodies declare of their outputs: an engine or a checker may refuse a rank that is not the one
+ * computed. */
+#include "reduce/subject.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+#include "model/build.h"
+#include "model/onnx.h"
+
+#include <stdlib.h>
+
+/* The tensor types that bodies declare for their outputs, in the order of model_each_node. */
+struct declared {
+    Onnx__TypeProto__Tensor **types;
+    size_t count, capacity;
+};
+
+static Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *info)
+{
+    bool tensor = info->type && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    return tensor ? info->type->tensor_type : NULL;
+}
+
+static int collect(void *context, Onnx__NodeProto *node, int depth)
+{
+    struct declared *declared = context;
+    (void)depth;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__GraphProto *body = node->attribute[i]->g;
+        for (size_t k = 0; body && k < body->n_output; k++) {
+            declared->types = memory_grow(declared->types, &declared->capacity, declared->count + 1,
+                                          sizeof *declared->types);
+            declared->types[declared->count++] = tensor_type(body->output[k]);
+        }
+    }
+    return 0;
+}
+
+static struct declared declared_of(const struct model *model)
+{
+    struct declared declared = {0};
+    model_each_node(model->graph, collect, &declared);
+    return declared;
+}
+
+/* A model like this one, with the shapes that libonnx infers for outputs of bodies; NULL when it cannot. */
+static struct model *infer(const struct model *model)
+{
+    struct model *bare = NULL, *inferred = NULL;
+    uint8_t *bytes = NULL, *out = NULL;
+    size_t size, out_size;
+    if (model_clone(&bare, model, NULL))
+        return NULL;
+    struct declared declared = declared_of(bare);
+    for (size_t i = 0; i < declared.count; i++)
+        if (declared.types[i])
+            declared.types[i]->shape = NULL;
+    free(declared.types);
+    if (model_pack(bare, &bytes, &size, NULL) || onnx_infer_shapes(bytes, size, 0, &out, &out_size, NULL) ||
+        model_parse(&inferred, out, out_size, NULL))
+        inferred = NULL;
+    free(bytes);
+    free(out);
+    model_free(bare);
+    return inferred;
+}
+
+static Onnx__TensorShapeProto *open_shape(struct arena *arena, size_t rank)
+{
+    struct shape shape = {.rank = (int)rank};
+    for (size_t k = 0; k < rank; k++)
+        shape.dims[k] = -1;
+    return type_make(arena, DTYPE_FLOAT, &shape)->tensor_type->shape;
+}
+
+static void settle(struct arena *arena, Onnx__TypeProto__Tensor *type, size_t rank)
+{
+    if (rank <= TENSOR_MAX_RANK && (!type->shape || type->shape->n_dim != rank))
+        type->shape = open_shape(arena, rank);
+}
+
+/* Outputs that are initialisers of their body, of which inference says nothing. */
+static int settle_constants(void *context, Onnx__NodeProto *node, int depth)
+{
+    struct arena *arena = context;
+    (void)depth;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__GraphProto *body = node->attribute[i]->g;
+        for (size_t k = 0; body && k < body->n_output; k++)
+            for (size_t n = 0; n < body->n_initializer; n++) {
+                Onnx__TypeProto__Tensor *type = tensor_type(body->output[k]);
+                if (type && text_equal(body->initializer[n]->name, body->output[k]->name))
+                    settle(arena, type, body->initializer[n]->n_dims);
+            }
+    }
+    return 0;
+}
+
+void subject_settle_bodies(struct subject *subject)
+{
+    struct arena *arena = &subject->model->arena;
+    model_each_node(subject->model->graph, settle_constants, arena);
+    struct declared said = declared_of(subject->model);
+    struct model *inferred = said.count ? infer(subject->model) : NULL;
+    struct declared due = inferred ? declared_of(inferred) : (struct declared){0};
+    for (size_t i = 0; due.count == said.count && i < said.count; i++)
+        if (said.types[i] && due.types[i] && due.types[i]->shape)
+            settle(arena, said.types[i], due.types[i]->shape->n_dim);
+    free(due.types);
+    free(said.types);
+    model_free(inferred);
+}
+
+unsigned model_doubts(const uint8_t *model, size_t size, struct error *err)
+{
+    uint8_t *inferred;
+    unsigned doubts = onnx_check(model, size, err) < 0 ? DOUBT_CHECKER : 0;
+    if (onnx_infer_shapes(model, size, 1, &inferred, &size, err) < 0)
+        doubts |= DOUBT_SHAPES;
+    free(inferred);
+    return doubts;
+}
