@@ -18,11 +18,25 @@ static const struct frame kernel_frames[] = {
     {"Could not find an implementation for ", "("},
 };
 static const struct frame operator_frames[] = {
-    {"while running ", " node"},
-    {" Op (", ")"},
-    {"of operator (", ")"},
+    {"while running ", " node"},     {" Op (", ")"}, {"of operator (", ")"}, {"of Optype (", ")"},
     {"\", ", ", \"com.microsoft\""},
 };
+
+/* "[ONNXRuntimeError] : 1 : FAIL : /src/x.cc:7 ...": what was passed on, when it names its own place. */
+static const char *passed_on(const char *message)
+{
+    static const char mark[] = "[ONNXRuntimeError] : ";
+    const char *at = strstr(message, mark);
+    for (int i = 0; at && i < 2; i++)
+        at = strstr(at + (i ? 3 : sizeof mark - 1), " : ");
+    if (!at || !at[3])
+        return NULL;
+    size_t word = strcspn(at + 3, " \n");
+    for (size_t i = 0; i + 3 < word; i++)
+        if (strncmp(at + 3 + i, ".cc:", 4) == 0 || strncmp(at + 3 + i, ".h:", 3) == 0)
+            return at + 3;
+    return NULL;
+}
 
 const char *origin_innermost(const char *message)
 {
@@ -30,6 +44,8 @@ const char *origin_innermost(const char *message)
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
         for (const char *at; (at = strstr(message, frames[i])) != NULL && at[strlen(frames[i])];)
             message = at + strlen(frames[i]);
+    for (const char *inner; (inner = passed_on(message)) != NULL;)
+        message = inner;
     return message;
 }
 

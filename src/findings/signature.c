@@ -201,7 +201,7 @@ static const char *type_class(enum dtype type)
     }
 }
 
-/* Casts that become one: the same with all types. */
+/* Casts that become one: what stands between does not matter. */
 static bool only_casts(const struct culprits *culprits)
 {
     for (size_t i = 0; i < culprits->count; i++)
@@ -240,8 +240,10 @@ static void add_types(struct str *out, enum verdict_kind kind, const struct culp
     bool matter = kind != VERDICT_SHAPE && kind != VERDICT_CRASH && kind != VERDICT_HANG;
     const char *in = class_of(types, first->input, first->n_input);
     const char *result = class_of(types, first->output, first->n_output);
-    if (only_moves(first->op_type) || !matter || only_casts(culprits))
+    if (only_moves(first->op_type) || !matter)
         str_add(out, "any");
+    else if (only_casts(culprits))
+        str_add(out, in);
     else if (!first->n_input || strcmp(in, result) == 0)
         str_add(out, result);
     else

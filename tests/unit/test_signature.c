@@ -142,7 +142,7 @@ static void groups_and_types(void **state)
     static const char casts[] =
         HEAD "g (float[4] x) => (bool[4] y) { a = Cast <to = 6> (x)\n y = Cast <to = 9> (a) }";
     scene = (struct scene){casts, "onnxruntime", VERDICT_WRONG, .blame = 0, .and_blame = 1};
-    assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Cast+Cast|any||");
+    assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Cast+Cast|f32||");
     static const char cast[] = HEAD "g (float[4] x) => (int32[4] y) { y = Cast <to = 6> (x) }";
     scene = (struct scene){cast, "onnxruntime", VERDICT_WRONG, .blame = -1};
     assert_string_equal(sign(&scene).text, "wrong|onnxruntime|Cast|f32>int||");
@@ -285,6 +285,10 @@ static void short_names_are_no_words(void **state)
         "Non-zero status code returned while running If node. Name:'If_4' Status Message: Non-zero "
         "status code returned while running Cos node. Name:'c' Status Message: tensor.h:5 bad";
     assert_string_equal(sign(&scene).text, "refused|onnxruntime|tensor.h|||tensor.h:# bad");
+    scene.message = "/src/kernel.cc:7 Sin::Sin() [ONNXRuntimeError] : 1 : FAIL : /src/tensor.h:5 bad";
+    assert_string_equal(sign(&scene).text, "refused|onnxruntime|tensor.h|||tensor.h:# bad");
+    scene.message = "/src/kernel.cc:7 it is [ONNXRuntimeError] : 1 : FAIL : bad";
+    assert_true(strncmp(sign(&scene).text, "refused|onnxruntime|kernel.cc|||kernel.cc:# it is", 49) == 0);
 }
 
 static void deaths_are_told_apart_by_their_frames(void **state)
