@@ -84,10 +84,10 @@ int settle_whole(struct work *work, struct settlement *settlement)
     settlement->verdict = verdict;
     settlement->kind = verdict.kind == VERDICT_SUSPECT ? VERDICT_IMPRECISE : verdict.kind;
     settlement->every_node = !work->changed && work->right >= model->graph->n_node;
-    if (!verdict_is_finding(verdict.kind) && work_is_folded(work, &work->plain)) {
+    if (!verdict_is_finding(verdict.kind) && work_is_fused(work, &work->plain)) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
         snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
-                 "a factor that is folded into a sum explains it");
+                 "another formula for nodes computed as one explains it");
     }
     if (!verdict_is_finding(verdict.kind))
         return 0;

@@ -7,7 +7,8 @@
  * recorded output is outside its own hard bound is wrong by itself, whatever came before or after.
  *
  * When exposing the values makes the deviation vanish it sits in a fusion: growing windows of nodes are cut
- * out with their recorded inputs, run unexposed and held against the hard bound of the window; the smallest
+ * out with their recorded inputs, run unexposed and held against the hard bound of the window, which allows
+ * for another formula that is the same for real numbers (evaluate_options.loose); the smallest
  * wrong window is the fused group.
  *
  * When every node and window is inside its hard bound but the whole is far beyond the likely one, the engine

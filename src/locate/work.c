@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "judge/metrics.h"
 #include "judge/message.h"
-#include "locate/fold.h"
 #include "model/onnx.h"
 #include "model/build.h"
 #include "ops/evaluate.h"
@@ -303,14 +302,13 @@ void work_judge_node(struct work *work, size_t number, struct verdict *verdict)
     free(inputs);
 }
 
-/* A model's answers on the same inputs, by the reference. folded: what fusing several nodes may do is allowed
- * for. */
-static int expect(const struct model *model, bool folded, const struct value *inputs, size_t n_inputs,
+/* A model's answers on the same inputs, by the reference. fused: what computing several nodes as one may do
+ * is allowed for. */
+static int expect(const struct model *model, bool fused, const struct value *inputs, size_t n_inputs,
                   struct bounded **expected, size_t *count)
 {
     struct evaluator *evaluator;
-    struct evaluate_options fused = {.hook = fold_hook, .context = (void *)model};
-    if (evaluator_new(&evaluator, model, folded ? &fused : NULL, NULL))
+    if (evaluator_new(&evaluator, model, &(struct evaluate_options){.loose = fused}, NULL))
         return -1;
     int status = evaluator_run(evaluator, inputs, n_inputs, NULL, 0, expected, count, NULL);
     evaluator_free(evaluator);
@@ -339,7 +337,7 @@ void work_judge_whole(struct work *work, const struct result *result, struct ver
         judge_answers(which->model, whole->expected, whole->count, result, verdict);
 }
 
-bool work_is_folded(const struct work *work, const struct result *result)
+bool work_is_fused(const struct work *work, const struct result *result)
 {
     const struct settle_case *which = work->which;
     struct bounded *expected = NULL;
@@ -475,6 +473,15 @@ bool work_confirm(struct work *work, size_t number, size_t output)
     return confirmed;
 }
 
+/* Nodes that an engine can compute as one. */
+static bool is_group(const Onnx__GraphProto *graph)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->n_node; i++)
+        count += graph->node[i]->n_input > 0;
+    return count > 1;
+}
+
 void work_judge_window(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)
 {
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
@@ -489,7 +496,8 @@ void work_judge_window(struct work *work, const size_t *nodes, size_t size, stru
     bool wanted = work->refusal ? ends_alike(work, part.model, &result) : result.outcome == OUTCOME_OK;
     bool trusted = work->refusal && size > TRUSTED;
     if (wanted && !trusted)
-        wanted = !expect(part.model, size > 1, part.inputs, part.model->graph->n_input, &expected, &count);
+        wanted = !expect(part.model, is_group(part.model->graph), part.inputs, part.model->graph->n_input,
+                         &expected, &count);
     if (wanted && work->refusal)
         *verdict = *work->refusal;
     else if (wanted)

@@ -83,11 +83,12 @@ void work_judge_node(struct work *work, size_t number, struct verdict *verdict);
  */
 bool work_confirm(struct work *work, size_t number, size_t output);
 
-/* An answer to the whole model against the reference, with what fusing may do allowed for (fold.h);
+/* An answer to the whole model against the reference, with what fusing may do allowed for
+ * (evaluate_options.loose);
  * VERDICT_UNTESTED when the reference cannot. */
 void work_judge_whole(struct work *work, const struct result *result, struct verdict *verdict);
 /* Whether an answer that is right by that is outside of the bounds without it. */
-bool work_is_folded(const struct work *work, const struct result *result);
+bool work_is_fused(const struct work *work, const struct result *result);
 
 /*
  * Cuts a window of nodes out, runs it unexposed on its known inputs and judges it: by its own hard bound, or,

@@ -83,6 +83,22 @@ int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct err
     return 0;
 }
 
+bool bounded_has_infinity(const struct bounded *b)
+{
+    for (size_t i = 0; b->value && i < b->count; i++)
+        if (isinf(b->value[i]))
+            return true;
+    return false;
+}
+
+void bounded_round(struct bounded *b)
+{
+    for (size_t i = 0; b->value && i < b->count; i++)
+        b->value[i] = dtype_round(b->type, b->value[i]);
+    free(b->hard);
+    b->hard = b->likely = NULL;
+}
+
 double bounded_unit(const struct bounded *b)
 {
     return dtype_precision(b->type).unit;
@@ -258,4 +274,32 @@ void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_
 {
     b->value[i] = from->value[j];
     set_bounds(b, i, bounded_hard(from, j), bounded_likely(from, j));
+}
+
+void bounded_loosen(struct bounded *b)
+{
+    enum { UNITS = 8 };
+    long double unit = bounded_unit(b);
+    for (size_t i = 0; unit > 0 && b->value && i < b->count; i++) {
+        long double one = unit * fabsl(b->value[i]);
+        if (isfinite(one) && one > 0)
+            set_bounds(b, i, bounded_hard(b, i) + UNITS * one, likely_add(bounded_likely(b, i), one));
+    }
+}
+
+void bounded_settle(struct bounded *b, bool *open)
+{
+    for (size_t i = 0; b->hard && i < b->count; i++) {
+        if (isinf(b->hard[i]) && !isfinite(b->value[i]))
+            b->value[i] = 0;
+        if (open && isinf(b->hard[i]) && isinf(b->likely[i]))
+            *open = true;
+    }
+}
+
+void bounded_widen(struct bounded *b)
+{
+    for (size_t i = 0; b->value && i < b->count; i++)
+        if (isinf(b->value[i]))
+            bounded_put_undecided(b, i, 0);
 }

@@ -78,6 +78,28 @@ void bounded_set(struct bounded *b, size_t i, long double value, double hard, do
 /* Copies element j of `from` with its bounds: no arithmetic, no rounding. */
 void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j);
 
+bool bounded_has_infinity(const struct bounded *b);
+
+/*
+ * An element that may be anything is no NaN and no infinity to those who read it: their rules for these
+ * (NaN wins, an infinity is exact) are for elements that are so for certain. *open, if it is there, is set
+ * when one is open.
+ */
+void bounded_settle(struct bounded *b, bool *open);
+
+/*
+ * An engine may keep a half in a wider type on the way from node to node (most CPUs have no half arithmetic),
+ * so a half that overflowed may still be a number there: undecided for whoever reads it. So is any type on
+ * the way inside nodes that are computed as one.
+ */
+void bounded_widen(struct bounded *b);
+
+/* The value rounded into its type, without bounds: what an engine has. */
+void bounded_round(struct bounded *b);
+
+/* As if each number had been read with some units of its own rounding more; integers stay as they are. */
+void bounded_loosen(struct bounded *b);
+
 /* Half an ulp of 1 in b's type, 0 for integers. */
 double bounded_unit(const struct bounded *b);
 

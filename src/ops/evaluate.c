@@ -14,6 +14,7 @@ struct slot {
     struct bounded wide;        /* as other nodes may see it, where that differs: see as_input */
     size_t uses_left;           /* top graph only */
     bool from_node;
+    bool overflowed; /* where it is infinite, and nodes may be computed as one */
 };
 
 struct scope {
@@ -83,65 +84,26 @@ static struct slot *scope_find(const struct scope *scope, const char *name)
     return NULL;
 }
 
-static bool has_infinity(const struct bounded *b)
-{
-    for (size_t i = 0; b->value && i < b->count; i++)
-        if (isinf(b->value[i]))
-            return true;
-    return false;
-}
-
-/*
- * An element that may be anything is no NaN and no infinity to those who read it: their rules for these
- * (NaN wins, an infinity is exact) are for elements that are so for certain.
- */
-static void settle_unknown(struct bounded *b, bool *open)
-{
-    for (size_t i = 0; b->hard && i < b->count; i++) {
-        if (isinf(b->hard[i]) && !isfinite(b->value[i]))
-            b->value[i] = 0;
-        if (open && isinf(b->hard[i]) && isinf(b->likely[i]))
-            *open = true;
-    }
-}
-
-/*
- * An engine may keep a half in a wider type on the way from node to node (most CPUs have no half arithmetic),
- * so a half that overflowed may still be a number there: undecided for whoever reads it.
- */
-static void widen_half(struct bounded *b)
-{
-    for (size_t i = 0; b->type == DTYPE_FLOAT16 && b->value && i < b->count; i++)
-        if (isinf(b->value[i]))
-            bounded_put_undecided(b, i, 0);
-}
-
 void evaluate_pass_on(struct bounded *result)
 {
-    settle_unknown(result, NULL);
-    widen_half(result);
+    bounded_settle(result, NULL);
+    if (result->type == DTYPE_FLOAT16)
+        bounded_widen(result);
 }
 
 /* What the next node may see. */
 static const struct bounded *as_input(struct slot *slot, bool rounding, struct error *err)
 {
     const struct bounded *b = slot->view;
-    if (rounding || !slot->from_node || b->type != DTYPE_FLOAT16 || !has_infinity(b))
+    if (rounding || !slot->from_node || (b->type != DTYPE_FLOAT16 && !slot->overflowed) ||
+        !bounded_has_infinity(b))
         return b;
     if (slot->wide.type == DTYPE_NONE) {
         if (bounded_copy(&slot->wide, b, err))
             return NULL;
-        widen_half(&slot->wide);
+        bounded_widen(&slot->wide);
     }
     return &slot->wide;
-}
-
-static void round_output(struct bounded *b)
-{
-    for (size_t i = 0; b->value && i < b->count; i++)
-        b->value[i] = dtype_round(b->type, b->value[i]);
-    free(b->hard);
-    b->hard = b->likely = NULL;
 }
 
 static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t n_inputs,
@@ -207,7 +169,7 @@ static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const
 }
 
 static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct bounded *outputs,
-                        struct error *err)
+                        bool overflowed, struct error *err)
 {
     for (size_t i = 0; i < node->n_output; i++) {
         if (!*node->output[i])
@@ -225,11 +187,14 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
         slot->own = outputs[i];
         bounded_init(&outputs[i]);
         if (scope->options->round)
-            round_output(&slot->own);
+            bounded_round(&slot->own);
         else
-            settle_unknown(&slot->own, scope->options->open);
+            bounded_settle(&slot->own, scope->options->open);
+        if (scope->options->loose && node->n_input)
+            bounded_loosen(&slot->own);
         slot->view = &slot->own;
         slot->from_node = true;
+        slot->overflowed = overflowed;
     }
     return 0;
 }
@@ -249,6 +214,13 @@ static bool all_known(const struct op *op, const struct bounded *const *inputs, 
         if (!is_known(inputs[i]))
             return false;
     return !(op->flags & OP_SUBGRAPH);
+}
+
+static bool all_finite(const struct bounded *const *inputs, size_t count)
+{
+    while (count && !(inputs[count - 1] && bounded_has_infinity(inputs[count - 1])))
+        count--;
+    return count == 0;
 }
 
 static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
@@ -278,7 +250,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
     if (!result)
         result = run_call(&call, scope->options);
     if (!result)
-        result = keep_outputs(scope, node, outputs, err);
+        result = keep_outputs(scope, node, outputs,
+                              scope->options->loose && all_finite(inputs, node->n_input), err);
     for (size_t i = 0; i < room; i++)
         bounded_release(&outputs[i]);
     free(outputs);
@@ -397,6 +370,8 @@ static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, c
             return error_set(err, ERROR_UNSUPPORTED, "input %s is a sequence or an absent optional", name);
         if (bounded_from_tensor(&slot->own, &given->tensors[0], err))
             return error_prefix(err, "input %s", name);
+        if (scope->options->loose)
+            bounded_loosen(&slot->own);
         slot->view = &slot->own;
     }
     return 0;

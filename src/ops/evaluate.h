@@ -16,6 +16,12 @@ struct evaluate_options {
      */
     bool round;
     /*
+     * Bounds for nodes that an engine may compute as one, by a formula that is the same for real numbers (a
+     * mean that is kept up to date, a factor drawn into a sum): no value is exact but constants, each is as
+     * if read with some units of its rounding more.
+     */
+    bool loose;
+    /*
      * Called instead of a node's kernel when set: planted faults and disturbances. It may call op->eval
      * itself.
      */

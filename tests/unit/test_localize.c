@@ -235,7 +235,7 @@ static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
     struct work work;
     assert_int_equal(work_init(&work, &which, NULL), 0);
     work_judge_whole(&work, &result, &verdict);
-    assert_true(work_is_folded(&work, &result)); /* none of the answers is right without */
+    assert_true(work_is_fused(&work, &result)); /* none of the answers is right without */
     work_release(&work);
     tensor_release(&x);
     tensor_release(&y);
