@@ -2,16 +2,19 @@
  * The programs behind bench/loop.
  *
  *     bench_loop record FILE COUNT           the campaign's first cases, written down
- *     bench_loop campaign FOLDER COUNT ENGINE...
+ *     bench_loop campaign FOLDER COUNT WORKERS ENGINE...      so many workers for each engine
  *
- * campaign prints "wall W self S engines E cases N" in seconds: of the clock, of this process's CPU, and of
- * the engines' (the reference's included) from their start to their end; then "busy LABEL SHARE" of the
- * wall time during which each engine had a request.
+ * campaign prints "wall W self S engines E reference R cases N work B running C cores N": seconds of the
+ * clock, of this process's CPU and of the engines' (the reference's among them, and alone) from the moment
+ * they are up; then the shares of the wall time, sampled, during which as many engine processes as there are
+ * cores had something to compute (state R), and during which they were seen to run on all of them (see
+ * watch.c). At last "busy LABEL SHARE" of the wall time during which each engine had a request.
  */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/fuzz.h"
+#include "watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +23,8 @@
 #include <sys/resource.h>
 
 enum { SEED = 1, MOST = 8 };
+
+static const char reference_name[] = "assay-engine-re"; /* as the kernel cuts it */
 
 static double cpu_of(int who)
 {
@@ -73,16 +78,19 @@ static int record(const char *path, size_t count, struct error *err)
     return status;
 }
 
-static void print(const struct fuzz_status *status, double wall, double self, double engines)
+static void print(const struct fuzz_status *status, const struct watch_seen *seen, double wall, double self,
+                  double engines, double reference)
 {
-    printf("wall %.3f self %.3f engines %.3f cases %" PRIu64 "\n", wall, self, engines, status->cases);
+    printf("wall %.3f self %.3f engines %.3f reference %.3f cases %" PRIu64
+           " work %.3f running %.3f cores %d\n",
+           wall, self - seen->cpu, engines, reference, status->cases, seen->work, seen->running, seen->cores);
     for (size_t i = 0; i < status->n_engines; i++)
         printf("busy %s %.3f\n", status->engines[i].label, status->engines[i].busy / wall);
 }
 
-static int campaign(const char *folder, size_t count, char **labels, size_t n, struct error *err)
+static int campaign(const char *folder, size_t count, int workers, char **labels, size_t n, struct error *err)
 {
-    struct pool_options pool_options = {.deadline = 10};
+    struct pool_options pool_options = {.deadline = 10, .workers = workers};
     struct registry *registry = NULL;
     const struct engine_spec *specs[MOST], *reference;
     int engines[MOST];
@@ -106,14 +114,19 @@ static int campaign(const char *folder, size_t count, char **labels, size_t n, s
         .count = count,
     };
     struct fuzz_status status;
+    struct watch_seen seen = {0};
     pool_warm(pool);
+    double starting = watch_children(""), reference_start = watch_children(reference_name);
+    struct watch *watch = watch_start();
     double wall = clock_seconds(), self = cpu_of(RUSAGE_SELF);
     int result = fuzz_run(&options, &status, err);
     wall = clock_seconds() - wall;
+    watch_stop(watch, &seen);
     self = cpu_of(RUSAGE_SELF) - self;
+    double reference_cpu = watch_children(reference_name) - reference_start;
     pool_free(pool);
     if (!result)
-        print(&status, wall, self, cpu_of(RUSAGE_CHILDREN));
+        print(&status, &seen, wall, self, cpu_of(RUSAGE_CHILDREN) - starting, reference_cpu);
     registry_free(registry);
     return result;
 }
@@ -124,8 +137,9 @@ int main(int argc, char **argv)
     int status = -1;
     if (argc == 4 && text_equal(argv[1], "record"))
         status = record(argv[2], strtoull(argv[3], NULL, 10), &err);
-    else if (argc > 4 && text_equal(argv[1], "campaign"))
-        status = campaign(argv[2], strtoull(argv[3], NULL, 10), argv + 4, (size_t)argc - 4, &err);
+    else if (argc > 5 && text_equal(argv[1], "campaign"))
+        status =
+            campaign(argv[2], strtoull(argv[3], NULL, 10), atoi(argv[4]), argv + 5, (size_t)argc - 5, &err);
     else
         error_set(&err, ERROR_USAGE, "see the head of bench/loop.c");
     if (status)

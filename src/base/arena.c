@@ -93,6 +93,20 @@ char *arena_strdup(struct arena *arena, const char *text)
     return arena_copy(arena, text, strlen(text) + 1);
 }
 
+/* Models have a name for every node and value: printf would be most of the work of making them. */
+char *arena_numbered(struct arena *arena, const char *text, const char *between, size_t number)
+{
+    size_t first = strlen(text), length = first + strlen(between), digits = 1;
+    for (size_t rest = number; rest >= 10; rest /= 10)
+        digits++;
+    char *name = arena_alloc(arena, length + digits + 1);
+    memcpy(name, text, first);
+    memcpy(name + first, between, length - first);
+    for (size_t at = length + digits; at > length; number /= 10)
+        name[--at] = (char)('0' + number % 10);
+    return name;
+}
+
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
     char brief[128]; /* most texts are: they are printed once */

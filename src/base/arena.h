@@ -37,6 +37,8 @@ void *arena_array(struct arena *arena, size_t count, size_t size);
 /* The copy has a zero byte behind it, so that copied text is always terminated. */
 void *arena_copy(struct arena *arena, const void *data, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
+/* "Relu", "_" and 12: "Relu_12". */
+char *arena_numbered(struct arena *arena, const char *text, const char *between, size_t number);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *arena, const char *format, va_list args);
 

@@ -46,10 +46,15 @@ void str_printf(struct str *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    char brief[128]; /* most texts are: they are printed once */
+    int length = vsnprintf(brief, sizeof brief, format, args);
     va_end(args);
     if (length < 0)
         return;
+    if ((size_t)length < sizeof brief) {
+        str_append(s, brief, (size_t)length);
+        return;
+    }
     s->data = memory_grow(s->data, &s->capacity, s->length + (size_t)length + 1, 1);
     va_start(args, format);
     vsnprintf(s->data + s->length, (size_t)length + 1, format, args);

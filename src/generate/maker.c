@@ -23,17 +23,6 @@ void maker_release(struct maker *m)
     *m = (struct maker){0};
 }
 
-char *maker_name(struct maker *m, char letter, size_t number)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    digits[--at] = letter;
-    return arena_copy(&m->model->arena, digits + at, sizeof digits - at);
-}
-
 /* SIZE_MAX for names of another kind: a body's values have theirs from elsewhere. */
 static size_t number_in(const char *name)
 {
@@ -129,14 +118,14 @@ static void name_node(struct maker *m, struct draw *d)
     for (size_t i = 0; i < d->n_inputs; i++) {
         const struct drawn *input = &d->inputs[i];
         if (input->source == DRAWN_NEW)
-            d->node->input[i] = maker_name(m, input->constant ? 'w' : 'x', number++);
+            d->node->input[i] = arena_numbered(arena, input->constant ? "w" : "x", "", number++);
         else
             d->node->input[i] = arena_strdup(arena, input->source == DRAWN_EXISTING ? input->existing : "");
     }
     d->node->n_output = d->n_outputs;
     d->node->output = arena_array(arena, d->n_outputs + 1, sizeof *d->node->output);
     for (size_t i = 0; i < d->n_outputs; i++)
-        d->node->output[i] = maker_name(m, 'v', number++);
+        d->node->output[i] = arena_numbered(arena, "v", "", number++);
 }
 
 int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, struct bounded *outputs,

@@ -48,10 +48,8 @@ int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, s
 /* Puts the node that was tried last into the model; takes over the outputs' numbers. */
 void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs);
 
-/* A name is a letter and a number, each number given once: "v12". */
-char *maker_name(struct maker *m, char letter, size_t number);
-
-/* A new value of such a name, otherwise empty. Values move when one is added. */
+/* A new value, otherwise empty; values move when one is added. Names are a letter and a number, each number
+ * given once: "v12". */
 struct maker_value *maker_add(struct maker *m, const char *name);
 
 /* The value so named; NULL when there is none. */

@@ -2,9 +2,9 @@
 
 #include "base/memory.h"
 
-static const char *new_name(struct planner *g, char letter)
+static const char *new_name(struct planner *g, const char *letter)
 {
-    return maker_name(&g->m, letter, g->m.names++);
+    return arena_numbered(&g->m.model->arena, letter, "", g->m.names++);
 }
 
 /* Lists of integers and scalars may fix shapes; other numbers are not looked at. */
@@ -19,7 +19,7 @@ static void know(struct bounded *value, const struct tensor *data)
 size_t planner_tensor(struct planner *g, const struct tensor *data, bool constant)
 {
     struct maker *m = &g->m;
-    const char *name = new_name(g, constant ? 'w' : 'x');
+    const char *name = new_name(g, constant ? "w" : "x");
     struct maker_value *value = maker_add(&g->m, name);
     value->constant = constant;
     know(&value->value, data);
@@ -79,7 +79,7 @@ Onnx__NodeProto *planner_node(struct planner *g, const char *op_type, size_t inp
                               enum dtype type, const struct shape *shape, double low, double high,
                               size_t *out)
 {
-    const char *name = new_name(g, 'a');
+    const char *name = new_name(g, "a");
     count_uses(g, inputs, input);
     Onnx__NodeProto *node = model_add_node(g->m.model, op_type, NULL, inputs, input, 1, &name);
     *out = g->m.n_values;
@@ -97,7 +97,7 @@ void planner_keep(struct planner *g, const Onnx__NodeProto *node, const struct o
 {
     const char *names[PLAN_OUTPUTS];
     for (size_t i = 0; i < node->n_output; i++)
-        names[i] = places[i] == (size_t)-1 ? "" : new_name(g, 'v');
+        names[i] = places[i] == (size_t)-1 ? "" : new_name(g, "v");
     count_uses(g, node->n_input, inputs);
     Onnx__NodeProto *made =
         model_add_node(g->m.model, node->op_type, NULL, node->n_input, inputs, node->n_output, names);

@@ -95,7 +95,7 @@ static Onnx__NodeProto *make_node(struct arena *arena, const char *op_type, cons
     Onnx__NodeProto *node = arena_alloc(arena, sizeof *node);
     onnx__node_proto__init(node);
     node->op_type = arena_strdup(arena, op_type);
-    node->name = name ? arena_strdup(arena, name) : arena_printf(arena, "%s_%zu", op_type, number);
+    node->name = name ? arena_strdup(arena, name) : arena_numbered(arena, op_type, "_", number);
     node->domain = arena_strdup(arena, "");
     node->n_input = inputs;
     node->input = copy_names(arena, inputs, input);

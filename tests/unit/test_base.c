@@ -36,6 +36,9 @@ static void arena_gives_zeroed_aligned_memory(void **state)
     for (size_t i = 0; i < 64; i++)
         assert_int_equal(again[i], 0);
     assert_string_equal(arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
+    assert_int_equal(strlen(arena_printf(&arena, "%0300d", 7)), 300);
+    assert_string_equal(arena_numbered(&arena, "v", "", 0), "v0");
+    assert_string_equal(arena_numbered(&arena, "Relu", "_", 1009), "Relu_1009");
     arena_release(&arena);
 }
 
