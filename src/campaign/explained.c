@@ -146,3 +146,111 @@ struct explained_row *explained_find(const struct explained *table, const char *
     str_release(&both);
     return found && strcmp(found->document, "-") ? found : NULL;
 }
+
+/* The names under which the store keeps what was looked up: node and text. */
+static void key_of(struct str *key, const char *part, const char *signature)
+{
+    str_init(key);
+    str_printf(key, "explained %s %s", part, signature);
+}
+
+static int keep_part(struct store *store, const char *part, const char *signature, const char *value,
+                     struct error *err)
+{
+    struct str key;
+    key_of(&key, part, signature);
+    int status = store_set(store, key.data, value, err);
+    str_release(&key);
+    return status;
+}
+
+static int mark_known(struct store *store, const char *signature, const struct explained_row *row,
+                      struct error *err)
+{
+    struct str known;
+    if (!row)
+        return 0;
+    str_init(&known);
+    str_printf(&known, "known: %s", row->document);
+    int status = store_settle(store, signature, &(struct settled){.status = known.data}, err);
+    str_release(&known);
+    return status;
+}
+
+int explained_mark(const struct explained *table, struct store *store, const struct explained_case *which,
+                   struct error *err)
+{
+    struct str nodes;
+    str_init(&nodes);
+    explained_nodes(&nodes, which->model, which->testcase, which->settlement);
+    int status =
+        keep_part(store, "node", which->signature, nodes.data, err) ||
+                keep_part(store, "text", which->signature, which->text, err)
+            ? -1
+            : mark_known(store, which->signature,
+                         explained_find(table, which->engine, which->verdict, nodes.data, which->text), err);
+    str_release(&nodes);
+    return status;
+}
+
+/* Findings, read before any of them changes. */
+struct findings {
+    size_t count, capacity;
+    struct {
+        char *signature, *engine, *verdict;
+    } * items;
+};
+
+static int note_finding(void *context, const struct stored *stored, struct error *err)
+{
+    struct findings *findings = context;
+    (void)err;
+    if (text_starts(stored->status, "known") || text_equal(stored->status, "gone"))
+        return 0;
+    findings->items =
+        memory_grow(findings->items, &findings->capacity, findings->count + 1, sizeof *findings->items);
+    findings->items[findings->count].signature = memory_strdup(stored->signature);
+    findings->items[findings->count].engine = memory_strdup(stored->engine);
+    findings->items[findings->count++].verdict = memory_strdup(stored->kind);
+    return 0;
+}
+
+static int look_again(const struct explained *table, struct store *store, const char *signature,
+                      const char *engine, const char *verdict, struct error *err)
+{
+    struct str key, node, text;
+    bool has_node = false, has_text = false;
+    str_init(&node);
+    str_init(&text);
+    key_of(&key, "node", signature);
+    int status = store_get(store, key.data, &node, &has_node, err);
+    str_release(&key);
+    key_of(&key, "text", signature);
+    if (!status)
+        status = store_get(store, key.data, &text, &has_text, err);
+    str_release(&key);
+    if (!status && has_node && has_text)
+        status =
+            mark_known(store, signature, explained_find(table, engine, verdict, node.data, text.data), err);
+    str_release(&node);
+    str_release(&text);
+    return status;
+}
+
+int explained_again(const struct explained *table, struct store *store, struct error *err)
+{
+    struct findings findings = {0};
+    if (!table->count)
+        return 0;
+    int status = store_list(store, &(struct store_filter){0}, note_finding, &findings, err);
+    for (size_t i = 0; i < findings.count; i++) {
+        if (!status)
+            status = look_again(table, store, findings.items[i].signature, findings.items[i].engine,
+                                findings.items[i].verdict, err);
+        free(findings.items[i].signature);
+        free(findings.items[i].engine);
+        free(findings.items[i].verdict);
+    }
+    free(findings.items);
+    return status;
+}

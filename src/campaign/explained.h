@@ -9,6 +9,7 @@
 #define CAMPAIGN_EXPLAINED_H
 
 #include "base/str.h"
+#include "findings/store.h"
 #include "generate/testcase.h"
 #include "locate/settle.h"
 
@@ -36,5 +37,23 @@ struct explained_row *explained_find(const struct explained *table, const char *
  */
 void explained_nodes(struct str *out, const struct model *model, const struct testcase *testcase,
                      const struct settlement *settlement);
+
+/* A finding of a store, and the case that shows it. */
+struct explained_case {
+    const char *signature, *engine, *verdict, *text;
+    const struct model *model;
+    const struct testcase *testcase;
+    const struct settlement *settlement; /* may be NULL */
+};
+
+/*
+ * Looks the finding up: with a row in the table its status becomes "known: DOCUMENT". What was looked up
+ * stays in the store, so that explained_again finds it in a later table.
+ */
+int explained_mark(const struct explained *table, struct store *store, const struct explained_case *which,
+                   struct error *err);
+
+/* Looks up again all findings of the store that are not explained yet. */
+int explained_again(const struct explained *table, struct store *store, struct error *err);
 
 #endif

@@ -296,6 +296,7 @@ static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct e
         .store = fuzz->store,
         .folder = o->folder,
         .draw = o->draw,
+        .table = &fuzz->table,
         .reduce_seconds = REDUCE_SECONDS,
     };
     struct keep_done done;
@@ -407,7 +408,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
 {
     bool found;
     if (fuzz_state_load(&fuzz->state, fuzz->store, fuzz->source, &found, err) ||
-        fuzz_recount(fuzz->status, fuzz->store, err))
+        explained_again(&fuzz->table, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err))
         return -1;
     fuzz->before = fuzz->status->elapsed;
     if (note_engines(fuzz, err))

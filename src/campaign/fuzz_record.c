@@ -90,9 +90,8 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
     const char *text = settlement->count ? settlement->text : verdict->text;
     struct signature signature;
-    struct str operators, nodes;
+    struct str operators;
     str_init(&operators);
-    str_init(&nodes);
     signature_of(&signature, info->label, verdict, settlement, model, &done->results[i]);
     operators_text(&operators, model, settlement);
     struct finding finding = {
@@ -109,20 +108,12 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     };
     *hash = hash_text(signature.text);
     int status = store_add(recorder->store, &finding, is_new, err);
-    if (!status && *is_new && recorder->table->count) {
-        explained_nodes(&nodes, model, &done->testcase, settlement);
-        const struct explained_row *row =
-            explained_find(recorder->table, info->label, verdict_name(kind), nodes.data, text);
-        struct str known;
-        str_init(&known);
-        str_printf(&known, "known: %s", row ? row->document : "");
-        struct settled settled = {.status = known.data};
-        if (row)
-            status = store_settle(recorder->store, signature.text, &settled, err);
-        str_release(&known);
+    if (!status && *is_new) {
+        struct explained_case which = {signature.text, info->label,     verdict_name(kind), text,
+                                       model,          &done->testcase, settlement};
+        status = explained_mark(recorder->table, recorder->store, &which, err);
     }
     str_release(&operators);
-    str_release(&nodes);
     return status;
 }
 

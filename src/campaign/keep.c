@@ -185,6 +185,24 @@ static int note_present(void *context, const struct stored *stored, struct error
     return 0;
 }
 
+static int look_up(const struct keep_options *options, const struct trial_done *done, const char *label,
+                   const struct signature *signature, const struct model *model, struct error *err)
+{
+    static const struct explained none;
+    const struct settlement *settlement = &done->settlements[0];
+    const struct verdict *verdict = &done->judgement.verdicts[0];
+    struct explained_case which = {
+        .signature = signature->text,
+        .engine = label,
+        .verdict = verdict_name(settlement->count ? settlement->kind : verdict->kind),
+        .text = settlement->count ? settlement->text : verdict->text,
+        .model = model,
+        .testcase = &done->testcase,
+        .settlement = settlement,
+    };
+    return explained_mark(options->table ? options->table : &none, options->store, &which, err);
+}
+
 static int store_kept(const struct keep_options *options, const char *from, const struct trial_done *done,
                       const char *label, const struct signature *signature, size_t nodes, struct error *err)
 {
@@ -221,6 +239,8 @@ static int store_kept(const struct keep_options *options, const char *from, cons
     int status = strcmp(from, signature->text) == 0 ? 0 : store_add(options->store, &finding, NULL, err);
     if (status == 0)
         status = store_settle(options->store, signature->text, &settled, err);
+    if (status == 0)
+        status = look_up(options, done, label, signature, model, err);
     free(bundle);
     str_release(&title);
     str_release(&operators);

@@ -10,6 +10,7 @@
 #ifndef CAMPAIGN_KEEP_H
 #define CAMPAIGN_KEEP_H
 
+#include "campaign/explained.h"
 #include "campaign/trial.h"
 #include "findings/bundle.h"
 #include "findings/signature.h"
@@ -26,7 +27,9 @@ struct keep_options {
     const int *engines; /* of the campaign, pool numbers */
     struct store *store;
     const char *folder; /* of the campaign */
-    bundle_draw *draw;  /* for map.svg; may be NULL */
+    /* What is kept is looked up in it, as the small case may tell what the whole one did not; NULL: none. */
+    const struct explained *table;
+    bundle_draw *draw; /* for map.svg; may be NULL */
     bool no_reduce;
     double reduce_seconds; /* at most for one case; 0: 60 */
 };

@@ -15,7 +15,7 @@
 struct settings {
     struct common common;
     struct input_settings inputs;
-    const char *show;
+    const char *show, *explained;
     bool again, no_reduce, no_bisect;
     double reduce_time;
 };
@@ -193,7 +193,8 @@ static void places_close(struct places *places)
 
 /* The engines of the campaign, all of them, as its verdicts depend on what others make of a case. */
 static int with_engines(const struct settings *settings, struct store *store, const char *folder,
-                        const struct tasks *tasks, struct str *out, struct error *err)
+                        const struct explained *table, const struct tasks *tasks, struct str *out,
+                        struct error *err)
 {
     struct labels labels = {0};
     struct places places = {0};
@@ -203,6 +204,7 @@ static int with_engines(const struct settings *settings, struct store *store, co
         status = places_open(&places, settings, &(struct cli_list){labels.count, labels.items}, err);
     places.options.store = store;
     places.options.folder = folder;
+    places.options.table = table;
     if (status == 0)
         status = work(&places.options, tasks, out, err);
     places_close(&places);
@@ -279,7 +281,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     str_init(&out);
     arena_init(&tasks.arena);
     struct store_filter filter = {.signature = settings->show};
-    int status = store_list(store, &filter, add_task, &tasks, err);
+    struct explained table;
+    int status = explained_read(&table, settings->explained, err);
+    if (status == 0)
+        status = explained_again(&table, store, err);
+    if (status == 0)
+        status = store_list(store, &filter, add_task, &tasks, err);
     if (status == 0 && settings->show && !tasks.count)
         status = error_set(err, ERROR_NOT_FOUND,
                            "no finding '%s' without a bundle; 'assay findings %s' lists them", settings->show,
@@ -287,11 +294,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status == 0 && tasks.known)
         str_printf(&out, "%zu more are known bugs: --again, or --show NAME, bundles them too\n", tasks.known);
     if (status == 0 && tasks.count)
-        status = with_engines(settings, store, folder, &tasks, &out, err);
+        status = with_engines(settings, store, folder, &table, &tasks, &out, err);
     else if (status == 0)
         str_add(&out, "nothing to do: all findings have their bundle\n");
     if (status >= 0 && output_write(&settings->common, &out, err))
         status = -1;
+    explained_release(&table);
     free(tasks.items);
     arena_release(&tasks.arena);
     str_release(&out);
@@ -307,6 +315,8 @@ static const struct cli_option options[] = {
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again),
      "also those that have a bundle, or are known"},
+    {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
+     "a table of bugs that are written up: findings that it has are marked as known"},
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "leave the cases as they are"},
     {0, "reduce-time", OPTION_TIME, "TIME", offsetof(struct settings, reduce_time),
      "at most for making one case smaller (default 60s)"},
