@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some engines load no model whose outputs have no type and rank. The dims are left open: they are the
- * engine's to find. */
-static void set_types(const struct work *work, struct model *exposed)
+void record_types(const struct work *work, struct model *exposed)
 {
     for (size_t i = 0; i < exposed->graph->n_output; i++) {
         Onnx__ValueInfoProto *info = exposed->graph->output[i];
@@ -34,7 +32,7 @@ int record_expose(struct work *work)
     const char **names = work_made(work, &count);
     int status = model_expose(exposed, names, count, work->err);
     if (!status)
-        set_types(work, exposed);
+        record_types(work, exposed);
     if (!status)
         status = model_pack(exposed, &work->exposed, &work->exposed_size, work->err);
     model_free(exposed);

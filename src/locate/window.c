@@ -195,6 +195,8 @@ static int run_exposed(struct work *work, size_t k, struct result *result)
     /* The graph's own outputs come first. */
     int status = model_expose(model, names, count, NULL);
     if (!status)
+        record_types(work, model);
+    if (!status)
         status = work_run(work, model, which->inputs, which->n_inputs, which->model->graph->n_output, result);
     free(names);
     model_free(model);

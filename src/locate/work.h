@@ -118,6 +118,9 @@ int record_fetch(struct work *work, const char *const *names, size_t count);
 
 /* The serialised model with every value exposed. */
 int record_expose(struct work *work);
+/* Some engines load no model whose outputs have no type and rank. The dims are left open: they are the
+ * engine's to find. */
+void record_types(const struct work *work, struct model *exposed);
 
 /*
  * The smallest part that is off, or refused, only as a whole. fused: by its recorded inputs, when exposing
