@@ -48,16 +48,17 @@ static bool is_power_of_two(long double value)
 static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
 {
     long double q = p->a / p->b, own = isfinite(q) ? 2 * unit_of(p->type) * fabsl(q) : 0;
+    if (p->b == 0 && isinf(q)) { /* which infinity: the sign of a zero is nobody's business */
+        bounded_put_undecided(out, i, q);
+        return;
+    }
     if (is_power_of_two(p->b))
         own = 0;
     /* Whether the reciprocal of a subnormal divisor overflows is no matter of taste: a/b is a number. */
     if (p->exact || (isnan(q) && !isinf(p->hard_a) && fabsl(p->b) > p->hard_b)) {
         bounded_put(out, i, q, own, own / 2);
-    } else if (fabsl(p->b) <= p->hard_b && p->hard_b > 0) {
+    } else if (fabsl(p->b) <= p->hard_b) {
         bounded_put(out, i, q, INFINITY, likely_add(p->likely_a, p->likely_b));
-    } else if (p->b == 0) {
-        /* x/0 with an uncertain x: an infinity unless x may be 0 or change sign. */
-        bounded_put(out, i, q, fabsl(p->a) > p->hard_a ? 0 : INFINITY, p->likely_a);
     } else {
         bounded_put(out, i, q, own + (p->hard_a + times(q, p->hard_b)) / (fabsl(p->b) - p->hard_b),
                     likely_add(own / 2, likely_add(p->likely_a, times(q, p->likely_b)) / fabsl(p->b)));

@@ -73,6 +73,13 @@ static long double error_newton(const struct curve_spot *s)
     return isfinite(s->y) ? 4 * s->unit * fabsl(s->y) : 0;
 }
 
+/* Which infinity 1/0 is hangs on the sign of the zero, which no operator answers for: x + 0 may be left out.
+ */
+static long double error_reciprocal(const struct curve_spot *s)
+{
+    return s->x == 0 ? INFINITY : error_newton(s);
+}
+
 /* Slope at most 1, range [-1, 1]. */
 static long double reach_wave(const double *p, long double x, long double y, long double h)
 {
@@ -106,7 +113,7 @@ static const struct curve curves[] = {
     {"Erf", value_erf, of_scale_one, .draw_low = -4, .draw_high = 4},
     {"Exp", value_exp, exp_error, .draw_low = -20, .draw_high = 20},
     {"Log", value_log, relative, .low = 0, .high = HUGE_VAL, .draw_low = 0, .draw_high = 20},
-    {"Reciprocal", value_reciprocal, error_newton, .reach = reach_reciprocal},
+    {"Reciprocal", value_reciprocal, error_reciprocal, .reach = reach_reciprocal},
     {"Sin", value_sin, of_scale_one, .reach = reach_wave, .draw_low = -20, .draw_high = 20},
     {"Sinh", value_sinh, relative, .draw_low = -10, .draw_high = 10},
     {"Sqrt", value_sqrt, error_newton, .low = 0, .high = HUGE_VAL, .draw_low = 0, .draw_high = 20},

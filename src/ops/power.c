@@ -62,7 +62,9 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
     }
     /* An exponent brought into the base's type may become whole: a negative base then has a power. */
     bool changed = p->a < 0 && isfinite(p->b) && !is_whole(p->b) && is_whole(dtype_round(p->type, p->b));
-    if (changed) {
+    /* An odd negative power of 0 is the infinity of the zero's sign. */
+    bool signed_zero = p->a == 0 && p->b < 0 && fabsl(fmodl(p->b, 2)) == 1;
+    if (changed || signed_zero) {
         bounded_put_undecided(out, i, z);
         return;
     }
