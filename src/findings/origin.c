@@ -38,6 +38,14 @@ static const char *passed_on(const char *message)
     return NULL;
 }
 
+/* "Node [Cast@ai.onnx]:(onnx_node!y): importer.cpp:7 ...": which node was being read. */
+static const char *behind_node(const char *message)
+{
+    const char *at = strncmp(message, "Node [", 6) == 0 ? strstr(message, "]:(") : NULL;
+    at = at ? strstr(at, "): ") : NULL;
+    return at && at[3] ? at + 3 : message;
+}
+
 const char *origin_innermost(const char *message)
 {
     static const char *const frames[] = {"Status Message: ", "Exception during initialization: "};
@@ -46,7 +54,7 @@ const char *origin_innermost(const char *message)
             message = at + strlen(frames[i]);
     for (const char *inner; (inner = passed_on(message)) != NULL;)
         message = inner;
-    return message;
+    return behind_node(message);
 }
 
 static bool in_name(char c)

@@ -213,6 +213,10 @@ static void a_place_in_shared_code_stands_for_operators(void **state)
     struct signature pool = sign(&scene);
     assert_true(signature_equal(&relu, &pool));
     assert_true(strncmp(relu.text, "refused|opencv|graph_simplifier.cpp|", 36) == 0);
+    scene.message =
+        "Node [Relu@ai.onnx]:(onnx_node!t): graph_simplifier.cpp:76: error: Input node with name t not "
+        "found";
+    assert_string_equal(sign(&scene).text, relu.text);
     scene.message = "pool.cc:76: averagepool lacks this";
     pool = sign(&scene);
     assert_true(strncmp(pool.text, "refused|opencv|AveragePool|", 27) == 0);
