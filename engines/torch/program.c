@@ -1,7 +1,9 @@
 #include "program.h"
 
 #include "adapter.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ struct program {
     struct arena arena;
     const struct model_index *index;
     enum face_mode mode;
+    const char *source;
     struct cache *cache;
     size_t n_slots, room;
     struct slot *slots;
@@ -243,6 +246,47 @@ static void step_outputs(struct program *p, struct step *step, const Onnx__NodeP
     }
 }
 
+static size_t write_text(const struct program *p, struct str *text, struct face_buffer *buffers,
+                         size_t n_outputs, const size_t *outputs)
+{
+    size_t n_buffers = 0;
+    str_add(text, "def forward(self");
+    for (size_t i = 0; i < p->n_inputs; i++)
+        str_printf(text, ", %s", p->slots[p->inputs[i].slot].name);
+    str_add(text, "):\n");
+    for (size_t i = 0; i < p->n_slots; i++) {
+        if (!p->slots[i].weight)
+            continue;
+        buffers[n_buffers++] = (struct face_buffer){p->slots[i].name, p->slots[i].tensor};
+        str_printf(text, "    %s = self.%s\n", p->slots[i].name, p->slots[i].name);
+    }
+    str_printf(text, "%s    return [", p->body.data);
+    add_names(p, text, outputs, n_outputs, "");
+    str_add(text, "]\n");
+    return n_buffers;
+}
+
+size_t program_write(const struct program *p, struct str *text, struct face_buffer *buffers)
+{
+    return write_text(p, text, buffers, p->n_outputs, p->outputs);
+}
+
+/* As far as it goes, to the file of knob source: what ends a step has its lines there. */
+static int write_source(const struct program *p, size_t n_outputs, const size_t *outputs, struct error *err)
+{
+    struct face_buffer *buffers = memory_zeroed(p->n_slots + 1, sizeof *buffers);
+    struct str text, lines;
+    str_init(&text);
+    str_init(&lines);
+    size_t n_buffers = write_text(p, &text, buffers, n_outputs, outputs);
+    bool good = source_lines(&lines, text.data, n_buffers, buffers);
+    int result = file_write(p->source, lines.data, good ? lines.length : 0, err);
+    str_release(&text);
+    str_release(&lines);
+    free(buffers);
+    return result;
+}
+
 static int make_step(struct program *p, size_t number, struct error *err)
 {
     const Onnx__NodeProto *node = p->index->model->graph->node[number];
@@ -271,7 +315,10 @@ static int make_step(struct program *p, size_t number, struct error *err)
     str_append(&p->body, lines.data, lines.length);
     if (result == 0) {
         step_inputs(p, step, number, first_constant);
-        result = compile_step(p, step, lines.data, err);
+        if (*p->source)
+            result = write_source(p, step->n_outputs, step->outputs, err);
+        if (result == 0)
+            result = compile_step(p, step, lines.data, err);
     }
     if (result == 0)
         result = run_step(p, step, err);
@@ -279,25 +326,6 @@ static int make_step(struct program *p, size_t number, struct error *err)
     free(names);
     free(inputs);
     return result;
-}
-
-size_t program_write(const struct program *p, struct str *text, struct face_buffer *buffers)
-{
-    size_t n_buffers = 0;
-    str_add(text, "def forward(self");
-    for (size_t i = 0; i < p->n_inputs; i++)
-        str_printf(text, ", %s", p->slots[p->inputs[i].slot].name);
-    str_add(text, "):\n");
-    for (size_t i = 0; i < p->n_slots; i++) {
-        if (!p->slots[i].weight)
-            continue;
-        buffers[n_buffers++] = (struct face_buffer){p->slots[i].name, p->slots[i].tensor};
-        str_printf(text, "    %s = self.%s\n", p->slots[i].name, p->slots[i].name);
-    }
-    str_printf(text, "%s    return [", p->body.data);
-    add_names(p, text, p->outputs, p->n_outputs, "");
-    str_add(text, "]\n");
-    return n_buffers;
 }
 
 size_t program_values(const struct program *p)
@@ -341,18 +369,21 @@ static int build(struct program *p, const struct value *inputs, size_t count, st
         if (make_step(p, p->index->order[i], err) < 0)
             return -1;
     p->fresh = true;
+    if (*p->source && write_source(p, p->n_outputs, p->outputs, err) < 0)
+        return -1;
     return p->mode == FACE_EAGER ? 0 : compile_whole(p, err);
 }
 
 int program_new(struct program **made, const struct model_index *index, enum face_mode mode,
                 struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
-                const char *const *outputs, struct error *err)
+                const char *const *outputs, const char *source, struct error *err)
 {
     struct program *p = memory_zeroed(1, sizeof *p);
     arena_init(&p->arena);
     str_init(&p->body);
     p->index = index;
     p->mode = mode;
+    p->source = source;
     p->cache = cache;
     *made = p;
     if (find_outputs(p, n_outputs, outputs, err) == 0 && build(p, inputs, count, err) == 0)

@@ -15,10 +15,11 @@
 
 struct program;
 
-/* Error codes tell: ERROR_UNSUPPORTED, ERROR_INVALID (the node breaks ONNX's rules), else a failure. */
+/* source: a file that gets the program so far before each of its steps runs (source.h), or "".
+ * Error codes tell: ERROR_UNSUPPORTED, ERROR_INVALID (the node breaks ONNX's rules), else a failure. */
 int program_new(struct program **made, const struct model_index *index, enum face_mode mode,
                 struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
-                const char *const *outputs, struct error *err);
+                const char *const *outputs, const char *source, struct error *err);
 void program_free(struct program *program);
 
 /* The whole as the text of one module, and the weights that it names, whose number is returned: room for

@@ -9,6 +9,7 @@
 
 struct torch {
     enum face_mode mode;
+    const char *source; /* a file, or "" */
     struct cache *cache;
     struct adapter_graph graph;
     struct program *program; /* for the inputs seen last */
@@ -40,6 +41,7 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
         return adapter_fail(call, ADAPTER_REJECTED, "threads=%s: say a number from 1 to 256", text);
     if (mode_of(call, &torch->mode) < 0)
         return -1;
+    torch->source = adapter_knob(call->adapter, "source");
     face_start(torch->mode, (int)threads);
     torch->cache = cache_new();
     return 0;
@@ -50,7 +52,7 @@ static void unload(struct adapter_call *call)
     struct torch *torch = call->engine;
     program_free(torch->program);
     adapter_graph_unload(&torch->graph);
-    *torch = (struct torch){.mode = torch->mode, .cache = torch->cache};
+    *torch = (struct torch){.mode = torch->mode, .source = torch->source, .cache = torch->cache};
 }
 
 /* What no row can serve is said before the first run. */
@@ -90,7 +92,7 @@ static int prepare(struct torch *torch, const struct value *inputs, size_t count
     torch->program = NULL;
     cache_trim(torch->cache);
     return program_new(&torch->program, &torch->graph.index, torch->mode, torch->cache, inputs, count,
-                       torch->graph.n_outputs, (const char *const *)torch->graph.outputs, err);
+                       torch->graph.n_outputs, (const char *const *)torch->graph.outputs, torch->source, err);
 }
 
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
@@ -129,6 +131,7 @@ int main(int argc, char **argv)
         operators[i] = emit_at(i)->name;
     struct adapter_knob knobs[] = {
         {"mode", "eager|freeze|optimize|nnc", "eager", "how the graph is prepared and run"},
+        {"source", "PATH", "", "where to write the case as C++ lines that make its module"},
         {"threads", "1..256", "1", "threads inside an operator"},
         {NULL, NULL, NULL, NULL},
     };

@@ -297,6 +297,8 @@ static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct e
         .folder = o->folder,
         .draw = o->draw,
         .table = &fuzz->table,
+        .registry = o->registry,
+        .no_bisect = true,
         .reduce_seconds = REDUCE_SECONDS,
     };
     struct keep_done done;

@@ -73,9 +73,10 @@ struct fuzz_options {
      * New findings are made smaller and bundled between ranges, in at most a third of the time; see keep.h.
      */
     bool reduce;
-    struct pool *fresh; /* the same engines under the same numbers, one process a case */
-    bundle_draw *draw;  /* for the bundles' drawings; may be NULL */
-    bool probe;         /* know what engines lack, from kept probes or a quick one */
+    struct pool *fresh;        /* the same engines under the same numbers, one process a case */
+    bundle_draw *draw;         /* for the bundles' drawings; may be NULL */
+    struct registry *registry; /* for the bundles' programs; may be NULL */
+    bool probe;                /* know what engines lack, from kept probes or a quick one */
     /* Called a few times a second. True ends the campaign cleanly. */
     bool (*watch)(void *context, const struct fuzz_status *status);
     void *context;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/bisect.h"
+#include "campaign/source.h"
 #include "findings/bundle.h"
 #include "generate/onecase.h"
 #include "reduce/reduce.h"
@@ -104,7 +105,7 @@ static void look_back(struct past *past, const struct keep_options *options, con
 {
     *past = (struct past){0};
     arena_init(&past->arena);
-    if (!options->registry)
+    if (!options->registry || options->no_bisect)
         return;
     struct bisect bisect;
     struct bisect_case which = {
@@ -150,7 +151,11 @@ static int write_bundle(const struct keep_options *options, const struct trial_d
         .pass = past->pass,
         .draw = options->draw,
     };
-    return bundle_write(folder, &which, err);
+    char *source = source_of(options->registry, pool_engine(options->pool, engine), &done->testcase);
+    which.source = source;
+    int status = bundle_write(folder, &which, err);
+    free(source);
+    return status;
 }
 
 static int write_finding(const struct keep_options *options, const struct trial_done *done, int engine,

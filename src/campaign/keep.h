@@ -17,7 +17,8 @@
 #include "findings/store.h"
 
 struct keep_options {
-    struct registry *registry; /* whose releases are tried; NULL: none */
+    struct registry *registry; /* where engines are found again, for releases and programs; NULL: nowhere */
+    bool no_bisect;            /* leave the other releases alone */
     struct pool *pool;
     /* The same engines under the same numbers, a process for every case: what is kept must show there, so
      * that no bundle depends on what an earlier case left in memory. NULL: pool. */

@@ -166,6 +166,7 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         .reduce = !settings->no_reduce,
         .fresh = settings->no_reduce ? NULL : fresh,
         .draw = map_svg,
+        .registry = session->registry,
         .watch = watch,
         .context = &view,
     };

@@ -171,7 +171,8 @@ static int places_open(struct places *places, const struct settings *settings, c
     for (size_t i = 0; i < engines->count; i++)
         places->numbers[i] = (int)i;
     places->options = (struct keep_options){
-        .registry = settings->no_bisect ? NULL : places->session.registry,
+        .registry = places->session.registry,
+        .no_bisect = settings->no_bisect,
         .pool = places->session.pool,
         .fresh = places->fresh.pool,
         .reference = places->session.reference,

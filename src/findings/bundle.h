@@ -45,6 +45,8 @@ struct bundle_case {
     const struct bundle_history *history;
     const char *pass;  /* the optimiser pass that makes it, as the engine names it; or NULL */
     bundle_draw *draw; /* NULL: no map.svg */
+    const char
+        *source; /* lines of a program that make the model, from an engine that translates it; or NULL */
 };
 
 /* folder: the bundle's own; what is there already is replaced. */

@@ -9,19 +9,19 @@
 enum { INLINE_ELEMENTS = 64 }; /* of all inputs; larger ones are read from their file */
 
 static const struct program_type types[] = {
-    {DTYPE_FLOAT, "float", "%.9g", "FLOAT", "CV_32F", false},
-    {DTYPE_DOUBLE, "double", "%.17g", "DOUBLE", "CV_64F", false},
-    {DTYPE_FLOAT16, "uint16_t", "0x%04x", "FLOAT16", "CV_16F", false},
-    {DTYPE_BFLOAT16, "uint16_t", "0x%04x", "BFLOAT16", "CV_16BF", true},
-    {DTYPE_INT8, "int8_t", "%d", "INT8", "CV_8S", false},
-    {DTYPE_UINT8, "uint8_t", "%d", "UINT8", "CV_8U", false},
-    {DTYPE_INT16, "int16_t", "%d", "INT16", "CV_16S", false},
-    {DTYPE_UINT16, "uint16_t", "%d", "UINT16", "CV_16U", false},
-    {DTYPE_INT32, "int32_t", "%d", "INT32", "CV_32S", false},
-    {DTYPE_UINT32, "uint32_t", "%u", "UINT32", "CV_32U", true},
-    {DTYPE_INT64, "int64_t", "%lld", "INT64", "CV_64S", true},
-    {DTYPE_UINT64, "uint64_t", "%llu", "UINT64", "CV_64U", true},
-    {DTYPE_BOOL, "uint8_t", "%d", "BOOL", "CV_Bool", true},
+    {DTYPE_FLOAT, "float", "%.9g", "FLOAT", "CV_32F", false, "kFloat"},
+    {DTYPE_DOUBLE, "double", "%.17g", "DOUBLE", "CV_64F", false, "kDouble"},
+    {DTYPE_FLOAT16, "uint16_t", "0x%04x", "FLOAT16", "CV_16F", false, "kHalf"},
+    {DTYPE_BFLOAT16, "uint16_t", "0x%04x", "BFLOAT16", "CV_16BF", true, "kBFloat16"},
+    {DTYPE_INT8, "int8_t", "%d", "INT8", "CV_8S", false, "kChar"},
+    {DTYPE_UINT8, "uint8_t", "%d", "UINT8", "CV_8U", false, "kByte"},
+    {DTYPE_INT16, "int16_t", "%d", "INT16", "CV_16S", false, "kShort"},
+    {DTYPE_UINT16, "uint16_t", "%d", "UINT16", "CV_16U", false, NULL},
+    {DTYPE_INT32, "int32_t", "%d", "INT32", "CV_32S", false, "kInt"},
+    {DTYPE_UINT32, "uint32_t", "%u", "UINT32", "CV_32U", true, NULL},
+    {DTYPE_INT64, "int64_t", "%lld", "INT64", "CV_64S", true, "kLong"},
+    {DTYPE_UINT64, "uint64_t", "%llu", "UINT64", "CV_64U", true, NULL},
+    {DTYPE_BOOL, "uint8_t", "%d", "BOOL", "CV_Bool", true, "kBool"},
 };
 
 const struct program_type *program_type(enum dtype type)
@@ -145,6 +145,7 @@ static const struct {
 } writers[] = {
     {"onnxruntime", program_onnxruntime},
     {"opencv", program_opencv},
+    {"torch", program_torch},
 };
 
 bool writeup_program(struct str *out, const struct bundle_case *which, const struct model *model)

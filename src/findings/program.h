@@ -18,7 +18,8 @@ struct program_type {
     const char *name, *format;
     const char *onnxruntime;
     const char *opencv;
-    bool opencv_5; /* not before */
+    bool opencv_5;     /* not before */
+    const char *torch; /* NULL: none */
 };
 const struct program_type *program_type(enum dtype type); /* NULL when there is none */
 
@@ -36,6 +37,6 @@ enum dtype program_output_type(const struct bundle_case *which, const struct mod
 
 /* With fences and what has to be said around them. False, and nothing appended, when it cannot be written. */
 typedef bool program_writer(struct str *out, const struct bundle_case *which, const struct model *model);
-program_writer program_onnxruntime, program_opencv;
+program_writer program_onnxruntime, program_opencv, program_torch;
 
 #endif

@@ -62,7 +62,10 @@ static void add_rounding(struct str *out, const struct verdict *verdict)
 {
     if (verdict->kind != VERDICT_WRONG)
         return;
-    if (isinf(verdict->factor))
+    if (isinf(verdict->factor) && verdict->hard > 0)
+        str_printf(out, "No rounding explains it. %zu of %zu elements are wrong.\n\n", verdict->wrong,
+                   verdict->total);
+    else if (isinf(verdict->factor))
         str_printf(out,
                    "No rounding is involved: the right result is exact in this type. %zu of %zu elements are "
                    "wrong.\n\n",
@@ -283,6 +286,8 @@ static void add_running(struct str *out, const struct bundle_case *which, const 
     str_init(&program);
     if (writeup_program(&program, which, model))
         str_printf(out, "\n%s", program.data);
+    else
+        str_printf(out, "`assay replay . -e %s`, in this folder, runs it.\n", which->engines[0].label);
     str_release(&program);
 }
 
