@@ -1,5 +1,6 @@
 /* How large a model's values will be, and groups of nodes whose values fit into a given memory. */
 #include "base/memory.h"
+#include "base/str.h"
 #include "locate/work.h"
 #include "ops/evaluate.h"
 
@@ -102,6 +103,28 @@ static void form_node(struct sizing *sizing, size_t number)
     free(inputs);
 }
 
+/* Marks what is computed from the data of the graph's inputs: an engine cannot have folded that away, however
+ * small it is. Of a value that Shape and Size look at the data does not matter. */
+static bool *fed_by_inputs(const struct work *work)
+{
+    const struct model_index *index = &work->index;
+    bool *fed = memory_zeroed(index->count, sizeof *fed);
+    for (size_t i = 0; i < index->count; i++)
+        fed[i] = index->values[i].source == SOURCE_INPUT;
+    for (size_t p = 0; p < index->model->graph->n_node; p++) {
+        size_t number = index->order[p], made;
+        const Onnx__NodeProto *node = index->model->graph->node[number];
+        bool any = false;
+        for (size_t i = 0; i < index->n_uses[number]; i++)
+            any = any || fed[index->uses[number][i]];
+        any = any && !text_equal(node->op_type, "Shape") && !text_equal(node->op_type, "Size");
+        for (size_t i = 0; i < node->n_output; i++)
+            if (*node->output[i] && map_get(&index->names, node->output[i], &made))
+                fed[made] = any;
+    }
+    return fed;
+}
+
 /* Bytes of every value of the index, in the work's arena. */
 static size_t *value_sizes(struct work *work)
 {
@@ -110,15 +133,17 @@ static size_t *value_sizes(struct work *work)
     form_inputs(&sizing);
     for (size_t i = 0; i < work->index.model->graph->n_node; i++)
         form_node(&sizing, work->index.order[i]);
+    bool *fed = fed_by_inputs(work);
     for (size_t i = 0; i < work->index.count; i++) {
         const struct bounded *form = &sizing.forms[i];
-        if (work->index.values[i].source == SOURCE_NODE && is_formed(form) && form->value &&
+        if (work->index.values[i].source == SOURCE_NODE && is_formed(form) && form->value && !fed[i] &&
             !work->folded[i].data && bounded_to_tensor(form, &work->folded[i], NULL))
             work->folded[i] = (struct tensor){0};
         work->planned[i] = (struct tensor){.type = form->type, .shape = form->shape};
         sizes[i] = is_formed(form) ? form->count * dtype_size(form->type) : UNKNOWN_BYTES;
         bounded_release(&sizing.forms[i]);
     }
+    free(fed);
     free(sizing.forms);
     return sizes;
 }
