@@ -357,23 +357,36 @@ static void add_kinds(struct str *out, const struct bundle_case *which, const st
                    model_text_type((int)expected->type));
 }
 
+/* Behind the last occurrence; NULL when there is none, or nothing behind it. */
+static const char *behind_last(const char *text, const char *mark)
+{
+    const char *found = NULL;
+    for (const char *at = text; (at = strstr(at, mark)); at++)
+        found = at + strlen(mark);
+    return found && *found ? found : NULL;
+}
+
 /*
  * What an engine says, without what only says where: ONNX Runtime puts the nodes around a failing one, its
- * source file and function before the reason.
+ * source file, function and assertion before the reason.
  */
 static const char *reason_in(const char *message)
 {
-    static const char *const marks[] = {"Status Message: ", "[ONNXRuntimeError] : ", "parse error: "};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        for (const char *at; (at = strstr(message, marks[i]));)
-            message = at + strlen(marks[i]);
+    static const char *const marks[] = {
+        "Exception during initialization: ", "Status Message: ", "[ONNXRuntimeError] : ", "parse error: "};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *behind = behind_last(message, marks[i]);
+        message = behind ? behind : message;
+    }
     const char *code = strstr(message, " : ");
     if (code && isdigit((unsigned char)*message))
         message = strstr(code + 3, " : ") ? strstr(code + 3, " : ") + 3 : code + 3;
-    const char *end = NULL;
-    for (const char *at = message; *message == '/' && (at = strstr(at, "] ")); at++)
-        end = at + 2;
-    return end && *end ? end : message;
+    if (*message != '/')
+        return message;
+    const char *asserted = behind_last(message, "was false. "), *round = behind_last(message, ") "),
+               *square = behind_last(message, "] ");
+    const char *end = asserted ? asserted : !round || (square && square > round) ? square : round;
+    return end ? end : message;
 }
 
 /* ": Missing Input: v2"; nothing where the message is none. */

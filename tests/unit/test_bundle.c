@@ -250,6 +250,10 @@ static const struct title_row titles[] = {
      "Non-zero status code returned while running Reshape node. Name:'r' Status Message: /a/op_kernel.h:42 "
      "const T* Input(int) const [with T = Tensor] Missing Input: s",
      "Reshape of a scalar with allowzero=1 fails at run: Missing Input: s"},
+    {"g (double[1,1] x) => (double[1,1] y) { y = MatMul (x, x) }", 1, false, VERDICT_REJECTED, STAGE_LOAD, 0,
+     "Exception during initialization: /a/matmul.h:35 MatMul<double>::MatMul(const OpKernelInfo&) "
+     "std::isfinite(alpha_attr_) was false. FusedMatMul alpha attribute must be finite, got: inf\n",
+     "A valid MatMul of double is refused at load: FusedMatMul alpha attribute must be finite, got: inf"},
     {"g () => (int64[1] y) <int64[1] a = {0}, int64[0] b = {}> { y = Concat <axis = 0> (a, b) }", 1, false,
      VERDICT_CRASH, STAGE_LOAD, SIGSEGV, NULL,
      "Concat of a constant empty int64 tensor with axis=0 crashes at load: segmentation fault"},
