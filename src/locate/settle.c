@@ -58,18 +58,57 @@ void settle_node(struct work *work, size_t number, struct verdict *verdict)
         work_judge_window(work, &number, 1, verdict);
 }
 
-/* The first node of the group outside its hard bound ends the search. */
+/* The search for a node to blame. */
+struct search {
+    struct settlement *settlement;
+    bool tried;
+    bool *
+        wanted; /* by position up to `end`: what the wrong output is computed from; NULL: all that there is */
+    size_t end;
+    bool spare; /* a node outside its bound that the wrong output does not hang on */
+    struct verdict verdict;
+    size_t node;
+};
+
+/* With several outputs a node may be wrong and do no harm, while another one does. */
+static void search_wanted(struct search *search, struct work *work)
+{
+    const Onnx__GraphProto *graph = work->which->model->graph;
+    struct verdict verdict;
+    search->tried = true;
+    if (graph->n_output < 2)
+        return;
+    work_judge_whole(work, &work->plain, &verdict);
+    if (!verdict_is_finding(verdict.kind) || verdict.output >= graph->n_output)
+        return;
+    const struct index_value *value = model_index_find(&work->index, graph->output[verdict.output]->name);
+    if (!value || value->source != SOURCE_NODE)
+        return;
+    search->end = work->index.position[value->number];
+    search->wanted = work_ancestors(work, search->end, 0);
+}
+
+/* The first node of the group that is outside its hard bound, and that matters, ends the search. */
 static int visit_group(void *context, struct work *work, const struct record_group *group)
 {
-    struct settlement *settlement = context;
+    struct search *search = context;
     for (size_t p = group->first; p < group->first + group->count; p++) {
         size_t number = work->index.order[p];
         struct verdict verdict;
         settle_node(work, number, &verdict);
         if (!verdict_is_finding(verdict.kind))
             continue;
-        settle_blame(settlement, &verdict, &number, 1);
-        return 1;
+        if (!search->tried)
+            search_wanted(search, work);
+        if (!search->wanted || (p <= search->end && search->wanted[p])) {
+            settle_blame(search->settlement, &verdict, &number, 1);
+            return 1;
+        }
+        if (!search->spare) {
+            search->spare = true;
+            search->verdict = verdict;
+            search->node = number;
+        }
     }
     return 0;
 }
@@ -137,12 +176,19 @@ int settle_hidden(struct work *work, struct settlement *settlement)
 static int settle_work(struct work *work, struct settlement *settlement)
 {
     enum outcome outcome;
-    if (work_run_plain(work) || record_run(work, visit_group, settlement, &outcome))
+    struct search search = {.settlement = settlement};
+    int status = work_run_plain(work) || record_run(work, visit_group, &search, &outcome) ? -1 : 0;
+    free(search.wanted);
+    if (status)
         return -1;
     if (outcome != OUTCOME_OK)
         return settle_hidden(work, settlement);
     if (settlement->count || (work->changed && windows_fused(work, settlement)))
         return 0;
+    if (search.spare) {
+        settle_blame(settlement, &search.verdict, &search.node, 1);
+        return 0;
+    }
     return settle_whole(work, settlement);
 }
 

@@ -28,25 +28,6 @@ static size_t node_count(const struct work *work)
     return work->which->model->graph->n_node;
 }
 
-/* Marks, by position, `end` and what it is computed from, back to position `first`. */
-static bool *ancestors(const struct work *work, size_t end, size_t first)
-{
-    const struct model_index *index = &work->index;
-    bool *wanted = memory_zeroed(end + 1, sizeof *wanted);
-    wanted[end] = true;
-    for (size_t p = end + 1; p-- > first;) {
-        if (!wanted[p])
-            continue;
-        size_t number = index->order[p];
-        for (size_t i = 0; i < index->n_uses[number]; i++) {
-            const struct index_value *value = &index->values[index->uses[number][i]];
-            if (value->source == SOURCE_NODE)
-                wanted[index->position[value->number]] = true;
-        }
-    }
-    return wanted;
-}
-
 /* Marks, by position, `start` and what is computed from it. */
 static bool *descendants(const struct work *work, size_t start)
 {
@@ -70,7 +51,7 @@ static bool *descendants(const struct work *work, size_t start)
  */
 static bool window_ending_at(const struct work *work, size_t end, size_t size, size_t *nodes)
 {
-    bool *wanted = ancestors(work, end, 0);
+    bool *wanted = work_ancestors(work, end, 0);
     size_t found = 0;
     for (size_t p = end + 1; p-- > 0 && found < size;)
         if (wanted[p])
@@ -83,7 +64,7 @@ static bool window_ending_at(const struct work *work, size_t end, size_t size, s
 static size_t window_between(const struct work *work, const bool *reached, size_t start, size_t end,
                              size_t *nodes, size_t room)
 {
-    bool *wanted = ancestors(work, end, start);
+    bool *wanted = work_ancestors(work, end, start);
     size_t found = 0;
     for (size_t p = start; p <= end; p++)
         if (wanted[p] && reached[p] && found++ < room)
@@ -377,7 +358,7 @@ static int compute_around(struct work *work, size_t end)
 {
     const char **names = memory_zeroed(work->index.count, sizeof *names);
     bool *listed = memory_zeroed(work->index.count, sizeof *listed);
-    bool *wanted = ancestors(work, end, 0);
+    bool *wanted = work_ancestors(work, end, 0);
     size_t count = 0, left = largest_window(work);
     for (size_t p = end + 1; p-- > 0 && left;) {
         if (!wanted[p])
@@ -428,7 +409,7 @@ static bool window_inside(const struct work *work, const struct settlement *wind
                           size_t *nodes)
 {
     size_t last = work->index.position[end], found = 0;
-    bool *wanted = ancestors(work, last, 0);
+    bool *wanted = work_ancestors(work, last, 0);
     for (size_t p = last + 1; p-- > 0 && found < size;)
         if (wanted[p] && contains(window->nodes, window->count, work->index.order[p]))
             nodes[found++] = work->index.order[p];

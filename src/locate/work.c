@@ -351,6 +351,24 @@ bool work_is_fused(const struct work *work, const struct result *result)
     return verdict_is_finding(strict.kind);
 }
 
+bool *work_ancestors(const struct work *work, size_t end, size_t first)
+{
+    const struct model_index *index = &work->index;
+    bool *wanted = memory_zeroed(end + 1, sizeof *wanted);
+    wanted[end] = true;
+    for (size_t p = end + 1; p-- > first;) {
+        if (!wanted[p])
+            continue;
+        size_t number = index->order[p];
+        for (size_t i = 0; i < index->n_uses[number]; i++) {
+            const struct index_value *value = &index->values[index->uses[number][i]];
+            if (value->source == SOURCE_NODE)
+                wanted[index->position[value->number]] = true;
+        }
+    }
+    return wanted;
+}
+
 /* A window cut out as a model of its own, with its known inputs. */
 struct part {
     struct model *model;

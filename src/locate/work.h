@@ -90,6 +90,10 @@ void work_judge_whole(struct work *work, const struct result *result, struct ver
 /* Whether an answer that is right by that is outside of the bounds without it. */
 bool work_is_fused(const struct work *work, const struct result *result);
 
+/* Marks, by position in index.order, `end` and what it is computed from, back to position `first`; the caller
+ * frees it. */
+bool *work_ancestors(const struct work *work, size_t end, size_t first);
+
 /*
  * Cuts a window of nodes out, runs it unexposed on its known inputs and judges it: by its own hard bound, or,
  * when the whole is refused, by whether the engine refuses it, or dies on it, as well. Agrees when it cannot

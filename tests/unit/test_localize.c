@@ -214,6 +214,39 @@ static void a_healthy_engine_is_not_blamed(void **state)
     scene_close(&scene);
 }
 
+/* Two faulty nodes, of which the first one's error is multiplied by 0: the other is to blame. */
+static void a_fault_that_does_no_harm_is_not_blamed(void **state)
+{
+    (void)state;
+    const struct shape scalar = {.rank = 0};
+    struct tensor zero = floats(&scalar, (float[]){0});
+    struct settlement found;
+    struct scene scene;
+    scene_open(&scene, "reference:fault=concat-three");
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &eight);
+    model_add_initializer(model, "zero", &zero);
+    for (int i = 0; i < 2; i++) {
+        Onnx__NodeProto *node = model_add_node(model, "Concat", i ? "harmful" : "harmless", 3,
+                                               NAMES("x", "x", "x"), 1, NAMES(i ? "z" : "c"));
+        node_set_int(&model->arena, node, "axis", 1);
+        if (!i)
+            model_add_node(model, "Mul", "mul", 2, NAMES("c", "zero"), 1, NAMES("y"));
+    }
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    model_add_output(model, "z", DTYPE_FLOAT, NULL);
+    struct settle_case which = {
+        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    assert_int_equal(settle(&found, &which, NULL), 0);
+    assert_int_equal(found.kind, VERDICT_WRONG);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.nodes[0], 2);
+    settlement_release(&found);
+    tensor_release(&zero);
+    model_free(model);
+    scene_close(&scene);
+}
+
 /* (1 + b) * w, with an engine's answer. The exact one is 0.0340559113. */
 static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
 {
@@ -265,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_planted_fault_is_named_whatever_the_groups),
         cmocka_unit_test(a_healthy_engine_is_not_blamed),
         cmocka_unit_test(a_factor_may_be_folded_into_a_sum),
+        cmocka_unit_test(a_fault_that_does_no_harm_is_not_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
