@@ -48,13 +48,22 @@ static bool may_be_wider(const struct work *work, size_t number)
     return false;
 }
 
-/* Where its inputs may have been wider, a node must be outside its bound alone too. */
+/* Whether it is inside the bounds of a node that is computed as one with those before it: an engine may do so
+ * though their values are shown (a factor before a product becomes one of the product). */
+static bool may_be_fused(struct work *work, size_t number)
+{
+    struct verdict loose;
+    work_judge_node(work, number, true, &loose);
+    return !verdict_is_finding(loose.kind);
+}
+
+/* Where its inputs may have been others than were recorded, a node must be outside its bound alone too. */
 void settle_node(struct work *work, size_t number, struct verdict *verdict)
 {
-    work_judge_node(work, number, verdict);
+    work_judge_node(work, number, false, verdict);
     work->judged += verdict->kind != VERDICT_UNTESTED;
     work->right += verdict->kind == VERDICT_AGREES || verdict->kind == VERDICT_SUSPECT;
-    if (verdict_is_finding(verdict->kind) && may_be_wider(work, number))
+    if (verdict_is_finding(verdict->kind) && (may_be_wider(work, number) || may_be_fused(work, number)))
         work_judge_window(work, &number, 1, verdict);
 }
 

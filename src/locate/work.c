@@ -277,7 +277,7 @@ static bool is_folded(const struct work *work, const Onnx__NodeProto *node)
     return true;
 }
 
-void work_judge_node(struct work *work, size_t number, struct verdict *verdict)
+void work_judge_node(struct work *work, size_t number, bool loose, struct verdict *verdict)
 {
     const Onnx__NodeProto *node = work->which->model->graph->node[number];
     struct error err = {0};
@@ -290,8 +290,8 @@ void work_judge_node(struct work *work, size_t number, struct verdict *verdict)
         snprintf(verdict->text, sizeof verdict->text, "not judged: the engine folds it away");
     else if (!node_inputs(work, number, inputs, captured, &n_captured))
         snprintf(verdict->text, sizeof verdict->text, "not judged: an input is not a tensor or not shown");
-    else if (evaluate_node(work->which->model, node, inputs, captured, n_captured, expected, node->n_output,
-                           &err))
+    else if (evaluate_node(work->which->model, node, inputs, captured, n_captured, loose, expected,
+                           node->n_output, &err))
         snprintf(verdict->text, sizeof verdict->text, "not judged: %.200s", err.message);
     else
         judge_recorded(work, node, expected, verdict);

@@ -74,8 +74,9 @@ const char **work_made(struct work *work, size_t *count);
 /* The reference's values, rounded into their types, stand for what the engine would have had. */
 int work_compute(struct work *work, const char *const *names, size_t wanted);
 
-/* One node on its recorded inputs. VERDICT_UNTESTED, and the text says why, when the reference cannot. */
-void work_judge_node(struct work *work, size_t number, struct verdict *verdict);
+/* One node on its recorded inputs; loose: as if it had been computed as one with those that made them.
+ * VERDICT_UNTESTED, and the text says why, when the reference cannot. */
+void work_judge_node(struct work *work, size_t number, bool loose, struct verdict *verdict);
 
 /*
  * Whether the engine also gives output `output` of the node as it was recorded when the model ends there.

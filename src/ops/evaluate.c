@@ -193,7 +193,7 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
         if (scope->options->loose && node->n_input)
             bounded_loosen(&slot->own);
         slot->view = &slot->own;
-        slot->from_node = true;
+        slot->from_node = node->n_input > 0; /* what a Constant holds is given */
         slot->overflowed = overflowed;
     }
     return 0;
@@ -521,8 +521,8 @@ static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_
 }
 
 int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const struct tensor *const *inputs,
-                  const struct value *captured, size_t n_captured, struct bounded *outputs, size_t n_outputs,
-                  struct error *err)
+                  const struct value *captured, size_t n_captured, bool loose, struct bounded *outputs,
+                  size_t n_outputs, struct error *err)
 {
     struct scope scope;
     scope_init(&scope, NULL);
@@ -535,6 +535,8 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
         if (!inputs[i])
             continue;
         result = bounded_from_tensor(&exact[i], inputs[i], err);
+        if (!result && loose)
+            bounded_loosen(&exact[i]);
         views[i] = &exact[i];
     }
     for (size_t i = 0; !result && i < n_captured; i++) {

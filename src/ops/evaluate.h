@@ -50,11 +50,12 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
 
 /*
  * One node on given inputs, each an engine's own tensor (NULL: omitted); the results carry the bounds of this
- * node alone. For nodes with bodies, captured outer values are looked up among `captured` by name.
+ * node alone; loose: as of a node that is computed as one with those before it. For nodes with bodies,
+ * captured outer values are looked up among `captured` by name.
  */
 int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const struct tensor *const *inputs,
-                  const struct value *captured, size_t n_captured, struct bounded *outputs, size_t n_outputs,
-                  struct error *err);
+                  const struct value *captured, size_t n_captured, bool loose, struct bounded *outputs,
+                  size_t n_outputs, struct error *err);
 
 /*
  * Types and shapes of one node's outputs from those of its inputs (value NULL unless constant). For

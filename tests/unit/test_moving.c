@@ -270,12 +270,43 @@ static void test_loose(void **state)
     }
 }
 
+/* A product of a row and a column alone, and as if one of them were computed with it. */
+static void test_node_loose(void **state)
+{
+    (void)state;
+    uint8_t *bytes;
+    size_t size;
+    struct error err = {0};
+    struct model *model;
+    const char *text = "<ir_version: 8, opset_import: [\"\" : 13]> g (float[1] a, float[1] b) => (float y) { "
+                       "y = MatMul(a, b) }";
+    assert_int_equal(onnx_parse_text(text, &bytes, &size, &err) || model_parse(&model, bytes, size, &err), 0);
+    struct shape one = {.rank = 1, .dims = {1}};
+    struct tensor a;
+    assert_int_equal(tensor_alloc(&a, DTYPE_FLOAT, &one, 0, &err), 0);
+    tensor_set(&a, 0, 3);
+    double hard[2];
+    for (int loose = 0; loose < 2; loose++) {
+        struct bounded y;
+        assert_int_equal(evaluate_node(model, model->graph->node[0], (const struct tensor *const[]){&a, &a},
+                                       NULL, 0, loose, &y, 1, &err),
+                         0);
+        hard[loose] = bounded_hard(&y, 0);
+        bounded_release(&y);
+    }
+    assert_true(hard[0] == 0 && hard[1] > 9 * 0x1p-24 && hard[1] < 1e-4);
+    tensor_release(&a);
+    model_free(model);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slice_empty),
         cmocka_unit_test(test_open_inside),
         cmocka_unit_test(test_loose),
+        cmocka_unit_test(test_node_loose),
         cmocka_unit_test(test_slice_backwards),
         cmocka_unit_test(test_pad_reflect_far),
         cmocka_unit_test(test_pad_mixed),
