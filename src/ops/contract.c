@@ -98,6 +98,21 @@ static struct number guard(const struct contraction *c, struct number y, long do
     return y;
 }
 
+/* An element that overflows when alpha is multiplied with it: alpha A' B' has no order. */
+static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
+{
+    long double alpha = fabsl(c->then->alpha), most = dtype_highest(c->type) / alpha;
+    if (!dtype_is_float(c->type) || alpha <= 1 || (c->a.of->largest <= most && c->b.of->largest <= most))
+        return false;
+    for (size_t k = 0; k < c->k; k++) {
+        long double a = fabsl(c->a.of->value[c->a.base + c->a.rows[i] + c->a.cols[k]]);
+        long double b = fabsl(c->b.of->value[c->b.base + c->b.rows[k] + c->b.cols[j]]);
+        if ((a > most && isfinite(a)) || (b > most && isfinite(b)))
+            return true;
+    }
+    return false;
+}
+
 /*
  * The epilogue. BLAS does not read what is multiplied by zero, others do: an infinity or a NaN there may or
  * may not show. The sum itself must not overflow when it is scaled afterwards.
@@ -110,7 +125,8 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
         return guard(c, sum, up, down);
     if (e->alpha != 1)
         sum = guard(c, sum, up, down);
-    if (e->alpha != 1 && (!isfinite(sum.h) || !isfinite(sum.v) || fabsl(sum.v) > dtype_highest(c->type)))
+    if (e->alpha != 1 && (!isfinite(sum.h) || !isfinite(sum.v) || fabsl(sum.v) > dtype_highest(c->type) ||
+                          grows_too_large(c, i, j)))
         return (struct number){sum.v, INFINITY, INFINITY};
     long double alpha = fabsl(e->alpha), reach_up = e->alpha < 0 ? down : up,
                 reach_down = e->alpha < 0 ? up : down;

@@ -187,6 +187,30 @@ static void overflow_is_undecided_unless_sure(void **state)
     assert_true(isfinite(dot(ones, ones, 3, &bias).h));
 }
 
+/* alpha may be multiplied with either matrix first. */
+static void a_factor_that_overflows_an_element_is_undecided(void **state)
+{
+    (void)state;
+    struct bounded a = make(2, 1, DTYPE_FLOAT), b = make(1, 2, DTYPE_FLOAT);
+    const float largest[] = {3e38F, 1e38F}, small[] = {0.25F, -0.25F};
+    for (size_t i = 0; i < 2; i++) {
+        bounded_put(&a, i, largest[i], 0, 0);
+        bounded_put(&b, i, small[i], 0, 0);
+    }
+    struct epilogue twice = {.alpha = 2, .beta = 0}, once = {.alpha = 1, .beta = 0};
+    struct number *y = product(&a, &b, &twice), *plain = product(&a, &b, &once);
+    assert_true(isinf(y[0].h) && isinf(y[1].h));
+    assert_true(isfinite(y[2].h) && isfinite(y[3].h));
+    assert_true(isfinite(plain[0].h) && isfinite(plain[1].h));
+    free(y);
+    free(plain);
+    y = product(&b, &a, &twice); /* B's elements, too */
+    assert_true(isinf(y[0].h));
+    free(y);
+    bounded_release(&a);
+    bounded_release(&b);
+}
+
 static void infinities_and_nan_decide(void **state)
 {
     (void)state;
@@ -214,6 +238,7 @@ int main(void)
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(float_sums_stay_inside),
         cmocka_unit_test(overflow_is_undecided_unless_sure),
+        cmocka_unit_test(a_factor_that_overflows_an_element_is_undecided),
         cmocka_unit_test(infinities_and_nan_decide),
         cmocka_unit_test(empty_sums_are_zero),
     };
