@@ -1,7 +1,7 @@
 /*
  * Guided against random choice of blocks: the measurement behind bench/mcts.
  *
- *     bench_mcts [--models N] [--repeats N] [--blocks N] [--no-engine] [-e ENGINE]
+ *     bench_mcts [--models N] [--first SEED] [--repeats N] [--blocks N] [--no-engine] [-e ENGINE]
  *
  * For each strategy and repeat so many models of so many blocks, out of 50 operators (ONNX's counterparts of
  * the paper's 50); one line "STRATEGY BLOCKS SEED OLC DISTINCT TOTAL SECONDS" each. An exception is a verdict
@@ -25,6 +25,7 @@ static const char operators[] =
     "SpaceToDepth,Split,Sqrt,Squeeze,Sub,Sum,Tanh,Tile,TopK,Transpose,Unsqueeze";
 
 struct bench {
+    uint64_t first; /* seed */
     size_t models, repeats, blocks, children, root, candidates;
     double exploration;
     const char *engine;
@@ -135,10 +136,10 @@ static int add_engine(struct registry *registry, struct pool *pool, const char *
 static int read_options(struct bench *bench, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"models", 1, NULL, 'm'}, {"repeats", 1, NULL, 'r'},    {"blocks", 1, NULL, 'b'},
-        {"engine", 1, NULL, 'e'}, {"no-engine", 0, NULL, 'n'},  {"children", 1, NULL, 'c'},
-        {"root", 1, NULL, 'R'},   {"candidates", 1, NULL, 'C'}, {"exploration", 1, NULL, 'x'},
-        {NULL, 0, NULL, 0},
+        {"models", 1, NULL, 'm'},      {"repeats", 1, NULL, 'r'}, {"blocks", 1, NULL, 'b'},
+        {"first", 1, NULL, 'f'},       {"engine", 1, NULL, 'e'},  {"no-engine", 0, NULL, 'n'},
+        {"children", 1, NULL, 'c'},    {"root", 1, NULL, 'R'},    {"candidates", 1, NULL, 'C'},
+        {"exploration", 1, NULL, 'x'}, {NULL, 0, NULL, 0},
     };
     int c;
     while ((c = getopt_long(argc, argv, "e:", names, NULL)) != -1)
@@ -148,6 +149,9 @@ static int read_options(struct bench *bench, int argc, char **argv)
             break;
         case 'r':
             bench->repeats = strtoull(optarg, NULL, 10);
+            break;
+        case 'f':
+            bench->first = strtoull(optarg, NULL, 10);
             break;
         case 'b':
             bench->blocks = strtoull(optarg, NULL, 10);
@@ -178,7 +182,8 @@ static int read_options(struct bench *bench, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct bench bench = {.models = 400, .repeats = 10, .blocks = 5, .engine = "onnxruntime@1.12.0"};
+    struct bench bench = {
+        .first = 1, .models = 400, .repeats = 10, .blocks = 5, .engine = "onnxruntime@1.12.0"};
     struct registry *registry = NULL;
     struct pool_options pool_options = {.deadline = 10};
     struct error err = {0};
@@ -193,7 +198,7 @@ int main(int argc, char **argv)
         bench.number = add_engine(registry, bench.pool, bench.engine, &err);
         status = bench.reference < 0 || bench.number < 0 ? -1 : 0;
     }
-    for (uint64_t seed = 1; seed <= bench.repeats && !status; seed++)
+    for (uint64_t seed = bench.first; seed < bench.first + bench.repeats && !status; seed++)
         for (int strategy = FUZZ_RANDOM; strategy <= FUZZ_MCTS && !status; strategy++)
             status = run_one(&bench, (enum fuzz_strategy)strategy, seed, &err);
     if (bench.pool)

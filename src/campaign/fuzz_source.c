@@ -21,6 +21,9 @@ enum {
     NO_NODE = -1
 };
 
+/* While blocks lack more than this on average, guidance draws none without asking for its need. */
+static const double enough = 0.1;
+
 struct fuzz_source {
     struct fuzz_source_options options;
     struct coverage *coverage;
@@ -28,6 +31,9 @@ struct fuzz_source {
     struct blocks *blocks;
     const struct block **allowed; /* those that the options allow */
     size_t n_allowed;
+    size_t *ops;            /* rows of coverage of the allowed blocks, one block's behind the other's */
+    double *needs;          /* running sum over the allowed blocks; see weigh_needs */
+    double guided;          /* chance of a block to be drawn by its need */
     struct trace traces[2]; /* of the best candidate so far, and of the one at hand */
     int best;
 };
@@ -90,15 +96,52 @@ static void collect_blocks(struct fuzz_source *source)
 
 static void plant_tree(struct fuzz_source *source)
 {
+    size_t count = 0, capacity = 0;
     source->mcts = mcts_new(&source->options.mcts, source->coverage);
+    source->needs = memory_zeroed(source->n_allowed + 1, sizeof *source->needs);
     for (size_t i = 0; i < source->n_allowed; i++) {
         const struct block *block = source->allowed[i];
-        size_t *ops = memory_zeroed(block->n_ops, sizeof *ops);
+        source->ops = memory_grow(source->ops, &capacity, count + block->n_ops, sizeof *source->ops);
         for (size_t k = 0; k < block->n_ops; k++)
-            coverage_find(source->coverage, block->ops[k]->name, &ops[k]);
-        mcts_add_block(source->mcts, block->n_ops, ops);
-        free(ops);
+            coverage_find(source->coverage, block->ops[k]->name, &source->ops[count + k]);
+        mcts_add_block(source->mcts, block->n_ops, &source->ops[count]);
+        count += block->n_ops;
     }
+}
+
+/*
+ * What each block's operators still lack of shapes and parameters, on average; squared, so that what lacks
+ * most comes first. It is what more nodes of an operator surely bring: edges and degrees come along.
+ */
+static void weigh_needs(struct fuzz_source *source)
+{
+    double sum = 0, plain = 0;
+    const size_t *op = source->ops;
+    for (size_t i = 0; i < source->n_allowed; i++) {
+        double need = 0;
+        size_t n = source->allowed[i]->n_ops;
+        for (size_t k = 0; k < n; k++)
+            need += 1 - coverage_of(source->coverage, *op++).spc;
+        need = n ? need / (double)n : 0;
+        plain += need;
+        source->needs[i] = sum += need * need;
+    }
+    source->guided = fmin(1, plain / (double)source->n_allowed / enough);
+}
+
+/* A block by its need; NULL when nothing is lacking. */
+static const struct block *needed_block(const struct fuzz_source *source, struct rng *rng)
+{
+    size_t low = 0, high = source->n_allowed;
+    double at = rng_uniform(rng, 0, source->needs[high - 1]);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (source->needs[middle] <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < source->n_allowed ? source->allowed[low] : NULL;
 }
 
 int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *options, struct error *err)
@@ -135,6 +178,8 @@ void fuzz_source_free(struct fuzz_source *source)
     coverage_free(source->coverage);
     mcts_free(source->mcts);
     free(source->allowed);
+    free(source->ops);
+    free(source->needs);
     blocks_free(source->blocks);
     trace_release(&source->traces[0]);
     trace_release(&source->traces[1]);
@@ -162,14 +207,20 @@ static int make_one(struct fuzz_source *source, uint64_t index, const struct gen
 }
 
 /*
- * The path's blocks, the newest of them when there are more than the model is to have; what is missing stays
- * as it was drawn.
+ * The path's blocks, the newest of them when there are more than the model is to have. Those behind them are
+ * drawn anew by what they lack, or are as they were drawn: the more often, the less is lacking at all.
  */
-static void follow_path(const struct fuzz_source *source, const struct mcts_path *path, struct plan *plan)
+static void follow_path(const struct fuzz_source *source, const struct mcts_path *path, struct rng *rng,
+                        struct plan *plan)
 {
-    size_t skip = path->count > plan->n_blocks ? path->count - plan->n_blocks : 0;
-    for (size_t i = 0; i + skip < path->count; i++)
+    size_t skip = path->count > plan->n_blocks ? path->count - plan->n_blocks : 0, next = path->count - skip;
+    for (size_t i = 0; i < next; i++)
         plan->blocks[i] = source->allowed[path->blocks[skip + i]];
+    for (; path->count && next < plan->n_blocks; next++) {
+        const struct block *block = rng_chance(rng, source->guided) ? needed_block(source, rng) : NULL;
+        if (block)
+            plan->blocks[next] = block;
+    }
 }
 
 static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
@@ -179,7 +230,7 @@ static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rn
     struct plan plan;
     if (plan_random(&plan, source->blocks, rng, blocks, generate, err))
         return -1;
-    follow_path(source, path, &plan);
+    follow_path(source, path, rng, &plan);
     return generate_plan(source->options.seed, index, &plan, generate, made, err);
 }
 
@@ -231,8 +282,10 @@ static int draw_graph(struct fuzz_source *source, uint64_t index, struct rng *rn
     struct mcts_path path = {0};
     struct coverage_gain gain = {0};
     guided = guided && source->mcts;
-    if (guided)
+    if (guided) {
         mcts_choose(source->mcts, rng, &path);
+        weigh_needs(source);
+    }
     int status = best_of(source, index, rng, blocks, generate, &path, made, err);
     if (!status)
         gain = coverage_add(source->coverage, &source->traces[source->best]);

@@ -1,5 +1,6 @@
 #include "generate/coverage.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "generate/coverage_param.h"
@@ -31,6 +32,8 @@ struct coverage {
     struct entry *entries;
     size_t count, capacity, words; /* words of a set of operators */
     struct map names;
+    uint64_t *peeked; /* what a model that is only looked at has added so far */
+    size_t n_peeked, peeked_capacity;
 };
 
 struct coverage *coverage_new(const struct coverage_options *options)
@@ -60,6 +63,7 @@ void coverage_free(struct coverage *coverage)
         free(coverage->entries[i].pairs);
     }
     free(coverage->entries);
+    free(coverage->peeked);
     map_release(&coverage->names);
     free(coverage);
 }
@@ -136,24 +140,46 @@ static void fix_corpus(struct coverage *coverage)
         coverage->entries[i].edges = memory_zeroed(coverage->words, sizeof(uint64_t));
 }
 
-/* Sets a bit, or would; 1 when it was not set. */
-static size_t set_bit(uint64_t *bits, size_t number, bool keep)
+enum item { ITEM_TYPE, ITEM_IN, ITEM_OUT, ITEM_EDGE, ITEM_VECTOR, ITEMS };
+
+/* Whether the model that is looked at has not had this one yet: a model adds few, so a list will do. */
+static size_t peek_item(struct coverage *coverage, const struct entry *entry, enum item kind, uint64_t what)
 {
-    uint64_t bit = (uint64_t)1 << (number % 64);
-    if (bits[number / 64] & bit)
-        return 0;
-    if (keep)
-        bits[number / 64] |= bit;
+    uint64_t item = hash_combine((uint64_t)(entry - coverage->entries) * ITEMS + kind, what);
+    for (size_t i = 0; i < coverage->n_peeked; i++)
+        if (coverage->peeked[i] == item)
+            return 0;
+    coverage->peeked = memory_grow(coverage->peeked, &coverage->peeked_capacity, coverage->n_peeked + 1,
+                                   sizeof *coverage->peeked);
+    coverage->peeked[coverage->n_peeked++] = item;
     return 1;
 }
 
-static size_t add_degree(uint32_t *seen, uint32_t allowed, unsigned degree, bool keep)
+/* 1 when the bit was not set. */
+static size_t set_bit(uint64_t *bits, size_t number)
 {
-    uint32_t bit = degree < COVERAGE_DEGREES ? (uint32_t)1 << degree : 0;
+    uint64_t bit = (uint64_t)1 << (number % 64);
+    size_t new = !(bits[number / 64] & bit);
+    bits[number / 64] |= bit;
+    return new;
+}
+
+static bool has_bit(const uint64_t *bits, size_t number)
+{
+    return bits[number / 64] >> (number % 64) & 1;
+}
+
+static size_t add_degree(struct coverage *coverage, struct entry *entry, enum item kind, unsigned degree,
+                         bool keep)
+{
+    uint32_t *seen = kind == ITEM_IN ? &entry->in_seen : &entry->out_seen,
+             allowed = kind == ITEM_IN ? entry->in : entry->out,
+             bit = degree < COVERAGE_DEGREES ? (uint32_t)1 << degree : 0;
     if (!(allowed & bit) || *seen & bit)
         return 0;
-    if (keep)
-        *seen |= bit;
+    if (!keep)
+        return peek_item(coverage, entry, kind, degree);
+    *seen |= bit;
     return 1;
 }
 
@@ -172,7 +198,7 @@ static size_t add_vector(struct coverage *coverage, struct entry *entry, uint64_
     if (low < entry->n_vectors && entry->vectors[low] == vector)
         return 0;
     if (!keep)
-        return 1;
+        return peek_item(coverage, entry, ITEM_VECTOR, vector);
     entry->vectors =
         memory_grow(entry->vectors, &entry->vectors_capacity, entry->n_vectors + 1, sizeof *entry->vectors);
     memmove(&entry->vectors[low + 1], &entry->vectors[low], (entry->n_vectors - low) * sizeof(uint64_t));
@@ -195,7 +221,7 @@ static size_t add_pairs(struct entry *entry, const uint8_t *classes)
         for (size_t k = i + 1; k < entry->n_params; k++) {
             int a = value_number(&p[i], classes[i]), b = value_number(&p[k], classes[k]);
             if (a >= 0 && b >= 0)
-                new += set_bit(entry->pairs, first + (size_t)a * entry->values[k] + (size_t)b, true);
+                new += set_bit(entry->pairs, first + (size_t)a * entry->values[k] + (size_t)b);
             first += (size_t)entry->values[i] * entry->values[k];
         }
     entry->pairs_seen += new;
@@ -206,9 +232,14 @@ static size_t add_edges(struct coverage *coverage, struct entry *entry, const st
                         const struct trace_node *node, bool keep)
 {
     size_t other, new = 0;
-    for (size_t i = 0; i < node->n_to; i++)
-        if (map_get(&coverage->names, trace->nodes[node->to[i]].op, &other))
-            new += set_bit(entry->edges, other, keep);
+    for (size_t i = 0; i < node->n_to; i++) {
+        if (!map_get(&coverage->names, trace->nodes[node->to[i]].op, &other))
+            continue;
+        if (keep)
+            new += set_bit(entry->edges, other);
+        else if (!has_bit(entry->edges, other))
+            new += peek_item(coverage, entry, ITEM_EDGE, other);
+    }
     entry->n_edges += keep ? new : 0;
     return new;
 }
@@ -229,9 +260,11 @@ static void add_node(struct coverage *coverage, struct entry *entry, const struc
 {
     const double *w = coverage->options.weights;
     struct coverage_gain gain = {
-        .types = !entry->seen,
-        .in_degrees = add_degree(&entry->in_seen, entry->in, node->in, keep),
-        .out_degrees = add_degree(&entry->out_seen, entry->out, node->out, keep),
+        .types = entry->seen ? 0
+                 : keep      ? 1
+                             : peek_item(coverage, entry, ITEM_TYPE, 0),
+        .in_degrees = add_degree(coverage, entry, ITEM_IN, node->in, keep),
+        .out_degrees = add_degree(coverage, entry, ITEM_OUT, node->out, keep),
         .edges = add_edges(coverage, entry, trace, node, keep),
         .vectors = add_vector(coverage, entry, node->vector, keep),
         .pairs = keep && entry->row == node->row ? add_pairs(entry, node->classes) : 0,
@@ -256,6 +289,7 @@ static struct coverage_gain add_trace(struct coverage *coverage, const struct tr
     struct coverage_gain gain = {0};
     size_t number;
     fix_corpus(coverage);
+    coverage->n_peeked = 0;
     for (size_t i = 0; i < trace->n_nodes; i++)
         if (map_get(&coverage->names, trace->nodes[i].op, &number))
             add_node(coverage, &coverage->entries[number], trace, &trace->nodes[i], keep, &gain);

@@ -59,7 +59,7 @@ bool coverage_grows(const struct coverage_gain *gain); /* one of OLC's */
 
 struct coverage_gain coverage_add(struct coverage *coverage, const struct trace *trace);
 
-/* What it would add, pairs aside, without adding it; what two nodes would both add counts twice. */
+/* What it would add, pairs aside, without adding it. */
 struct coverage_gain coverage_peek(struct coverage *coverage, const struct trace *trace);
 
 struct coverage_figures {
