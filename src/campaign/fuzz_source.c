@@ -126,7 +126,9 @@ static void weigh_needs(struct fuzz_source *source)
         plain += need;
         source->needs[i] = sum += need * need;
     }
-    source->guided = fmin(1, plain / (double)source->n_allowed / enough);
+    /* Squared once more: a single operator that can have no variety (If) shall not stand everywhere. */
+    double lacking = fmin(1, plain / (double)source->n_allowed / enough);
+    source->guided = lacking * lacking;
 }
 
 /* A block by its need; NULL when nothing is lacking. */
