@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "judge/message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,26 @@ static bool is_about_values(enum conform_verdict verdict)
     return verdict >= CONFORM_WRONG && verdict <= CONFORM_DTYPE;
 }
 
+/*
+ * An engine that says it lacks what an optimiser of its own made is wrong: the judge saw another setting of
+ * it run the case when the bundle was made. Alone it says the same words, and they are as wrong as they were.
+ */
+static bool lacks_as_before(const struct conform_result *result, const struct bundle *bundle)
+{
+    if (strcmp(bundle->outcome, outcome_name(OUTCOME_UNSUPPORTED)) != 0 ||
+        strcmp(bundle->kind, verdict_name(VERDICT_UNSUPPORTED)) == 0 || !result->message)
+        return false;
+    struct str now, then;
+    str_init(&now);
+    str_init(&then);
+    message_normalise(&now, result->message, NULL);
+    message_normalise(&then, bundle->message, NULL);
+    bool same = strcmp(now.data, then.data) == 0;
+    str_release(&now);
+    str_release(&then);
+    return same;
+}
+
 static enum replay_state state_of(const struct conform_result *result, bool is_bundle)
 {
     enum replay_state plain = by_answer(result->verdict);
@@ -111,6 +132,10 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
         .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
     };
     say(replay, row, result);
+    if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle)) {
+        row->state = REPLAY_WRONG;
+        row->verdict = bundle.kind;
+    }
     replay->counts[row->state]++;
 }
 

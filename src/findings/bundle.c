@@ -318,7 +318,7 @@ int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, 
     size_t size;
     int status = -1;
     const struct json_value *root;
-    *bundle = (struct bundle){"", "", "", "", "", "", "", ""};
+    *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", ""};
     if (!file_exists(path)) {
         error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
     } else if (file_read(path, JSON_LIMIT, &data, &size, err) == 0) {
@@ -334,6 +334,10 @@ int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, 
             bundle->version = text_of(root, "version", arena);
             bundle->operators = text_of(root, "operators", arena);
             bundle->recipe = text_of(root, "recipe", arena);
+            const struct json_value *engines = json_member(root, "engines");
+            const struct json_value *first = engines ? engines->first : NULL;
+            bundle->outcome = text_of(first, "outcome", arena);
+            bundle->message = text_of(first, "message", arena);
             status = 0;
         }
     }

@@ -60,6 +60,7 @@ void bundle_operators(struct str *out, const struct bundle_case *which, const st
 /* What a reader of a bundle needs to know, from finding.json. Strings live in the arena, none is NULL. */
 struct bundle {
     const char *signature, *name, *title, *kind, *engine, *version, *operators, *recipe;
+    const char *outcome, *message; /* of the engine at fault */
 };
 
 /* ERROR_NOT_FOUND when the folder has no finding.json. */

@@ -23,6 +23,20 @@ assay replay corpus --release 9.9
 printf '%s\n' '# waits for a fix' 'one  # since May' two >known
 assay replay corpus --known known --list
 assay replay corpus/one --known known --format junit
+# An engine that lacked what another setting of it ran was wrong: it still is when it says the same again.
+mkdir -p lacking/test_data_set_0
+model lacking/model.onnx <<'END'
+<ir_version: 8, opset_import: ["" : 13, "com.example" : 1]> g (float[1] x) => (float[1] y) { y = com.example.Foo (x) }
+END
+cp "$cases"/node/test_abs/test_data_set_0/*.pb lacking/test_data_set_0
+assay replay lacking -e reference --list
+cat >lacking/finding.json <<'END'
+{"format": 1, "title": "Foo is refused", "kind": "rejected", "engine": "reference",
+ "engines": [{"engine": "reference", "outcome": "unsupported", "message": "operator com.example.Foo is not in the reference's table"}]}
+END
+assay replay lacking --list
+sed -i 's/com.example.Foo is/com.example.Bar is/' lacking/finding.json
+assay replay lacking --list
 # Trouble.
 assay replay corpus --known nowhere
 assay replay corpus --release 1 -e reference
