@@ -21,7 +21,6 @@ enum {
     GROUP_LIMIT = 12,
     SMALL_GRAPH = 4,
     FRAMES = 3,
-    PART_LIMIT = 110,
 };
 
 /* The nodes a signature speaks of. */
@@ -284,7 +283,7 @@ static void add_attributes(struct str *out, const struct culprits *culprits, int
             if (opset >= param->since && (!param->until || opset <= param->until))
                 add_attribute(&part, param, culprits->nodes[i]);
     }
-    str_append(out, part.data, part.length < PART_LIMIT ? part.length : PART_LIMIT);
+    str_append(out, part.data, part.length < SIGNATURE_PART_SIZE ? part.length : SIGNATURE_PART_SIZE);
     str_release(&part);
 }
 
@@ -343,7 +342,7 @@ void signature_of(struct signature *signature, const char *engine, const struct 
                   const struct settlement *settlement, const struct model *model, const struct result *result)
 {
     enum { SYMPTOM, ENGINE, OPERATORS, TYPES, ATTRIBUTES, MESSAGE, PARTS };
-    static const size_t limits[PARTS] = {20, 60, PART_LIMIT, 30, PART_LIMIT, MESSAGE_LIMIT};
+    static const size_t limits[PARTS] = {20, 60, SIGNATURE_PART_SIZE, 30, SIGNATURE_PART_SIZE, MESSAGE_LIMIT};
     struct str parts[PARTS];
     struct culprits culprits;
     struct types types;

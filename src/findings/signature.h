@@ -30,7 +30,11 @@
 #include "locate/settle.h"
 #include "model/model.h"
 
-enum { SIGNATURE_TEXT_SIZE = 600, SIGNATURE_NAME_SIZE = 64 };
+enum {
+    SIGNATURE_TEXT_SIZE = 600,
+    SIGNATURE_NAME_SIZE = 64,
+    SIGNATURE_PART_SIZE = 110, /* operators and attributes are cut there */
+};
 
 struct signature {
     char text[SIGNATURE_TEXT_SIZE];

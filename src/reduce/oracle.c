@@ -10,7 +10,7 @@
 #include "model/edit.h"
 #include "model/onnx.h"
 #include "ops/evaluate.h"
-#include "reduce/pass.h"
+#include "reduce/same.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -234,120 +234,6 @@ static void settle_flight(struct oracle *oracle, const struct flight *flight, co
     }
 }
 
-/* Part `number` of a signature's text, of those divided by '|'. */
-static size_t signature_part(const struct signature *signature, int number, const char **start)
-{
-    const char *at = signature->text;
-    for (; number > 0; number--) {
-        const char *bar = strchr(at, '|');
-        at = bar ? bar + 1 : at + strlen(at);
-    }
-    *start = at;
-    return strcspn(at, "|");
-}
-
-static bool same_part(const struct signature *a, const struct signature *b, int number)
-{
-    const char *x, *y;
-    size_t n = signature_part(a, number, &x), m = signature_part(b, number, &y);
-    return n == m && strncmp(x, y, n) == 0;
-}
-
-/* A piece of text; those of lists are divided by one character. */
-struct piece {
-    const char *text;
-    size_t length;
-};
-
-static bool next_piece(struct piece *rest, char divider, struct piece *piece)
-{
-    if (!rest->length)
-        return false;
-    const char *end = memchr(rest->text, divider, rest->length);
-    piece->text = rest->text;
-    piece->length = end ? (size_t)(end - rest->text) : rest->length;
-    size_t used = piece->length + (end != NULL);
-    rest->text += used;
-    rest->length -= used;
-    return true;
-}
-
-static bool same_piece(struct piece a, struct piece b)
-{
-    return a.length == b.length && strncmp(a.text, b.text, a.length) == 0;
-}
-
-/* "If(Abs,Concat)": its own name, and what stands inside. */
-static struct piece piece_inside(struct piece *name)
-{
-    const char *open = memchr(name->text, '(', name->length);
-    if (!open)
-        return (struct piece){name->text, 0};
-    struct piece inside = {open + 1, (size_t)(name->text + name->length - open - 2)};
-    name->length = (size_t)(open - name->text);
-    return inside;
-}
-
-static bool list_has(struct piece list, struct piece wanted)
-{
-    struct piece piece;
-    while (next_piece(&list, ',', &piece))
-        if (same_piece(piece, wanted))
-            return true;
-    return false;
-}
-
-/* The same operator with no more inside, or one from inside it: bodies get smaller and branches inlined. */
-static bool operator_fits(struct piece smaller, struct piece larger)
-{
-    struct piece inside = piece_inside(&smaller), outer = piece_inside(&larger), piece;
-    if (!same_piece(smaller, larger))
-        return list_has(outer, smaller);
-    while (next_piece(&inside, ',', &piece))
-        if (!list_has(outer, piece) && !pass_is_plain(piece.text, piece.length))
-            return false;
-    return true;
-}
-
-/* Does every operator of the smaller group ("Add+Mul") fit one of the larger's? Plain ones stand for any, but
- * not all of a group may. */
-static bool part_of(const struct signature *smaller, const struct signature *larger, int number)
-{
-    struct piece few, all, one;
-    few.length = signature_part(smaller, number, &few.text);
-    all.length = signature_part(larger, number, &all.text);
-    if (same_piece(all, (struct piece){"graph", 5}))
-        return true; /* nobody could be blamed */
-    bool any = false;
-    while (next_piece(&few, '+', &one)) {
-        struct piece rest = all, other;
-        bool found = false;
-        while (!found && next_piece(&rest, '+', &other))
-            found = operator_fits(one, other);
-        if (!found && !pass_is_plain(one.text, one.length))
-            return false;
-        any |= found;
-    }
-    return any;
-}
-
-enum { PART_SYMPTOM = 0, PART_OPERATORS = 2, PART_MESSAGE = 5 };
-
-/* The same failure: alike, or with fewer operators to blame, as settling sees the better the less there is.
- */
-static bool same_failure(const struct signature *candidate, const struct signature *keep)
-{
-    if (signature_alike(candidate, keep))
-        return true;
-    return same_part(candidate, keep, PART_SYMPTOM) && same_part(candidate, keep, PART_MESSAGE) &&
-           part_of(candidate, keep, PART_OPERATORS);
-}
-
-bool oracle_same_words(const struct signature *a, const struct signature *b)
-{
-    return same_part(a, b, PART_SYMPTOM) && same_part(a, b, PART_MESSAGE);
-}
-
 /* How much must be known of a candidate. */
 enum holding {
     HOLDS_FIRST,   /* any failure */
@@ -401,7 +287,7 @@ static bool holds(struct oracle *oracle, const struct flight *flight, enum holdi
     if (found) {
         signature_of(&signature, oracle->label, &verdict, settlement.count ? &settlement : NULL,
                      flight->subject.model, &flight->answer);
-        found = first || (speaks(&verdict, flight) ? oracle_same_words(&signature, &oracle->keep)
+        found = first || (speaks(&verdict, flight) ? same_words(&signature, &oracle->keep)
                                                    : same_failure(&signature, &oracle->keep));
     }
     if (found)

@@ -58,9 +58,6 @@ void oracle_release(struct oracle *oracle);
  * who is to blame is then known. */
 bool oracle_confirm(struct oracle *oracle, const struct subject *subject);
 
-/* The same symptom and message. */
-bool oracle_same_words(const struct signature *a, const struct signature *b);
-
 /* Makes candidate `number`: 0, or 1 when there is no such candidate. */
 typedef int (*oracle_make)(void *context, size_t number, struct subject *candidate);
 

@@ -6,6 +6,7 @@
 #include "reduce/ddmin.h"
 #include "reduce/oracle.h"
 #include "reduce/pass.h"
+#include "reduce/same.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +179,7 @@ static int start(struct work *work, const struct testcase *from, const struct re
         return error_set(err, first.code, "%s", first.message);
     bool spoken = !work->oracle.n_blamed && work->oracle.keep.text[0];
     if (options->keep && !signature_alike(options->keep, &work->oracle.keep) &&
-        !(spoken && oracle_same_words(options->keep, &work->oracle.keep)))
+        !(spoken && same_words(options->keep, &work->oracle.keep)))
         return error_set(err, ERROR_NOT_FOUND, "the case shows another failure: %s", work->oracle.keep.text);
     record_best(work);
     return 0;

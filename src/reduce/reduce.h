@@ -2,11 +2,11 @@
  * A failing case made small: true delta debugging that keeps the signature.
  *
  * First the nodes that settling blames are cut out with the values they had. Then nodes go in chunks, halves
- * before quarters before single ones, what they made becoming inputs; nodes are bypassed and folded, bodies of
- * If, Loop and Scan put in their place, bystanders replaced by the plainest operators; outputs and optional
- * inputs are dropped; dimensions, ranks, kernels and element types shrink, attributes go to their defaults and
- * values to zeros, ones and small numbers, the operator set down; bodies are worked on as well. That is
- * repeated until nothing more holds.
+ * before quarters before single ones, what they made becoming inputs; nodes are bypassed and folded, bodies
+ * of If, Loop and Scan put in their place, bystanders replaced by the plainest operators; outputs and
+ * optional inputs are dropped; dimensions, ranks, kernels and element types shrink, attributes go to their
+ * defaults and values to zeros, ones and small numbers, the operator set down; bodies are worked on as well.
+ * That is repeated until nothing more holds.
  *
  * The expected answer is computed anew for every candidate and the verdict must stay true (oracle.h).
  * Deterministic, as far as the engine is.

@@ -4,6 +4,7 @@
  */
 #include "base/str.h"
 #include "model/build.h"
+#include "reduce/same.h"
 
 /* clang-format off */
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +233,34 @@ static void leaves_and_casts_get_simpler_types(void **state)
     scene_close(&scene);
 }
 
+static bool shows(const char *smaller, const char *larger)
+{
+    struct signature a = {.core = 1}, b = {.core = 2};
+    snprintf(a.text, sizeof a.text, "wrong|e|%s|f32||", smaller);
+    snprintf(b.text, sizeof b.text, "wrong|e|%s|f32||", larger);
+    return same_failure(&a, &b);
+}
+
+static void fewer_operators_are_the_same_failure(void **state)
+{
+    (void)state;
+    assert_true(shows("MatMul", "Mul+MatMul"));
+    assert_false(shows("Gemm", "Mul+MatMul"));
+    assert_true(shows("Neg+MatMul", "Mul+MatMul"));
+    assert_false(shows("Neg", "Mul+MatMul")); /* plain ones are not the failure */
+    assert_true(shows("Neg", "Neg+MatMul"));
+    assert_true(shows("Add", "If(Add,Cos)"));
+    assert_true(shows("If(Neg)", "If(Add,Cos)"));
+    assert_false(shows("Sin", "If(Add,Cos)"));
+    /* Of a group that is not named whole, any may be it. */
+    assert_true(shows("Gemm", "graph"));
+    assert_true(shows("Gemm", "Abs+Abs+Abs+..."));
+    char many[SIGNATURE_PART_SIZE + 1];
+    memset(many, 'A', SIGNATURE_PART_SIZE);
+    many[SIGNATURE_PART_SIZE] = '\0';
+    assert_true(shows("Gemm", many));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +271,7 @@ int main(void)
         cmocka_unit_test(bodies_stand_alone),
         cmocka_unit_test(branches_become_alike),
         cmocka_unit_test(leaves_and_casts_get_simpler_types),
+        cmocka_unit_test(fewer_operators_are_the_same_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
