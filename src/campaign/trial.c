@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    DEFAULT_AHEAD = 16,
+    DEFAULT_AHEAD = 32,
     CRASH_TRIES = 3, /* a case may die of what one before it did to the engine's memory */
 };
 

@@ -19,7 +19,7 @@ struct trial_options {
     int reference; /* pool number of the reference engine, or -1 */
     size_t n_engines;
     const int *engines; /* pool numbers */
-    size_t ahead;       /* cases under way; 0: 16 */
+    size_t ahead;       /* cases under way; 0: 32 */
     int repeat;         /* further runs of each case, for nondeterminism */
     /* Settle verdicts of wrong and suspect; find the part of a graph that is refused alone. */
     bool settle;

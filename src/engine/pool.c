@@ -389,15 +389,15 @@ static void excuse(struct seat *seat, int64_t away, bool readable)
 /*
  * Waking us costs a worker more than its answer does, and nothing is lost by looking later while every worker
  * that has work has enough of it: a nap lets answers gather, so that small cases are read several at a time.
- * The last worker to run out of work ends it; those that are idle or still starting do not keep the others
- * from it.
+ * There is none while a worker is at its last job; those that are idle or still starting do not keep the
+ * others from it.
  */
 static void nap(const struct pool *pool)
 {
     bool busy = false;
     for (size_t i = 0; i < pool->n_seats; i++) {
         const struct seat *seat = pool->seats[i];
-        if (seat->state == SEAT_ENDING || (seat->n_tasks > 0 && seat->n_tasks < TASKS_AHEAD))
+        if (seat->state == SEAT_ENDING || (seat->n_tasks > 0 && seat->n_tasks < TASKS_ENOUGH))
             return;
         busy = busy || seat->n_tasks;
     }
@@ -481,9 +481,10 @@ int pool_next(struct pool *pool, double timeout, struct job *job, struct result 
     while (pool_pending(pool, -1)) {
         double left = timeout < 0 ? -1 : (double)(until - clock_ns()) / 1e9;
         bool waiting = pool->finished.first == NULL;
-        /* Even when a result waits, the workers are looked after first: the caller may be long away with it.
-         */
-        if (pump(pool, !waiting || (timeout >= 0 && left < 0) ? 0 : left, err))
+        /* Even when a result waits, the workers are looked after first, unless that was just now: the caller
+         * may be long away with it. */
+        bool fresh = !waiting && clock_ns() - pool->left < NAP_NS;
+        if (!fresh && pump(pool, !waiting || (timeout >= 0 && left < 0) ? 0 : left, err))
             return -1;
         if (pool->finished.first) {
             give_back(pool, list_pop(&pool->finished), job, result, repeats_differ);

@@ -41,8 +41,9 @@ enum cause { CAUSE_NONE, CAUSE_HANG, CAUSE_GARBAGE, CAUSE_MEMORY, CAUSE_RETIRED 
 enum seat_state { SEAT_STARTING, SEAT_READY, SEAT_ENDING };
 
 enum {
-    TASKS_AHEAD = 4, /* the one under way, and what keeps it busy while we nap */
-    NAP_NS = 200000,
+    TASKS_AHEAD = 6,  /* the one under way, and what keeps it busy while we are away */
+    TASKS_ENOUGH = 3, /* so many keep it busy while we nap */
+    NAP_NS = 300000,
 };
 
 /* A worker at work for an engine. */
