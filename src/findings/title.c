@@ -171,7 +171,7 @@ struct operands {
     bool constant;   /* all of them are */
     bool empty;      /* one has no elements */
     bool scalar;     /* the first has rank 0 */
-    bool left_out;   /* one is named "" */
+    bool left_out;   /* the last is named "" */
 };
 
 static struct operands look_at(const struct model *model, const Onnx__NodeProto *node)
@@ -182,7 +182,7 @@ static struct operands look_at(const struct model *model, const Onnx__NodeProto 
     for (size_t i = 0; i < node->n_input; i++) {
         const struct bounded *value = types_find(&types, node->input[i]);
         bool shaped = value && value->type != DTYPE_NONE && value->shape.rank >= 0;
-        operands.left_out |= !*node->input[i];
+        operands.left_out = !*node->input[i]; /* the last: in between it is how optional ones are written */
         operands.constant &= !*node->input[i] || is_constant(model, node->input[i]);
         operands.empty |= shaped && value->count == 0;
         if (i == 0 && value)
@@ -230,8 +230,10 @@ static bool add_values(struct str *out, struct str *items, const struct blamed *
     for (size_t i = 0; i < node->n_input; i++) {
         struct tensor own;
         const struct tensor *data = find_data(b, node->input[i], &own);
-        if (!data || data->type == DTYPE_STRING)
+        if (!data || data->type == DTYPE_STRING) {
+            tensor_release(&own);
             continue;
+        }
         const char *here = special_in(data);
         special = here && (!special || strcmp(here, "NaN") == 0) ? here : special;
         said = node->n_input == 1 && data->count == 1;
@@ -303,7 +305,7 @@ static const char *signal_name(int number)
     case SIGSEGV:
         return "segmentation fault";
     case SIGFPE:
-        return "division by zero (SIGFPE)";
+        return "integer division trap (SIGFPE)";
     case SIGABRT:
         return "abort";
     case SIGBUS:
@@ -324,7 +326,7 @@ static void number_text(char text[40], long double value, int digits)
 /* With as many digits as tell the two apart. */
 static void add_numbers(struct str *out, long double got, long double expected)
 {
-    static const int digits[] = {6, 9, 17};
+    static const int digits[] = {6, 9, 17, 20};
     char ours[40] = "", due[40] = "";
     for (size_t i = 0; i < sizeof digits / sizeof *digits && strcmp(ours, due) == 0; i++) {
         number_text(ours, got, digits[i]);

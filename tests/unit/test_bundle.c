@@ -234,7 +234,7 @@ struct title_row {
 static const struct title_row titles[] = {
     {"g (float[1,0] x) => (float[0] y) { y = ArgMax <axis = -1, keepdims = 0> (x) }", 1, false, VERDICT_CRASH,
      STAGE_RUN, SIGFPE, NULL,
-     "ArgMax of an empty tensor with axis=-1, keepdims=0 crashes at run: division by zero (SIGFPE)"},
+     "ArgMax of an empty tensor with axis=-1, keepdims=0 crashes at run: integer division trap (SIGFPE)"},
     {"g (bool c, int32[2] x) => (int32[2] y) {\n"
      "  y = If (c) <then_branch = t () => (int32[2] a) { a = Neg (x) },\n"
      "              else_branch = e () => (int32[2] b) { b = Identity (x) }>\n}",
