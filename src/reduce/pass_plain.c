@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "model/build.h"
+#include "ops/op.h"
 #include "reduce/pass.h"
 
 #include <math.h>
@@ -26,15 +27,28 @@ bool pass_is_plain(const char *type, size_t length)
     return false;
 }
 
-/* The plain operator of a type, or NULL. Abs is for what has no sign. */
-static const char *plain_of(enum dtype type)
+/* The plain operator that an opset has for a type, or NULL. Abs is for what has no sign. */
+static const char *plain_of(const struct model *model, enum dtype type)
 {
-    if (type == DTYPE_BOOL)
-        return "Not";
-    if (dtype_is_float(type) || type == DTYPE_INT8 || type == DTYPE_INT16 || type == DTYPE_INT32 ||
-        type == DTYPE_INT64)
-        return "Neg";
-    return dtype_is_integer(type) ? "Abs" : NULL;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        const struct op *op = op_find(plain[i]);
+        if (op && dtype_in(type, op_types_at(op, model_opset(model))))
+            return plain[i];
+    }
+    return NULL;
+}
+
+/* Inside a body nothing is recorded: what only takes numbers with a sign can be Neg. */
+static bool takes_floats_alone(const Onnx__NodeProto *node)
+{
+    static const char *const types[] = {
+        "Acos",    "Acosh", "Asin", "Asinh",    "Atan",     "Atanh",     "Ceil", "Celu",  "Cos",
+        "Cosh",    "Elu",   "Erf",  "Exp",      "Floor",    "LeakyRelu", "Log",  "Round", "Selu",
+        "Sigmoid", "Sin",   "Sinh", "Softplus", "Softsign", "Sqrt",      "Tan",  "Tanh",  NULL};
+    for (size_t i = 0; types[i]; i++)
+        if (text_equal(types[i], node->op_type))
+            return true;
+    return false;
 }
 
 static bool is_plain_node(const Onnx__NodeProto *node)
@@ -58,6 +72,19 @@ static bool is_bidirectional(const Onnx__NodeProto *node)
            memcmp(text, "bidirectional", size) == 0;
 }
 
+static bool is_mentioned(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t n = 0; n < graph->n_node; n++) {
+        for (size_t i = 0; i < graph->node[n]->n_input; i++)
+            if (text_equal(graph->node[n]->input[i], name))
+                return true;
+        for (size_t i = 0; i < graph->node[n]->n_attribute; i++)
+            if (graph->node[n]->attribute[i]->g)
+                return true; /* a body may: it is not looked into */
+    }
+    return false;
+}
+
 static void list_top(const struct subject *subject, const struct record *record, size_t n,
                      struct edits *edits)
 {
@@ -71,9 +98,12 @@ static void list_top(const struct subject *subject, const struct record *record,
         edits_add(edits, (struct edit){.kind = PLAIN_ONEWAY, .b = n, .c = c});
     if (graph->n_node < 2)
         return;
-    if (result && plain_of(result->type) && !(is_plain_node(node) && is_leaf(subject, node->input[0])))
+    const char *own = result ? plain_of(subject->model, result->type) : NULL;
+    if (own && !(is_plain_node(node) && is_leaf(subject, node->input[0])))
         edits_add(edits, (struct edit){.kind = PLAIN_LEAF, .b = n});
-    if (input && plain_of(input->type) && !is_plain_node(node))
+    /* Who uses the result must be given the type it had. */
+    bool same = input && result && (input->type == result->type || !is_mentioned(graph, node->output[0]));
+    if (same && plain_of(subject->model, input->type) && !is_plain_node(node))
         edits_add(edits, (struct edit){.kind = PLAIN_LIKE, .b = n});
 }
 
@@ -86,7 +116,7 @@ static void list_plain(const struct subject *subject, const struct record *recor
             const Onnx__NodeProto *node = graphs[g]->node[n];
             if (!g)
                 list_top(subject, record, n, edits);
-            else if (node->n_input && *node->input[0] && node->n_output && !is_plain_node(node))
+            else if (node->n_input && node->n_output && takes_floats_alone(node))
                 edits_add(edits, (struct edit){.kind = PLAIN_LIKE, .a = g, .b = n});
         }
     free(graphs);
@@ -111,7 +141,7 @@ static int plain_leaf(struct subject *copy, const struct record *record, Onnx__N
     struct tensor leaf;
     if (!result || tensor_copy(&leaf, result, NULL))
         return 1;
-    const char *type = plain_of(leaf.type);
+    const char *type = plain_of(model, leaf.type);
     const char *name = arena_printf(&model->arena, "%s_leaf", node->output[0]);
     if (is_leaf(copy, name) || record_find(record, name)) {
         tensor_release(&leaf);
@@ -127,12 +157,11 @@ static int plain_leaf(struct subject *copy, const struct record *record, Onnx__N
     return status ? 1 : 0;
 }
 
-/* Inside a body nothing is recorded: numbers with a sign are taken for granted there. */
 static int plain_like(struct subject *copy, const struct record *record, const struct edit *edit,
                       Onnx__NodeProto *node)
 {
     const struct tensor *input = edit->a ? NULL : record_find(record, node->input[0]);
-    make_plain(copy->model, node, input ? plain_of(input->type) : "Neg", node->input[0]);
+    make_plain(copy->model, node, input ? plain_of(copy->model, input->type) : "Neg", node->input[0]);
     return 0;
 }
 

@@ -2,13 +2,15 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "model/build.h"
+#include "ops/op.h"
 #include "reduce/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * ALL: `a` becomes `b` everywhere. LEAF: leaf `a` gets type `b`. CAST: node `a` of graph `c` casts to `b`.
+ * ALL: `a` becomes `b` everywhere. LEAF: leaf `a` gets type `b`. CAST: node `a` of the top graph casts to
+ * `b`.
  */
 enum { TYPES_EVERYWHERE, TYPES_LEAF, TYPES_CAST };
 
@@ -24,44 +26,81 @@ static const struct {
 static const enum dtype order[] = {DTYPE_FLOAT, DTYPE_INT32, DTYPE_INT64, DTYPE_BOOL};
 enum { ORDER = sizeof order / sizeof *order };
 
-static void list_simpler(struct edits *edits, struct edit edit, enum dtype from)
+/* Who uses a value, and whether all of them may be given it in another type. */
+struct users {
+    const struct subject *subject;
+    const struct record *record;
+    const char *name;
+    enum dtype from, to;
+    bool fits;
+};
+
+/* The checker does not look at types and lenient engines take what ONNX does not allow: a user must have the
+ * type in its operator's list, have it in the first place, and have nothing else of the old type that would
+ * have to follow. */
+static int look_at_user(void *context, Onnx__NodeProto *node, int depth)
 {
+    struct users *users = context;
+    size_t uses = 0, alike = 0;
+    for (size_t i = 0; i < node->n_input; i++) {
+        const struct tensor *tensor = record_find(users->record, node->input[i]);
+        uses += text_equal(node->input[i], users->name);
+        alike += *node->input[i] && (!tensor || tensor->type == users->from);
+    }
+    for (size_t i = 0; i < node->n_attribute; i++)
+        users->fits = users->fits && !node->attribute[i]->g;
+    if (!uses)
+        return 0;
+    const struct op *op = op_find(node->op_type);
+    users->fits = users->fits && !depth && op && uses == 1 && alike == 1 &&
+                  text_equal(node->input[0], users->name) &&
+                  dtype_in(users->to, op_types_at(op, model_opset(users->subject->model)));
+    return 0;
+}
+
+static void list_simpler(const struct users *value, struct edits *edits, struct edit edit)
+{
+    enum dtype from = value->from;
     if (!dtype_is_float(from) && !dtype_is_integer(from) && from != DTYPE_BOOL)
         return;
     for (int i = 0; i < ORDER && order[i] != from; i++) {
+        struct users users = *value;
+        users.to = order[i];
+        users.fits = true;
+        model_each_node(users.subject->model->graph, look_at_user, &users);
         edit.b = order[i];
-        edits_add(edits, edit);
+        if (users.fits)
+            edits_add(edits, edit);
     }
 }
 
-static void list_casts(const struct subject *subject, struct edits *edits)
+static void list_casts(const struct subject *subject, const struct record *record, struct edits *edits)
 {
-    size_t count;
-    Onnx__GraphProto **graphs = pass_graphs(subject->model, &count);
-    for (size_t g = 0; g < count; g++)
-        for (size_t n = 0; n < graphs[g]->n_node; n++) {
-            const Onnx__NodeProto *node = graphs[g]->node[n];
-            if (text_equal(node->op_type, "Cast"))
-                list_simpler(edits, (struct edit){.kind = TYPES_CAST, .a = n, .c = g},
-                             (enum dtype)node_int(node, "to", 0));
-        }
-    free(graphs);
+    const Onnx__GraphProto *graph = subject->model->graph;
+    for (size_t n = 0; n < graph->n_node; n++) {
+        const Onnx__NodeProto *node = graph->node[n];
+        if (!text_equal(node->op_type, "Cast") || !node->n_output)
+            continue;
+        struct users users = {subject,    record, node->output[0], (enum dtype)node_int(node, "to", 0),
+                              DTYPE_NONE, true};
+        list_simpler(&users, edits, (struct edit){.kind = TYPES_CAST, .a = n});
+    }
 }
 
-static void list_leaves(const struct subject *subject, struct edits *edits)
+static void list_leaves(const struct subject *subject, const struct record *record, struct edits *edits)
 {
     for (size_t i = 0; i < subject_leaves(subject); i++) {
         struct tensor tensor;
         if (subject_leaf(subject, i, &tensor))
             continue;
-        list_simpler(edits, (struct edit){.kind = TYPES_LEAF, .a = i}, tensor.type);
+        struct users users = {subject, record, subject_leaf_name(subject, i), tensor.type, DTYPE_NONE, true};
+        list_simpler(&users, edits, (struct edit){.kind = TYPES_LEAF, .a = i});
         tensor_release(&tensor);
     }
 }
 
 static void list_types(const struct subject *subject, const struct record *record, struct edits *edits)
 {
-    (void)record;
     for (size_t t = 0; t < sizeof simpler / sizeof *simpler; t++) {
         bool there = false;
         for (size_t i = 0; i < subject_leaves(subject) && !there; i++) {
@@ -74,8 +113,8 @@ static void list_types(const struct subject *subject, const struct record *recor
         if (there)
             edits_add(edits, (struct edit){.a = simpler[t].from, .b = simpler[t].to});
     }
-    list_leaves(subject, edits);
-    list_casts(subject, edits);
+    list_leaves(subject, record, edits);
+    list_casts(subject, record, edits);
 }
 
 static int convert(struct tensor *to, const struct tensor *from, enum dtype type)
@@ -141,21 +180,14 @@ static bool retype_leaf(struct subject *copy, size_t leaf, enum dtype from, enum
     return changed;
 }
 
-static int retype_cast(struct subject *copy, const struct edit *edit)
-{
-    size_t count;
-    Onnx__GraphProto **graphs = pass_graphs(copy->model, &count);
-    node_set_int(&copy->model->arena, graphs[edit->c]->node[edit->a], "to", (int64_t)edit->b);
-    free(graphs);
-    return 0;
-}
-
 static int apply_types(struct subject *copy, const struct record *record, const struct edit *edit)
 {
     struct retype retype = {&copy->model->arena, edit};
     (void)record;
     if (edit->kind == TYPES_CAST)
-        return retype_cast(copy, edit);
+        node_set_int(retype.arena, copy->model->graph->node[edit->a], "to", (int64_t)edit->b);
+    if (edit->kind == TYPES_CAST)
+        return 0;
     if (edit->kind == TYPES_LEAF)
         return retype_leaf(copy, edit->a, DTYPE_NONE, (enum dtype)edit->b) ? 0 : 1;
     for (size_t i = 0; i < subject_leaves(copy); i++)

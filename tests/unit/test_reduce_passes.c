@@ -140,6 +140,18 @@ static void types_choose_the_plain_operator(void **state)
     scene_close(&scene);
 }
 
+/* Who is given the result must be given its type. */
+static void types_stay_where_they_matter(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, HEAD "g (float[2] x) => (float[2] y) { c = IsNaN(x)  y = Where(c, x, x) }",
+               &pass_plain);
+    assert_null(with(&scene, " Neg Where"));
+    assert_non_null(with(&scene, " Not Where"));
+    scene_close(&scene);
+}
+
 static void castlike_is_cast(void **state)
 {
     (void)state;
@@ -228,9 +240,21 @@ static void leaves_and_casts_get_simpler_types(void **state)
     assert_int_equal(floats, 1);
     assert_int_equal(casts, 1);
     scene_close(&scene);
-    scene_open(&scene, HEAD "g (float[2] x) => (float[2] y) { y = Cast <to = 1> (x) }", &pass_types);
-    assert_int_equal(scene.count, 0);
-    scene_close(&scene);
+    /* Nothing simpler; nothing that the text does not allow: axes are int64, conditions bool, Add has one
+     * type. */
+    static const char *const none[] = {
+        HEAD "g (float[2] x) => (float[2] y) { y = Cast <to = 1> (x) }",
+        HEAD "g (float[2] x) => (float[1] y) { a = Constant <value = int64[1] {0}> ()  y = ReduceSum(x, a) }",
+        HEAD "g (float[2] x, int64[1] a) => (float[1] y) { y = ReduceSum(x, a) }",
+        HEAD "g (float[2] x, bool[2] c) => (float[2] y) { y = Where(c, x, x) }",
+        HEAD "g (bool[2] x) => (bool[2] y) { y = Not(x) }",
+        HEAD "g (int64[2] x, int64[2] z) => (int64[2] y) { y = Add(x, z) }",
+    };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        scene_open(&scene, none[i], &pass_types);
+        assert_int_equal(scene.count, 0);
+        scene_close(&scene);
+    }
 }
 
 static bool shows(const char *smaller, const char *larger)
@@ -266,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bystander_is_plain),
         cmocka_unit_test(types_choose_the_plain_operator),
+        cmocka_unit_test(types_stay_where_they_matter),
         cmocka_unit_test(castlike_is_cast),
         cmocka_unit_test(networks_go_one_way),
         cmocka_unit_test(bodies_stand_alone),
