@@ -37,7 +37,7 @@
 
 enum { MAX_ENGINES = 16, MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
 
-struct finding {
+struct seen {
     char *key, *text, *recipe;
     const struct explained_row *explained;
     size_t count;
@@ -64,7 +64,7 @@ struct run {
     size_t n_engines;
     const char *labels[MAX_ENGINES];
     struct explained table;
-    struct finding *findings;
+    struct seen *findings;
     size_t n_findings, capacity;
     size_t settled[VERDICT_COUNT];
     struct tally by_op[MAX_OPS], all;
@@ -108,12 +108,12 @@ static const struct explained_row *note_finding(struct run *run, const struct tr
             goto out;
         }
     run->findings = memory_grow(run->findings, &run->capacity, run->n_findings + 1, sizeof *run->findings);
-    struct finding *finding = &run->findings[run->n_findings++];
+    struct seen *finding = &run->findings[run->n_findings++];
     struct str text;
     str_init(&text);
     str_printf(&text, "%s\n      %s", node->data, brief);
     *finding =
-        (struct finding){str_detach(&key), str_detach(&text), memory_strdup(done->testcase.recipe), row, 1};
+        (struct seen){str_detach(&key), str_detach(&text), memory_strdup(done->testcase.recipe), row, 1};
 out:
     str_release(&key);
     model_free(model);
@@ -266,7 +266,7 @@ static void print_tables(const struct run *run)
             print_row(op_at(i)->name, &run->by_op[i]);
     print_row("all", &run->all);
     for (size_t i = 0; !run->quiet && i < run->n_findings; i++) {
-        const struct finding *f = &run->findings[i];
+        const struct seen *f = &run->findings[i];
         printf("%s%s\t%zu\n      %s\n      %s\n", f->explained ? "explained " : "", f->key, f->count, f->text,
                f->recipe);
         if (f->explained)
