@@ -15,7 +15,6 @@ enum {
     ATTEMPTS = 64,
     REDRAWS = 3,
     MOST_CANDIDATES = 16,
-    DEFAULT_CANDIDATES = 2,
     FEWEST_BLOCKS = 2,
     MOST_BLOCKS = 15,
     NO_NODE = -1
@@ -151,7 +150,7 @@ int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *
     struct fuzz_source *source = memory_zeroed(1, sizeof *source);
     source->options = *options;
     if (!options->candidates || options->candidates > MOST_CANDIDATES)
-        source->options.candidates = options->strategy == FUZZ_MCTS ? DEFAULT_CANDIDATES : 1;
+        source->options.candidates = 1;
     source->coverage = coverage_new(NULL);
     trace_init(&source->traces[0]);
     trace_init(&source->traces[1]);

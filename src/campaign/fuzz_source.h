@@ -19,8 +19,8 @@ struct fuzz_source_options {
     uint64_t seed;
     enum fuzz_strategy strategy;
     struct mcts_options mcts;
-    size_t candidates; /* models drawn for a case, of which the one that adds most coverage is taken; 0: 2
-                          under guidance, else 1; 16 at most */
+    size_t candidates; /* models drawn for a case, of which the one that adds most coverage is taken; 0: 1, as
+                          each costs as much as running it on the reference; 16 at most */
     size_t blocks;     /* of every graph; 0: 2 to 15, and a third of the cases are single operators */
     bool redraw;       /* a graph that adds no coverage is drawn again, three times at most */
     struct generate_options generate; /* ops, opset, types ... */
