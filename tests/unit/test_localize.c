@@ -278,6 +278,40 @@ static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
     return verdict.kind;
 }
 
+/* How many elements a Range has hangs on its inputs: no bound may make that uncertain. */
+static void a_shape_is_not_fused_away(void **state)
+{
+    (void)state;
+    const struct shape scalar = {.rank = 0}, three = {.rank = 1, .dims = {3}};
+    struct model *model = model_new(13);
+    const char *names[] = {"a", "b", "c"};
+    struct tensor given[3] = {floats(&scalar, (float[]){0}), floats(&scalar, (float[]){3}),
+                              floats(&scalar, (float[]){1})};
+    struct value inputs[3];
+    for (int i = 0; i < 3; i++) {
+        model_add_input(model, names[i], DTYPE_FLOAT, &scalar);
+        inputs[i] = (struct value){
+            .name = (char *)(uintptr_t)names[i], .kind = VALUE_TENSOR, .count = 1, .tensors = &given[i]};
+    }
+    model_add_node(model, "Range", "range", 3, names, 1, NAMES("r"));
+    model_add_node(model, "Neg", "neg", 1, NAMES("r"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, &three);
+    struct tensor y = floats(&three, (float[]){0, -1, -2});
+    struct value output = {.name = "y", .kind = VALUE_TENSOR, .count = 1, .tensors = &y};
+    struct result result = {.outcome = OUTCOME_OK, .count = 1, .outputs = &output};
+    struct settle_case which = {.model = model, .inputs = inputs, .n_inputs = 3};
+    struct verdict verdict;
+    struct work work;
+    assert_int_equal(work_init(&work, &which, NULL), 0);
+    work_judge_whole(&work, &result, &verdict);
+    assert_int_equal(verdict.kind, VERDICT_AGREES);
+    work_release(&work);
+    for (int i = 0; i < 3; i++)
+        tensor_release(&given[i]);
+    tensor_release(&y);
+    model_free(model);
+}
+
 static void a_factor_may_be_folded_into_a_sum(void **state)
 {
     (void)state;
@@ -298,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_planted_fault_is_named_whatever_the_groups),
         cmocka_unit_test(a_healthy_engine_is_not_blamed),
         cmocka_unit_test(a_factor_may_be_folded_into_a_sum),
+        cmocka_unit_test(a_shape_is_not_fused_away),
         cmocka_unit_test(a_fault_that_does_no_harm_is_not_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
