@@ -88,7 +88,8 @@ static int evaluate(const struct oracle *oracle, struct flight *flight, struct e
     struct evaluator *evaluator;
     struct bounded *values = NULL;
     size_t count = 0, wanted;
-    if (evaluator_new(&evaluator, subject->model, NULL, err))
+    bool open = false;
+    if (evaluator_new(&evaluator, subject->model, &(struct evaluate_options){.open = &open}, err))
         return -1;
     const char **names = wanted_names(oracle, subject, &wanted);
     int status =
@@ -99,6 +100,8 @@ static int evaluate(const struct oracle *oracle, struct flight *flight, struct e
         status = reference_result(&flight->reference, values, subject->model->graph->n_output,
                                   subject->model->graph);
     }
+    for (size_t i = 0; !status && i < subject->model->graph->n_output; i++)
+        flight->reference.bounds[i].open = open; /* a refusal of what is open on the way is no finding */
     for (size_t i = 0; i < count; i++)
         bounded_release(&values[i]);
     free(values);
