@@ -29,6 +29,12 @@ static size_t lane_at(const struct lanes *lanes, size_t length, size_t o, size_t
     return (o * length + k) * lanes->inner + i;
 }
 
+/* What may be anything may be NaN. */
+static bool may_be_nan(const struct bounded *x, size_t at)
+{
+    return isnan(x->value[at]) || (dtype_is_float(x->type) && isinf(bounded_hard(x, at)));
+}
+
 static void put_arg(struct bounded *out, size_t at, const struct bounded *x, const struct lanes *lanes,
                     size_t o, size_t i, int sign, bool last)
 {
@@ -40,6 +46,7 @@ static void put_arg(struct bounded *out, size_t at, const struct bounded *x, con
         if (best.count == 0 || (last ? v >= best.value : v > best.value))
             chosen = k;
         extreme_add(&best, x->value[from], bounded_hard(x, from), 0);
+        best.nan |= may_be_nan(x, from);
     }
     if (best.nan) { /* whether NaN is the largest is not said */
         bounded_put_open(out, at);
@@ -211,7 +218,7 @@ static void rank_lane(struct ranking *r, const struct bounded *x, const struct l
         size_t at = lane_at(lanes, r->length, o, k, i);
         double hard = bounded_hard(x, at);
         struct entry entry = {x->value[at] * sign, hard, bounded_likely(x, at), k};
-        r->nan |= isnan(entry.key);
+        r->nan |= may_be_nan(x, at);
         r->exact &= hard == 0;
         r->likely = fmax(r->likely, entry.likely);
         r->low[k] = entry.key - hard;

@@ -143,8 +143,8 @@ static void put_maximum(const struct pooling *pool, size_t at, size_t base, cons
     bounded_put(pool->out, at, extreme_value(top), extreme_hard(top), top->likely);
     if (!pool->indices)
         return;
-    /* Whether column-major numbering extends to N and C is not said. */
-    if (pool->column_major && pool->block != pool->x->count) {
+    /* Whether column-major numbering extends to N and C is not said. What may be anything may be NaN. */
+    if ((pool->column_major && pool->block != pool->x->count) || isinf(extreme_hard(top))) {
         bounded_put_open(pool->indices, at);
         return;
     }
