@@ -10,26 +10,81 @@
 
 enum { TABLE_LIMIT = 1 << 20, FIELDS = 4 };
 
-/* Type and shape of a value that a node makes, as the reference finds them. */
-static void made_text(const struct model *model, const char *name, const struct testcase *testcase,
-                      struct str *text)
+/* A case that is being described. What its nodes make is computed when it is first asked for, all at once. */
+struct scene {
+    const struct model *model;
+    const struct testcase *testcase;
+    bool computed;
+    size_t count;
+    const char **names;
+    struct bounded *results; /* NULL: the reference cannot compute all of them */
+};
+
+static void compute(struct scene *scene)
 {
+    const Onnx__GraphProto *graph = scene->model->graph;
+    const struct testcase *testcase = scene->testcase;
+    struct evaluator *evaluator = NULL;
+    size_t room = 0, wanted = 0;
+    scene->computed = true;
+    for (size_t i = 0; i < graph->n_node; i++)
+        room += graph->node[i]->n_output;
+    scene->names = memory_zeroed(room + 1, sizeof *scene->names);
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            if (*graph->node[i]->output[k])
+                scene->names[wanted++] = graph->node[i]->output[k];
+    if (evaluator_new(&evaluator, scene->model, NULL, NULL) ||
+        evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, scene->names, wanted, &scene->results,
+                      &scene->count, NULL)) {
+        scene->results = NULL;
+        scene->count = 0;
+    }
+    evaluator_free(evaluator);
+}
+
+static void scene_release(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++)
+        bounded_release(&scene->results[i]);
+    free(scene->results);
+    free(scene->names);
+}
+
+static void add_kind(struct str *text, const struct bounded *value)
+{
+    char shape[SHAPE_TEXT_SIZE];
+    str_printf(text, " %s%s", dtype_name(value->type), shape_text(&value->shape, shape));
+}
+
+/* Type and shape of a value that a node makes, as the reference finds them; alone where it cannot make all.
+ */
+static void made_text(struct scene *scene, const char *name, struct str *text)
+{
+    const struct testcase *testcase = scene->testcase;
     struct evaluator *evaluator = NULL;
     struct bounded *results;
     size_t count;
-    char shape[SHAPE_TEXT_SIZE];
-    if (!evaluator_new(&evaluator, model, NULL, NULL) &&
+    if (!scene->computed)
+        compute(scene);
+    for (size_t i = 0; i < scene->count; i++)
+        if (text_equal(scene->names[i], name)) {
+            add_kind(text, &scene->results[i]);
+            return;
+        }
+    if (!evaluator_new(&evaluator, scene->model, NULL, NULL) &&
         !evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, &name, 1, &results, &count, NULL)) {
-        str_printf(text, " %s%s", dtype_name(results[0].type), shape_text(&results[0].shape, shape));
+        add_kind(text, &results[0]);
         bounded_release(&results[0]);
         free(results);
     }
     evaluator_free(evaluator);
 }
 
-static void value_text(const struct model *model, const char *name, const struct testcase *testcase,
-                       struct str *text)
+static void value_text(struct scene *scene, const char *name, struct str *text)
 {
+    const struct model *model = scene->model;
+    const struct testcase *testcase = scene->testcase;
     char shape[SHAPE_TEXT_SIZE];
     for (size_t k = 0; k < testcase->n_inputs; k++) {
         const struct value *input = &testcase->inputs[k];
@@ -47,16 +102,15 @@ static void value_text(const struct model *model, const char *name, const struct
         str_printf(text, " const:%s%s", dtype_name((enum dtype)tensor->data_type), shape_text(&dims, shape));
         return;
     }
-    made_text(model, name, testcase, text);
+    made_text(scene, name, text);
 }
 
-static void node_text(const struct model *model, const Onnx__NodeProto *node, const struct testcase *testcase,
-                      struct str *text)
+static void node_text(struct scene *scene, const Onnx__NodeProto *node, struct str *text)
 {
-    str_printf(text, "%s opset=%d", node->op_type, model_opset(model));
+    str_printf(text, "%s opset=%d", node->op_type, model_opset(scene->model));
     for (size_t i = 0; i < node->n_input; i++)
         if (*node->input[i])
-            value_text(model, node->input[i], testcase, text);
+            value_text(scene, node->input[i], text);
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *a = node->attribute[i];
         str_printf(text, " %s=", a->name);
@@ -79,12 +133,14 @@ static void node_text(const struct model *model, const Onnx__NodeProto *node, co
 void explained_nodes(struct str *out, const struct model *model, const struct testcase *testcase,
                      const struct settlement *settlement)
 {
+    struct scene scene = {.model = model, .testcase = testcase};
     bool blamed = settlement && settlement->count;
     size_t count = blamed ? settlement->count : model->graph->n_node;
     for (size_t i = 0; i < count; i++) {
         str_add(out, i ? " + " : "");
-        node_text(model, model->graph->node[blamed ? settlement->nodes[i] : i], testcase, out);
+        node_text(&scene, model->graph->node[blamed ? settlement->nodes[i] : i], out);
     }
+    scene_release(&scene);
 }
 
 static void add_row(struct explained *table, char *line)
