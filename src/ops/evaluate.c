@@ -2,31 +2,11 @@
 
 #include "base/memory.h"
 #include "ops/older.h"
+#include "ops/scope.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One named value while a graph runs: its own storage, or a view of somebody else's (a body's input). */
-struct slot {
-    struct bounded own;
-    const struct bounded *view; /* NULL: not computed yet, or dropped */
-    struct bounded wide;        /* as other nodes may see it, where that differs: see as_input */
-    size_t uses_left;           /* top graph only */
-    bool from_node;
-    bool overflowed; /* where it is infinite, and nodes may be computed as one */
-};
-
-struct scope {
-    struct scope *parent;
-    struct arena arena;
-    struct map names; /* -> number in slots */
-    struct slot **slots;
-    size_t count, capacity;
-    int opset, depth;
-    bool shapes_only;
-    const struct evaluate_options *options;
-};
 
 struct evaluator {
     const struct model *model;
@@ -36,53 +16,6 @@ struct evaluator {
 };
 
 static const struct evaluate_options no_options;
-
-static void scope_init(struct scope *scope, struct scope *parent)
-{
-    *scope = (struct scope){.parent = parent};
-    arena_init(&scope->arena);
-    map_init(&scope->names);
-    if (!parent)
-        return;
-    scope->opset = parent->opset;
-    scope->depth = parent->depth + 1;
-    scope->shapes_only = parent->shapes_only;
-    scope->options = parent->options;
-}
-
-static void slot_drop(struct slot *slot)
-{
-    bounded_release(&slot->own);
-    bounded_release(&slot->wide);
-    slot->view = NULL;
-}
-
-static void scope_release(struct scope *scope)
-{
-    for (size_t i = 0; i < scope->count; i++)
-        slot_drop(scope->slots[i]);
-    free(scope->slots);
-    map_release(&scope->names);
-    arena_release(&scope->arena);
-}
-
-static struct slot *scope_add(struct scope *scope, const char *name)
-{
-    struct slot *slot = arena_alloc(&scope->arena, sizeof *slot);
-    scope->slots = memory_grow(scope->slots, &scope->capacity, scope->count + 1, sizeof(struct slot *));
-    scope->slots[scope->count] = slot;
-    map_set(&scope->names, name, scope->count++);
-    return slot;
-}
-
-static struct slot *scope_find(const struct scope *scope, const char *name)
-{
-    size_t number;
-    for (; scope; scope = scope->parent)
-        if (map_get(&scope->names, name, &number))
-            return scope->slots[number];
-    return NULL;
-}
 
 void evaluate_pass_on(struct bounded *result)
 {
@@ -223,6 +156,25 @@ static bool all_finite(const struct bounded *const *inputs, size_t count)
     return count == 0;
 }
 
+/* keep_outputs, with what nodes computed as one may do to a difference and to its square. */
+static int keep_loose(struct scope *scope, const struct op_call *call)
+{
+    const Onnx__NodeProto *node = call->node;
+    const struct slot *from = node->n_input ? scope_find(scope, node->input[0]) : NULL;
+    struct parts parts;
+    if (from && is_square(call))
+        loosen_square(&call->outputs[0], &from->parts);
+    int result = parts_of(&parts, call);
+    if (!result)
+        result = keep_outputs(scope, node, call->outputs, all_finite(call->inputs, node->n_input), call->err);
+    struct slot *slot = result || node->n_output == 0 ? NULL : scope_find(scope, node->output[0]);
+    if (slot)
+        slot->parts = parts;
+    else
+        parts_release(&parts);
+    return result;
+}
+
 static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
 {
     const struct op *op = find_op(node, scope->opset, err);
@@ -250,8 +202,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
     if (!result)
         result = run_call(&call, scope->options);
     if (!result)
-        result = keep_outputs(scope, node, outputs,
-                              scope->options->loose && all_finite(inputs, node->n_input), err);
+        result =
+            scope->options->loose ? keep_loose(scope, &call) : keep_outputs(scope, node, outputs, false, err);
     for (size_t i = 0; i < room; i++)
         bounded_release(&outputs[i]);
     free(outputs);
