@@ -11,14 +11,7 @@
 #include <string.h>
 
 /* Attempts at one case: its own numbers as indices of generators, so that no two cases share one. */
-enum {
-    ATTEMPTS = 64,
-    REDRAWS = 3,
-    MOST_CANDIDATES = 16,
-    FEWEST_BLOCKS = 2,
-    MOST_BLOCKS = 15,
-    NO_NODE = -1
-};
+enum { ATTEMPTS = 64, REDRAWS = 3, MOST_CANDIDATES = 16, FEWEST_BLOCKS = 2, MOST_BLOCKS = 15, NO_NODE = -1 };
 
 /* While blocks lack more than this on average, guidance draws none without asking for its need. */
 static const double enough = 0.1;

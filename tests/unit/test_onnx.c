@@ -1,10 +1,13 @@
+#include "base/memory.h"
 #include "corpus.h"
+#include "model/apart.h"
 #include "model/build.h"
 #include "model/index.h"
 #include "model/onnx.h"
 
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -102,6 +105,56 @@ static void shapes_are_inferred(void **state)
     assert_int_equal(onnx_infer_shapes(bytes.data, bytes.size, 1, &out.data, &out.size, &err), -1);
     assert_null(out.data);
     free(bytes.data);
+}
+
+/* libonnx takes a weight of another rank for one it can index; what it dies of must not be our end. */
+static void inference_may_die(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+        "g (float[1,2,1] x) => (float[a,b,c] y) <float[1,2,1,1] w = {1, 1}> { y = Conv (x, w) }";
+    struct bytes bytes, out;
+    struct error err = {0};
+    assert_int_equal(onnx_parse_text(text, &bytes.data, &bytes.size, &err), 0);
+    int result = onnx_infer_shapes(bytes.data, bytes.size, 0, &out.data, &out.size, &err);
+    assert_true(result == 0 || (!out.data && err.message[0]));
+    free(out.data);
+    free(bytes.data);
+}
+
+enum { LARGE = 1 << 20 }; /* more than a pipe holds */
+
+static int give(void *context, uint8_t **out, size_t *size, struct error *err)
+{
+    const char *what = context;
+    if (*what == 'd')
+        raise(SIGKILL);
+    if (*what == 'e')
+        return error_set(err, ERROR_LIMIT, "too much");
+    if (*what == 'u')
+        return ONNX_UNCHECKABLE;
+    *out = memory_zeroed(LARGE, 1);
+    memset(*out, *what, LARGE);
+    *size = LARGE;
+    return 0;
+}
+
+static void work_apart(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    uint8_t *out;
+    size_t size;
+    assert_int_equal(apart(give, "x", &out, &size, &err), 0);
+    assert_int_equal(size, LARGE);
+    assert_true(out[0] == 'x' && out[LARGE - 1] == 'x');
+    free(out);
+    assert_int_equal(apart(give, "error", &out, &size, &err), -1);
+    assert_true(!out && err.code == ERROR_LIMIT && strcmp(err.message, "too much") == 0);
+    assert_int_equal(apart(give, "unknown", &out, &size, &err), ONNX_UNCHECKABLE);
+    assert_int_equal(apart(give, "die", &out, &size, &err), -1);
+    assert_true(!out && err.code == ERROR_INVALID && strstr(err.message, "signal 9"));
 }
 
 static void text_goes_in_and_out(void **state)
@@ -236,6 +289,8 @@ int main(void)
         cmocka_unit_test(valid_invalid_and_newer_models),
         cmocka_unit_test(external_paths_never_reach_libonnx),
         cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(inference_may_die),
+        cmocka_unit_test(work_apart),
         cmocka_unit_test(text_goes_in_and_out),
         cmocka_unit_test(opsets_are_converted),
         cmocka_unit_test(schemas_and_functions),
