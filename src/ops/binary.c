@@ -48,7 +48,8 @@ static bool is_power_of_two(long double value)
 static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
 {
     long double q = p->a / p->b, own = isfinite(q) ? 2 * unit_of(p->type) * fabsl(q) : 0;
-    if (p->b == 0 && isinf(q)) { /* which infinity: the sign of a zero is nobody's business */
+    /* Which infinity hangs on the sign of the zero, and no operator answers for that of its results. */
+    if (p->b == 0 && isinf(q) && !p->given_b) {
         bounded_put_undecided(out, i, q);
         return;
     }

@@ -166,6 +166,7 @@ int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct e
         return -1;
     for (size_t i = 0; i < b->count; i++)
         b->value[i] = dtype_load(tensor->type, tensor->data, i);
+    b->given = true;
     allow_flushing(b);
     return 0;
 }

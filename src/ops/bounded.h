@@ -29,6 +29,7 @@ struct bounded {
     size_t count;
     long double *value;
     double *hard, *likely; /* both or neither */
+    bool given;            /* as it was read, not computed: its zeros have a sign that counts */
 };
 
 void bounded_init(struct bounded *b);

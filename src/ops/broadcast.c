@@ -61,7 +61,7 @@ static void put_all(struct op_call *call, struct broadcast *walk, struct bounded
                     void (*put)(const struct pair *pair, struct bounded *out, size_t i))
 {
     const struct bounded *a = call->inputs[0], *b = call->inputs[1];
-    struct pair pair = {.call = call, .type = out->type, .exact = !a->hard && !b->hard};
+    struct pair pair = {.call = call, .type = out->type, .exact = !a->hard && !b->hard, .given_b = b->given};
     bool exact = pair.exact;
     for (size_t i = 0; i < out->count; i++, broadcast_next(walk)) {
         size_t at_a = walk->at[0], at_b = walk->at[1];

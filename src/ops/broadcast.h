@@ -31,7 +31,8 @@ struct pair {
     enum dtype type; /* of the output */
     long double a, hard_a, likely_a;
     long double b, hard_b, likely_b;
-    bool exact; /* both bounds are 0 */
+    bool exact;   /* both bounds are 0 */
+    bool given_b; /* b was read, not computed */
 };
 
 /* The whole kernel of a binary operator; the output has type `type` (DTYPE_NONE: input 0's). */

@@ -150,6 +150,24 @@ struct binary_edge {
     long double a, b, y;
 };
 
+/* The sign of a zero counts where it was read; a computed one may have either. */
+static void test_division_by_given_zero(void **state)
+{
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        struct trial t;
+        trial_init(&t, "Div", 14, DTYPE_FLOAT, FILL_NORMAL, 1);
+        t.draw.n_outputs = 1;
+        give(&t, DTYPE_FLOAT, 2, (long double[]){1, 1});
+        give(&t, DTYPE_FLOAT, 2, (long double[]){0, -0.0L});
+        t.in[1].given = given;
+        assert_int_equal(trial_eval(&t), 0);
+        assert_true(t.out[0].value[0] == INFINITY && t.out[0].value[1] == -INFINITY);
+        assert_true(isinf(bounded_hard(&t.out[0], 1)) == !given);
+        trial_release(&t);
+    }
+}
+
 static void test_binary_edges(void **state)
 {
     (void)state;
@@ -473,10 +491,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges),        cmocka_unit_test(test_exp_underflow),
-        cmocka_unit_test(test_binary_edges), cmocka_unit_test(test_clip_order),
-        cmocka_unit_test(test_bitwise_not),  cmocka_unit_test(test_cast),
-        cmocka_unit_test(test_quantize),     cmocka_unit_test(test_propagation),
-        cmocka_unit_test(test_exact_fill),
+        cmocka_unit_test(test_binary_edges), cmocka_unit_test(test_division_by_given_zero),
+        cmocka_unit_test(test_clip_order),   cmocka_unit_test(test_bitwise_not),
+        cmocka_unit_test(test_cast),         cmocka_unit_test(test_quantize),
+        cmocka_unit_test(test_propagation),  cmocka_unit_test(test_exact_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
