@@ -487,8 +487,10 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
         if (!inputs[i])
             continue;
         result = bounded_from_tensor(&exact[i], inputs[i], err);
-        if (!result && loose)
+        if (!result && loose) {
             bounded_loosen(&exact[i]);
+            bounded_widen(&exact[i]);
+        }
         views[i] = &exact[i];
     }
     for (size_t i = 0; !result && i < n_captured; i++) {

@@ -332,6 +332,16 @@ static void test_node_loose(void **state)
         bounded_release(&y);
     }
     assert_true(hard[0] == 0 && hard[1] > 9 * 0x1p-24 && hard[1] < 1e-4);
+    /* What overflowed before it need not have done so inside. */
+    tensor_set(&a, 0, INFINITY);
+    for (int loose = 0; loose < 2; loose++) {
+        struct bounded y;
+        assert_int_equal(evaluate_node(model, model->graph->node[0], (const struct tensor *const[]){&a, &a},
+                                       NULL, 0, loose, &y, 1, &err),
+                         0);
+        assert_true(isinf(bounded_hard(&y, 0)) == loose);
+        bounded_release(&y);
+    }
     tensor_release(&a);
     model_free(model);
     free(bytes);
