@@ -25,10 +25,11 @@ void evaluate_pass_on(struct bounded *result)
 }
 
 /* What the next node may see. */
-static const struct bounded *as_input(struct slot *slot, bool rounding, struct error *err)
+static const struct bounded *as_input(struct slot *slot, const struct evaluate_options *options,
+                                      struct error *err)
 {
     const struct bounded *b = slot->view;
-    if (rounding || !slot->from_node || (b->type != DTYPE_FLOAT16 && !slot->overflowed) ||
+    if (options->round || !slot->from_node || (b->type != DTYPE_FLOAT16 && !options->loose) ||
         !bounded_has_infinity(b))
         return b;
     if (slot->wide.type == DTYPE_NONE) {
@@ -94,7 +95,7 @@ static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const
         if (!slot || !slot->view)
             return error_set(err, ERROR_INVALID, "%s uses %s, which nothing before it makes", node->op_type,
                              node->input[i]);
-        inputs[i] = as_input(slot, scope->options->round, err);
+        inputs[i] = as_input(slot, scope->options, err);
         if (!inputs[i])
             return -1;
     }
@@ -102,7 +103,7 @@ static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const
 }
 
 static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct bounded *outputs,
-                        bool overflowed, struct error *err)
+                        struct error *err)
 {
     for (size_t i = 0; i < node->n_output; i++) {
         if (!*node->output[i])
@@ -127,7 +128,6 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
             bounded_loosen(&slot->own);
         slot->view = &slot->own;
         slot->from_node = node->n_input > 0; /* what a Constant holds is given */
-        slot->overflowed = overflowed;
     }
     return 0;
 }
@@ -149,13 +149,6 @@ static bool all_known(const struct op *op, const struct bounded *const *inputs, 
     return !(op->flags & OP_SUBGRAPH);
 }
 
-static bool all_finite(const struct bounded *const *inputs, size_t count)
-{
-    while (count && !(inputs[count - 1] && bounded_has_infinity(inputs[count - 1])))
-        count--;
-    return count == 0;
-}
-
 /* keep_outputs, with what nodes computed as one may do to a difference and to its square. */
 static int keep_loose(struct scope *scope, const struct op_call *call)
 {
@@ -166,7 +159,7 @@ static int keep_loose(struct scope *scope, const struct op_call *call)
         loosen_square(&call->outputs[0], &from->parts);
     int result = parts_of(&parts, call);
     if (!result)
-        result = keep_outputs(scope, node, call->outputs, all_finite(call->inputs, node->n_input), call->err);
+        result = keep_outputs(scope, node, call->outputs, call->err);
     struct slot *slot = result || node->n_output == 0 ? NULL : scope_find(scope, node->output[0]);
     if (slot)
         slot->parts = parts;
@@ -202,8 +195,7 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
     if (!result)
         result = run_call(&call, scope->options);
     if (!result)
-        result =
-            scope->options->loose ? keep_loose(scope, &call) : keep_outputs(scope, node, outputs, false, err);
+        result = scope->options->loose ? keep_loose(scope, &call) : keep_outputs(scope, node, outputs, err);
     for (size_t i = 0; i < room; i++)
         bounded_release(&outputs[i]);
     free(outputs);

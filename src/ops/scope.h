@@ -14,8 +14,7 @@ struct slot {
     struct bounded wide;        /* as other nodes may see it, where that differs: see as_input */
     size_t uses_left;           /* top graph only */
     bool from_node;
-    bool overflowed;    /* where it is infinite, and nodes may be computed as one */
-    struct parts parts; /* of a difference, then */
+    struct parts parts; /* of a difference, where nodes may be computed as one */
 };
 
 struct scope {
