@@ -167,7 +167,8 @@ static void lstm_unit(struct lstm *l, size_t time, size_t batch, size_t unit)
     else
         forget = lstm_gate(l, time, batch, LSTM_F, unit, before);
     struct number fresh = lstm_gate(l, time, batch, LSTM_C, unit, before);
-    number_put(&l->cell, at, number_add(number_mul(forget, before, u), number_mul(in, fresh, u), u));
+    number_put(&l->cell, at,
+               rnn_state(rnn, number_add(number_mul(forget, before, u), number_mul(in, fresh, u), u)));
     struct number cell = number_of(&l->cell, at);
     struct number out = lstm_gate(l, time, batch, LSTM_O, unit, cell);
     rnn_emit(rnn, time, batch, unit, number_mul(out, squash_cell(rnn, cell), u));

@@ -291,14 +291,17 @@ static size_t output_at(const struct rnn *rnn, size_t time, size_t batch, size_t
     return row * rnn->hidden + unit;
 }
 
+struct number rnn_state(const struct rnn *rnn, struct number state)
+{
+    if (dtype_is_float(rnn->type) && !(fabsl(state.v) < dtype_highest(rnn->type) / 1024))
+        state.h = INFINITY;
+    return state;
+}
+
 void rnn_emit(struct rnn *rnn, size_t time, size_t batch, size_t unit, struct number h)
 {
     size_t at = batch * rnn->hidden + unit;
-    /* A state this large comes from gates that may have overflowed on the way, depending on how they are
-     * combined. */
-    if (dtype_is_float(rnn->type) && !(fabsl(h.v) < dtype_highest(rnn->type) / 1024))
-        h.h = INFINITY;
-    number_put(&rnn->state, at, h);
+    number_put(&rnn->state, at, rnn_state(rnn, h));
     bounded_move(rnn->y, output_at(rnn, time, batch, unit), &rnn->state, at);
 }
 

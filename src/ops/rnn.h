@@ -99,6 +99,10 @@ struct number rnn_add(const struct rnn *rnn, struct number sum, struct number te
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x);
 struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct number x);
 
+/* A state this large comes from parts that may have overflowed on the way, depending on how they are combined
+ * (an infinity less another): undecided. */
+struct number rnn_state(const struct rnn *rnn, struct number state);
+
 /* The new h of one unit: goes to Y and, later, Y_h. */
 void rnn_emit(struct rnn *rnn, size_t time, size_t batch, size_t unit, struct number h);
 

@@ -264,6 +264,22 @@ static void test_convtranspose_odd_padding(void **state)
     bounded_release(&y);
 }
 
+/* An infinity less another: what is infinite here may be no number in an engine. */
+static void test_lstm_overflow(void **state)
+{
+    (void)state;
+    struct bounded cell =
+        run("x = Constant<value = float[5,1,1] {27, 0, 0, 0, 0}>()"
+            "w = Constant<value = float[1,4,1] {1, 0, 0, 1}>()"
+            "r = Constant<value = float[1,4,1] {0.25, 0, 0, -0.25}>()"
+            "p = Constant<value = float[1,3] {0, 1, 1}>()"
+            "a, b, y = LSTM<hidden_size = 1, activations = [\"Affine\", \"LeakyRelu\", \"HardSigmoid\"],"
+            "activation_alpha = [0.875, 0.625, 0.75], activation_beta = [0.875, 0.125]>"
+            "(x, w, r, , , , , p)");
+    assert_true(isinf(bounded_hard(&cell, 0)));
+    bounded_release(&cell);
+}
+
 /* Nodes that an engine may compute as one, by another formula. */
 static void test_loose(void **state)
 {
@@ -352,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slice_empty),
         cmocka_unit_test(test_open_inside),
+        cmocka_unit_test(test_lstm_overflow),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_node_loose),
         cmocka_unit_test(test_slice_backwards),
