@@ -1,7 +1,6 @@
 #include "source.h"
 
-#include <math.h>
-#include <string.h>
+#include "tensor/literal.h"
 
 enum { MOST_ELEMENTS = 256 }; /* of one weight */
 
@@ -19,26 +18,6 @@ static const struct type types[] = {
     {DTYPE_INT32, "int32_t", "kInt"},     {DTYPE_INT64, "int64_t", "kLong"},
 };
 
-static void add_element(struct str *out, const struct tensor *tensor, size_t i)
-{
-    long double value = tensor_get(tensor, i);
-    if (tensor->type == DTYPE_FLOAT16 || tensor->type == DTYPE_BFLOAT16) {
-        uint16_t bits;
-        memcpy(&bits, (const char *)tensor->data + 2 * i, sizeof bits);
-        str_printf(out, "0x%04x", bits);
-    } else if (isnan(value)) {
-        str_add(out, "NAN");
-    } else if (isinf(value)) {
-        str_add(out, value > 0 ? "INFINITY" : "-INFINITY");
-    } else if (dtype_is_float(tensor->type)) {
-        str_printf(out, "%.*Lg", tensor->type == DTYPE_DOUBLE ? 17 : 9, value);
-    } else if (value == (long double)INT64_MIN) {
-        str_add(out, "INT64_MIN");
-    } else {
-        str_printf(out, "%.0Lf", value);
-    }
-}
-
 static bool add_buffer(struct str *out, const char *name, const struct tensor *tensor)
 {
     const struct type *type = NULL;
@@ -50,7 +29,7 @@ static bool add_buffer(struct str *out, const char *name, const struct tensor *t
     str_printf(out, "    static %s %s[] = {", type->name, name);
     for (size_t i = 0; i < tensor->count; i++) {
         str_add(out, i ? ", " : "");
-        add_element(out, tensor, i);
+        tensor_literal(out, tensor, i);
     }
     str_printf(out, "%s};\n    m.register_buffer(\"%s\", torch::from_blob(%s, std::vector<int64_t>{",
                tensor->count ? "" : "0", name, name);

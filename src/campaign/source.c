@@ -2,11 +2,11 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "engine/scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SOURCE_LIMIT = 64 << 10 };
 
@@ -48,12 +48,13 @@ static char *read_back(const char *path)
 
 char *source_of(struct registry *registry, const struct engine_info *engine, const struct testcase *testcase)
 {
-    char folder[] = "/tmp/assay-source-XXXXXX", *lines = NULL;
+    struct scratch scratch;
     const struct engine_spec *spec;
+    char *lines = NULL;
     struct str label;
-    if (!registry || !has_knob(engine) || !mkdtemp(folder))
+    if (!registry || !has_knob(engine) || scratch_open(&scratch, NULL))
         return NULL;
-    char *path = file_join(folder, "lines");
+    char *path = file_join(scratch.folder, "lines");
     str_init(&label);
     str_printf(&label, "%s%csource=%s", engine->label, strchr(engine->label, ':') ? ',' : ':', path);
     if (registry_find(registry, label.data, &spec, NULL) == 0) {
@@ -62,6 +63,6 @@ char *source_of(struct registry *registry, const struct engine_info *engine, con
     }
     str_release(&label);
     free(path);
-    file_remove_tree(folder, NULL);
+    scratch_close(&scratch);
     return lines;
 }

@@ -1,8 +1,8 @@
 #include "findings/program.h"
 
 #include "findings/writeup.h"
+#include "tensor/literal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,28 +56,6 @@ static bool can_write(const struct testcase *testcase, const struct model *model
     return model->graph->n_output > 0;
 }
 
-static void add_literal(struct str *out, const struct tensor *tensor, size_t i)
-{
-    long double value = tensor_get(tensor, i);
-    if (tensor->type == DTYPE_FLOAT16 || tensor->type == DTYPE_BFLOAT16) {
-        uint16_t bits;
-        memcpy(&bits, (const char *)tensor->data + 2 * i, sizeof bits);
-        str_printf(out, "0x%04x", bits);
-    } else if (isnan(value)) {
-        str_add(out, "NAN");
-    } else if (isinf(value)) {
-        str_add(out, value > 0 ? "INFINITY" : "-INFINITY");
-    } else if (dtype_is_float(tensor->type)) {
-        char text[60];
-        snprintf(text, sizeof text, tensor->type == DTYPE_DOUBLE ? "%.17Lg" : "%.9Lg", value);
-        str_printf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
-    } else if (tensor->type == DTYPE_INT64 && value == (long double)INT64_MIN) {
-        str_add(out, "INT64_MIN");
-    } else {
-        str_printf(out, "%.0Lf%s", value, tensor->type == DTYPE_UINT64 ? "u" : "");
-    }
-}
-
 static size_t all_elements(const struct testcase *testcase)
 {
     size_t count = 0;
@@ -103,7 +81,7 @@ void program_data(struct str *out, const struct testcase *testcase, size_t k)
         str_add(out, " = {");
         for (size_t i = 0; i < tensor->count; i++) {
             str_add(out, i ? ", " : "");
-            add_literal(out, tensor, i);
+            tensor_literal(out, tensor, i);
         }
         str_add(out, "}");
     }
