@@ -41,7 +41,8 @@ static bool get_all(int fd, void *data, size_t size)
     return true;
 }
 
-/* Whoever catches faults in the caller must not hear of those of the copy: it dies of them, plainly and alone. */
+/* Whoever catches faults in the caller must not hear of those of the copy: it dies of them, plainly and
+ * alone. */
 static void die_plainly(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
