@@ -1,6 +1,7 @@
 #include "ops/evaluate.h"
 
 #include "base/memory.h"
+#include "base/str.h"
 #include "ops/older.h"
 #include "ops/scope.h"
 
@@ -252,11 +253,16 @@ struct check_context {
     struct error *err;
 };
 
+/* A Constant has exactly one value. The kernel sees to that where it runs; a branch not taken does not. */
 static int check_node(void *context, Onnx__NodeProto *node, int depth)
 {
     (void)depth;
     struct check_context *check = context;
-    return find_op(node, check->opset, check->err) ? 0 : -1;
+    const struct op *op = find_op(node, check->opset, check->err);
+    if (op && text_equal(op->name, "Constant") && node->n_attribute != 1)
+        return error_set(check->err, ERROR_INVALID, "Constant: %zu attributes where one is needed",
+                         node->n_attribute);
+    return op ? 0 : -1;
 }
 
 int evaluator_new(struct evaluator **evaluator, const struct model *model,

@@ -225,6 +225,21 @@ static void branches_become_alike(void **state)
     scene_close(&scene);
 }
 
+/* Nothing computes a branch that is not taken. */
+static void constants_keep_their_value(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(
+        &scene,
+        HEAD "g (bool c) => (float[1] y) {\n"
+             " y = If (c) <then_branch = t () => (float[1] a) { a = Constant <value = float[1] {1}> () },\n"
+             "             else_branch = e () => (float[1] b) { b = Constant <value = float[1] {2}> () }> }",
+        &pass_attributes);
+    assert_int_equal(scene.count, 0);
+    scene_close(&scene);
+}
+
 static void leaves_and_casts_get_simpler_types(void **state)
 {
     (void)state;
@@ -295,6 +310,7 @@ int main(void)
         cmocka_unit_test(networks_go_one_way),
         cmocka_unit_test(bodies_stand_alone),
         cmocka_unit_test(branches_become_alike),
+        cmocka_unit_test(constants_keep_their_value),
         cmocka_unit_test(leaves_and_casts_get_simpler_types),
         cmocka_unit_test(fewer_operators_are_the_same_failure),
     };
