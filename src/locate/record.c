@@ -58,8 +58,8 @@ static void compare_plain(struct work *work, const struct value *value)
 {
     for (size_t i = 0; i < work->plain.count; i++) {
         const struct value *plain = &work->plain.outputs[i];
-        if (plain->name && strcmp(plain->name, value->name) == 0 && plain->kind == VALUE_TENSOR &&
-            !tensor_identical(&plain->tensors[0], &value->tensors[0]))
+        if (plain->name && strcmp(plain->name, value->name) == 0 &&
+            (plain->kind != VALUE_TENSOR || !tensor_identical(&plain->tensors[0], &value->tensors[0])))
             work->changed = true;
     }
 }

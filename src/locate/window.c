@@ -96,13 +96,24 @@ static size_t with_constants(const struct work *work, const size_t *nodes, size_
     return count;
 }
 
+/* A window shows values that the whole keeps for itself: one that is missing there, or has another type, is
+ * not why numbers of the whole are wrong. */
+static bool is_another_fault(struct work *work, const struct verdict *verdict)
+{
+    struct verdict whole;
+    if (verdict->kind != VERDICT_DTYPE || work->refusal)
+        return false;
+    work_judge_whole(work, &work->plain, &whole);
+    return whole.kind >= VERDICT_SUSPECT && whole.kind < VERDICT_SHAPE;
+}
+
 static bool window_is_bad(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)
 {
     size_t *all = memory_zeroed(node_count(work), sizeof *all);
     size_t count = with_constants(work, nodes, size, all);
     work_judge_window(work, all, count, verdict);
     free(all);
-    return verdict_is_finding(verdict->kind);
+    return verdict_is_finding(verdict->kind) && !is_another_fault(work, verdict);
 }
 
 /* Whether node i of the window uses, or is used by, nobody else in it. */

@@ -1,0 +1,1 @@
+BdJ0ÅGA%ªYAÉHiAQ/.?ÅGA%ªYAÉHiAQ/.?ÅGA%ªYAÉHiAQ/.?
