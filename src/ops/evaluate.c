@@ -150,7 +150,24 @@ static bool all_known(const struct op *op, const struct bounded *const *inputs, 
     return !(op->flags & OP_SUBGRAPH);
 }
 
-/* keep_outputs, with what nodes computed as one may do to a difference and to its square. */
+/* Of a node's first output, and what they allow for. */
+static struct factors loosen_product(struct scope *scope, const struct op_call *call)
+{
+    const Onnx__NodeProto *node = call->node;
+    struct factors *inputs = memory_zeroed(node->n_input, sizeof *inputs);
+    for (size_t i = 0; i < node->n_input; i++) {
+        const struct slot *slot = call->inputs[i] ? scope_find(scope, node->input[i]) : NULL;
+        inputs[i] = slot && slot->factors.count ? slot->factors
+                    : slot                      ? factors_of(call->inputs[i])
+                                                : inputs[i];
+    }
+    struct factors made = factors_through(call, inputs);
+    free(inputs);
+    factors_loosen(&call->outputs[0], &made);
+    return made;
+}
+
+/* keep_outputs, with what nodes computed as one may do to a difference, to its square and to products. */
 static int keep_loose(struct scope *scope, const struct op_call *call)
 {
     const Onnx__NodeProto *node = call->node;
@@ -159,13 +176,16 @@ static int keep_loose(struct scope *scope, const struct op_call *call)
     if (from && is_square(call))
         loosen_square(&call->outputs[0], &from->parts);
     int result = parts_of(&parts, call);
+    struct factors factors = loosen_product(scope, call);
     if (!result)
         result = keep_outputs(scope, node, call->outputs, call->err);
     struct slot *slot = result || node->n_output == 0 ? NULL : scope_find(scope, node->output[0]);
-    if (slot)
+    if (slot) {
         slot->parts = parts;
-    else
+        slot->factors = factors;
+    } else {
         parts_release(&parts);
+    }
     return result;
 }
 

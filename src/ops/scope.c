@@ -22,6 +22,7 @@ void slot_drop(struct slot *slot)
     bounded_release(&slot->own);
     bounded_release(&slot->wide);
     parts_release(&slot->parts);
+    slot->factors.count = 0;
     slot->view = NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "ops/evaluate.h"
+#include "ops/factors.h"
 #include "ops/loose.h"
 
 /* One named value while a graph runs: its own storage, or a view of somebody else's (a body's input). */
@@ -14,7 +15,8 @@ struct slot {
     struct bounded wide;        /* as other nodes may see it, where that differs: see as_input */
     size_t uses_left;           /* top graph only */
     bool from_node;
-    struct parts parts; /* of a difference, where nodes may be computed as one */
+    struct parts parts;     /* of a difference, where nodes may be computed as one */
+    struct factors factors; /* of a product, then */
 };
 
 struct scope {

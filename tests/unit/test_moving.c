@@ -307,6 +307,22 @@ static void test_loose(void **state)
          "o = Mul(x, x) y = Mul(o, l)",
          INFINITY, INFINITY},
         {"k = Constant<value = float[1] {1e30}>() x = Identity(k) y = Mul(x, x)", 0, 0},
+        /* Factors in another order: those of the ends may be drawn together, and so overflow, or become 0. */
+        {"k = Constant<value = float[2] {1e-30, 1e-30}>() s = Constant<value = float {1e-30}>() x = "
+         "Identity(k)"
+         "v = Div(x, s) w = MatMul(v, v) y = Div(w, s)",
+         INFINITY, INFINITY, 1e25},
+        {"k = Constant<value = float[2] {1e30, 1e30}>() s = Constant<value = float {1e-30}>() x = Identity(k)"
+         "v = Mul(x, s) t = Transpose(v) w = MatMul(t, v) y = Mul(w, s)",
+         1e-30, INFINITY, 1e-36},
+        {"k = Constant<value = float[2] {1e3, 1e3}>() s = Constant<value = float {1e-3}>() x = Identity(k)"
+         "v = Mul(x, s) w = MatMul(v, v) y = Mul(w, s)",
+         0, 1e-7, 1e-9},
+        /* A tangent is no factor of what went into it. */
+        {"k = Constant<value = float[2] {1e-30, 1e-30}>() s = Constant<value = float {1e-30}>() x = "
+         "Identity(k)"
+         "v = Div(x, s) t = Tanh(v) w = MatMul(t, t) y = Div(w, s)",
+         0, 1e25, 1e25},
         {"k = Constant<value = int64[2] {7, 8}>() y = Add(k, k)", 0, 0},
         {"y = Constant<value = float[1] {7}>()", 0, 0},
     };
