@@ -170,6 +170,9 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     struct ort *ort = memory_zeroed(1, sizeof *ort);
     *engine = ort;
     call->engine = ort;
+    /* From 1.29 on the library reports every session it makes to its maker: a thread and a database in the
+     * user's cache folder, shared by all its processes, at a third of a session's cost. */
+    setenv("ORT_DISABLE_TELEMETRY", "1", 1);
     ort->library = open_library(call);
     if (!ort->library || open_api(call, ort, version) < 0)
         return -1;

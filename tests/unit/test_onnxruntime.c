@@ -399,6 +399,27 @@ static bool releases_are_here(void)
     return here;
 }
 
+/* The library's reports to its maker would go through a database there. */
+static void nothing_is_written_to_the_cache_folder(void **state)
+{
+    (void)state;
+    struct bench bench;
+    char folder[] = "/tmp/assay-cache-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
+    bench_open(&bench, "onnxruntime@1.30.0");
+    struct model *model = chain("Neg", DTYPE_FLOAT, 1, 17);
+    struct value x = input("x", DTYPE_FLOAT, 1, &(float){1}, sizeof(float));
+    struct result result = bench_run(&bench, model, &x, 1);
+    assert_int_equal(result.outcome, OUTCOME_OK);
+    result_release(&result);
+    value_release(&x);
+    model_free(model);
+    bench_close(&bench);
+    unsetenv("XDG_CACHE_HOME");
+    assert_int_equal(rmdir(folder), 0); /* it is empty */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +432,7 @@ int main(void)
         cmocka_unit_test(failures_are_classed),
         cmocka_unit_test(resize_of_other_dims_is_lacking),
         cmocka_unit_test(knobs_are_checked),
+        cmocka_unit_test(nothing_is_written_to_the_cache_folder),
     };
     if (!releases_are_here())
         return getenv("CI") ? EXIT_FAILURE : MESON_SKIP; /* CI fetches them: there it is a failure */
