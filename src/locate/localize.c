@@ -88,7 +88,7 @@ static void keep_verdict(struct search *search, size_t number, const struct verd
         return;
     search->result->n_wrong++;
     if (!search->settlement.count)
-        settle_blame(&search->settlement, verdict, &number, 1);
+        settle_blame_node(&search->work, &search->settlement, verdict, number);
 }
 
 static void keep_forms(struct search *search, size_t number)

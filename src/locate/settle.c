@@ -57,14 +57,42 @@ static bool may_be_fused(struct work *work, size_t number)
     return !verdict_is_finding(loose.kind);
 }
 
-/* Where its inputs may have been others than were recorded, a node must be outside its bound alone too. */
+static bool is_behind(const struct work *work, size_t number)
+{
+    for (size_t i = 0; i < work->index.n_uses[number]; i++)
+        if (work->index.values[work->index.uses[number][i]].source == SOURCE_NODE)
+            return true;
+    return false;
+}
+
+/* Where its inputs may have been others than were recorded, a node must be outside its bound alone too; where
+ * that is not so by any of its bounds, and all values are at hand, it may be those before it. */
 void settle_node(struct work *work, size_t number, struct verdict *verdict)
 {
+    struct verdict alone;
+    work->n_group = 0;
     work_judge_node(work, number, false, verdict);
     work->judged += verdict->kind != VERDICT_UNTESTED;
     work->right += verdict->kind == VERDICT_AGREES || verdict->kind == VERDICT_SUSPECT;
-    if (verdict_is_finding(verdict->kind) && (may_be_wider(work, number) || may_be_fused(work, number)))
-        work_judge_window(work, &number, 1, verdict);
+    bool other =
+        verdict_is_finding(verdict->kind) && (may_be_wider(work, number) || may_be_fused(work, number));
+    if (!verdict_is_finding(verdict->kind) || (!other && (work->groups > 1 || !is_behind(work, number))))
+        return;
+    work_judge_window(work, &number, 1, false, &alone);
+    if (other)
+        *verdict = alone;
+    else if (!verdict_is_finding(alone.kind))
+        windows_before(work, number, verdict);
+}
+
+void settle_blame_node(struct work *work, struct settlement *settlement, const struct verdict *verdict,
+                       size_t number)
+{
+    settlement->fused = work->n_group && work->group_of == number;
+    if (settlement->fused)
+        settle_blame(settlement, verdict, work->group, work->n_group);
+    else
+        settle_blame(settlement, verdict, &number, 1);
 }
 
 /* The search for a node to blame. */
@@ -110,7 +138,7 @@ static int visit_group(void *context, struct work *work, const struct record_gro
         if (!search->tried)
             search_wanted(search, work);
         if (!search->wanted || (p <= search->end && search->wanted[p])) {
-            settle_blame(search->settlement, &verdict, &number, 1);
+            settle_blame_node(work, search->settlement, &verdict, number);
             return 1;
         }
         if (!search->spare) {

@@ -111,7 +111,7 @@ static bool window_is_bad(struct work *work, const size_t *nodes, size_t size, s
 {
     size_t *all = memory_zeroed(node_count(work), sizeof *all);
     size_t count = with_constants(work, nodes, size, all);
-    work_judge_window(work, all, count, verdict);
+    work_judge_window(work, all, count, false, verdict);
     free(all);
     return verdict_is_finding(verdict->kind) && !is_another_fault(work, verdict);
 }
@@ -235,7 +235,7 @@ static bool deviates_exposed(struct work *work, size_t k)
 static bool deviates_first(struct work *work, size_t k)
 {
     struct verdict verdict;
-    work_judge_window(work, work->index.order, k, &verdict);
+    work_judge_window(work, work->index.order, k, false, &verdict);
     return verdict.kind >= VERDICT_SUSPECT;
 }
 
@@ -362,6 +362,85 @@ bool windows_fused(struct work *work, struct settlement *settlement)
     settlement->fused = size > 1;
     settle_blame(settlement, &verdict, nodes, size);
     return true;
+}
+
+/* Marks, by position, the nodes before those marked that make what they use; false when there are none. */
+static bool mark_makers(const struct work *work, const bool *marked, size_t end, bool *makers)
+{
+    const struct model_index *index = &work->index;
+    bool any = false;
+    for (size_t p = 0; p <= end; p++)
+        for (size_t i = 0; marked[p] && i < index->n_uses[index->order[p]]; i++) {
+            const struct index_value *value = &index->values[index->uses[index->order[p]][i]];
+            if (value->source != SOURCE_NODE ||
+                strcmp(work->which->model->graph->node[value->number]->op_type, "Constant") == 0)
+                continue;
+            makers[index->position[value->number]] = any = true;
+        }
+    return any;
+}
+
+/* All nodes on the ways from those marked to `end`; 0 when they are too many. */
+static size_t window_from(const struct work *work, const bool *starts, size_t end, size_t *nodes, size_t room)
+{
+    bool *wanted = work_ancestors(work, end, 0), *inside = memory_zeroed(end + 1, sizeof *inside);
+    size_t found = 0;
+    for (size_t start = 0; start <= end; start++) {
+        bool *reached = starts[start] ? descendants(work, start) : NULL;
+        for (size_t p = start; reached && p <= end; p++)
+            inside[p] |= reached[p] && wanted[p];
+        free(reached);
+    }
+    for (size_t p = 0; p <= end; p++)
+        if (inside[p] && found++ < room)
+            nodes[found - 1] = work->index.order[p];
+    free(inside);
+    free(wanted);
+    return found <= room ? found : 0;
+}
+
+/* True when it is settled: wrong as a group, or explained by another formula for it. */
+static bool judge_before(struct work *work, const bool *starts, size_t end, struct verdict *verdict)
+{
+    size_t nodes[WORK_GROUP];
+    size_t size = window_from(work, starts, end, nodes, WORK_GROUP);
+    size_t *all = memory_zeroed(node_count(work), sizeof *all);
+    struct verdict now = {.kind = VERDICT_AGREES};
+    if (size > 1)
+        work_judge_window(work, all, with_constants(work, nodes, size, all), true, &now);
+    free(all);
+    bool bad = verdict_is_finding(now.kind) && !is_another_fault(work, &now);
+    if (bad) {
+        memcpy(work->group, nodes, size * sizeof *nodes);
+        work->n_group = size;
+        work->group_of = work->index.order[end];
+    }
+    if (bad || now.kind == VERDICT_MISTRUSTED)
+        *verdict = now;
+    return bad || now.kind == VERDICT_MISTRUSTED;
+}
+
+/* From each node right before it, from all of these, from all before these. */
+void windows_before(struct work *work, size_t number, struct verdict *verdict)
+{
+    size_t end = work->index.position[number];
+    bool *starts = memory_zeroed(end + 1, sizeof *starts), *one = memory_zeroed(end + 1, sizeof *one);
+    bool *before = memory_zeroed(end + 1, sizeof *before);
+    one[end] = true;
+    bool settled = !mark_makers(work, one, end, starts);
+    one[end] = false;
+    for (size_t p = 0; p < end && !settled; p++) {
+        one[p] = starts[p];
+        settled = starts[p] && judge_before(work, one, end, verdict);
+        one[p] = false;
+    }
+    if (!settled)
+        settled = judge_before(work, starts, end, verdict);
+    if (!settled && mark_makers(work, starts, end, before))
+        judge_before(work, before, end, verdict);
+    free(before);
+    free(one);
+    free(starts);
 }
 
 /* The reference's values for all windows of any size that end at position `end`. */

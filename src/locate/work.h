@@ -15,6 +15,8 @@ struct work_whole {
     struct bounded *expected; /* one a graph output; NULL when the reference cannot */
 };
 
+enum { WORK_GROUP = 8 };
+
 struct work {
     const struct settle_case *which;
     struct arena arena;
@@ -42,10 +44,11 @@ struct work {
     size_t right;       /* those of them inside their hard bound, and not because nothing could be said */
     bool all_held;      /* one group held everything, and it still does */
     struct work_whole whole;
-    const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
-    const struct result *ended;    /* then how it ended */
-    bool alike;                    /* a part must end with the same words to count */
-    struct model *inferred;        /* by work_infer: where the index has its types from */
+    size_t group[WORK_GROUP], n_group, group_of; /* by windows_before: of which node, and which nodes it is */
+    const struct verdict *refusal;               /* the word on the whole when it is refused, else NULL */
+    const struct result *ended;                  /* then how it ended */
+    bool alike;                                  /* a part must end with the same words to count */
+    struct model *inferred;                      /* by work_infer: where the index has its types from */
     size_t runs, groups, largest, wanted;
     struct error *err;
 };
@@ -98,9 +101,10 @@ bool *work_ancestors(const struct work *work, size_t end, size_t first);
 /*
  * Cuts a window of nodes out, runs it unexposed on its known inputs and judges it: by its own hard bound, or,
  * when the whole is refused, by whether the engine refuses it, or dies on it, as well. Agrees when it cannot
- * be cut.
+ * be cut. mistrusting: mistrusted, when only another formula for the nodes explains the answer.
  */
-void work_judge_window(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict);
+void work_judge_window(struct work *work, const size_t *nodes, size_t size, bool mistrusting,
+                       struct verdict *verdict);
 
 /*
  * What the engine had, in groups. A group is a run of consecutive nodes in the index's order; while `visit`
@@ -138,8 +142,18 @@ int windows_unshown(struct work *work, struct settlement *settlement);
 /* Less of a refused group that is refused too: what is wrong may be noticed behind where it is made. */
 void windows_narrow(struct work *work, struct settlement *settlement);
 
+/*
+ * A node that is outside its bound where values are shown, and not alone: the engine draws it together with
+ * those before it though they are shown. Into work->group goes the group that is wrong as a whole. The
+ * verdict becomes mistrusted when another formula for the group explains it, and stays when neither is so.
+ */
+void windows_before(struct work *work, size_t number, struct verdict *verdict);
+
 /* The policy, in parts. */
 void settle_node(struct work *work, size_t number, struct verdict *verdict); /* one recorded node */
+/* Who is wrong by that: the node, or the group in which it is. */
+void settle_blame_node(struct work *work, struct settlement *settlement, const struct verdict *verdict,
+                       size_t number);
 
 /* The engine does not show its values: parts of the model on the reference's, then the whole. */
 int settle_hidden(struct work *work, struct settlement *settlement);
