@@ -9,7 +9,8 @@
  * reference run the model with all values shown, and the first node in the order of computation whose value
  * is not bit for bit the same has had the same inputs on both, so the fault is in it. Where the fault ends
  * the engine, it is the last node of the shortest beginning of the model on which the faulty one ends and the
- * healthy one does not.
+ * healthy one does not. A fault that wakes behind a certain other node only (relu-tail) is named as the group
+ * of both, of which the last one counts.
  *
  * Of the samples, single ones and then pairs, the first that shows the fault is taken.
  */
@@ -219,7 +220,7 @@ static void count_case(struct bench *bench, const struct subject *subject, const
                        const struct localization *found, const struct localization *other)
 {
     struct totals *all = &bench->all;
-    bool local = found->n_culprits > 0 && found->culprits[0] == truth;
+    bool local = found->n_culprits > 0 && found->culprits[found->fused ? found->n_culprits - 1 : 0] == truth;
     size_t marked = found->n_wrong ? found->n_wrong : found->n_culprits;
     all->cases++;
     all->first += local;
