@@ -66,6 +66,7 @@ static void confirm(struct search *search, size_t number, struct verdict *verdic
     bool blamed = verdict_is_finding(verdict->kind) && !search->settlement.count;
     if (!blamed || work_confirm(&search->work, number, verdict->output))
         return;
+    search->work.changed = true;
     *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
     snprintf(verdict->text, sizeof verdict->text,
              "not judged: the engine shows another value than it gives when the model ends here");

@@ -137,6 +137,11 @@ static int visit_group(void *context, struct work *work, const struct record_gro
             continue;
         if (!search->tried)
             search_wanted(search, work);
+        /* Broken by what comes behind it, maybe: only together with that it is to blame. */
+        if (!work_confirm(work, number, verdict.output)) {
+            work->changed = true;
+            continue;
+        }
         if (!search->wanted || (p <= search->end && search->wanted[p])) {
             settle_blame_node(work, search->settlement, &verdict, number);
             return 1;

@@ -488,6 +488,9 @@ bool work_confirm(struct work *work, size_t number, size_t output)
     free(inputs);
     result_release(&result);
     model_free(part);
+    size_t value;
+    if (!confirmed && map_get(&work->index.names, name, &value))
+        work->known[value] = NULL;
     return confirmed;
 }
 

@@ -38,11 +38,11 @@ struct work {
     uint8_t *exposed; /* the model with every value exposed, serialised */
     size_t exposed_size;
     size_t group_bytes; /* of values held at once */
-    bool changed;       /* an answer with values exposed is not, bit by bit, the plain one */
-    bool close;         /* but it is within the published tolerance of it, as far as was looked */
-    size_t judged;      /* nodes, each on the inputs the engine had */
-    size_t right;       /* those of them inside their hard bound, and not because nothing could be said */
-    bool all_held;      /* one group held everything, and it still does */
+    bool changed;  /* an answer with values exposed is not, bit by bit, the plain one (or not confirmed) */
+    bool close;    /* but it is within the published tolerance of it, as far as was looked */
+    size_t judged; /* nodes, each on the inputs the engine had */
+    size_t right;  /* those of them inside their hard bound, and not because nothing could be said */
+    bool all_held; /* one group held everything, and it still does */
     struct work_whole whole;
     size_t group[WORK_GROUP], n_group, group_of; /* by windows_before: of which node, and which nodes it is */
     const struct verdict *refusal;               /* the word on the whole when it is refused, else NULL */
@@ -83,7 +83,8 @@ void work_judge_node(struct work *work, size_t number, bool loose, struct verdic
 
 /*
  * Whether the engine also gives output `output` of the node as it was recorded when the model ends there.
- * Some engines show a value that is not what the next operator had: a buffer used again, another layout.
+ * Some engines show a value that is not what the next operator had: a buffer used again, another layout. Then
+ * it is no longer at hand: who used it cannot be judged by it.
  */
 bool work_confirm(struct work *work, size_t number, size_t output);
 

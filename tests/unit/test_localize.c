@@ -322,6 +322,41 @@ static void a_factor_may_be_folded_into_a_sum(void **state)
     assert_int_equal(scaled_sum("Add", -1.05403566F, -0.0340559113F), VERDICT_WRONG);
 }
 
+/* What a later node wrote over: the engine gives another value when the model ends before it. */
+static void a_value_that_was_written_over_judges_nobody(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct verdict verdict;
+    struct work work;
+    size_t made;
+    scene_open(&scene, "reference");
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &eight);
+    model_add_node(model, "Neg", "neg", 1, NAMES("x"), 1, NAMES("a"));
+    model_add_node(model, "Abs", "abs", 1, NAMES("a"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, &eight);
+    struct tensor a = floats(&eight, (float[]){9, 2, -3, 0.5F, -0.25F, -2, 3, -4});
+    struct tensor y = floats(&eight, (float[]){1, 2, 3, 0.5F, 0.25F, 2, 3, 4});
+    struct settle_case which = {
+        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    assert_int_equal(work_init(&work, &which, NULL), 0);
+    assert_true(map_get(&work.index.names, "a", &made));
+    work.known[made] = &a;
+    assert_true(map_get(&work.index.names, "y", &made));
+    work.known[made] = &y;
+    work_judge_node(&work, 0, false, &verdict);
+    assert_int_equal(verdict.kind, VERDICT_WRONG);
+    assert_false(work_confirm(&work, 0, 0));
+    work_judge_node(&work, 1, false, &verdict);
+    assert_int_equal(verdict.kind, VERDICT_UNTESTED);
+    work_release(&work);
+    tensor_release(&a);
+    tensor_release(&y);
+    model_free(model);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_healthy_engine_is_not_blamed),
         cmocka_unit_test(a_factor_may_be_folded_into_a_sum),
         cmocka_unit_test(a_shape_is_not_fused_away),
+        cmocka_unit_test(a_value_that_was_written_over_judges_nobody),
         cmocka_unit_test(a_fault_that_does_no_harm_is_not_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
