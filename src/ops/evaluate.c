@@ -189,6 +189,25 @@ static int keep_loose(struct scope *scope, const struct op_call *call)
     return result;
 }
 
+/* Runs the branch of an If that is not taken, to see whether it is valid. */
+static void run_idle(struct op_call *call, bool *idle)
+{
+    const struct bounded *condition = call->n_inputs ? call->inputs[0] : NULL;
+    if (!text_equal(call->op->name, "If") || !condition || !condition->value || condition->count != 1)
+        return;
+    const Onnx__GraphProto *graph =
+        node_graph(call->node, condition->value[0] != 0 ? "else_branch" : "then_branch");
+    struct error *outer = call->err, err = {0};
+    struct bounded *results = memory_zeroed(call->n_outputs, sizeof *results);
+    call->err = &err;
+    if (graph && run_body(call, graph, 0, NULL, call->n_outputs, results) && err.code == ERROR_INVALID)
+        *idle = true;
+    call->err = outer;
+    for (size_t i = 0; i < call->n_outputs; i++)
+        bounded_release(&results[i]);
+    free(results);
+}
+
 static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
 {
     const struct op *op = find_op(node, scope->opset, err);
@@ -215,6 +234,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         call.shapes_only = false;
     if (!result)
         result = run_call(&call, scope->options);
+    if (!result && scope->options->idle)
+        run_idle(&call, scope->options->idle);
     if (!result)
         result = scope->options->loose ? keep_loose(scope, &call) : keep_outputs(scope, node, outputs, err);
     for (size_t i = 0; i < room; i++)

@@ -29,6 +29,8 @@ struct evaluate_options {
     void *context;
     /* Set to true, when it is there, by a run in which some value is open, shown or not. */
     bool *open;
+    /* Set to true, when it is there, by a run in which the branch that an If does not take is not valid. */
+    bool *idle;
 };
 
 /*

@@ -26,6 +26,7 @@ struct flight {
     uint8_t *bytes;
     size_t size;
     uint64_t hash;
+    unsigned doubts;
     struct result reference, answer, companion;
     size_t jobs; /* not back yet */
 };
@@ -88,13 +89,15 @@ static int evaluate(const struct oracle *oracle, struct flight *flight, struct e
     struct evaluator *evaluator;
     struct bounded *values = NULL;
     size_t count = 0, wanted;
-    bool open = false;
-    if (evaluator_new(&evaluator, subject->model, &(struct evaluate_options){.open = &open}, err))
+    bool open = false, idle = false;
+    if (evaluator_new(&evaluator, subject->model, &(struct evaluate_options){.open = &open, .idle = &idle},
+                      err))
         return -1;
     const char **names = wanted_names(oracle, subject, &wanted);
     int status =
         evaluator_run(evaluator, subject->inputs, subject->n_inputs, names, wanted, &values, &count, err);
     evaluator_free(evaluator);
+    flight->doubts = idle ? DOUBT_BRANCH : 0;
     if (!status) {
         subject_settle_types(subject, names, values, count, oracle->types);
         status = reference_result(&flight->reference, values, subject->model->graph->n_output,
@@ -119,8 +122,10 @@ static int prepare(const struct oracle *oracle, struct flight *flight, struct er
         subject_forget_types(subject);
     else if (evaluate(oracle, flight, err))
         return -1;
-    if (model_pack(subject->model, &flight->bytes, &flight->size, err) ||
-        (model_doubts(flight->bytes, flight->size, err) & ~oracle->doubts))
+    if (model_pack(subject->model, &flight->bytes, &flight->size, err))
+        return -1;
+    flight->doubts |= model_doubts(flight->bytes, flight->size, err);
+    if (flight->doubts & ~oracle->doubts)
         return -1;
     flight->hash = hash_bytes(0, flight->bytes, flight->size);
     for (size_t i = 0; i < subject->n_inputs; i++)
@@ -335,7 +340,7 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
         oracle->types = ways[way];
         oracle->doubts = ~0u; /* until it is known whether the checker takes it */
         int status = run_alone(oracle, &flight, subject, err);
-        oracle->doubts = status ? ~0u : model_doubts(flight.bytes, flight.size, NULL);
+        oracle->doubts = status ? ~0u : flight.doubts;
         bool found = !status && holds(oracle, &flight, HOLDS_FIRST);
         if (found) {
             struct subject before = *subject;

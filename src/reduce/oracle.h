@@ -34,7 +34,7 @@ struct oracle {
     bool by_companion; /* the reference lacks an operator: what the companion answers, the engine may not
                           refuse */
     enum types types;  /* what the failure needs the model to say */
-    unsigned doubts;   /* what libonnx says against the case itself (model_doubts) */
+    unsigned doubts;   /* what there is to say against the case itself */
 
     uint64_t *seen; /* hashes of candidates that did not hold */
     size_t n_seen, seen_capacity;

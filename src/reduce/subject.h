@@ -60,10 +60,11 @@ void subject_settle_types(struct subject *subject, const char *const *names, con
 /* The ranks that bodies declare for what they give, as far as libonnx can infer them. */
 void subject_settle_bodies(struct subject *subject);
 
-/* What libonnx says against a model: a set of these. */
+/* What there is to say against a model: a set of these. model_doubts has those of libonnx. */
 enum {
     DOUBT_CHECKER = 1,
     DOUBT_SHAPES = 2, /* a contradiction, as between what a body declares and what it computes */
+    DOUBT_BRANCH = 4, /* a branch that is not taken is not valid, which libonnx does not see */
 };
 unsigned model_doubts(const uint8_t *model, size_t size, struct error *err);
 

@@ -240,6 +240,40 @@ static void constants_keep_their_value(void **state)
     scene_close(&scene);
 }
 
+static bool is_idle(const char *sizes)
+{
+    struct subject subject;
+    struct evaluator *evaluator;
+    struct bounded *values;
+    size_t count;
+    bool idle = false;
+    struct str text;
+    str_init(&text);
+    str_printf(&text,
+               HEAD "g (float[2] x) => (float[2] y) <int64[1] s = {%s}> {\n"
+                    " n = ReduceMax <keepdims = 0> (x)  d = Less (n, n)\n"
+                    " y = If (d) <then_branch = t () => (float[2] a) { a = Reshape (x, s) },\n"
+                    "             else_branch = e () => (float[2] b) { b = Sin (x) }> }",
+               sizes);
+    subject_from_text(&subject, text.data);
+    assert_int_equal(
+        evaluator_new(&evaluator, subject.model, &(struct evaluate_options){.idle = &idle}, NULL), 0);
+    assert_int_equal(
+        evaluator_run(evaluator, subject.inputs, subject.n_inputs, NULL, 0, &values, &count, NULL), 0);
+    evaluator_free(evaluator);
+    free_values(values, count);
+    subject_release(&subject);
+    str_release(&text);
+    return idle;
+}
+
+static void a_branch_not_taken_must_be_valid(void **state)
+{
+    (void)state;
+    assert_false(is_idle("2"));
+    assert_true(is_idle("3"));
+}
+
 static void leaves_and_casts_get_simpler_types(void **state)
 {
     (void)state;
@@ -311,6 +345,7 @@ int main(void)
         cmocka_unit_test(bodies_stand_alone),
         cmocka_unit_test(branches_become_alike),
         cmocka_unit_test(constants_keep_their_value),
+        cmocka_unit_test(a_branch_not_taken_must_be_valid),
         cmocka_unit_test(leaves_and_casts_get_simpler_types),
         cmocka_unit_test(fewer_operators_are_the_same_failure),
     };
