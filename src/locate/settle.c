@@ -78,11 +78,13 @@ void settle_node(struct work *work, size_t number, struct verdict *verdict)
         verdict_is_finding(verdict->kind) && (may_be_wider(work, number) || may_be_fused(work, number));
     if (!verdict_is_finding(verdict->kind) || (!other && (work->groups > 1 || !is_behind(work, number))))
         return;
+    size_t output = verdict->output;
     work_judge_window(work, &number, 1, false, &alone);
     if (other)
         *verdict = alone;
     else if (!verdict_is_finding(alone.kind))
         windows_before(work, number, verdict);
+    verdict->output = output; /* of the node: a window has outputs of its own */
 }
 
 void settle_blame_node(struct work *work, struct settlement *settlement, const struct verdict *verdict,
