@@ -4,7 +4,8 @@
  * A small graph is searched exhaustively, the smallest windows first. In a large one the place is found by
  * bisection before windows are tried: exposing the values of the first k nodes heals a faulty fusion as soon
  * as one of its inner values is among them; the first k nodes alone are refused as soon as the part that the
- * engine cannot take is among them.
+ * engine cannot take is among them. A refused graph, small or not, is bisected first: a window of which a
+ * part with the same end is refused is, as a rule, refused itself.
  */
 #include "base/memory.h"
 #include "judge/metrics.h"
@@ -494,6 +495,43 @@ static int windows_ending(struct work *work, struct settlement *settlement)
     return 0;
 }
 
+/* Nodes of the largest window tried that ends at position `end`. */
+static size_t largest_ending_at(const struct work *work, size_t end)
+{
+    bool *wanted = work_ancestors(work, end, 0);
+    size_t count = 0;
+    for (size_t p = 0; p <= end; p++)
+        count += wanted[p];
+    free(wanted);
+    return count < largest_window(work) ? count : largest_window(work);
+}
+
+/*
+ * A small graph that is refused: the shortest beginning of it that is refused, and the smallest window that
+ * ends where it does, both by bisection. False when that leads nowhere.
+ */
+static bool windows_bisected(struct work *work, struct settlement *settlement)
+{
+    size_t n = node_count(work), low = 0;
+    struct verdict verdict, now;
+    if (!deviates_first(work, n))
+        return false;
+    size_t end = bisect(work, 0, n, false, deviates_first) - 1, high = largest_ending_at(work, end);
+    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    if (!window_ending_at(work, end, high, nodes) || !window_is_bad(work, nodes, high, &verdict))
+        return false;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        bool bad = window_ending_at(work, end, middle, nodes) && window_is_bad(work, nodes, middle, &now);
+        verdict = bad ? now : verdict;
+        *(bad ? &high : &low) = middle;
+    }
+    window_ending_at(work, end, high, nodes);
+    settlement->fused = high > 1;
+    settle_blame(settlement, &verdict, nodes, high);
+    return true;
+}
+
 /* The `size` latest nodes of the window among `end` and what it is computed from. */
 static bool window_inside(const struct work *work, const struct settlement *window, size_t end, size_t size,
                           size_t *nodes)
@@ -515,13 +553,27 @@ static bool only_constants(const struct work *work, const size_t *nodes, size_t 
     return true;
 }
 
+/* Whether the window, or the largest part of it, that ends at its node `end` is refused: if not, no smaller
+ * one is. */
+static bool end_is_bad(struct work *work, const struct settlement *window, size_t end, size_t *nodes)
+{
+    struct verdict verdict;
+    size_t size = window->count - 1;
+    while (size && !window_inside(work, window, end, size, nodes))
+        size--;
+    return size && !only_constants(work, nodes, size) && window_is_bad(work, nodes, size, &verdict);
+}
+
 void windows_narrow(struct work *work, struct settlement *settlement)
 {
     size_t *nodes = arena_array(&work->arena, settlement->count, sizeof *nodes);
+    bool *ends = arena_array(&work->arena, settlement->count, sizeof *ends);
+    for (size_t i = 0; i < settlement->count; i++)
+        ends[i] = end_is_bad(work, settlement, settlement->nodes[i], nodes);
     for (size_t size = 1; size < settlement->count; size++)
         for (size_t i = 0; i < settlement->count; i++) {
             struct verdict verdict;
-            if (!window_inside(work, settlement, settlement->nodes[i], size, nodes) ||
+            if (!ends[i] || !window_inside(work, settlement, settlement->nodes[i], size, nodes) ||
                 only_constants(work, nodes, size) || !window_is_bad(work, nodes, size, &verdict))
                 continue;
             settlement_release(settlement);
@@ -539,5 +591,6 @@ int windows_unshown(struct work *work, struct settlement *settlement)
     const char **names = work_made(work, &count);
     if (work_compute(work, names, count))
         return -1;
-    return windows_everywhere(work, 1, settlement) || windows_stretch(work, settlement);
+    return (work->refusal && windows_bisected(work, settlement)) || windows_everywhere(work, 1, settlement) ||
+           windows_stretch(work, settlement);
 }
