@@ -71,6 +71,7 @@ void settle_node(struct work *work, size_t number, struct verdict *verdict)
 {
     struct verdict alone;
     work->n_group = 0;
+    work->alone = false;
     work_judge_node(work, number, false, verdict);
     work->judged += verdict->kind != VERDICT_UNTESTED;
     work->right += verdict->kind == VERDICT_AGREES || verdict->kind == VERDICT_SUSPECT;
@@ -80,9 +81,10 @@ void settle_node(struct work *work, size_t number, struct verdict *verdict)
         return;
     size_t output = verdict->output;
     work_judge_window(work, &number, 1, false, &alone);
+    work->alone = verdict_is_finding(alone.kind);
     if (other)
         *verdict = alone;
-    else if (!verdict_is_finding(alone.kind))
+    else if (!work->alone)
         windows_before(work, number, verdict);
     verdict->output = output; /* of the node: a window has outputs of its own */
 }

@@ -469,8 +469,9 @@ bool work_confirm(struct work *work, size_t number, size_t output)
     struct model *part;
     struct result result;
     struct arena arena;
-    bool grouped = work->n_group && work->group_of == number; /* which was run as a model of its own */
-    if (!recorded || grouped)
+    /* What was run as a model of its own needs no other: with the nodes before it, and not those behind, the
+     * engine may make something else of it. */
+    if (!recorded || work->alone || (work->n_group && work->group_of == number))
         return true;
     arena_init(&arena);
     struct edit_types types = seen_types(work, &arena);

@@ -45,10 +45,11 @@ struct work {
     bool all_held; /* one group held everything, and it still does */
     struct work_whole whole;
     size_t group[WORK_GROUP], n_group, group_of; /* by windows_before: of which node, and which nodes it is */
-    const struct verdict *refusal;               /* the word on the whole when it is refused, else NULL */
-    const struct result *ended;                  /* then how it ended */
-    bool alike;                                  /* a part must end with the same words to count */
-    struct model *inferred;                      /* by work_infer: where the index has its types from */
+    bool alone;                    /* the node judged last is outside its bound as a model of its own, too */
+    const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
+    const struct result *ended;    /* then how it ended */
+    bool alike;                    /* a part must end with the same words to count */
+    struct model *inferred;        /* by work_infer: where the index has its types from */
     size_t runs, groups, largest, wanted;
     struct error *err;
 };
