@@ -16,6 +16,7 @@ struct flight {
     struct trial_done done;
     bool *repeats_differ;
     int *crashes; /* so far, one an engine */
+    bool asked;   /* the reference was */
     size_t jobs_left;
     struct flight *next;
 };
@@ -116,8 +117,15 @@ void trials_submit(struct trials *trials, struct testcase *testcase, void *user)
     trials->pending++;
     for (size_t i = 0; i < n; i++)
         submit_job(trials, flight, i, trials->engines[i], false);
-    if (trials->options.reference >= 0)
-        submit_job(trials, flight, n, trials->options.reference, true);
+}
+
+/* What all engines lack needs no reference: it is asked when the first of them has something else to say. */
+static void ask_reference(struct trials *trials, struct flight *flight, const struct result *result)
+{
+    if (trials->options.reference < 0 || flight->asked || result->outcome == OUTCOME_UNSUPPORTED)
+        return;
+    flight->asked = true;
+    submit_job(trials, flight, flight->done.n_engines, trials->options.reference, true);
 }
 
 /* A crash is the case's own when it comes again in the worker's successor; otherwise an earlier case left the
@@ -148,6 +156,7 @@ static int take_result(struct trials *trials, struct error *err)
     free(job.user);
     struct flight *flight = ticket.flight;
     if (ticket.entry < flight->done.n_engines) {
+        ask_reference(trials, flight, &result);
         if (try_again(trials, flight, ticket.entry, &result)) {
             flight->jobs_left--;
             return 1;
@@ -175,8 +184,7 @@ static void judge_flight(struct trials *trials, struct flight *flight)
         entries[i] =
             (struct judge_entry){info->name, info->version, &done->results[i], flight->repeats_differ[i]};
     }
-    judge_case(&done->judgement, trials->options.reference >= 0 ? &done->reference : NULL, entries,
-               done->n_engines);
+    judge_case(&done->judgement, flight->asked ? &done->reference : NULL, entries, done->n_engines);
     free(entries);
 }
 

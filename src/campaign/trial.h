@@ -4,7 +4,8 @@
  * Cases are submitted as fast as they are made; up to `ahead` of them are under way, so that no engine waits
  * for another. Each comes back exactly once, with its judgement. A case that crashes an engine is run again,
  * because what a case before it wrote beyond its memory may have been the cause: it is called a crash when it
- * crashes three times, and a stray one is counted.
+ * crashes three times, and a stray one is counted. The reference is asked unless all engines say that they
+ * lack something, which needs no judge.
  */
 #ifndef CAMPAIGN_TRIAL_H
 #define CAMPAIGN_TRIAL_H
