@@ -319,9 +319,23 @@ static int companion_of(const struct keep_options *options, int engine)
     return found;
 }
 
-/* The case made smaller in a pool, when the smaller one shows a failure in a fresh process as well. */
+/* What a symptom is about: numbers, their form, or how the engine ends. */
+static size_t class_of(const char *signature)
+{
+    static const char *const symptoms[] = {
+        "wrong|", "nan", "imprecise|", "nondeterministic|", "shape|", "dtype|", "refused|", "crash", NULL};
+    enum { NUMBERS = 4 };
+    size_t i = 0;
+    while (symptoms[i] && strncmp(signature, symptoms[i], strlen(symptoms[i])) != 0)
+        i++;
+    return i < NUMBERS ? 0 : i;
+}
+
+/* The case made smaller in a pool, when the smaller one shows a failure of that class (signature, if it is
+ * there) in a fresh process as well. */
 static bool make_smaller(const struct keep_options *options, struct pool *pool, int engine,
-                         const struct testcase *testcase, struct trial_done *trial, struct keep_done *done)
+                         const char *signature, const struct testcase *testcase, struct trial_done *trial,
+                         struct keep_done *done)
 {
     struct reduce_options how = {
         .pool = pool,
@@ -342,7 +356,8 @@ static bool make_smaller(const struct keep_options *options, struct pool *pool, 
     size_t nodes = count_nodes(&smaller);
     if (keep_try(options, &smaller, engine, trial, NULL))
         return false;
-    if (!keep_signature(options->pool, engine, trial, 0, &done->signature)) {
+    if (!keep_signature(options->pool, engine, trial, 0, &done->signature) ||
+        (signature && class_of(signature) != class_of(done->signature.text))) {
         trial_done_release(trial);
         return false;
     }
@@ -355,14 +370,14 @@ static bool make_smaller(const struct keep_options *options, struct pool *pool, 
  * the testcase over. The search needs no fresh processes, what is kept does; where that shows nothing in
  * them, as it depends on what is in memory, it is searched for in them.
  */
-static int try_smallest(const struct keep_options *options, struct testcase *testcase, int engine,
-                        struct trial_done *trial, struct keep_done *done, struct error *err)
+static int try_smallest(const struct keep_options *options, const char *signature, struct testcase *testcase,
+                        int engine, struct trial_done *trial, struct keep_done *done, struct error *err)
 {
     *done = (struct keep_done){.end = KEEP_BUNDLED};
     done->nodes_before = done->nodes_after = count_nodes(testcase);
     struct pool *pools[2] = {options->pool, options->fresh};
     for (size_t i = 0; i < 2 && !options->no_reduce; i++)
-        if (pools[i] && make_smaller(options, pools[i], engine, testcase, trial, done)) {
+        if (pools[i] && make_smaller(options, pools[i], engine, signature, testcase, trial, done)) {
             testcase_release(testcase);
             return 1;
         }
@@ -386,7 +401,7 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
         return error_set(err, ERROR_NOT_FOUND, "%s is no engine of the campaign", label);
     if (generate_recipe(recipe, &made, err))
         return -1;
-    int status = try_smallest(options, &made.test, engine, &trial, done, err);
+    int status = try_smallest(options, signature, &made.test, engine, &trial, done, err);
     gencase_release(&made);
     if (status == 0)
         return store_settle(options->store, signature, &(struct settled){.status = "gone"}, err);
@@ -403,7 +418,7 @@ int keep_case(const struct keep_options *options, struct testcase *testcase, con
     int engine = options->engines[0];
     struct trial_done trial;
     struct past past;
-    int status = try_smallest(options, testcase, engine, &trial, done, err);
+    int status = try_smallest(options, NULL, testcase, engine, &trial, done, err);
     if (status <= 0)
         return status;
     look_back(&past, options, &trial, pool_engine(options->pool, engine)->label);

@@ -242,6 +242,25 @@ static int stack_slices(struct op_call *call, struct bounded *out, const struct 
     return 0;
 }
 
+/* Of a scan output without an iteration nothing but what the body declares says how large its slices would
+ * be. */
+static int check_declared(const struct loop *loop, struct op_call *call, size_t s)
+{
+    const struct shape *shape = &loop->results[loop->carried + 1 + s].shape;
+    const Onnx__TypeProto *type = loop->body->output[loop->carried + 1 + s]->type;
+    const Onnx__TensorShapeProto *said = type && type->tensor_type ? type->tensor_type->shape : NULL;
+    bool known = said != NULL;
+    for (size_t k = 0; known && k < said->n_dim; k++)
+        known = said->dim[k]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    if (!known)
+        return call_unsupported(call, "no iteration, and the body does not say the shape of scan output %zu",
+                                s);
+    bool same = said->n_dim == (size_t)shape->rank;
+    for (size_t k = 0; same && k < said->n_dim; k++)
+        same = said->dim[k]->dim_value == shape->dims[k];
+    return same ? 0 : call_invalid(call, "the body's scan output %zu is not of the shape it says", s);
+}
+
 static int give_scan(struct loop *loop, struct op_call *call, size_t s)
 {
     /* Without an iteration, results hold what shape inference found (loop_run). */
@@ -249,6 +268,8 @@ static int give_scan(struct loop *loop, struct op_call *call, size_t s)
     size_t index = loop->carried + s;
     if (index >= call->n_outputs)
         return 0;
+    if (!loop->n_slices && !call->shapes_only && check_declared(loop, call, s))
+        return -1;
     if (like->shape.rank == TENSOR_MAX_RANK)
         return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
     struct shape shape = {.rank = like->shape.rank + 1, .dims = {(int64_t)loop->n_slices}};

@@ -294,16 +294,33 @@ static void forget_sizes(Onnx__ValueInfoProto **infos, size_t count)
     }
 }
 
+/* Whether it is a Loop of no iteration: the sizes of its scan outputs are what its body declares. */
+static bool is_idle_loop(const Onnx__GraphProto *graph, const Onnx__NodeProto *node)
+{
+    bool idle = false;
+    for (size_t i = 0; text_equal(node->op_type, "Loop") && i < graph->n_initializer && !idle; i++) {
+        struct tensor trips;
+        if (!node->n_input || !text_equal(graph->initializer[i]->name, node->input[0]) ||
+            model_tensor_read(graph->initializer[i], &trips, NULL))
+            continue;
+        idle = trips.count == 1 && tensor_get(&trips, 0) <= 0;
+        tensor_release(&trips);
+    }
+    return idle;
+}
+
 static int forget_types(void *context, Onnx__NodeProto *node, int depth)
 {
-    (void)context, (void)depth;
+    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++) {
         Onnx__GraphProto *body = node->attribute[i]->g;
         if (!body)
             continue;
+        size_t carried = node->n_input > 2 ? node->n_input - 2 : 0;
+        bool idle = is_idle_loop(context, node);
         body->n_value_info = 0;
         forget_sizes(body->input, body->n_input);
-        forget_sizes(body->output, body->n_output);
+        forget_sizes(body->output, idle && carried < body->n_output ? carried + 1 : body->n_output);
     }
     return 0;
 }
@@ -312,7 +329,7 @@ void subject_forget_types(struct subject *subject)
 {
     Onnx__GraphProto *graph = subject->model->graph;
     graph->n_value_info = 0;
-    model_each_node(graph, forget_types, NULL);
+    model_each_node(graph, forget_types, graph);
     forget_sizes(graph->output, graph->n_output);
     subject_settle_bodies(subject);
 }

@@ -274,6 +274,41 @@ static void a_branch_not_taken_must_be_valid(void **state)
     assert_true(is_idle("3"));
 }
 
+/* Slices of a Loop that never runs are as large as its body says; without a word they may be of any size. */
+static bool stays_valid(const char *size, bool forgetting)
+{
+    struct subject subject;
+    struct bounded *values;
+    size_t count = 0;
+    struct str text;
+    str_init(&text);
+    str_printf(&text,
+               HEAD "g (float[2] x) => (float[2] y, float[0,2] z) <int64 m = {0}, bool t = {1}> {\n"
+                    " y, z = Loop (m, t, x) <body = b (int64 i, bool c, float[2] v) =>\n"
+                    "  (bool d, float[2] w, float[%s] s) { d = Not (c)  w = Neg (v)  s = Abs (v) }> }",
+               size);
+    subject_from_text(&subject, text.data);
+    if (forgetting)
+        subject_forget_types(&subject);
+    bool valid = evaluate(&subject, &values, &count);
+    if (valid) {
+        assert_int_equal(values[1].shape.dims[1], 2);
+        free_values(values, count);
+    }
+    subject_release(&subject);
+    str_release(&text);
+    return valid;
+}
+
+static void a_loop_that_never_runs_keeps_its_sizes(void **state)
+{
+    (void)state;
+    assert_true(stays_valid("2", false));
+    assert_true(stays_valid("2", true));
+    assert_false(stays_valid("N", false));
+    assert_false(stays_valid("3", false));
+}
+
 static void leaves_and_casts_get_simpler_types(void **state)
 {
     (void)state;
@@ -346,6 +381,7 @@ int main(void)
         cmocka_unit_test(branches_become_alike),
         cmocka_unit_test(constants_keep_their_value),
         cmocka_unit_test(a_branch_not_taken_must_be_valid),
+        cmocka_unit_test(a_loop_that_never_runs_keeps_its_sizes),
         cmocka_unit_test(leaves_and_casts_get_simpler_types),
         cmocka_unit_test(fewer_operators_are_the_same_failure),
     };
