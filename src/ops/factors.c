@@ -6,10 +6,9 @@
 #include <math.h>
 
 enum rule {
-    FRESH,   /* no factor of an input is one of the output */
-    SUM,     /* each factor of an input is one of the output, but not all at once */
-    PRODUCT, /* all at once */
-    QUOTIENT /* those of the second by their reciprocals */
+    FRESH,  /* no factor of an input is one of the output */
+    SUM,    /* each factor of an input is one of the output, but not all at once */
+    PRODUCT /* all at once */
 };
 
 /* Operators that a factor can be drawn through. */
@@ -24,7 +23,7 @@ static const struct {
     {"Concat", SUM},
     {"Conv", PRODUCT},
     {"ConvTranspose", PRODUCT},
-    {"Div", QUOTIENT},
+    {"Div", PRODUCT},
     {"Einsum", PRODUCT},
     {"Expand", SUM},
     {"Flatten", SUM},
@@ -91,6 +90,21 @@ static struct factors reciprocal(struct factors a)
     return (struct factors){-a.least, -a.most, a.count + 1};
 }
 
+static struct factors root(struct factors a)
+{
+    return (struct factors){a.most / 2, a.least / 2, a.count};
+}
+
+/* What input i multiplies the output by, nothing when it is added. */
+static struct factors factor_of(const char *name, size_t i, struct factors input)
+{
+    if (i == 1 && text_equal(name, "Div"))
+        return reciprocal(input);
+    if (i == 4 && text_equal(name, "BatchNormalization"))
+        return reciprocal(root(input));
+    return i < 2 || text_equal(name, "Einsum") ? input : (struct factors){0};
+}
+
 struct factors factors_through(const struct op_call *call, const struct factors *inputs)
 {
     enum rule rule = rule_of(call->op->name);
@@ -98,8 +112,7 @@ struct factors factors_through(const struct op_call *call, const struct factors 
     for (size_t i = 0; rule != FRESH && i < call->n_inputs; i++) {
         if (!call->inputs[i] || !dtype_is_float(call->inputs[i]->type))
             continue;
-        struct factors one = rule == QUOTIENT && i == 1 ? reciprocal(inputs[i]) : inputs[i];
-        all = rule == SUM ? either(all, one) : times(all, one);
+        all = rule == SUM ? either(all, inputs[i]) : times(all, factor_of(call->op->name, i, inputs[i]));
     }
     /* What cancels in a product of many terms, and the terms' number, show in the value. */
     struct factors own = factors_of(&call->outputs[0]);

@@ -318,6 +318,17 @@ static void test_loose(void **state)
         {"k = Constant<value = float[2] {1e3, 1e3}>() s = Constant<value = float {1e-3}>() x = Identity(k)"
          "v = Mul(x, s) w = MatMul(v, v) y = Mul(w, s)",
          0, 1e-7, 1e-9},
+        /* So may the weights of Conv and 1e10 over the root of 1e-30. */
+        {"k = Constant<value = float[1,1,1] {1e-20}>() o = Constant<value = float[1] {1e10}>() v = "
+         "Constant<value ="
+         " float[1] {1e-30}>() z = Constant<value = float[1] {0}>() x = Identity(k) f = Constant<value ="
+         " float[1,1,1] {1e15}>() w = Conv(x, f) y = BatchNormalization<epsilon = 0.0>(w, o, z, z, v)",
+         INFINITY, INFINITY, 1e16},
+        {"k = Constant<value = float[1,1,1] {1e-20}>() o = Constant<value = float[1] {1e10}>() v = "
+         "Constant<value ="
+         " float[1] {1e-30}>() z = Constant<value = float[1] {0}>() x = Identity(k) f = Constant<value ="
+         " float[1,1,1] {1e5}>() w = Conv(x, f) y = BatchNormalization<epsilon = 0.0>(w, o, z, z, v)",
+         1, 1e6, 1e6},
         /* A tangent is no factor of what went into it. */
         {"k = Constant<value = float[2] {1e-30, 1e-30}>() s = Constant<value = float {1e-30}>() x = "
          "Identity(k)"
