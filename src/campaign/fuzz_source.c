@@ -113,7 +113,7 @@ static void weigh_needs(struct fuzz_source *source)
         double need = 0;
         size_t n = source->allowed[i]->n_ops;
         for (size_t k = 0; k < n; k++)
-            need += 1 - coverage_of(source->coverage, *op++).spc;
+            need += 1 - coverage_spc(source->coverage, *op++);
         need = n ? need / (double)n : 0;
         plain += need;
         source->needs[i] = sum += need * need;

@@ -244,9 +244,13 @@ static size_t add_edges(struct coverage *coverage, struct entry *entry, const st
     return new;
 }
 
+/* Without the call that __builtin_popcount is where the processor need not have the instruction. */
 static size_t bits_in(uint32_t set)
 {
-    return (size_t)__builtin_popcount(set);
+    set -= set >> 1 & 0x55555555;
+    set = (set & 0x33333333) + (set >> 2 & 0x33333333);
+    set = (set + (set >> 4)) & 0x0f0f0f0f;
+    return (size_t)(set * 0x01010101 >> 24);
 }
 
 static double share(size_t part, size_t whole)
@@ -326,6 +330,11 @@ struct coverage_figures coverage_of(const struct coverage *coverage, size_t op)
     };
     f.olc = weighted(coverage, &f);
     return f;
+}
+
+double coverage_spc(const struct coverage *coverage, size_t op)
+{
+    return share(coverage->entries[op].n_vectors, coverage->options.n_max);
 }
 
 double coverage_olc(const struct coverage *coverage, size_t op)

@@ -68,6 +68,7 @@ struct coverage_figures {
 struct coverage_figures coverage_of(const struct coverage *coverage, size_t op);
 struct coverage_figures coverage_total(const struct coverage *coverage);
 double coverage_olc(const struct coverage *coverage, size_t op); /* coverage_of().olc, cheaply */
+double coverage_spc(const struct coverage *coverage, size_t op); /* coverage_of().spc, likewise */
 
 /* All of it as text, and back into a coverage of the same corpus (ERROR_FORMAT otherwise). */
 void coverage_write(const struct coverage *coverage, struct str *out);

@@ -154,13 +154,10 @@ static int try_node(struct graph_maker *g, struct rng rng, size_t number)
 
 static void collect_ops(struct graph_maker *g)
 {
-    size_t count = op_count();
-    g->ops = memory_zeroed(count + 1, sizeof(struct op *));
-    for (size_t i = 0; i < count; i++) {
-        const struct op *op = op_at(i);
+    g->ops = memory_zeroed(op_count() + 1, sizeof(struct op *));
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
         if (options_allow(g->options, op) && op_types_at(op, g->m.opset))
             g->ops[g->n_ops++] = op;
-    }
 }
 
 static void grow(struct graph_maker *g, size_t wanted, const struct rng *rng)

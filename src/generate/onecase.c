@@ -17,10 +17,9 @@ void gencase_release(struct gencase *c)
 /* One of the operators that the options allow, and that has something illegal to offer when that is asked. */
 static const struct op *choose_op(struct rng *rng, const struct generate_options *options)
 {
-    size_t count = op_count(), allowed = 0;
+    size_t allowed = 0;
     const struct op *chosen = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct op *op = op_at(i);
+    for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
         bool allowed_here =
             options_allow(options, op) && (!options->types || op_types_at(op, OPSET_LAST) & options->types);
         if (!allowed_here || (options->illegal && !illegal_exists(op)))

@@ -75,6 +75,7 @@ const struct op *op_find(const char *name);
 /* All rows in table order. */
 size_t op_count(void);
 const struct op *op_at(size_t index);
+const struct op *op_after(const struct op *op); /* the next row; NULL: the first, or behind the last */
 
 /* The family whose file has the row: "activation", "conv" ... */
 const char *op_family(const struct op *op);

@@ -48,6 +48,21 @@ const struct op *op_at(size_t index)
     return NULL;
 }
 
+const struct op *op_after(const struct op *op)
+{
+    size_t next = 0; /* family */
+    if (op && op[1].name)
+        return op + 1;
+    for (size_t f = 0; op && f < FAMILIES; f++) {
+        const struct op *last = families[f];
+        while (last[1].name)
+            last++;
+        if (last == op)
+            next = f + 1;
+    }
+    return next < FAMILIES ? families[next] : NULL;
+}
+
 const char *op_family(const struct op *op)
 {
     for (size_t f = 0; f < FAMILIES; f++)
