@@ -9,6 +9,7 @@
  */
 #include "base/memory.h"
 #include "judge/metrics.h"
+#include "locate/nodes.h"
 #include "locate/work.h"
 
 #include <stdlib.h>
@@ -29,74 +30,6 @@ static size_t node_count(const struct work *work)
     return work->which->model->graph->n_node;
 }
 
-/* Marks, by position, `start` and what is computed from it. */
-static bool *descendants(const struct work *work, size_t start)
-{
-    const struct model_index *index = &work->index;
-    bool *reached = memory_zeroed(node_count(work), sizeof *reached);
-    reached[start] = true;
-    for (size_t p = start + 1; p < node_count(work); p++) {
-        size_t number = index->order[p];
-        for (size_t i = 0; i < index->n_uses[number] && !reached[p]; i++) {
-            const struct index_value *value = &index->values[index->uses[number][i]];
-            reached[p] = value->source == SOURCE_NODE && reached[index->position[value->number]];
-        }
-    }
-    return reached;
-}
-
-/*
- * The `size` latest nodes, in topological order, among `end` and what it is computed from. Such a set is
- * convex: a path between two members runs only through ancestors of `end` that come later than the earliest
- * member. False when there are fewer nodes than that.
- */
-static bool window_ending_at(const struct work *work, size_t end, size_t size, size_t *nodes)
-{
-    bool *wanted = work_ancestors(work, end, 0);
-    size_t found = 0;
-    for (size_t p = end + 1; p-- > 0 && found < size;)
-        if (wanted[p])
-            nodes[found++] = work->index.order[p];
-    free(wanted);
-    return found == size;
-}
-
-/* All nodes on the ways from `start` to `end`: convex too. More than `room` of them are not listed. */
-static size_t window_between(const struct work *work, const bool *reached, size_t start, size_t end,
-                             size_t *nodes, size_t room)
-{
-    bool *wanted = work_ancestors(work, end, start);
-    size_t found = 0;
-    for (size_t p = start; p <= end; p++)
-        if (wanted[p] && reached[p] && found++ < room)
-            nodes[found - 1] = work->index.order[p];
-    free(wanted);
-    return found;
-}
-
-static bool contains(const size_t *nodes, size_t size, size_t number)
-{
-    for (size_t i = 0; i < size; i++)
-        if (nodes[i] == number)
-            return true;
-    return false;
-}
-
-/* Adds the Constant nodes that feed the window: as inputs they would no longer be constants. */
-static size_t with_constants(const struct work *work, const size_t *nodes, size_t size, size_t *all)
-{
-    size_t count = size;
-    memcpy(all, nodes, size * sizeof *nodes);
-    for (size_t i = 0; i < size; i++)
-        for (size_t k = 0; k < work->index.n_uses[nodes[i]]; k++) {
-            const struct index_value *value = &work->index.values[work->index.uses[nodes[i]][k]];
-            if (value->source == SOURCE_NODE && !contains(all, count, value->number) &&
-                strcmp(work->which->model->graph->node[value->number]->op_type, "Constant") == 0)
-                all[count++] = value->number;
-        }
-    return count;
-}
-
 /* A window shows values that the whole keeps for itself: one that is missing there, or has another type, is
  * not why numbers of the whole are wrong. */
 static bool is_another_fault(struct work *work, const struct verdict *verdict)
@@ -111,27 +44,10 @@ static bool is_another_fault(struct work *work, const struct verdict *verdict)
 static bool window_is_bad(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)
 {
     size_t *all = memory_zeroed(node_count(work), sizeof *all);
-    size_t count = with_constants(work, nodes, size, all);
+    size_t count = nodes_with_constants(work, nodes, size, all);
     work_judge_window(work, all, count, false, verdict);
     free(all);
     return verdict_is_finding(verdict->kind) && !is_another_fault(work, verdict);
-}
-
-/* Whether node i of the window uses, or is used by, nobody else in it. */
-static bool is_border(const struct work *work, const size_t *nodes, size_t size, size_t i)
-{
-    const struct model_index *index = &work->index;
-    bool uses = false, used = false;
-    for (size_t j = 0; j < size; j++)
-        for (size_t k = 0; j != i && k < index->n_uses[nodes[j]]; k++) {
-            const struct index_value *value = &index->values[index->uses[nodes[j]][k]];
-            used |= value->source == SOURCE_NODE && value->number == nodes[i];
-        }
-    for (size_t k = 0; k < index->n_uses[nodes[i]]; k++) {
-        const struct index_value *value = &index->values[index->uses[nodes[i]][k]];
-        uses |= value->source == SOURCE_NODE && contains(nodes, size, value->number);
-    }
-    return !uses || !used;
 }
 
 /* Drops nodes at the border, which leaves a convex window convex, as long as what is left is still bad. */
@@ -140,7 +56,7 @@ static void shrink(struct work *work, size_t *nodes, size_t *size, struct verdic
     size_t *fewer = memory_zeroed(*size, sizeof *fewer);
     for (size_t i = 0; i<*size && * size> 1;) {
         struct verdict now;
-        bool border = is_border(work, nodes, *size, i);
+        bool border = nodes_at_border(work, nodes, *size, i);
         memcpy(fewer, nodes, i * sizeof *nodes);
         memcpy(fewer + i, nodes + i + 1, (*size - i - 1) * sizeof *nodes);
         if (!border || !window_is_bad(work, fewer, *size - 1, &now)) {
@@ -161,7 +77,7 @@ static bool windows_everywhere(struct work *work, size_t smallest, struct settle
     for (size_t size = smallest; size <= n && size <= largest_window(work); size++)
         for (size_t end = 0; end < n; end++) {
             struct verdict verdict;
-            if (!window_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
+            if (!nodes_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
                 continue;
             settlement->fused = size > 1;
             settle_blame(settlement, &verdict, nodes, size);
@@ -275,7 +191,7 @@ static size_t list_candidates(const struct work *work, const bool *reached, size
     for (size_t end = start + 1; end < node_count(work); end++) {
         if (!reached[end])
             continue;
-        size_t size = window_between(work, reached, start, end, NULL, 0);
+        size_t size = nodes_between(work, reached, start, end, NULL, 0);
         if (size <= largest_window(work))
             candidates[count++] = (struct candidate){end, size};
     }
@@ -287,21 +203,39 @@ static size_t list_candidates(const struct work *work, const bool *reached, size
 static bool find_from(struct work *work, size_t start, size_t *nodes, size_t *size, struct verdict *verdict)
 {
     size_t n = node_count(work);
-    bool *reached = descendants(work, start);
+    bool *reached = nodes_reached(work, start);
     struct candidate *candidates = memory_zeroed(n, sizeof *candidates);
     size_t count = list_candidates(work, reached, start, candidates);
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
-        *size = window_between(work, reached, start, candidates[i].end, nodes, n);
+        *size = nodes_between(work, reached, start, candidates[i].end, nodes, n);
         found = window_is_bad(work, nodes, *size, verdict);
     }
     for (size_t i = 0; i < count && !found; i++)
         for (*size = candidates[i].size + 1; *size <= largest_window(work) && !found; ++*size)
-            found = window_ending_at(work, candidates[i].end, *size, nodes) &&
+            found = nodes_ending_at(work, candidates[i].end, *size, nodes) &&
                     window_is_bad(work, nodes, *size, verdict);
     free(candidates);
     free(reached);
     return found;
+}
+
+/* What an engine makes of a value's uses, wherever these are: two Casts that make one of the Cast before. */
+static bool windows_around(struct work *work, size_t first, size_t end, struct settlement *settlement)
+{
+    size_t n = node_count(work);
+    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    for (size_t p = first; p < end; p++) {
+        struct verdict verdict;
+        size_t size = nodes_around(work, p, nodes, n);
+        if (size < 2 || size > largest_window(work) || !window_is_bad(work, nodes, size, &verdict))
+            continue;
+        shrink(work, nodes, &size, &verdict);
+        settlement->fused = size > 1;
+        settle_blame(settlement, &verdict, nodes, size);
+        return true;
+    }
+    return false;
 }
 
 static bool stretch_is_bad(struct work *work, size_t first, size_t end, struct verdict *verdict)
@@ -349,7 +283,8 @@ bool windows_fused(struct work *work, struct settlement *settlement)
     size_t n = node_count(work), size = 0;
     struct verdict verdict;
     if (n <= SMALL_GRAPH)
-        return windows_everywhere(work, 2, settlement) || windows_stretch(work, settlement);
+        return windows_everywhere(work, 2, settlement) || windows_around(work, 0, n, settlement) ||
+               windows_stretch(work, settlement);
     if (run_exposed(work, n, &work->shown))
         return false;
     work->close = !far_apart(&work->plain, &work->shown);
@@ -358,7 +293,7 @@ bool windows_fused(struct work *work, struct settlement *settlement)
     size_t start = bisect(work, 0, n, true, deviates_exposed) - 1;
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
     if (!find_from(work, start, nodes, &size, &verdict))
-        return windows_stretch(work, settlement);
+        return windows_around(work, start, start + 1, settlement) || windows_stretch(work, settlement);
     shrink(work, nodes, &size, &verdict);
     settlement->fused = size > 1;
     settle_blame(settlement, &verdict, nodes, size);
@@ -381,34 +316,15 @@ static bool mark_makers(const struct work *work, const bool *marked, size_t end,
     return any;
 }
 
-/* All nodes on the ways from those marked to `end`; 0 when they are too many. */
-static size_t window_from(const struct work *work, const bool *starts, size_t end, size_t *nodes, size_t room)
-{
-    bool *wanted = work_ancestors(work, end, 0), *inside = memory_zeroed(end + 1, sizeof *inside);
-    size_t found = 0;
-    for (size_t start = 0; start <= end; start++) {
-        bool *reached = starts[start] ? descendants(work, start) : NULL;
-        for (size_t p = start; reached && p <= end; p++)
-            inside[p] |= reached[p] && wanted[p];
-        free(reached);
-    }
-    for (size_t p = 0; p <= end; p++)
-        if (inside[p] && found++ < room)
-            nodes[found - 1] = work->index.order[p];
-    free(inside);
-    free(wanted);
-    return found <= room ? found : 0;
-}
-
 /* True when it is settled: wrong as a group, or explained by another formula for it. */
 static bool judge_before(struct work *work, const bool *starts, size_t end, struct verdict *verdict)
 {
     size_t nodes[WORK_GROUP];
-    size_t size = window_from(work, starts, end, nodes, WORK_GROUP);
+    size_t size = nodes_from(work, starts, end, nodes, WORK_GROUP);
     size_t *all = memory_zeroed(node_count(work), sizeof *all);
     struct verdict now = {.kind = VERDICT_AGREES};
     if (size > 1)
-        work_judge_window(work, all, with_constants(work, nodes, size, all), true, &now);
+        work_judge_window(work, all, nodes_with_constants(work, nodes, size, all), true, &now);
     free(all);
     bool bad = verdict_is_finding(now.kind) && !is_another_fault(work, &now);
     if (bad) {
@@ -485,7 +401,7 @@ static int windows_ending(struct work *work, struct settlement *settlement)
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
     for (size_t size = 1; size <= largest_window(work); size++) {
         struct verdict verdict;
-        if (!window_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
+        if (!nodes_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
             continue;
         shrink(work, nodes, &size, &verdict);
         settlement->fused = size > 1;
@@ -518,31 +434,18 @@ static bool windows_bisected(struct work *work, struct settlement *settlement)
         return false;
     size_t end = bisect(work, 0, n, false, deviates_first) - 1, high = largest_ending_at(work, end);
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
-    if (!window_ending_at(work, end, high, nodes) || !window_is_bad(work, nodes, high, &verdict))
+    if (!nodes_ending_at(work, end, high, nodes) || !window_is_bad(work, nodes, high, &verdict))
         return false;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        bool bad = window_ending_at(work, end, middle, nodes) && window_is_bad(work, nodes, middle, &now);
+        bool bad = nodes_ending_at(work, end, middle, nodes) && window_is_bad(work, nodes, middle, &now);
         verdict = bad ? now : verdict;
         *(bad ? &high : &low) = middle;
     }
-    window_ending_at(work, end, high, nodes);
+    nodes_ending_at(work, end, high, nodes);
     settlement->fused = high > 1;
     settle_blame(settlement, &verdict, nodes, high);
     return true;
-}
-
-/* The `size` latest nodes of the window among `end` and what it is computed from. */
-static bool window_inside(const struct work *work, const struct settlement *window, size_t end, size_t size,
-                          size_t *nodes)
-{
-    size_t last = work->index.position[end], found = 0;
-    bool *wanted = work_ancestors(work, last, 0);
-    for (size_t p = last + 1; p-- > 0 && found < size;)
-        if (wanted[p] && contains(window->nodes, window->count, work->index.order[p]))
-            nodes[found++] = work->index.order[p];
-    free(wanted);
-    return found == size;
 }
 
 static bool only_constants(const struct work *work, const size_t *nodes, size_t count)
@@ -559,7 +462,7 @@ static bool end_is_bad(struct work *work, const struct settlement *window, size_
 {
     struct verdict verdict;
     size_t size = window->count - 1;
-    while (size && !window_inside(work, window, end, size, nodes))
+    while (size && !nodes_inside(work, window, end, size, nodes))
         size--;
     return size && !only_constants(work, nodes, size) && window_is_bad(work, nodes, size, &verdict);
 }
@@ -573,7 +476,7 @@ void windows_narrow(struct work *work, struct settlement *settlement)
     for (size_t size = 1; size < settlement->count; size++)
         for (size_t i = 0; i < settlement->count; i++) {
             struct verdict verdict;
-            if (!ends[i] || !window_inside(work, settlement, settlement->nodes[i], size, nodes) ||
+            if (!ends[i] || !nodes_inside(work, settlement, settlement->nodes[i], size, nodes) ||
                 only_constants(work, nodes, size) || !window_is_bad(work, nodes, size, &verdict))
                 continue;
             settlement_release(settlement);
