@@ -17,6 +17,7 @@
 
 enum {
     DEFAULT_WINDOW = 12,
+    PAIR = 2,
     SMALL_GRAPH = 24 /* nodes, up to which every window is tried */
 };
 
@@ -70,11 +71,12 @@ static void shrink(struct work *work, size_t *nodes, size_t *size, struct verdic
     free(fewer);
 }
 
-static bool windows_everywhere(struct work *work, size_t smallest, struct settlement *settlement)
+static bool windows_everywhere(struct work *work, size_t smallest, size_t largest,
+                               struct settlement *settlement)
 {
     size_t n = node_count(work);
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
-    for (size_t size = smallest; size <= n && size <= largest_window(work); size++)
+    for (size_t size = smallest; size <= n && size <= largest; size++)
         for (size_t end = 0; end < n; end++) {
             struct verdict verdict;
             if (!nodes_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
@@ -283,7 +285,8 @@ bool windows_fused(struct work *work, struct settlement *settlement)
     size_t n = node_count(work), size = 0;
     struct verdict verdict;
     if (n <= SMALL_GRAPH)
-        return windows_everywhere(work, 2, settlement) || windows_around(work, 0, n, settlement) ||
+        return windows_everywhere(work, PAIR, PAIR, settlement) || windows_around(work, 0, n, settlement) ||
+               windows_everywhere(work, PAIR + 1, largest_window(work), settlement) ||
                windows_stretch(work, settlement);
     if (run_exposed(work, n, &work->shown))
         return false;
@@ -292,8 +295,10 @@ bool windows_fused(struct work *work, struct settlement *settlement)
         return false;
     size_t start = bisect(work, 0, n, true, deviates_exposed) - 1;
     size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    if (windows_around(work, start, start + 1, settlement))
+        return true;
     if (!find_from(work, start, nodes, &size, &verdict))
-        return windows_around(work, start, start + 1, settlement) || windows_stretch(work, settlement);
+        return windows_stretch(work, settlement);
     shrink(work, nodes, &size, &verdict);
     settlement->fused = size > 1;
     settle_blame(settlement, &verdict, nodes, size);
@@ -494,6 +499,6 @@ int windows_unshown(struct work *work, struct settlement *settlement)
     const char **names = work_made(work, &count);
     if (work_compute(work, names, count))
         return -1;
-    return (work->refusal && windows_bisected(work, settlement)) || windows_everywhere(work, 1, settlement) ||
-           windows_stretch(work, settlement);
+    return (work->refusal && windows_bisected(work, settlement)) ||
+           windows_everywhere(work, 1, largest_window(work), settlement) || windows_stretch(work, settlement);
 }
