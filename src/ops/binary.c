@@ -25,6 +25,13 @@ static void put_sub(const struct pair *p, struct bounded *out, size_t i)
                 p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
 }
 
+/* The last term is for what may be 0 or not, behind a jump: there the slopes say nothing. */
+static long double product_likely(const struct pair *p)
+{
+    return likely_add(likely_add(times(p->a, p->likely_b), times(p->b, p->likely_a)),
+                      times(p->likely_a, p->likely_b));
+}
+
 static void put_mul(const struct pair *p, struct bounded *out, size_t i)
 {
     if (p->exact)
@@ -32,7 +39,7 @@ static void put_mul(const struct pair *p, struct bounded *out, size_t i)
     else
         bounded_put(out, i, p->a * p->b,
                     times(p->a, p->hard_b) + times(p->b, p->hard_a) + times(p->hard_a, p->hard_b),
-                    likely_add(times(p->a, p->likely_b), times(p->b, p->likely_a)));
+                    product_likely(p));
 }
 
 static bool is_power_of_two(long double value)
@@ -62,7 +69,8 @@ static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
         bounded_put(out, i, q, INFINITY, likely_add(p->likely_a, p->likely_b));
     } else {
         bounded_put(out, i, q, own + (p->hard_a + times(q, p->hard_b)) / (fabsl(p->b) - p->hard_b),
-                    likely_add(own / 2, likely_add(p->likely_a, times(q, p->likely_b)) / fabsl(p->b)));
+                    likely_add(own / 2, likely_add(p->likely_a, times(q, p->likely_b)) /
+                                            (fabsl(p->b) - fminl(p->likely_b, p->hard_b))));
     }
 }
 

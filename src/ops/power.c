@@ -41,10 +41,14 @@ static long double reach(long double z, long double x, long double hx, long doub
     return far;
 }
 
-/* By the slopes: y z / x in the base, z ln x in the exponent. */
+/* By the slopes: y z / x in the base, z ln x in the exponent. That of a base which may be 0 or not, behind a
+ * jump, is taken where it is steep. */
 static long double deviation(long double z, const struct pair *p, long double log_base)
 {
-    long double by_base = p->likely_a == 0 ? 0 : fabsl(p->b * power(p->a, p->b - 1)) * p->likely_a;
+    long double slope = fabsl(power(p->a, p->b - 1));
+    if (p->b > 1 && p->likely_a > 0)
+        slope = fmaxl(slope, power(fabsl(p->a) + p->likely_a, p->b - 1));
+    long double by_base = p->likely_a == 0 ? 0 : fabsl(p->b) * slope * p->likely_a;
     return likely_add(by_base, p->likely_b == 0 ? 0 : fabsl(z * log_base) * p->likely_b);
 }
 

@@ -280,6 +280,30 @@ static void test_lstm_overflow(void **state)
     bounded_release(&cell);
 }
 
+/* What may be 0 or 1 is no suspect whichever it is, nor is what is computed from it. */
+static void test_likely_behind_jumps(void **state)
+{
+    (void)state;
+#define BIT                                                                                               \
+    "s = Constant<value = float[1] {3e9}>() i = Cast<to = 6>(s) b = Cast<to = 9>(i) x = Cast<to = 1>(b) " \
+    "t = Constant<value = float[1] {2}>() "
+    static const char *const bodies[] = {
+        BIT "y = Mul(x, x)",
+        BIT "y = Pow(x, t)",
+        BIT "u = Sub(t, x) y = Div(t, u)",
+        BIT "n = Neg(x) y = PRelu(n, x)",
+        BIT "y = Cos(x)",
+        BIT "y = ReduceSumSquare(x)",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct bounded y = run(bodies[i]);
+        double hard = bounded_hard(&y, 0), likely = bounded_likely(&y, 0);
+        if (!(hard > 0.4 && hard <= 2 && likely >= hard / 4))
+            fail_msg("%s: %g, likely %g", bodies[i], hard, likely);
+        bounded_release(&y);
+    }
+}
+
 /* Nodes that an engine may compute as one, by another formula. */
 static void test_loose(void **state)
 {
@@ -396,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_slice_empty),
         cmocka_unit_test(test_open_inside),
         cmocka_unit_test(test_lstm_overflow),
+        cmocka_unit_test(test_likely_behind_jumps),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_node_loose),
         cmocka_unit_test(test_slice_backwards),
