@@ -51,7 +51,7 @@ static void add_power(struct sum *sum, const struct bounded *x, size_t at, doubl
     bool exact = h == 0 && power == floorl(power) && power * unit <= 1 && p <= 2;
     long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * power;
     long double reach = h > 0 ? powl(v + h, p) - power : 0;
-    long double likely = bounded_likely(x, at) * p * (p == 1 ? 1 : powl(v, p - 1));
+    long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
     if (isinf(power))
         own = reach = likely = 0;
     sum_add(sum, power, own + reach, likely_add(own / 2, likely));

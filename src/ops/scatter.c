@@ -34,6 +34,7 @@ struct pile {
     long double size;      /* sum of |t|, or product of |t| */
     long double reach;     /* add: sum of hard; mul: product of |t| + hard; max, min: the largest hard */
     long double variance;  /* add: sum of likely^2; mul: sum of (likely / t)^2; max, min: largest likely^2 */
+    long double spread;    /* mul: product of |t| and likely, as they add up */
     long double squares;   /* add: sum of t^2 */
     long double high, low; /* mul: products of the factors above and below 1 */
     bool whole, nan;
@@ -43,7 +44,7 @@ static void pile_start(struct pile *p, enum reduction reduction)
 {
     bool product = reduction == REDUCE_MUL;
     *p = (struct pile){
-        .value = product, .size = product, .reach = product, .high = 1, .low = 1, .whole = true};
+        .value = product, .size = product, .reach = product, .spread = 1, .high = 1, .low = 1, .whole = true};
 }
 
 static void pile_add(struct pile *p, enum reduction reduction, const struct bounded *x, size_t i, bool first)
@@ -63,6 +64,7 @@ static void pile_add(struct pile *p, enum reduction reduction, const struct boun
         p->value *= t;
         p->size *= fabsl(t);
         p->reach *= fabsl(t) + hard;
+        p->spread *= likely_add(fabsl(t), likely);
         p->variance += t != 0 ? (likely / t) * (likely / t) : 0;
         *(fabsl(t) > 1 ? &p->high : &p->low) *= fabsl(t);
         break;
@@ -109,8 +111,9 @@ static void pile_put(struct bounded *out, size_t i, const struct pile *p, enum r
             bounded_put(out, i, p->value, 0, 0);
             return;
         }
+        deviation = likely_add(deviation * p->size, p->spread - p->size); /* factors that may be 0 or not */
         bounded_put(out, i, p->value, p->reach - p->size + rounding,
-                    likely_add(deviation * p->size, exact ? 0 : u * sqrtl(m - 1) * p->size));
+                    likely_add(deviation, exact ? 0 : u * sqrtl(m - 1) * p->size));
     } else {
         bounded_put(out, i, p->value, p->reach, deviation);
     }

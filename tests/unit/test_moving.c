@@ -294,6 +294,8 @@ static void test_likely_behind_jumps(void **state)
         BIT "n = Neg(x) y = PRelu(n, x)",
         BIT "y = Cos(x)",
         BIT "y = ReduceSumSquare(x)",
+        BIT "k = Constant<value = int64[1] {0}>() y = ScatterElements<reduction = \"mul\">(x, k, x)",
+        BIT "k = Constant<value = int64[3] {1, 1, 1}>() u = Reshape(x, k) y = GlobalLpPool(u)",
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct bounded y = run(bodies[i]);
