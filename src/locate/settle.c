@@ -241,11 +241,12 @@ static int settle_work(struct work *work, struct settlement *settlement)
 int settle_refused(struct work *work, struct settlement *settlement)
 {
     /* A part may be refused for a reason of its own (a model without inputs, say): the same words first. */
-    work->alike = true;
+    work->words = WORDS_SAME;
     int found = windows_unshown(work, settlement);
-    work->alike = false;
+    work->words = WORDS_OWN;
     if (found > 0)
         windows_narrow(work, settlement);
+    work->words = WORDS_ANY;
     if (!found)
         found = windows_unshown(work, settlement);
     if (!found)

@@ -439,14 +439,23 @@ static bool says_the_same(const struct work *work, const struct model *part, con
     return same;
 }
 
+static bool names_operator(const struct model *part, const char *message)
+{
+    for (size_t i = 0; i < part->graph->n_node && message; i++)
+        if (strstr(message, part->graph->node[i]->op_type))
+            return true;
+    return false;
+}
+
 /* Refused when it is loaded or when it runs: where an engine notices depends on what is around the part. */
 static bool ends_alike(const struct work *work, const struct model *part, const struct result *result)
 {
     enum outcome a = result->outcome, b = work->ended->outcome;
     bool refusals =
         (a == OUTCOME_REJECTED || a == OUTCOME_FAILED) && (b == OUTCOME_REJECTED || b == OUTCOME_FAILED);
-    if (refusals && work->alike)
-        return says_the_same(work, part, result->message);
+    if (refusals && work->words != WORDS_ANY)
+        return says_the_same(work, part, result->message) ||
+               (work->words == WORDS_OWN && names_operator(part, result->message));
     return a == b || refusals;
 }
 

@@ -17,6 +17,9 @@ struct work_whole {
 
 enum { WORK_GROUP = 8 };
 
+/* A refusal's: any; those of the whole, or such that name an operator of the part; those of the whole. */
+enum work_words { WORDS_ANY, WORDS_OWN, WORDS_SAME };
+
 struct work {
     const struct settle_case *which;
     struct arena arena;
@@ -48,7 +51,7 @@ struct work {
     bool alone;                    /* the node judged last is outside its bound as a model of its own, too */
     const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
     const struct result *ended;    /* then how it ended */
-    bool alike;                    /* a part must end with the same words to count */
+    enum work_words words;         /* with which a part must end to count */
     struct model *inferred;        /* by work_infer: where the index has its types from */
     size_t runs, groups, largest, wanted;
     struct error *err;
