@@ -211,31 +211,63 @@ static struct number settle_special(const struct contraction *c, size_t i, size_
     return (struct number){value, certain ? 0 : INFINITY, 0};
 }
 
-static void add_inherited(const struct contraction *c, struct tally *t, size_t p, size_t q)
+/* What the bounds of one factor alone become, `exact` being the other. */
+static void inherit_one(const struct contraction *c, struct tally *t, size_t i, size_t j)
 {
-    long double a = fabsl(c->a.of->value[p]), b = fabsl(c->b.of->value[q]);
-    long double ha = bound_at(c->a.of->hard, p), hb = bound_at(c->b.of->hard, q);
-    long double la = bound_at(c->a.of->likely, p), lb = bound_at(c->b.of->likely, q);
-    t->inherited += a * hb + ha * b + ha * hb;
-    t->variance += a * a * lb * lb + la * la * b * b + la * la * lb * lb;
+    bool of_b = c->b.of->hard != NULL;
+    const long double *exact = of_b ? c->a.of->value : c->b.of->value;
+    const double *hard = of_b ? c->b.of->hard : c->a.of->hard,
+                 *likely = of_b ? c->b.of->likely : c->a.of->likely;
+    long double inherited = 0, variance = 0;
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j), bounded = of_b ? q : p;
+        long double factor = exact[of_b ? p : q], spread = factor * likely[bounded];
+        inherited += fabsl(factor) * hard[bounded];
+        variance += spread * spread;
+    }
+    t->inherited = inherited;
+    t->variance = variance;
+}
+
+static void inherit_both(const struct contraction *c, struct tally *t, size_t i, size_t j)
+{
+    long double inherited = 0, variance = 0;
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double a = fabsl(c->a.of->value[p]), b = fabsl(c->b.of->value[q]);
+        long double ha = c->a.of->hard[p], hb = c->b.of->hard[q], la = c->a.of->likely[p],
+                    lb = c->b.of->likely[q];
+        inherited += a * hb + ha * (b + hb);
+        variance += a * a * lb * lb + la * la * (b * b + lb * lb);
+    }
+    t->inherited = inherited;
+    t->variance = variance;
+}
+
+/* Sums of the products, in registers and without a branch for their sign: t + |t| is twice a positive term or
+ * nothing. What the bounds become is a loop of its own. */
+static void sum_products(const struct contraction *c, struct tally *t, size_t i, size_t j)
+{
+    long double value = 0, squares = 0, up = 0, down = 0;
+    for (size_t k = 0; k < c->k; k++) {
+        long double product = c->a.of->value[at_a(c, i, k)] * c->b.of->value[at_b(c, k, j)];
+        long double magnitude = fabsl(product);
+        value += product;
+        squares += product * product;
+        up += magnitude + product;
+        down += magnitude - product;
+    }
+    *t = (struct tally){.value = value, .squares = squares, .up = up / 2, .down = down / 2};
 }
 
 static struct number sum_one(const struct contraction *c, size_t i, size_t j, bool exact)
 {
     struct tally t = {0};
-    bool bounds = c->a.of->hard || c->b.of->hard;
-    for (size_t k = 0; k < c->k; k++) {
-        size_t p = at_a(c, i, k), q = at_b(c, k, j);
-        long double product = c->a.of->value[p] * c->b.of->value[q];
-        t.value += product;
-        if (product > 0)
-            t.up += product;
-        else if (product < 0)
-            t.down -= product;
-        t.squares += product * product;
-        if (bounds)
-            add_inherited(c, &t, p, q);
-    }
+    sum_products(c, &t, i, j);
+    if (c->a.of->hard && c->b.of->hard)
+        inherit_both(c, &t, i, j);
+    else if (c->a.of->hard || c->b.of->hard)
+        inherit_one(c, &t, i, j);
     if (!isfinite(t.value))
         return follow(c, i, j, settle_special(c, i, j, t.value), 0, 0, exact);
     struct number sum = exact ? number_exact(t.value) : settle(c, &t);
