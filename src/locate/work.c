@@ -426,14 +426,16 @@ static bool part_cut(struct part *part, struct work *work, const size_t *nodes, 
     return found;
 }
 
-static bool says_the_same(const struct work *work, const struct model *part, const char *message)
+/* Whether the words are those of the whole, at least the first `enough` letters of them. */
+static bool says_the_same(const struct work *work, const struct model *part, const char *message,
+                          size_t enough)
 {
     struct str whole, here;
     str_init(&whole);
     str_init(&here);
     message_normalise(&whole, work->ended->message ? work->ended->message : "", work->which->model);
     message_normalise(&here, message ? message : "", part);
-    bool same = strcmp(whole.data, here.data) == 0;
+    bool same = strncmp(whole.data, here.data, enough) == 0;
     str_release(&whole);
     str_release(&here);
     return same;
@@ -453,9 +455,10 @@ static bool ends_alike(const struct work *work, const struct model *part, const 
     enum outcome a = result->outcome, b = work->ended->outcome;
     bool refusals =
         (a == OUTCOME_REJECTED || a == OUTCOME_FAILED) && (b == OUTCOME_REJECTED || b == OUTCOME_FAILED);
-    if (refusals && work->words != WORDS_ANY)
-        return says_the_same(work, part, result->message) ||
-               (work->words == WORDS_OWN && names_operator(part, result->message));
+    if (refusals && work->words == WORDS_SAME)
+        return says_the_same(work, part, result->message, SIZE_MAX);
+    if (refusals && work->words == WORDS_OWN)
+        return says_the_same(work, part, result->message, 16) || names_operator(part, result->message);
     return a == b || refusals;
 }
 

@@ -17,7 +17,7 @@ struct work_whole {
 
 enum { WORK_GROUP = 8 };
 
-/* A refusal's: any; those of the whole, or such that name an operator of the part; those of the whole. */
+/* A refusal's: any; such as name an operator of the part, or begin as those of the whole do; just those. */
 enum work_words { WORDS_ANY, WORDS_OWN, WORDS_SAME };
 
 struct work {
