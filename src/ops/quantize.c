@@ -172,6 +172,14 @@ static void put_dequantized(const struct quantized *q, struct bounded *out, size
     bounded_put(out, i, y, hard, likely);
 }
 
+/* "In the case of dequantizing int32, there's no zero point (zero point is supposed to be 0)": what another
+ * one means is not said. */
+static bool lacks_zero_point(const struct quantized *q, size_t i)
+{
+    size_t at = grain_at(&q->grain, i);
+    return q->x->type == DTYPE_INT32 && q->zero && (q->zero->value[at] != 0 || bounded_hard(q->zero, at) > 0);
+}
+
 static int eval_dequantize(struct op_call *call)
 {
     struct quantized q;
@@ -186,7 +194,10 @@ static int eval_dequantize(struct op_call *call)
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     for (size_t i = 0; i < out->count; i++)
-        put_dequantized(&q, out, i);
+        if (lacks_zero_point(&q, i))
+            bounded_put_open(out, i);
+        else
+            put_dequantized(&q, out, i);
     return 0;
 }
 

@@ -306,6 +306,26 @@ static void test_likely_behind_jumps(void **state)
     }
 }
 
+/* An int32 has no zero point: what one that is not 0 means is open. */
+static void test_dequantize_int32_zero_point(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "x = Constant<value = int32[1] {5}>() s = Constant<value = float {2}>() z = Constant<value = int32 "
+        "{0}>()"
+        "y = DequantizeLinear(x, s, z)",
+        "x = Constant<value = int32[1] {5}>() s = Constant<value = float {2}>() z = Constant<value = int32 "
+        "{1}>()"
+        "y = DequantizeLinear(x, s, z)",
+    };
+    for (int i = 0; i < 2; i++) {
+        struct bounded y = run(bodies[i]);
+        assert_true(isinf(bounded_likely(&y, 0)) == (i == 1));
+        assert_true(i == 1 || y.value[0] == 10);
+        bounded_release(&y);
+    }
+}
+
 /* Nodes that an engine may compute as one, by another formula. */
 static void test_loose(void **state)
 {
@@ -423,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_open_inside),
         cmocka_unit_test(test_lstm_overflow),
         cmocka_unit_test(test_likely_behind_jumps),
+        cmocka_unit_test(test_dequantize_int32_zero_point),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_node_loose),
         cmocka_unit_test(test_slice_backwards),
