@@ -331,8 +331,17 @@ static size_t class_of(const char *signature)
     return i < NUMBERS ? 0 : i;
 }
 
-/* The case made smaller in a pool, when the smaller one shows a failure of that class (signature, if it is
- * there) in a fresh process as well. */
+/* Whether a smaller case may stand for the one with that signature, if it is there: one that names the
+ * operators to blame is of the same class; what nobody could be blamed for may show itself in another way. */
+static bool stands_for(const struct signature *smaller, const char *signature)
+{
+    const char *engine = signature ? strchr(signature, '|') : NULL;
+    const char *operators = engine ? strchr(engine + 1, '|') : NULL;
+    bool named = operators && operators[1] >= 'A' && operators[1] <= 'Z';
+    return !named || class_of(signature) == class_of(smaller->text);
+}
+
+/* The case made smaller in a pool, when the smaller one shows the failure in a fresh process as well. */
 static bool make_smaller(const struct keep_options *options, struct pool *pool, int engine,
                          const char *signature, const struct testcase *testcase, struct trial_done *trial,
                          struct keep_done *done)
@@ -357,7 +366,7 @@ static bool make_smaller(const struct keep_options *options, struct pool *pool, 
     if (keep_try(options, &smaller, engine, trial, NULL))
         return false;
     if (!keep_signature(options->pool, engine, trial, 0, &done->signature) ||
-        (signature && class_of(signature) != class_of(done->signature.text))) {
+        !stands_for(&done->signature, signature)) {
         trial_done_release(trial);
         return false;
     }

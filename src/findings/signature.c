@@ -30,17 +30,22 @@ struct culprits {
     bool larger; /* there are more than fit */
 };
 
+static bool is_settled(const struct settlement *settlement)
+{
+    return settlement && settlement->count && verdict_is_finding(settlement->kind);
+}
+
 static enum verdict_kind final_kind(const struct verdict *verdict, const struct settlement *settlement)
 {
-    bool settled = settlement && settlement->count && verdict_is_finding(settlement->kind);
-    return settled ? settlement->kind : verdict->kind;
+    return is_settled(settlement) ? settlement->kind : verdict->kind;
 }
 
 static void add_symptom(struct str *out, const struct verdict *verdict, const struct settlement *settlement,
                         const struct result *result)
 {
     enum verdict_kind kind = final_kind(verdict, settlement);
-    const struct verdict *last = kind == verdict->kind ? verdict : &settlement->verdict;
+    /* The worst element of the whole need not be the fault of who is blamed. */
+    const struct verdict *last = is_settled(settlement) ? &settlement->verdict : verdict;
     if (kind == VERDICT_NAN && isnan(last->expected))
         str_add(out, "nan-lost");
     else if (kind == VERDICT_REJECTED || kind == VERDICT_FAILED)
