@@ -277,6 +277,14 @@ void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_
     set_bounds(b, i, bounded_hard(from, j), bounded_likely(from, j));
 }
 
+bool bounded_may_be_strange(const struct bounded *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (!isfinite(b->value[i]) || isinf(bounded_hard(b, i)))
+            return true;
+    return false;
+}
+
 void bounded_loosen(struct bounded *b)
 {
     enum { UNITS = 8 };

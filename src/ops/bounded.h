@@ -81,6 +81,10 @@ void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_
 
 bool bounded_has_infinity(const struct bounded *b);
 
+/* Whether an element is no number, or may be none as it may be anything: 0 times it is NaN where an
+ * implementation multiplies, and nothing where it skips. */
+bool bounded_may_be_strange(const struct bounded *b);
+
 /*
  * An element that may be anything is no NaN and no infinity to those who read it: their rules for these
  * (NaN wins, an infinity is exact) are for elements that are so for certain. *open, if it is there, is set

@@ -182,15 +182,6 @@ static int check_shapes(struct op_call *call, const struct bounded *x, const str
     return 0;
 }
 
-/* 0 * inf is NaN where an implementation multiplies and nothing where it skips. */
-static bool has_strange(const struct bounded *x)
-{
-    for (size_t i = 0; i < x->count; i++)
-        if (!isfinite(x->value[i]))
-            return true;
-    return false;
-}
-
 static int eval_grid_sample(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0), *grid = call_need(call, 1);
@@ -204,7 +195,7 @@ static int eval_grid_sample(struct op_call *call)
         return -1;
     if (call->shapes_only || out->count == 0)
         return 0;
-    if (s.mode != NEAREST && has_strange(x)) {
+    if (s.mode != NEAREST && bounded_may_be_strange(x)) {
         for (size_t i = 0; i < out->count; i++)
             bounded_put_undecided(out, i, 0);
         return 0;

@@ -393,15 +393,6 @@ static void put_element(const struct resize *r, struct bounded *out, size_t i, c
         put_interpolated(out, i, x, 0, rank, lists);
 }
 
-/* 0 * inf is NaN where an implementation multiplies and nothing where it skips. */
-static bool has_strange(const struct bounded *x)
-{
-    for (size_t i = 0; i < x->count; i++)
-        if (!isfinite(x->value[i]))
-            return true;
-    return false;
-}
-
 static int compute(struct op_call *call, struct resize *r, const struct bounded *x, struct bounded *out)
 {
     int result = -1;
@@ -410,7 +401,7 @@ static int compute(struct op_call *call, struct resize *r, const struct bounded 
             goto out;
     struct strides strides = strides_dense(&x->shape);
     int64_t index[TENSOR_MAX_RANK] = {0};
-    bool strange = r->mode != NEAREST && has_strange(x);
+    bool strange = r->mode != NEAREST && bounded_may_be_strange(x);
     for (size_t i = 0; i < out->count; i++) {
         if (strange)
             bounded_put_undecided(out, i, 0);

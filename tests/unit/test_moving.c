@@ -326,6 +326,40 @@ static void test_dequantize_int32_zero_point(void **state)
     }
 }
 
+/* 0 times what may be anything may be NaN. */
+static void test_nothing_times_anything(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "y = Mul(o, z)",
+        "y = MatMul(o, z)",
+        "z2 = Flatten(z) y = Gemm(f, z2)",
+        "y = Einsum<equation = \"abcd,abde->abce\">(o, z)",
+        "y = Conv(o, z)",
+        "y = ConvTranspose(o, z)",
+        "y = BatchNormalization(o, u, u, u, v)",
+        "y = InstanceNormalization(o, u, u)",
+        "p = Constant<value = int64[8] {0, 0, 1, 0, 0, 0, 0, 0}>() q = Pad(o, p)"
+        "s = Constant<value = int64[4] {1, 1, 2, 2}>() y = Resize<mode = \"linear\">(q, , , s)",
+        "p = Constant<value = int64[8] {0, 0, 1, 0, 0, 0, 0, 0}>() q = Pad(o, p)"
+        "s = Constant<value = int64[4] {1, 1, 2, 3}>() y = Resize<mode = \"cubic\">(q, , , s)",
+        "p = Constant<value = int64[8] {0, 0, 1, 0, 0, 0, 0, 0}>() q = Pad(o, p)"
+        "g = Constant<value = float[1,1,1,2] {0, -0.5}>() y = GridSample<mode = \"bilinear\">(q, g)",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        char body[1000];
+        snprintf(body, sizeof body,
+                 "k = Constant<value = float[1,1,1,1] {1e30}>() z = Constant<value = float[1,1,1,1] {0}>()"
+                 "u = Constant<value = float[1] {0}>() v = Constant<value = float[1] {1}>() x = Identity(k)"
+                 "o = Mul(x, x) f = Flatten(o) %s",
+                 bodies[i]);
+        struct bounded y = run_with(body, &(struct evaluate_options){.loose = true});
+        if (!isinf(bounded_hard(&y, 0)))
+            fail_msg("%s: the bound is %g", bodies[i], bounded_hard(&y, 0));
+        bounded_release(&y);
+    }
+}
+
 /* Nodes that an engine may compute as one, by another formula. */
 static void test_loose(void **state)
 {
@@ -444,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_lstm_overflow),
         cmocka_unit_test(test_likely_behind_jumps),
         cmocka_unit_test(test_dequantize_int32_zero_point),
+        cmocka_unit_test(test_nothing_times_anything),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_node_loose),
         cmocka_unit_test(test_slice_backwards),
