@@ -43,6 +43,17 @@ static struct declared declared_of(const struct model *model)
     return declared;
 }
 
+/* libonnx gives up on an output_shape that is smaller than the input in the midst of its dims, and leaves a
+ * wrong rank. */
+static int forget_sizes(void *context, Onnx__NodeProto *node, int depth)
+{
+    (void)context;
+    (void)depth;
+    if (text_equal(node->op_type, "ConvTranspose"))
+        node_remove_attribute(node, "output_shape");
+    return 0;
+}
+
 /* A model like this one, with the shapes that libonnx infers for outputs of bodies; NULL when it cannot. */
 static struct model *infer(const struct model *model)
 {
@@ -56,6 +67,7 @@ static struct model *infer(const struct model *model)
         if (declared.types[i])
             declared.types[i]->shape = NULL;
     free(declared.types);
+    model_each_node(bare->graph, forget_sizes, NULL);
     if (model_pack(bare, &bytes, &size, NULL) || onnx_infer_shapes(bytes, size, 0, &out, &out_size, NULL) ||
         model_parse(&inferred, out, out_size, NULL))
         inferred = NULL;

@@ -375,10 +375,13 @@ static void test_bodies_settled(void **state)
     (void)state;
     static const char text[] =
         "<ir_version: 7, opset_import: [\"\": 13]>\n"
-        "agraph (float[2] a, bool q) => (float[2] y) {\n    y = If (q) <\n"
-        "        then_branch = g1 () => (float[1, 1, 2] u) { u = Abs(a) },\n"
-        "        else_branch = g2 () => (float[] v) { c = Constant <value: tensor = float[1, 2] {3, 4}> ()"
-        "  v = Mul(a, c) }>\n}";
+        "agraph (float[2] a, bool q, float[1, 1, 2, 2, 2] x, float[1, 1, 1, 1, 1] w) => (float[2] y, float[] "
+        "z) {\n"
+        "    t = ConvTranspose <output_shape = [1, 1, 1]> (x, w) y, z = If (q) <\n"
+        "        then_branch = g1 () => (float[1, 1, 2] u, float[1] k) { u = Abs(a) k = Neg(t) },\n"
+        "        else_branch = g2 () => (float[] v, float[1] l) { c = Constant <value: tensor = float[1, 2] "
+        "{3, 4}> ()"
+        "  v = Mul(a, c) l = Abs(t) }>\n}";
     struct error err = {0};
     struct subject subject = {0};
     uint8_t *bytes;
@@ -387,9 +390,10 @@ static void test_bodies_settled(void **state)
     assert_int_equal(model_parse(&subject.model, bytes, size, &err), 0);
     free(bytes);
     subject_settle_bodies(&subject);
-    const Onnx__NodeProto *node = subject.model->graph->node[0];
+    const Onnx__NodeProto *node = subject.model->graph->node[1];
     assert_int_equal(node_graph(node, "then_branch")->output[0]->type->tensor_type->shape->n_dim, 1);
     assert_int_equal(node_graph(node, "else_branch")->output[0]->type->tensor_type->shape->n_dim, 2);
+    assert_int_equal(node_graph(node, "then_branch")->output[1]->type->tensor_type->shape->n_dim, 5);
     subject_release(&subject);
 }
 
