@@ -221,6 +221,18 @@ static const struct operation operations[] = {
     {"Xor", put_xor, NULL},
 };
 
+/* An implementation may look for zeros among the divisors before it knows that there is nothing to divide. */
+static int divide_integers(struct op_call *call,
+                           void (*put)(const struct pair *pair, struct bounded *out, size_t i))
+{
+    if (broadcast_binary(call, DTYPE_NONE, put))
+        return -1;
+    const struct bounded *by = call->inputs[1];
+    for (size_t i = 0; call->outputs[0].count == 0 && by->value && i < by->count; i++)
+        call->open |= fabsl(by->value[i]) <= bounded_hard(by, i);
+    return 0;
+}
+
 static int eval_arithmetic(struct op_call *call)
 {
     const struct operation *operation = operations;
@@ -229,8 +241,9 @@ static int eval_arithmetic(struct op_call *call)
     const struct bounded *a = call_need(call, 0);
     if (!a || broadcast_same_type(call, 0))
         return -1;
-    bool whole = operation->put_integer && !dtype_is_float(a->type);
-    return broadcast_binary(call, DTYPE_NONE, whole ? operation->put_integer : operation->put);
+    if (operation->put_integer && !dtype_is_float(a->type))
+        return divide_integers(call, operation->put_integer);
+    return broadcast_binary(call, DTYPE_NONE, operation->put);
 }
 
 static int eval_prelu(struct op_call *call)
@@ -258,7 +271,9 @@ static int eval_mod(struct op_call *call)
         return -1;
     if (dtype_is_float(a->type) && fmod_wanted != 1)
         return call_invalid(call, "of floats needs fmod=1");
-    return broadcast_binary(call, DTYPE_NONE, fmod_wanted ? put_fmod : put_mod);
+    if (!dtype_is_float(a->type))
+        return divide_integers(call, fmod_wanted ? put_fmod : put_mod);
+    return broadcast_binary(call, DTYPE_NONE, put_fmod);
 }
 
 static int sample_binary(struct draw *d)

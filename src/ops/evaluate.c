@@ -234,6 +234,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         call.shapes_only = false;
     if (!result)
         result = run_call(&call, scope->options);
+    if (call.open && scope->options->open)
+        *scope->options->open = true;
     if (!result && scope->options->idle)
         run_idle(&call, scope->options->idle);
     if (!result)

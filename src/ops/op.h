@@ -100,6 +100,7 @@ struct op_call {
     int (*body)(struct op_call *call, const Onnx__GraphProto *graph, size_t n_inputs,
                 const struct bounded *const *inputs, size_t n_outputs, struct bounded *outputs);
     void *scope;
+    bool open; /* set by a kernel: what it does is open though no element of an output shows it */
     struct error *err;
 };
 

@@ -180,6 +180,10 @@ static void test_open_inside(void **state)
         {UNSURE TWO "t = Constant<value = int64[1] {3}>() b = Sub(i, t) m = Mod(a, b) y = Shape(m)", true},
         {UNSURE TWO "t = Constant<value = int64[1] {3}>() b = Sub(i, t) m = Div(a, b) y = Shape(m)", true},
         {UNSURE TWO "m = Mod(a, i) y = Shape(m)", false},
+        /* Nothing is divided by this 0, and still it may be refused. */
+        {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {0}>() y = Div(e, b)", true},
+        {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {0}>() y = Mod(e, b)", true},
+        {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {3}>() y = Div(e, b)", false},
         {UNSURE "x = Constant<value = float[3] {1, 2, 3}>() m = Gather(x, i) y = Shape(m)", true},
         {UNSURE "x = Constant<value = float[5] {1, 2, 3, 4, 5}>() m = Gather(x, i) y = Shape(m)", false},
         {UNSURE "x = Constant<value = float[3] {1, 2, 3}>() m = ScatterElements(x, i, p) y = Shape(m)", true},
