@@ -176,7 +176,9 @@ static void put_integer(struct bounded *b, size_t i, long double value, long dou
     long double low = dtype_lowest(b->type), high = dtype_highest(b->type);
     if (value >= low && value <= high) {
         b->value[i] = value + 0.0L; /* integers have no -0 */
-        set_bounds(b, i, hard, likely);
+        /* What may be beyond the end may have wrapped to the other one. */
+        bool inside = value - hard >= low && value + hard <= high;
+        set_bounds(b, i, inside ? hard : INFINITY, likely);
         return;
     }
     long double span = high - low + 1;

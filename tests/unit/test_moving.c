@@ -310,6 +310,24 @@ static void test_likely_behind_jumps(void **state)
     }
 }
 
+/* exp(log 3), cut to an integer, may be 2, 3 or 4: 3 less than that of an unsigned wraps, and of 7 it does
+ * not. */
+static void test_unsure_wraps(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {"3", "7"};
+    for (int i = 0; i < 2; i++) {
+        char body[300];
+        snprintf(body, sizeof body,
+                 "p = Constant<value = float[1] {%s}>() q = Log(p) r = Exp(q) u = Cast<to = 2>(r)"
+                 "t = Constant<value = uint8[1] {3}>() y = Sub(u, t)",
+                 bodies[i]);
+        struct bounded y = run(body);
+        assert_true(isinf(bounded_hard(&y, 0)) == (i == 0));
+        bounded_release(&y);
+    }
+}
+
 /* An int32 has no zero point: what one that is not 0 means is open. */
 static void test_dequantize_int32_zero_point(void **state)
 {
@@ -483,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_likely_behind_jumps),
         cmocka_unit_test(test_dequantize_int32_zero_point),
         cmocka_unit_test(test_nothing_times_anything),
+        cmocka_unit_test(test_unsure_wraps),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_node_loose),
         cmocka_unit_test(test_slice_backwards),
