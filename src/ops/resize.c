@@ -159,6 +159,8 @@ static int from_sizes(struct op_call *call, struct resize *r, const struct bound
         axis->rational = true;
         if (axis->out < 0 || (axis->in == 0 && axis->out > 0))
             return call_invalid(call, "size %" PRId64 " for a dim of %" PRId64, axis->out, axis->in);
+        /* A scale is "greater than 0", which the one of such a size is not. */
+        call->open |= axis->out == 0 && axis->in > 0;
     }
     if (r->policy != STRETCH && count > 0)
         keep_ratio(r, order, count);

@@ -184,6 +184,11 @@ static void test_open_inside(void **state)
         {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {0}>() y = Div(e, b)", true},
         {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {0}>() y = Mod(e, b)", true},
         {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {3}>() y = Div(e, b)", false},
+        /* No scale is 0; nothing to nothing needs none. */
+        {"x = Constant<value = float[2] {1, 2}>() s = Constant<value = int64[1] {0}>() y = Resize(x, , , s)",
+         true},
+        {"x = Constant<value = float[0] {}>() s = Constant<value = int64[1] {0}>() y = Resize(x, , , s)",
+         false},
         {UNSURE "x = Constant<value = float[3] {1, 2, 3}>() m = Gather(x, i) y = Shape(m)", true},
         {UNSURE "x = Constant<value = float[5] {1, 2, 3, 4, 5}>() m = Gather(x, i) y = Shape(m)", false},
         {UNSURE "x = Constant<value = float[3] {1, 2, 3}>() m = ScatterElements(x, i, p) y = Shape(m)", true},
