@@ -129,7 +129,10 @@ static int read_axes(struct op_call *call, int rank, int *order, size_t *count)
     return 0;
 }
 
-/* One scale for all named axes; sizes round half up. */
+/*
+ * One scale for all named axes; sizes round half up. By one sentence of the text coordinates go by that
+ * scale, by another ("scale = length_resized / length_original") by what is left of it after rounding.
+ */
 static void keep_ratio(struct resize *r, const int *order, size_t count)
 {
     const struct axis *best = &r->axes[order[0]];
@@ -144,7 +147,9 @@ static void keep_ratio(struct resize *r, const int *order, size_t count)
         struct axis *axis = &r->axes[order[i]];
         axis->num = num;
         axis->den = den;
-        axis->out = (int64_t)floorl(num * (long double)axis->in / den + 0.5L);
+        long double length = num * (long double)axis->in / den;
+        axis->out = (int64_t)floorl(length + 0.5L);
+        r->disputed |= fabsl(length - (long double)axis->out) > 1e-5L * length;
     }
 }
 

@@ -204,6 +204,26 @@ static void test_open_inside(void **state)
     }
 }
 
+/* 4 x 7 at the most is one scale, 7/6, and 2 rows; these are a scale of 1 by themselves. */
+static void test_rounded_ratio(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "x = Constant<value = float[2, 6] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}>() "
+        "s = Constant<value = int64[2] {4, %d}>() "
+        "y = Resize<mode = \"linear\", keep_aspect_ratio_policy = \"not_larger\">(x, , , s)";
+    for (int width = 7; width <= 12; width += 5) {
+        char text[sizeof body + 10];
+        struct error err = {0};
+        struct bounded y;
+        snprintf(text, sizeof text, body, width);
+        assert_int_equal(try_run(18, text, NULL, &y, &err), 0);
+        assert_int_equal(y.shape.dims[1], width);
+        assert_true(!isfinite(bounded_hard(&y, y.count - 1)) == (width == 7));
+        bounded_release(&y);
+    }
+}
+
 /* What texts call a list, or 1-D, has one dim: engines may refuse a scalar or a matrix there. */
 static void test_lists_have_one_dim(void **state)
 {
@@ -516,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_onehot_fractions),
         cmocka_unit_test(test_scatter_twice),
         cmocka_unit_test(test_reshape_zero),
+        cmocka_unit_test(test_rounded_ratio),
         cmocka_unit_test(test_lists_have_one_dim),
         cmocka_unit_test(test_order_of_anything),
         cmocka_unit_test(test_convtranspose_odd_padding),
