@@ -118,12 +118,11 @@ static bool results_mismatch(const struct result *a, const struct result *b, str
     return false;
 }
 
-/* The samples whose elements lie outside come first; among those, and among the others, the larger error. */
+/* What lies outside comes first; among that, and among the others, the larger error. */
 static bool farther(const struct compare_pair *pair, const struct metrics_difference *difference,
-                    double known, bool known_close)
+                    bool known_close)
 {
-    if (pair->compared == 0)
-        return true;
+    double known = fabs(pair->worst_a - pair->worst_b);
     if (difference->close != known_close)
         return known_close;
     return fabs(difference->worst_a - difference->worst_b) > known ||
@@ -153,7 +152,8 @@ static bool fold_values(struct fold *fold, struct compare_pair *pair, size_t sam
                             &d);
             if (d.count == 0)
                 continue;
-            if (farther(pair, &d, fabs(pair->worst_a - pair->worst_b), pair->beyond == 0 && !beyond)) {
+            bool first = pair->compared == 0 && !worse;
+            if (first || farther(pair, &d, pair->beyond == 0 && !beyond)) {
                 pair->worst_sample = sample;
                 pair->worst_output = i;
                 pair->worst_element = d.worst;
