@@ -41,7 +41,15 @@ static int blocked(struct op_call *call, const struct shape *x, const struct sha
     return 0;
 }
 
-/* A scale of one element serves the whole tensor, whatever its rank. */
+/* Whether a list of one scale is one for each element along the axis. */
+static bool is_one_along(const struct op_call *call, const struct shape *x)
+{
+    int64_t axis = call_int(call, "axis", 1);
+    axis += axis < 0 ? x->rank : 0;
+    return call->opset >= 13 && axis >= 0 && axis < x->rank && x->dims[axis] == 1;
+}
+
+/* A scale of one element serves the whole tensor; engines may refuse it where texts want a scalar. */
 static int find_grain(struct op_call *call, const struct shape *x, const struct bounded *scale,
                       struct grain *grain)
 {
@@ -50,8 +58,10 @@ static int find_grain(struct op_call *call, const struct shape *x, const struct 
     *grain = (struct grain){.kind = GRAIN_TENSOR, .inner = 1, .length = 1};
     if (block < 0)
         return call_invalid(call, "block_size is %" PRId64, block);
-    if (block == 0 && scale->count == 1 && scale->shape.rank <= 1)
+    if (block == 0 && scale->count == 1 && scale->shape.rank <= 1) {
+        call->open |= scale->shape.rank == 1 && !is_one_along(call, x);
         return 0;
+    }
     if (call->opset < 13)
         return call_invalid(call, "the scale is not a scalar");
     if (call_axis(call, call_int(call, "axis", 1), x->rank, &axis))

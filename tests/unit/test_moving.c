@@ -184,6 +184,16 @@ static void test_open_inside(void **state)
         {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {0}>() y = Div(e, b)", true},
         {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {0}>() y = Mod(e, b)", true},
         {"e = Constant<value = int32[0] {}>() b = Constant<value = int32 {3}>() y = Div(e, b)", false},
+        /* A list of one scale is no scalar, and one for each element only of an axis of one. */
+        {"x = Constant<value = float[2] {1, 2}>() s = Constant<value = float[1] {1}>() "
+         "y = QuantizeLinear<axis = 0>(x, s)",
+         true},
+        {"x = Constant<value = float[1] {1}>() s = Constant<value = float[1] {1}>() "
+         "y = QuantizeLinear<axis = 0>(x, s)",
+         false},
+        {"x = Constant<value = float[2] {1, 2}>() s = Constant<value = float {1}>() "
+         "y = QuantizeLinear<axis = 0>(x, s)",
+         false},
         /* No scale is 0; nothing to nothing needs none. */
         {"x = Constant<value = float[2] {1, 2}>() s = Constant<value = int64[1] {0}>() y = Resize(x, , , s)",
          true},
