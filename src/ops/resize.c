@@ -129,6 +129,12 @@ static int read_axes(struct op_call *call, int rank, int *order, size_t *count)
     return 0;
 }
 
+/* Whether the size is another length than the one it was rounded from. */
+static bool is_rounded(const struct axis *axis, long double length)
+{
+    return fabsl(length - (long double)axis->out) > 1e-5L * length;
+}
+
 /*
  * One scale for all named axes; sizes round half up. By one sentence of the text coordinates go by that
  * scale, by another ("scale = length_resized / length_original") by what is left of it after rounding.
@@ -149,7 +155,7 @@ static void keep_ratio(struct resize *r, const int *order, size_t count)
         axis->den = den;
         long double length = num * (long double)axis->in / den;
         axis->out = (int64_t)floorl(length + 0.5L);
-        r->disputed |= fabsl(length - (long double)axis->out) > 1e-5L * length;
+        r->disputed |= is_rounded(axis, length);
     }
 }
 
@@ -180,8 +186,7 @@ static void find_disputes(struct resize *r, const struct axis *axis, long double
 {
     bool uses_length = r->transform == ALIGN_CORNERS || r->transform == TF_CROP_AND_RESIZE ||
                        (r->transform == PYTORCH_HALF_PIXEL && axis->out == 1);
-    if (uses_length && fabsl(length - (long double)axis->out) > 1e-5L * length)
-        r->disputed = true;
+    r->disputed |= uses_length && is_rounded(axis, length);
 }
 
 static int from_scales(struct op_call *call, struct resize *r, const struct bounded *scales, const int *order,
