@@ -224,9 +224,9 @@ static int store_kept(const struct keep_options *options, const char *from, cons
                                 .n_engines = 1,
                                 .engines = &engine};
     bundle_title(&title, &which, model);
-    const char *part = strchr(signature->text, '|') ? strchr(strchr(signature->text, '|') + 1, '|') : NULL;
-    if (part)
-        str_append(&operators, part + 1, strcspn(part + 1, "|"));
+    const char *part;
+    size_t length = signature_part(signature->text, SIGNATURE_OPERATORS, &part);
+    str_append(&operators, part, length);
     struct finding finding = {
         .signature = signature->text,
         .name = signature->name,
@@ -319,28 +319,6 @@ static int companion_of(const struct keep_options *options, int engine)
     return found;
 }
 
-/* What a symptom is about: numbers, their form, or how the engine ends. */
-static size_t class_of(const char *signature)
-{
-    static const char *const symptoms[] = {
-        "wrong|", "nan", "imprecise|", "nondeterministic|", "shape|", "dtype|", "refused|", "crash", NULL};
-    enum { NUMBERS = 4 };
-    size_t i = 0;
-    while (symptoms[i] && strncmp(signature, symptoms[i], strlen(symptoms[i])) != 0)
-        i++;
-    return i < NUMBERS ? 0 : i;
-}
-
-/* Whether a smaller case may stand for the one with that signature, if it is there: one that names the
- * operators to blame is of the same class; what nobody could be blamed for may show itself in another way. */
-static bool stands_for(const struct signature *smaller, const char *signature)
-{
-    const char *engine = signature ? strchr(signature, '|') : NULL;
-    const char *operators = engine ? strchr(engine + 1, '|') : NULL;
-    bool named = operators && operators[1] >= 'A' && operators[1] <= 'Z';
-    return !named || class_of(signature) == class_of(smaller->text);
-}
-
 /* The case made smaller in a pool, when the smaller one shows the failure in a fresh process as well. */
 static bool make_smaller(const struct keep_options *options, struct pool *pool, int engine,
                          const char *signature, const struct testcase *testcase, struct trial_done *trial,
@@ -366,7 +344,7 @@ static bool make_smaller(const struct keep_options *options, struct pool *pool, 
     if (keep_try(options, &smaller, engine, trial, NULL))
         return false;
     if (!keep_signature(options->pool, engine, trial, 0, &done->signature) ||
-        !stands_for(&done->signature, signature)) {
+        (signature && !signature_stands_for(&done->signature, signature))) {
         trial_done_release(trial);
         return false;
     }

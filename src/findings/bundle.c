@@ -134,18 +134,16 @@ static void add_numbers(struct json *json, const struct verdict *verdict)
     json_end(json);
 }
 
-/* Part `number` of a signature's text. */
-static void add_part(struct json *json, const char *name, const struct signature *signature, int number)
+static void add_part(struct json *json, const char *name, const struct signature *signature,
+                     enum signature_part part)
 {
-    const char *at = signature->text;
-    for (int i = 0; i < number && at; i++)
-        at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
-    struct str part;
-    str_init(&part);
-    if (at)
-        str_append(&part, at, strcspn(at, "|"));
-    json_string(json, name, part.data);
-    str_release(&part);
+    const char *at;
+    size_t length = signature_part(signature->text, part, &at);
+    struct str text;
+    str_init(&text);
+    str_append(&text, at, length);
+    json_string(json, name, text.data);
+    str_release(&text);
 }
 
 static void add_culprits(struct json *json, const struct bundle_case *which, const struct model *model)
@@ -202,9 +200,9 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     json_string(&json, "kind", verdict_name(which->engines[0].verdict->kind));
     json_string(&json, "engine", which->engines[0].label);
     json_string(&json, "version", which->engines[0].version);
-    add_part(&json, "operators", which->signature, 2);
-    add_part(&json, "types", which->signature, 3);
-    add_part(&json, "parameters", which->signature, 4);
+    add_part(&json, "operators", which->signature, SIGNATURE_OPERATORS);
+    add_part(&json, "types", which->signature, SIGNATURE_TYPES);
+    add_part(&json, "parameters", which->signature, SIGNATURE_ATTRIBUTES);
     add_culprits(&json, which, model);
     json_string(&json, "pass", which->pass);
     json_string(&json, "recipe", which->testcase->recipe);

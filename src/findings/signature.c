@@ -346,38 +346,48 @@ static void make_name(struct signature *signature, const char *symptom, const ch
 void signature_of(struct signature *signature, const char *engine, const struct verdict *verdict,
                   const struct settlement *settlement, const struct model *model, const struct result *result)
 {
-    enum { SYMPTOM, ENGINE, OPERATORS, TYPES, ATTRIBUTES, MESSAGE, PARTS };
-    static const size_t limits[PARTS] = {20, 60, SIGNATURE_PART_SIZE, 30, SIGNATURE_PART_SIZE, MESSAGE_LIMIT};
-    struct str parts[PARTS];
+    static const size_t limits[SIGNATURE_PARTS] = {
+        20, 60, SIGNATURE_PART_SIZE, 30, SIGNATURE_PART_SIZE, MESSAGE_LIMIT};
+    struct str parts[SIGNATURE_PARTS];
     struct culprits culprits;
     struct types types;
     *signature = (struct signature){0};
-    for (size_t i = 0; i < PARTS; i++)
+    for (size_t i = 0; i < SIGNATURE_PARTS; i++)
         str_init(&parts[i]);
     types_init(&types, model);
     pick(&culprits, settlement, model);
-    add_symptom(&parts[SYMPTOM], verdict, settlement, result);
-    add_engine(&parts[ENGINE], engine);
-    add_operators(&parts[OPERATORS], &culprits);
-    add_message(&parts[MESSAGE], final_kind(verdict, settlement), model, result);
+    add_symptom(&parts[SIGNATURE_SYMPTOM], verdict, settlement, result);
+    add_engine(&parts[SIGNATURE_ENGINE], engine);
+    add_operators(&parts[SIGNATURE_OPERATORS], &culprits);
+    add_message(&parts[SIGNATURE_MESSAGE], final_kind(verdict, settlement), model, result);
     if (says_why(final_kind(verdict, settlement)))
-        shared_place(&parts[OPERATORS], parts[MESSAGE].data, result, &culprits, model);
-    if (!says_why(final_kind(verdict, settlement)) || !parts[MESSAGE].length) {
-        add_types(&parts[TYPES], final_kind(verdict, settlement), &culprits, &types);
-        add_attributes(&parts[ATTRIBUTES], &culprits, model_opset(model));
+        shared_place(&parts[SIGNATURE_OPERATORS], parts[SIGNATURE_MESSAGE].data, result, &culprits, model);
+    if (!says_why(final_kind(verdict, settlement)) || !parts[SIGNATURE_MESSAGE].length) {
+        add_types(&parts[SIGNATURE_TYPES], final_kind(verdict, settlement), &culprits, &types);
+        add_attributes(&parts[SIGNATURE_ATTRIBUTES], &culprits, model_opset(model));
     }
     size_t used = 0;
-    for (size_t i = 0; i < PARTS; i++) {
+    for (size_t i = 0; i < SIGNATURE_PARTS; i++) {
         used += (size_t)snprintf(signature->text + used, sizeof signature->text - used, "%s%.*s",
                                  i ? "|" : "", (int)limits[i], parts[i].data);
-        if (i != SYMPTOM && i != TYPES && i != ATTRIBUTES)
+        if (i != SIGNATURE_SYMPTOM && i != SIGNATURE_TYPES && i != SIGNATURE_ATTRIBUTES)
             signature->core = hash_combine(signature->core, hash_text(parts[i].data));
     }
     signature->hash = hash_text(signature->text);
-    make_name(signature, parts[SYMPTOM].data, parts[OPERATORS].data);
-    for (size_t i = 0; i < PARTS; i++)
+    make_name(signature, parts[SIGNATURE_SYMPTOM].data, parts[SIGNATURE_OPERATORS].data);
+    for (size_t i = 0; i < SIGNATURE_PARTS; i++)
         str_release(&parts[i]);
     types_release(&types);
+}
+
+size_t signature_part(const char *text, enum signature_part part, const char **start)
+{
+    for (int i = 0; i < (int)part; i++) {
+        const char *bar = strchr(text, '|');
+        text = bar ? bar + 1 : text + strlen(text);
+    }
+    *start = text;
+    return strcspn(text, "|");
 }
 
 bool signature_equal(const struct signature *a, const struct signature *b)
@@ -397,4 +407,23 @@ static bool same_symptom(const char *smaller, const char *larger)
 bool signature_alike(const struct signature *smaller, const struct signature *larger)
 {
     return smaller->core == larger->core && same_symptom(smaller->text, larger->text);
+}
+
+/* What a symptom is about: numbers, their form, or how the engine ends. */
+static size_t symptom_class(const char *text)
+{
+    static const char *const symptoms[] = {
+        "wrong|", "nan", "imprecise|", "nondeterministic|", "shape|", "dtype|", "refused|", "crash", NULL};
+    enum { NUMBERS = 4 };
+    size_t i = 0;
+    while (symptoms[i] && strncmp(text, symptoms[i], strlen(symptoms[i])) != 0)
+        i++;
+    return i < NUMBERS ? 0 : i;
+}
+
+bool signature_stands_for(const struct signature *smaller, const char *text)
+{
+    const char *operators;
+    bool named = signature_part(text, SIGNATURE_OPERATORS, &operators) && isupper((unsigned char)*operators);
+    return !named || symptom_class(text) == symptom_class(smaller->text);
 }

@@ -43,6 +43,20 @@ struct signature {
     uint64_t core;                  /* of engine, operators and message alone */
 };
 
+/* The parts of the text, in its order. */
+enum signature_part {
+    SIGNATURE_SYMPTOM,
+    SIGNATURE_ENGINE,
+    SIGNATURE_OPERATORS,
+    SIGNATURE_TYPES,
+    SIGNATURE_ATTRIBUTES,
+    SIGNATURE_MESSAGE,
+    SIGNATURE_PARTS,
+};
+
+/* Where a part of a signature's text begins, and its length: 0 where it is empty or not there. */
+size_t signature_part(const char *text, enum signature_part part, const char **start);
+
 /*
  * settlement and result may be NULL, so may settlement->nodes be empty. engine: a label,
  * "onnxruntime@1.12.0:opt=all".
@@ -59,5 +73,12 @@ bool signature_equal(const struct signature *a, const struct signature *b);
  * other way round: many faults show as NaN only because one was among the inputs.
  */
 bool signature_alike(const struct signature *smaller, const struct signature *larger);
+
+/*
+ * Whether a case made smaller may be kept in the place of the one whose signature has that text. Where the
+ * text names the operators to blame, both are about numbers, or both about the same of their form, a refusal
+ * and a death; what nobody could be blamed for may show itself in any other way.
+ */
+bool signature_stands_for(const struct signature *smaller, const char *text);
 
 #endif

@@ -57,13 +57,11 @@ void bundle_operators(struct str *out, const struct bundle_case *which, const st
     add_operators(out, &b);
 }
 
-/* The fifth part of the signature: modes and flags off their defaults. */
+/* Modes and flags off their defaults, as the signature has them. */
 static void add_modes(struct str *out, const struct signature *signature)
 {
-    const char *at = signature->text;
-    for (int i = 0; i < 4 && at; i++)
-        at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
-    size_t length = at ? strcspn(at, "|") : 0;
+    const char *at;
+    size_t length = signature_part(signature->text, SIGNATURE_ATTRIBUTES, &at);
     for (size_t i = 0; i < length; i++)
         str_append(out, at[i] == ',' ? ", " : &at[i], at[i] == ',' ? 2 : 1);
 }

@@ -4,22 +4,10 @@
 
 #include <string.h>
 
-/* Part `number` of a signature's text, of those divided by '|'. */
-static size_t signature_part(const struct signature *signature, int number, const char **start)
-{
-    const char *at = signature->text;
-    for (; number > 0; number--) {
-        const char *bar = strchr(at, '|');
-        at = bar ? bar + 1 : at + strlen(at);
-    }
-    *start = at;
-    return strcspn(at, "|");
-}
-
-static bool same_part(const struct signature *a, const struct signature *b, int number)
+static bool same_part(const struct signature *a, const struct signature *b, enum signature_part part)
 {
     const char *x, *y;
-    size_t n = signature_part(a, number, &x), m = signature_part(b, number, &y);
+    size_t n = signature_part(a->text, part, &x), m = signature_part(b->text, part, &y);
     return n == m && strncmp(x, y, n) == 0;
 }
 
@@ -88,11 +76,11 @@ static bool is_cut(struct piece group)
 
 /* Does every operator of the smaller group ("Add+Mul") fit one of the larger's? Plain ones stand for any, but
  * not all of a group may. */
-static bool part_of(const struct signature *smaller, const struct signature *larger, int number)
+static bool part_of(const struct signature *smaller, const struct signature *larger)
 {
     struct piece few, all, one;
-    few.length = signature_part(smaller, number, &few.text);
-    all.length = signature_part(larger, number, &all.text);
+    few.length = signature_part(smaller->text, SIGNATURE_OPERATORS, &few.text);
+    all.length = signature_part(larger->text, SIGNATURE_OPERATORS, &all.text);
     if (same_piece(all, (struct piece){"graph", 5}) || is_cut(all))
         return true; /* nobody could be blamed, or more than are named */
     bool any = false;
@@ -108,17 +96,15 @@ static bool part_of(const struct signature *smaller, const struct signature *lar
     return any;
 }
 
-enum { PART_SYMPTOM = 0, PART_OPERATORS = 2, PART_MESSAGE = 5 };
-
 bool same_failure(const struct signature *candidate, const struct signature *keep)
 {
     if (signature_alike(candidate, keep))
         return true;
-    return same_part(candidate, keep, PART_SYMPTOM) && same_part(candidate, keep, PART_MESSAGE) &&
-           part_of(candidate, keep, PART_OPERATORS);
+    return same_part(candidate, keep, SIGNATURE_SYMPTOM) && same_part(candidate, keep, SIGNATURE_MESSAGE) &&
+           part_of(candidate, keep);
 }
 
 bool same_words(const struct signature *a, const struct signature *b)
 {
-    return same_part(a, b, PART_SYMPTOM) && same_part(a, b, PART_MESSAGE);
+    return same_part(a, b, SIGNATURE_SYMPTOM) && same_part(a, b, SIGNATURE_MESSAGE);
 }

@@ -322,6 +322,59 @@ static void deaths_are_told_apart_by_their_frames(void **state)
     assert_string_equal(sign(&scene).text, "crash-fpe|onnxruntime|AveragePool|any|ceil_mode=1|");
 }
 
+static void expect_part(const char *text, enum signature_part part, const char *due)
+{
+    const char *start;
+    size_t length = signature_part(text, part, &start);
+    assert_int_equal(length, strlen(due));
+    assert_memory_equal(start, due, length);
+}
+
+static void parts_are_found_in_the_text(void **state)
+{
+    (void)state;
+    struct scene scene = {pool_a, "onednn:isa=avx2", VERDICT_WRONG, .blame = 0};
+    struct signature a = sign(&scene);
+    expect_part(a.text, SIGNATURE_SYMPTOM, "wrong");
+    expect_part(a.text, SIGNATURE_ENGINE, "onednn:isa=avx2");
+    expect_part(a.text, SIGNATURE_OPERATORS, "AveragePool");
+    expect_part(a.text, SIGNATURE_TYPES, "f32");
+    expect_part(a.text, SIGNATURE_ATTRIBUTES, "ceil_mode=1");
+    expect_part(a.text, SIGNATURE_MESSAGE, "");
+    expect_part("no bars", SIGNATURE_SYMPTOM, "no bars");
+    expect_part("no bars", SIGNATURE_OPERATORS, "");
+    expect_part("", SIGNATURE_MESSAGE, "");
+}
+
+/* Of two texts the first is the smaller case's. */
+static void expect_stands_for(const char *smaller, const char *larger, bool due)
+{
+    struct signature signature = {0};
+    snprintf(signature.text, sizeof signature.text, "%s", smaller);
+    if (signature_stands_for(&signature, larger) != due)
+        fail_msg("%s %s for %s", smaller, due ? "does not stand" : "stands", larger);
+}
+
+static void a_smaller_case_stands_for_its_class(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"wrong|e|Neg|f32||", "nan|e|Neg|f32||", "nan-lost|e|Neg|f32||",
+                                          "imprecise|e|Neg|f32||", "nondeterministic|e|Neg|f32||"};
+    static const char *const others[] = {"shape|e|Neg|any||", "dtype|e|Neg|f32||", "refused|e|Neg|||no",
+                                         "crash|e|Neg|any||", "hang|e|Neg|any||"};
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = 0; k < 5; k++) {
+            expect_stands_for(numbers[i], numbers[k], true);
+            expect_stands_for(numbers[i], others[k], false);
+            expect_stands_for(others[k], numbers[i], false);
+            expect_stands_for(others[i], others[k], i == k);
+        }
+    expect_stands_for("crash-fpe|e|Neg|any||", "crash|e|Neg|any||", true);
+    /* Nobody was blamed, or a place in the engine's own code. */
+    expect_stands_for("crash|e|Neg|any||", "wrong|e|graph|||", true);
+    expect_stands_for("wrong|e|Neg|f32||", "refused|e|tensor.h|||tensor.h:# bad", true);
+}
+
 /* Nothing of a text from outside may break the parts or the buffers. */
 static void long_texts_are_cut(void **state)
 {
@@ -353,6 +406,8 @@ int main(void)
         cmocka_unit_test(lacking_kernels_are_one_class),
         cmocka_unit_test(short_names_are_no_words),
         cmocka_unit_test(deaths_are_told_apart_by_their_frames),
+        cmocka_unit_test(parts_are_found_in_the_text),
+        cmocka_unit_test(a_smaller_case_stands_for_its_class),
         cmocka_unit_test(long_texts_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
