@@ -1,13 +1,18 @@
 /*
  * Is every alarm true? An engine that is right by construction, and as hostile as it may be, is judged:
- * bench_soundness COUNT [SEED]. Each node is computed from the values that this engine itself has, and each
- * element of the result moved anywhere within the bounds of that node alone: to an end, between, and where
- * nothing is decided to whatever its type holds. That is what some correct implementation may do; so what
- * the judge calls wrong then is a false alarm. The cases are those of campaigns. Each alarm is told by the
- * first value that is outside its bounds, with the operator that made it.
+ * bench_soundness COUNT [SEED [OPS [FIRST]]]. Each node is computed from the values that this engine itself
+ * has, and each element of the result moved anywhere within the bounds of that node alone: to an end,
+ * between, and where nothing is decided to whatever its type holds. That is what some correct implementation
+ * may do; so what the judge calls wrong then is a false alarm. The cases are those of campaigns. Each alarm
+ * is told by the first value that is outside its bounds, with the operator that made it.
+ *
+ * With OPS (names with commas) the cases are single nodes of these operators, whose inputs are blurred: given
+ * to the reference with bounds, and to the engine as some value within them. FIRST is the number of the first
+ * case, as the last column has it; of a single case (COUNT 1) all values are shown.
  */
 #include "base/memory.h"
 #include "campaign/fuzz_source.h"
+#include "generate/onecase.h"
 #include "judge/verdict.h"
 #include "model/model.h"
 #include "ops/evaluate.h"
@@ -45,9 +50,13 @@ static long double within(enum dtype type, long double value, double hard, struc
 }
 
 struct hostile {
-    struct rng rng;
-    bool calm; /* elements that nobody decides stay as they are */
-    bool wide; /* halves are kept in a wider type from node to node */
+    struct rng rng, blur; /* blur: the same for both that compute */
+    bool blurs;           /* the inputs of the only node */
+    bool moves;           /* false: it is the reference, which is given bounds */
+    bool calm;            /* elements that nobody decides stay as they are */
+    bool wide;            /* halves are kept in a wider type from node to node */
+    bool inside;          /* a body */
+    bool shows;
 };
 
 /* How far a result may be from its value before it is rounded into its type. */
@@ -62,7 +71,9 @@ static void move_result(struct hostile *hostile, struct bounded *out)
 {
     bool wide = hostile->wide && out->type == DTYPE_FLOAT16;
     for (size_t i = 0; out->hard && out->value && i < out->count; i++)
-        if (isinf(out->hard[i]))
+        if (out->hard[i] == out->likely[i] && isfinite(out->hard[i]))
+            continue; /* as bounded_put_range has it: it is that far to one side only, nobody says which */
+        else if (isinf(out->hard[i]))
             out->value[i] = hostile->calm ? out->value[i] : anything(out->type, &hostile->rng);
         else if (out->hard[i] > 0 && isfinite(out->value[i]) && wide)
             out->value[i] = within(DTYPE_FLOAT, out->value[i], before_rounding(out, i), &hostile->rng);
@@ -74,14 +85,98 @@ static void move_result(struct hostile *hostile, struct bounded *out)
     out->hard = out->likely = NULL;
 }
 
-static int move_results(void *context, struct op_call *call)
+/* How far an element may be off: some units, some part of it, or some of a step; 0 for what cannot move. */
+static double blur_of(enum dtype type, long double value, struct rng *rng)
 {
-    struct hostile *hostile = context;
+    double unit = dtype_precision(type).unit;
+    if (type == DTYPE_BOOL || !isfinite(value))
+        return 0;
+    if (!dtype_is_float(type)) {
+        double step = 1 + (double)rng_below(rng, 3);
+        return value - step >= dtype_lowest(type) && value + step <= dtype_highest(type) ? step : 0;
+    }
+    double part = rng_chance(rng, 0.5) ? unit * rng_uniform(rng, 1, 20) : pow(10, rng_uniform(rng, -7, 0));
+    double hard = part * (rng_chance(rng, 0.8) ? (double)fabsl(value) : 1);
+    return fabsl(value) + 2 * hard < dtype_highest(type) ? hard : 0;
+}
+
+/* Bounds for some inputs, of all or of some elements; the exact value is then no number of the type. */
+static void blur_input(struct bounded *b, struct rng *rng)
+{
+    double share = rng_chance(rng, 0.5) ? 1 : rng_uniform(rng, 0, 0.5);
+    double nothing = rng_chance(rng, 0.2) ? rng_uniform(rng, 0, 0.2) : 0;
+    if (rng_chance(rng, dtype_is_float(b->type) ? 0.2 : 0.6))
+        return;
+    for (size_t i = 0; b->value && i < b->count; i++) {
+        double hard = blur_of(b->type, b->value[i], rng), where = rng_uniform(rng, -0.5, 0.5);
+        if (rng_chance(rng, nothing) || b->type == DTYPE_BOOL)
+            bounded_put_undecided(b, i, b->value[i]);
+        else if (rng_chance(rng, share) && hard > 0)
+            bounded_set(b, i, b->value[i] + (dtype_is_float(b->type) ? where * hard : 0), hard, hard / 3);
+    }
+    bounded_settle(b, NULL);
+}
+
+static void show(const char *what, const struct bounded *b)
+{
+    printf("%s %s", what, dtype_name(b->type));
+    for (int i = 0; i < b->shape.rank; i++)
+        printf(" %lld", (long long)b->shape.dims[i]);
+    printf("\n");
+    for (size_t i = 0; b->value && i < b->count && i < 2000; i++)
+        printf("  [%zu] %.12Lg hard %.6g likely %.3g\n", i, b->value[i], bounded_hard(b, i),
+               bounded_likely(b, i));
+}
+
+static int compute(struct hostile *hostile, struct op_call *call)
+{
     if (call->op->eval(call))
         return -1;
-    for (size_t o = 0; o < call->n_outputs; o++)
+    for (size_t o = 0; hostile->moves && o < call->n_outputs; o++)
         move_result(hostile, &call->outputs[o]);
+    for (size_t i = 0; hostile->shows && i < call->n_inputs; i++)
+        if (call->inputs[i])
+            show("input", call->inputs[i]);
+    for (size_t o = 0; hostile->shows && o < call->n_outputs; o++)
+        show(call->op->name, &call->outputs[o]);
     return 0;
+}
+
+/* The kernel, on inputs that are blurred. */
+static int compute_blurred(struct hostile *hostile, struct op_call *call)
+{
+    const struct bounded *const *given = call->inputs;
+    struct bounded *own = memory_zeroed(call->n_inputs, sizeof *own);
+    const struct bounded **inputs = memory_zeroed(call->n_inputs, sizeof(struct bounded *));
+    int result = 0;
+    for (size_t i = 0; !result && i < call->n_inputs; i++) {
+        if (!given[i])
+            continue;
+        inputs[i] = &own[i];
+        result = bounded_copy(&own[i], given[i], call->err);
+        if (result)
+            break;
+        blur_input(&own[i], &hostile->blur);
+        if (hostile->moves)
+            move_result(hostile, &own[i]);
+    }
+    call->inputs = inputs;
+    hostile->inside = true;
+    if (!result)
+        result = compute(hostile, call);
+    hostile->inside = false;
+    call->inputs = given;
+    for (size_t i = 0; i < call->n_inputs; i++)
+        bounded_release(&own[i]);
+    free(own);
+    free(inputs);
+    return result;
+}
+
+static int run_hostile(void *context, struct op_call *call)
+{
+    struct hostile *hostile = context;
+    return hostile->blurs && !hostile->inside ? compute_blurred(hostile, call) : compute(hostile, call);
 }
 
 struct names {
@@ -146,8 +241,15 @@ static bool passes(const struct bounded *expected, const struct bounded *got, ch
     return !verdict_is_finding(verdict.kind);
 }
 
+/* What is asked for, and what came of it. */
+struct search {
+    uint64_t count, seed, first;
+    const char *ops; /* NULL: cases of campaigns */
+    size_t judged, alarms;
+};
+
 /* False, and a line, when the hostile engine is blamed for something. */
-static bool holds(const struct testcase *test, uint64_t seed, size_t *moved)
+static bool holds(struct search *search, uint64_t number, const struct testcase *test)
 {
     struct model *model = NULL;
     struct error err = {0};
@@ -158,22 +260,31 @@ static bool holds(const struct testcase *test, uint64_t seed, size_t *moved)
     struct names names = values_of(model);
     struct bounded *expected, *got;
     size_t n_expected, n_got;
-    struct hostile hostile = {.rng = rng_seed(seed)};
-    struct evaluate_options exact = {.open = &open}, rounded = {.hook = move_results, .context = &hostile};
-    hostile.calm = rng_chance(&hostile.rng, 0.5);
-    hostile.wide = rng_chance(&hostile.rng, 0.5);
+    struct rng rng = rng_seed(search->seed * 1000003 + number);
+    bool calm = rng_chance(&rng, 0.5), wide = rng_chance(&rng, 0.5);
+    struct hostile hostile = {.blur = rng_split(&rng, 1),
+                              .blurs = search->ops,
+                              .shows = search->count == 1,
+                              .calm = calm,
+                              .wide = wide};
+    struct hostile engine = hostile;
+    engine.rng = rng;
+    engine.moves = true;
+    struct evaluate_options exact = {.open = &open, .hook = run_hostile, .context = &hostile},
+                            rounded = {.hook = run_hostile, .context = &engine};
     bool decided = !run(model, test, &exact, &names, &expected, &n_expected, &err);
     bool answered = decided && !run(model, test, &rounded, &names, &got, &n_got, &err);
     if (decided && !answered && !open) {
         good = false;
-        printf("refused\t%s\t%s\n", err.message, test->recipe);
+        printf("refused\t%s\t%s\t%llu\n", err.message, test->recipe, (unsigned long long)number);
     }
     for (size_t i = 0; answered && good && i < names.count; i++)
         if (!passes(&expected[i], &got[i], text, sizeof text)) {
             good = false;
-            printf("%s\t%s\t%s\t%s\n", names.makers[i]->op_type, names.of[i], text, test->recipe);
+            printf("%s\t%s\t%s\t%s\t%llu\n", names.makers[i]->op_type, names.of[i], text, test->recipe,
+                   (unsigned long long)number);
         }
-    *moved += answered;
+    search->judged += answered;
     if (answered)
         free_results(got, n_got);
     if (decided)
@@ -184,27 +295,51 @@ static bool holds(const struct testcase *test, uint64_t seed, size_t *moved)
     return good;
 }
 
-int main(int argc, char **argv)
+static int of_campaigns(struct search *search, struct error *err)
 {
-    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000;
-    struct fuzz_source_options options = {.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
-                                          .strategy = FUZZ_RANDOM};
+    struct fuzz_source_options options = {.seed = search->seed, .strategy = FUZZ_RANDOM};
     struct fuzz_source *source;
-    struct error err = {0};
-    size_t judged = 0, alarms = 0;
-    if (fuzz_source_new(&source, &options, &err)) {
-        fprintf(stderr, "%s\n", err.message);
-        return 2;
-    }
-    for (uint64_t i = 0; i < count; i++) {
+    if (fuzz_source_new(&source, &options, err))
+        return -1;
+    for (uint64_t i = search->first; i < search->first + search->count; i++) {
         struct testcase test;
         size_t node;
-        if (fuzz_source_make(source, i, &test, &node, &err))
+        if (fuzz_source_make(source, i, &test, &node, err))
             continue;
-        alarms += !holds(&test, options.seed * 1000003 + i, &judged);
+        search->alarms += !holds(search, i, &test);
         testcase_release(&test);
     }
     fuzz_source_free(source);
-    printf("%zu of %zu cases answered within bounds are called wrong\n", alarms, judged);
-    return alarms > 0;
+    return 0;
+}
+
+static int of_operators(struct search *search, struct error *err)
+{
+    struct generate_options options = {.ops = search->ops};
+    for (uint64_t i = search->first; i < search->first + search->count; i++) {
+        struct gencase one;
+        if (generate_one(search->seed, i, &options, &one, err)) {
+            if (err->code == ERROR_NOT_FOUND)
+                return -1;
+            continue;
+        }
+        search->alarms += !holds(search, i, &one.test);
+        gencase_release(&one);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct search search = {.count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000,
+                            .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
+                            .ops = argc > 3 && *argv[3] ? argv[3] : NULL,
+                            .first = argc > 4 ? strtoull(argv[4], NULL, 10) : 0};
+    struct error err = {0};
+    if (search.ops ? of_operators(&search, &err) : of_campaigns(&search, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 2;
+    }
+    printf("%zu of %zu cases answered within bounds are called wrong\n", search.alarms, search.judged);
+    return search.alarms > 0;
 }

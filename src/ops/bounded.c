@@ -251,6 +251,9 @@ void bounded_put_range(struct bounded *b, size_t i, long double value, long doub
     long double reach = fmaxl(value - low, high - value);
     if (!(reach >= 0 && reach < largest_bound))
         reach = INFINITY;
+    /* The ends are sums that were rounded, and so is their distance: an element at an end is inside. */
+    if (reach > 0 && dtype_is_float(b->type))
+        reach = (double)(reach * (1 + 0x1p-52L) + 0x1p-61L * fabsl(value));
     b->value[i] = dtype_is_float(b->type) ? value : value + 0.0L; /* integers have no -0 */
     set_bounds(b, i, reach, isinf(reach) ? 0 : reach);
 }

@@ -17,6 +17,7 @@ int index_at(struct op_call *call, const struct bounded *indices, size_t i, int6
     double off = bounded_hard(indices, i);
     picked->undecided = off > 0;
     picked->outside = picked->undecided && !(at - off >= -dim && at + off < dim);
+    call->open |= picked->outside; /* also where nothing is picked */
     if (picked->undecided && dim > 0)
         at = fminl(fmaxl(at, -dim), dim - 1);
     if (!(at >= -dim && at < dim))
@@ -306,11 +307,12 @@ static void one_hot_fill(struct bounded *out, const struct bounded *indices, con
                          int axis, int64_t depth)
 {
     size_t inner = shape_span(&indices->shape, axis, indices->shape.rank);
+    bool same = values->value[0] == values->value[1] && !values->hard;
     for (size_t i = 0; i < indices->count; i++) {
         int64_t place = one_hot_place(indices, i, depth);
         for (int64_t j = 0; j < depth; j++) {
             size_t at = (i / inner * (size_t)depth + (size_t)j) * inner + i % inner;
-            if (place == -2 && values->value[0] != values->value[1])
+            if (place == -2 && !same)
                 bounded_put_undecided(out, at, values->value[0]);
             else
                 bounded_move(out, at, values, j == place);

@@ -52,30 +52,30 @@ static int64_t map_nearest(const void *context, int axis, int64_t index)
     return map_index(context, axis, index);
 }
 
+struct spot {
+    long double x, e;
+};
+
 /*
  * Border and cubic: implementations clamp the coordinate, or the samples around it. Between the edge and
  * where all samples are the edge's, that makes a difference.
  */
-static bool is_disputed(const struct sampler *s, int axis, long double x)
+static bool is_disputed(const struct sampler *s, int axis, const struct spot *at)
 {
     if (s->mode != CUBIC || s->padding != BORDER)
         return false;
     long double length = (long double)s->dims[axis], margin = s->align ? 0 : 0.5L;
-    bool beyond = x < -margin || x > length - 1 + margin;
-    return beyond && x > -2 && x < length + 1;
+    long double low = at->x - at->e, high = at->x + at->e;
+    return (low < -margin && high > -2) || (high > length - 1 + margin && low < length + 1);
 }
-
-struct spot {
-    long double x, e;
-};
 
 /* Four roundings of numbers no larger than (|n| + 1) * length. */
 static struct spot locate(const struct sampler *s, int axis, const struct bounded *grid, size_t at)
 {
     long double n = grid->value[at], length = (long double)s->dims[axis];
     long double x = s->align ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
-    return (struct spot){x, 4 * unit_of(grid->type) * (fabsl(n) + 1) * length +
-                                bounded_hard(grid, at) * length / 2};
+    long double hard = bounded_hard(grid, at);
+    return (struct spot){x, 4 * unit_of(grid->type) * (fabsl(n) + hard + 1) * length + hard * length / 2};
 }
 
 static bool use_nearest(const struct sampler *s, struct bounded *out, size_t i, const struct bounded *x,
@@ -104,7 +104,7 @@ static bool use_kernel(const struct sampler *s, struct bounded *out, size_t i, c
         kernel.unit = 0x1p-24; /* weights in float32 for float64 data */
     for (int a = 0; a < s->rank; a++) {
         size_t count = taps_at(&kernel, spots[a].x, spots[a].e, taps[a]);
-        if (count == 0 || is_disputed(s, a, spots[a].x))
+        if (count == 0 || is_disputed(s, a, &spots[a]))
             return false;
         for (size_t k = 0; k < count; k++) {
             int64_t index = map_index(s, a, taps[a][k].index);

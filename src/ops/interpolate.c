@@ -117,12 +117,12 @@ struct total {
 static void add_term(struct total *t, const struct bounded *x, size_t at, long double weight,
                      long double reach)
 {
-    long double v = x->value[at], slack = reach - fabsl(weight);
+    long double v = x->value[at], slack = reach - fabsl(weight), hard = bounded_hard(x, at);
     t->strange |= !isfinite(v);
     t->value += weight * v;
-    t->size += reach * fabsl(v);
-    t->largest = fmaxl(t->largest, fabsl(v));
-    t->hard += slack * fabsl(v) + reach * bounded_hard(x, at);
+    t->size += reach * (fabsl(v) + hard);
+    t->largest = fmaxl(t->largest, fabsl(v) + hard);
+    t->hard += slack * fabsl(v) + reach * hard;
     long double likely = likely_add(slack * v / 3, weight * bounded_likely(x, at));
     t->variance += likely * likely;
     t->terms++;

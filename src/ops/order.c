@@ -130,7 +130,7 @@ static void cumsum_lane(struct bounded *out, const struct bounded *x, const stru
         size_t at = lane_at(lanes, lanes->length, o, reverse ? lanes->length - 1 - step : step, i);
         if (!exclusive)
             sum_add(&sum, x->value[at], bounded_hard(x, at), bounded_likely(x, at));
-        lost = lost || (whole && fabsl(sum_value(&sum)) > most);
+        lost = lost || (whole && fabsl(sum_value(&sum)) + sum.hard > most);
         if (lost)
             bounded_put_open(out, at);
         else if (!whole && sum_overflows(&sum, out->type))

@@ -109,16 +109,19 @@ static bool is_power_of_two(long double value)
 static long double quotient_error(const struct quantized *q, size_t i, size_t at, long double quotient)
 {
     long double scale = q->scale->value[at], hard_scale = bounded_hard(q->scale, at);
-    long double unit = unit_of(q->scale->type), error = 0;
-    if (isinf(quotient))
-        return 0;
-    if (!is_power_of_two(scale) || hard_scale > 0)
-        error += 2 * unit * fabsl(quotient);
-    if (!dtype_is_float(q->x->type) && fabsl(q->x->value[i]) * unit > 1)
-        error += unit * fabsl(quotient);
+    long double unit = unit_of(q->scale->type), hard_x = bounded_hard(q->x, i), roundings = 0;
     if (hard_scale >= fabsl(scale))
         return INFINITY;
-    return error + (bounded_hard(q->x, i) + fabsl(quotient) * hard_scale) / (fabsl(scale) - hard_scale);
+    if (isinf(quotient))
+        return isinf(hard_x) ? INFINITY : 0;
+    if (!is_power_of_two(scale) || hard_scale > 0)
+        roundings += 2;
+    if (!dtype_is_float(q->x->type) && (fabsl(q->x->value[i]) + hard_x) * unit > 1)
+        roundings += 1;
+    long double error = 0;
+    if (hard_x > 0 || hard_scale > 0)
+        error = (hard_x + fabsl(quotient) * hard_scale) / (fabsl(scale) - hard_scale);
+    return roundings > 0 ? error + roundings * unit * (fabsl(quotient) + error) : error;
 }
 
 /* Open: NaN, and a scale of 0. */
@@ -132,9 +135,12 @@ static void put_quantized(const struct quantized *q, struct bounded *out, size_t
         return;
     }
     long double error = quotient_error(q, i, at, quotient);
+    if (error > 0) /* of the ends, which are sums that are rounded */
+        error += 0x1p-60L * (fabsl(quotient) + error);
+    bool any = isinf(error); /* the sign of an infinite quotient, too */
     bounded_put_range(out, i, saturate(out->type, rintl(quotient) + zero),
-                      saturate(out->type, rintl(quotient - error) + zero),
-                      saturate(out->type, rintl(quotient + error) + zero));
+                      saturate(out->type, any ? -INFINITY : rintl(quotient - error) + zero),
+                      saturate(out->type, any ? INFINITY : rintl(quotient + error) + zero));
 }
 
 static int eval_quantize(struct op_call *call)
@@ -168,17 +174,17 @@ static void put_dequantized(const struct quantized *q, struct bounded *out, size
     long double scale = q->scale->value[at], difference = q->x->value[i] - (q->zero ? q->zero->value[at] : 0);
     long double unit = unit_of(out->type), y = difference * scale;
     long double hard_x = bounded_hard(q->x, i) + (q->zero ? bounded_hard(q->zero, at) : 0);
-    long double hard = fabsl(scale) * hard_x + fabsl(difference) * bounded_hard(q->scale, at);
-    if (hard_x == 0 && bounded_hard(q->scale, at) == 0)
-        hard = 0;
-    if (fabsl(difference) * unit > 1)
-        hard += unit * fabsl(y);
-    if (fabsl(difference) > dtype_highest(out->type))
+    long double hard_scale = bounded_hard(q->scale, at), most = fabsl(difference) + hard_x, hard = 0;
+    if (hard_x > 0 || hard_scale > 0)
+        hard = fabsl(scale) * hard_x + most * hard_scale;
+    if (most * unit > 1)
+        hard += unit * (fabsl(y) + hard);
+    if (most > dtype_highest(out->type))
         hard = INFINITY;
-    long double likely = hard == 0
-                             ? 0
-                             : likely_add(fabsl(scale) * bounded_likely(q->x, i),
-                                          fabsl(difference) * bounded_likely(q->scale, at) + unit * fabsl(y));
+    long double likely_x = likely_add(bounded_likely(q->x, i), q->zero ? bounded_likely(q->zero, at) : 0);
+    long double likely = hard == 0 ? 0
+                                   : likely_add(fabsl(scale) * likely_x,
+                                                most * bounded_likely(q->scale, at) + unit * fabsl(y));
     bounded_put(out, i, y, hard, likely);
 }
 

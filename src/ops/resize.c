@@ -164,6 +164,8 @@ static int from_sizes(struct op_call *call, struct resize *r, const struct bound
 {
     for (size_t i = 0; i < count; i++) {
         struct axis *axis = &r->axes[order[i]];
+        if (bounded_hard(sizes, i) > 0)
+            return call_unsupported(call, "size %zu is undecided", i);
         axis->out = (int64_t)sizes->value[i];
         axis->num = (long double)axis->out;
         axis->den = (long double)axis->in;
@@ -189,6 +191,15 @@ static void find_disputes(struct resize *r, const struct axis *axis, long double
     r->disputed |= uses_length && is_rounded(axis, length);
 }
 
+/* A region or scales that are not quite known: where the samples lie is not, either. */
+static bool unsure(const struct bounded *b)
+{
+    for (size_t i = 0; b && b->hard && i < b->count; i++)
+        if (b->hard[i] > 0)
+            return true;
+    return false;
+}
+
 static int from_scales(struct op_call *call, struct resize *r, const struct bounded *scales, const int *order,
                        size_t count)
 {
@@ -197,6 +208,11 @@ static int from_scales(struct op_call *call, struct resize *r, const struct boun
         long double scale = scales->value[i], length = scale * (long double)axis->in;
         if (r->transform == TF_CROP_AND_RESIZE)
             length *= axis->end - axis->start;
+        long double off = bounded_hard(scales, i) > 0
+                              ? bounded_hard(scales, i) * (long double)axis->in + 0x1p-22L * fabsl(length)
+                              : 0;
+        if (off > 0 && !(scale > bounded_hard(scales, i) && floorl(length - off) == floorl(length + off)))
+            return call_unsupported(call, "scale %zu, which fixes a shape, is undecided", i);
         if (!(scale > 0) || !(length < 0x1p40L))
             return call_invalid(call, "scale %Lg is out of range", scale);
         axis->out = (int64_t)floorl(length);
@@ -220,6 +236,8 @@ static int read_sizes(struct op_call *call, struct resize *r, const struct bound
         return call_invalid(call, "one of scales and sizes must be given");
     if (crop && !roi)
         return call_invalid(call, "roi is missing");
+    if (scales && crop && (unsure(roi) || unsure(scales)))
+        return call_unsupported(call, "the region or a scale, which fix a shape, is undecided");
     for (int i = 0; i < x->shape.rank; i++)
         r->axes[i] =
             (struct axis){.in = x->shape.dims[i], .out = x->shape.dims[i], .num = 1, .den = 1, .end = 1};
@@ -440,15 +458,6 @@ static bool at_the_edge(const struct bounded *x)
     long double edge = (long double)dtype_highest(x->type) * (1 - 0x1p-22L);
     for (size_t i = 0; i < x->count; i++)
         if (fabsl(x->value[i]) > edge)
-            return true;
-    return false;
-}
-
-/* A region or scales that are not quite known: where the samples lie is not, either. */
-static bool unsure(const struct bounded *b)
-{
-    for (size_t i = 0; b && b->hard && i < b->count; i++)
-        if (b->hard[i] > 0)
             return true;
     return false;
 }

@@ -38,6 +38,7 @@ struct pile {
     long double squares;   /* add: sum of t^2 */
     long double high, low; /* mul: products of the factors above and below 1 */
     bool whole, nan;
+    bool unsure; /* a factor may be 0, or of either sign */
 };
 
 static void pile_start(struct pile *p, enum reduction reduction)
@@ -66,7 +67,9 @@ static void pile_add(struct pile *p, enum reduction reduction, const struct boun
         p->reach *= fabsl(t) + hard;
         p->spread *= likely_add(fabsl(t), likely);
         p->variance += t != 0 ? (likely / t) * (likely / t) : 0;
-        *(fabsl(t) > 1 ? &p->high : &p->low) *= fabsl(t);
+        p->high *= fmaxl(fabsl(t) + hard, 1);
+        p->low *= t == 0 && hard == 0 ? 1 : fmaxl(fminl(fabsl(t) - hard, 1), 0);
+        p->unsure |= hard > 0 && !(fabsl(t) > hard);
         break;
     default:
         if (first || (reduction == REDUCE_MAX ? t > p->value : t < p->value))
@@ -77,46 +80,61 @@ static void pile_add(struct pile *p, enum reduction reduction, const struct boun
 }
 
 /*
- * m updates are m roundings of partial results, the last of which bounded_put adds. Sums: every partial sum
- * is at most the sum of magnitudes; whole numbers below 1/u are exact. Products: m - 1 relative errors; a
- * partial product that leaves the type's range on the way is undecided.
+ * m updates are m roundings of partial results, the last of which bounded_put adds. Every partial sum is at
+ * most the sum of magnitudes; whole numbers below 1/u are exact.
  */
-static void pile_put(struct bounded *out, size_t i, const struct pile *p, enum reduction reduction)
+static void put_sum(struct bounded *out, size_t i, const struct pile *p)
+{
+    long double u = dtype_precision(out->type).unit, m = (long double)p->updates, rounding = 0;
+    long double most = p->size + p->reach, deviation = sqrtl(p->variance);
+    bool exact = p->whole && p->size * u < 1;
+    if (dtype_is_float(out->type) && isfinite(p->value) && most > dtype_highest(out->type)) {
+        bounded_put_undecided(out, i, p->value);
+        return;
+    }
+    if (!exact && isfinite(p->value))
+        rounding = (m - 1) * u * most * (1 + m * u);
+    bounded_put(out, i, p->value, p->reach + rounding,
+                likely_add(deviation, exact ? 0 : u * sqrtl((m - 1) * p->squares)));
+}
+
+/*
+ * m - 1 relative errors, and the last. A partial product that overflows on the way is undecided; what one
+ * loses near 0 is multiplied by the others.
+ */
+static void put_product(struct bounded *out, size_t i, const struct pile *p)
 {
     struct dtype_precision precision = dtype_precision(out->type);
-    long double u = precision.unit, m = (long double)p->updates, rounding = 0, deviation = sqrtl(p->variance);
-    bool real = dtype_is_float(out->type);
-    if (out->type == DTYPE_BOOL || (p->nan && reduction >= REDUCE_MAX)) {
-        bounded_put_open(out, i);
-    } else if (reduction == REDUCE_ADD) {
-        bool exact = p->whole && p->size * u < 1;
-        if (real && isfinite(p->value) && p->size > dtype_highest(out->type)) {
-            bounded_put_undecided(out, i, p->value);
-            return;
-        }
-        if (!exact && isfinite(p->value))
-            rounding = (m - 1) * u * p->size * (1 + m * u);
-        bounded_put(out, i, p->value, p->reach + rounding,
-                    likely_add(deviation, exact ? 0 : u * sqrtl((m - 1) * p->squares)));
-    } else if (reduction == REDUCE_MUL) {
-        if (real && m > 1 &&
-            (p->high > dtype_highest(out->type) || (p->low < precision.tiny && p->low > 0))) {
-            bounded_put_undecided(out, i, p->value);
-            return;
-        }
-        bool exact = p->whole && p->size * u < 1;
-        if (!exact)
-            rounding = (m - 1) * u * p->reach * (1 + m * u);
-        if (!isfinite(p->size)) {
-            bounded_put(out, i, p->value, 0, 0);
-            return;
-        }
-        deviation = likely_add(deviation * p->size, p->spread - p->size); /* factors that may be 0 or not */
-        bounded_put(out, i, p->value, p->reach - p->size + rounding,
-                    likely_add(deviation, exact ? 0 : u * sqrtl(m - 1) * p->size));
-    } else {
-        bounded_put(out, i, p->value, p->reach, deviation);
+    long double u = precision.unit, m = (long double)p->updates, rounding = 0, lost = 0;
+    bool on_the_way = dtype_is_float(out->type) && m > 1, exact = p->whole && p->size * u < 1;
+    if (on_the_way && p->high > dtype_highest(out->type)) {
+        bounded_put_undecided(out, i, p->value);
+        return;
     }
+    if (!isfinite(p->size)) {
+        bounded_put(out, i, p->value, p->unsure ? INFINITY : 0, 0);
+        return;
+    }
+    if (!exact)
+        rounding = (m - 1) * u * p->reach * (1 + m * u);
+    if (on_the_way && p->low < precision.tiny)
+        lost = m * p->high * (out->type == DTYPE_FLOAT16 ? precision.smallest : precision.tiny);
+    /* Factors that may be 0 or not. */
+    long double deviation = likely_add(sqrtl(p->variance) * p->size, p->spread - p->size);
+    bounded_put(out, i, p->value, p->reach - p->size + rounding + lost,
+                likely_add(deviation, lost + (exact ? 0 : u * sqrtl(m - 1) * p->size)));
+}
+
+static void pile_put(struct bounded *out, size_t i, const struct pile *p, enum reduction reduction)
+{
+    if (out->type == DTYPE_BOOL || (p->nan && reduction >= REDUCE_MAX))
+        bounded_put_open(out, i);
+    else if (reduction == REDUCE_ADD)
+        put_sum(out, i, p);
+    else if (reduction == REDUCE_MUL)
+        put_product(out, i, p);
+    else
+        bounded_put(out, i, p->value, p->reach, sqrtl(p->variance));
 }
 
 /* One update: element `from` of updates goes to element `to` of the output. */
