@@ -133,7 +133,8 @@ static long double hard_swish_error(const struct curve_spot *s)
     /* x * relu6(x + 3) / 6, as the function was first written, rounds twice even where the result is x. */
     if (fabsl(s->x) > 3 + 12 * margin)
         return s->x < 0 ? 0 : 2 * s->unit * s->x;
-    return fabsl(s->x) * margin;
+    /* The slope is 0 from -3 down; what is lost there is lost at -3. */
+    return s->x < -3 ? 3 * 4 * unit : fabsl(s->x) * margin;
 }
 
 static long double leaky_relu(const double *p, long double x)
@@ -218,7 +219,7 @@ static const struct curve curves[] = {
      .draw_high = 8},
     {"HardSigmoid", hard_sigmoid, hard_sigmoid_error, .params = {"alpha", "beta"}, .defaults = {0.2f, 0.5f},
      .draw_low = -4, .draw_high = 4},
-    {"HardSwish", hard_swish, hard_swish_error, .n_turns = 1, .turns = {-1.5}, .draw_low = -5,
+    {"HardSwish", hard_swish, hard_swish_error, .n_turns = 2, .turns = {-1.5, -3}, .draw_low = -5,
      .draw_high = 5},
     {"LeakyRelu", leaky_relu, leaky_relu_error, .n_turns = 1, .params = {"alpha"}, .defaults = {0.01f}},
     {"Mish", mish, mish_error, .n_turns = 1, .turns = {-1.1924312145}, .draw_low = -20, .draw_high = 20},
@@ -328,22 +329,25 @@ static void put_shrink(const struct shrink *shrink, const struct bounded *in, st
     bool middle = x + h >= shrink->lower.low && x - h <= shrink->upper.high;
     long double value = x < shrink->lower.low ? x + bias : x > shrink->upper.high ? x - bias : 0;
     long double half = dtype_is_float(in->type) ? unit_of(in->type) * fabsl(bias) : 0;
+    long double low =
+        fminl(middle ? 0 : INFINITY, fminl(below ? x - h + bias : INFINITY, above ? x - h - bias : INFINITY));
+    long double high = fmaxl(middle ? 0 : -INFINITY,
+                             fmaxl(below ? x + h + bias : -INFINITY, above ? x + h - bias : -INFINITY));
     if (!dtype_is_float(in->type)) {
+        bool inside = h == 0 || (low >= dtype_lowest(in->type) && high <= dtype_highest(in->type));
         /* Beyond 2^24 an implementation that adds in float32 rounds. */
-        if (!(fabsl(value) < 0x1p24L))
+        if (!(fmaxl(fabsl(low), fabsl(high)) < 0x1p24L) || !inside)
             bounded_put_open(out, i);
+        else if (h == 0)
+            bounded_put(out, i, truncl(value), 0, 0);
         else
-            bounded_put(out, i, truncl(value), h > 0 ? h + fabsl(bias) + 1 : 0, h);
+            bounded_put_range(out, i, truncl(value), truncl(low), truncl(high));
     } else if (below + above + middle == 1) {
         bounded_put(out, i, value, middle ? 0 : h + (bias == 0 ? 0 : half),
                     middle ? 0 : likely_add(bounded_likely(in, i), half));
     } else {
-        long double reach = h + half;
-        long double low =
-            fminl(middle ? 0 : INFINITY, fminl(below ? x + bias : INFINITY, above ? x - bias : INFINITY));
-        long double high =
-            fmaxl(middle ? 0 : -INFINITY, fmaxl(below ? x + bias : -INFINITY, above ? x - bias : -INFINITY));
-        bounded_put_range(out, i, value, low - reach, high + reach);
+        half += unit_of(in->type) * fmaxl(fabsl(low), fabsl(high)) + dtype_precision(in->type).tiny;
+        bounded_put_range(out, i, value, low - half, high + half);
     }
 }
 

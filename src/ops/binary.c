@@ -60,7 +60,7 @@ static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
         bounded_put_undecided(out, i, q);
         return;
     }
-    if (is_power_of_two(p->b))
+    if (is_power_of_two(p->b) && p->hard_b == 0)
         own = 0;
     /* Whether the reciprocal of a subnormal divisor overflows is no matter of taste: a/b is a number. */
     if (p->exact || (isnan(q) && !isinf(p->hard_a) && fabsl(p->b) > p->hard_b)) {
@@ -68,7 +68,8 @@ static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
     } else if (fabsl(p->b) <= p->hard_b) {
         bounded_put(out, i, q, INFINITY, likely_add(p->likely_a, p->likely_b));
     } else {
-        bounded_put(out, i, q, own + (p->hard_a + times(q, p->hard_b)) / (fabsl(p->b) - p->hard_b),
+        long double reach = (p->hard_a + times(q, p->hard_b)) / (fabsl(p->b) - p->hard_b);
+        bounded_put(out, i, q, own + reach + 2 * unit_of(p->type) * reach,
                     likely_add(own / 2, likely_add(p->likely_a, times(q, p->likely_b)) /
                                             (fabsl(p->b) - fminl(p->likely_b, p->hard_b))));
     }
@@ -98,12 +99,15 @@ static void put_integer_div(const struct pair *p, struct bounded *out, size_t i)
     } else {
         long double low = INFINITY, high = -INFINITY;
         for (int corner = 0; corner < 4; corner++) {
-            long double q = (p->a + (corner & 1 ? p->hard_a : -p->hard_a)) /
-                            (p->b + (corner & 2 ? p->hard_b : -p->hard_b));
-            low = fminl(low, truncl(q));
-            high = fmaxl(high, truncl(q));
+            long double q = divide(p->a + (corner & 1 ? p->hard_a : -p->hard_a),
+                                   p->b + (corner & 2 ? p->hard_b : -p->hard_b));
+            low = fminl(low, q);
+            high = fmaxl(high, q);
         }
-        bounded_put_range(out, i, divide(p->a, p->b), low, high);
+        if (high > dtype_highest(p->type)) /* the least integer by -1 */
+            bounded_put_open(out, i);
+        else
+            bounded_put_range(out, i, divide(p->a, p->b), low, high);
     }
 }
 
@@ -201,6 +205,10 @@ static void put_prelu(const struct pair *p, struct bounded *out, size_t i)
         return;
     }
     long double slope = fabsl(p->b) + p->hard_b;
+    if (p->a + p->hard_a >= 0 && !isfinite(slope)) { /* NaN and infinities only for what is below 0 */
+        bounded_put_undecided(out, i, value);
+        return;
+    }
     if (p->a + p->hard_a >= 0)
         slope = fmaxl(1, slope);
     bounded_put(out, i, value, times(slope, p->hard_a) + times(p->a, p->hard_b),

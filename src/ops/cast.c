@@ -14,10 +14,10 @@ static void put_float(const struct bounded *in, struct bounded *out, size_t i)
 {
     bool half = out->type == DTYPE_FLOAT16 || out->type == DTYPE_BFLOAT16;
     bool wide = !dtype_is_float(in->type) || in->type == DTYPE_DOUBLE;
-    long double x = in->value[i], own = 0;
-    if (half && wide && isfinite(x) && dtype_round(out->type, x) != x)
-        own = dtype_precision(DTYPE_FLOAT).unit * fabsl(x);
-    bounded_put(out, i, x, bounded_hard(in, i) + own, likely_add(bounded_likely(in, i), own / 2));
+    long double x = in->value[i], h = bounded_hard(in, i), own = 0;
+    if (half && wide && isfinite(x) && (h > 0 || dtype_round(out->type, x) != x))
+        own = dtype_precision(DTYPE_FLOAT).unit * (fabsl(x) + h);
+    bounded_put(out, i, x, h + own, likely_add(bounded_likely(in, i), own / 2));
 }
 
 /* 0 is false and everything else true, NaN too. */

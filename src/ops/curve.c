@@ -29,59 +29,68 @@ static int outside(const struct curve *curve, long double x, long double h)
     return apart ? 1 : -1;
 }
 
-long double curve_reach(const struct curve *curve, const double *p, long double x, long double y,
-                        long double h)
-{
-    if (h == 0)
-        return 0;
-    int where = outside(curve, x, h);
-    if (isinf(h) || where < 0)
-        return INFINITY;
-    if (where > 0)
-        return 0;
-    if (curve->reach)
-        return curve->reach(p, x, y, h);
-    long double reach = fmaxl(fabsl(curve->value(p, x - h) - y), fabsl(curve->value(p, x + h) - y));
-    for (int i = 0; i < curve->n_turns; i++)
-        if (fabsl(curve->turns[i] - x) < h)
-            reach = fmaxl(reach, fabsl(curve->value(p, curve->turns[i]) - y));
-    return reach;
-}
+/* The function over [x-h, x+h]: how far it gets from y = f(x), and how much an implementation errs. */
+struct stretch {
+    long double reach, error;
+};
 
-/* Where the function is as good as straight over the interval, the deviation goes the way of the bound. */
-static long double deviation(const struct curve *curve, const double *p, long double x, long double y,
-                             long double h, long double s, long double reach)
+/* Widens a stretch by what the function is at one of its places. */
+static void look_at(struct stretch *stretch, const struct curve *curve, const struct curve_spot *centre,
+                    long double x)
 {
-    if (h <= 0.01L * fminl(1, fabsl(x)) && !isinf(reach))
-        return reach * (s / h);
-    return curve_reach(curve, p, x, y, s);
+    struct curve_spot there = *centre;
+    there.x = x;
+    there.y = curve->value(centre->p, x);
+    stretch->reach = fmaxl(stretch->reach, fabsl(there.y - centre->y));
+    if (!curve->error)
+        return;
+    long double error = curve->error(&there);
+    stretch->error = isnan(error) ? INFINITY : fmaxl(stretch->error, error);
 }
 
 /*
- * An implementation computes f where it really is, somewhere in [x-h, x+h], and errs as one errs there. Over
- * a narrow interval that is hardly another error; a wide one (behind a jump) is looked at where it ends and
- * turns.
+ * An implementation computes f where it really is, somewhere in [x-h, x+h], and errs as one errs there.
+ * Errors are made of units of the result: those at the ends and turns are the largest, but for the few units
+ * that a saturated function has between its ends.
  */
-static long double widest_error(const struct curve *curve, const struct curve_spot *spot, long double h,
-                                long double error)
+static struct stretch stretch_of(const struct curve *curve, const struct curve_spot *spot, long double h,
+                                 long double error)
 {
-    if (!curve->error || isinf(h) || outside(curve, spot->x, h))
-        return error;
-    if (h <= 0.01L * fminl(1, fabsl(spot->x)))
-        return error * 1.05L;
-    long double places[4] = {spot->x - h, spot->x + h};
-    int count = 2;
-    for (int i = 0; i < curve->n_turns; i++)
-        if (fabsl(curve->turns[i] - spot->x) < h)
-            places[count++] = curve->turns[i];
-    for (int i = 0; i < count; i++) {
-        struct curve_spot there = *spot;
-        there.x = places[i];
-        there.y = curve->value(spot->p, there.x);
-        long double other = curve->error(&there);
-        error = isnan(other) ? INFINITY : fmaxl(error, other);
+    const long double units = 16;
+    struct stretch stretch = {.error = error};
+    int where = outside(curve, spot->x, h);
+    if (isinf(h) || where < 0)
+        return (struct stretch){INFINITY, error};
+    if (where > 0)
+        return stretch;
+    if (curve->reach) {
+        stretch.reach = curve->reach(spot->p, spot->x, spot->y, h);
+    } else {
+        look_at(&stretch, curve, spot, spot->x - h);
+        look_at(&stretch, curve, spot, spot->x + h);
+        for (int i = 0; i < curve->n_turns; i++)
+            if (fabsl(curve->turns[i] - spot->x) < h)
+                look_at(&stretch, curve, spot, curve->turns[i]);
     }
-    return error;
+    if (curve->error)
+        stretch.error += units * spot->unit * stretch.reach;
+    return stretch;
+}
+
+static long double reach_of(const struct curve *curve, const struct curve_spot *spot, long double h)
+{
+    struct curve exact = *curve;
+    exact.error = NULL;
+    return h == 0 ? 0 : stretch_of(&exact, spot, h, 0).reach;
+}
+
+/* Where the function is as good as straight over the interval, the deviation goes the way of the bound. */
+static long double deviation(const struct curve *curve, const struct curve_spot *spot, long double h,
+                             long double s, long double reach)
+{
+    if (h <= 0.01L * fminl(1, fabsl(spot->x)) && !isinf(reach))
+        return reach * (s / h);
+    return reach_of(curve, spot, s);
 }
 
 static void put(const struct curve *curve, const double *p, const struct bounded *in, struct bounded *out,
@@ -101,10 +110,9 @@ static void put(const struct curve *curve, const double *p, const struct bounded
     } else if (h == 0) {
         bounded_put(out, i, spot.y, error, error * CURVE_DEVIATION);
     } else {
-        long double reach = curve_reach(curve, p, x, spot.y, h);
-        error = widest_error(curve, &spot, h, error);
-        bounded_put(out, i, spot.y, error + reach,
-                    likely_add(error * CURVE_DEVIATION, deviation(curve, p, x, spot.y, h, s, reach)));
+        struct stretch all = stretch_of(curve, &spot, h, error);
+        bounded_put(out, i, spot.y, all.error + all.reach,
+                    likely_add(all.error * CURVE_DEVIATION, deviation(curve, &spot, h, s, all.reach)));
     }
 }
 

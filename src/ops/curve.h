@@ -56,8 +56,4 @@ int curve_eval(struct op_call *call, const struct curve *curve, const double *p)
 /* Draws the primary input in the curve's range, and each attribute or not. */
 int curve_sample(struct draw *d, const struct curve *curve);
 
-/* How far f can get from y = f(x) within [x-h, x+h]. */
-long double curve_reach(const struct curve *curve, const double *p, long double x, long double y,
-                        long double h);
-
 #endif

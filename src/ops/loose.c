@@ -10,7 +10,7 @@ static int absolute(struct bounded *to, const struct bounded *from, struct error
     if (bounded_alloc(to, from->type, &from->shape, false, err))
         return -1;
     for (size_t i = 0; i < from->count; i++)
-        bounded_set(to, i, fabsl(from->value[i]), 0, 0);
+        bounded_set(to, i, fabsl(from->value[i]) + bounded_hard(from, i), 0, 0);
     return 0;
 }
 

@@ -33,6 +33,9 @@ static long double reach(long double z, long double x, long double hx, long doub
     bool crosses = x - hx <= 0;
     if (isinf(hx) || isinf(hy) || (crosses && (hy > 0 || !is_whole(y) || (y < 0 && x + hx >= 0))))
         return INFINITY;
+    /* Anything to the 0 is 1, 1 to anything is: NaN and infinities jump there. */
+    if ((!isfinite(x) && fabsl(y) <= hy) || (!isfinite(y) && fabsl(fabsl(x) - 1) <= hx))
+        return INFINITY;
     long double far = 0;
     for (int corner = 0; corner < (hy > 0 ? 4 : 2); corner++)
         far = fmaxl(far, fabsl(power(x + (corner & 1 ? hx : -hx), y + (corner & 2 ? hy : -hy)) - z));
@@ -50,6 +53,20 @@ static long double deviation(long double z, const struct pair *p, long double lo
         slope = fmaxl(slope, power(fabsl(p->a) + p->likely_a, p->b - 1));
     long double by_base = p->likely_a == 0 ? 0 : fabsl(p->b) * slope * p->likely_a;
     return likely_add(by_base, p->likely_b == 0 ? 0 : fabsl(z * log_base) * p->likely_b);
+}
+
+/*
+ * The largest |y ln x| x^y within the operands' bounds, of which an implementation by exp and log makes
+ * units: where the base may be 0 it is 1/e at least, below 1.
+ */
+static long double growth_within(const struct pair *p, long double most)
+{
+    long double high = fabsl(p->a) + p->hard_a, low = fabsl(p->a) - p->hard_a;
+    long double size = fabsl(logl(high)), exponent = fabsl(p->b) + p->hard_b;
+    if (low > 0)
+        size = fmaxl(size, fabsl(logl(low)));
+    long double growth = exponent == 0 || most == 0 ? 0 : exponent * size * most;
+    return low > 0 ? growth : fmaxl(growth, 0.4L);
 }
 
 static bool is_open(long double x, long double y)
@@ -74,12 +91,15 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
     }
     long double log_base = p->a == 0 || !isfinite(p->a) ? 0 : logl(fabsl(p->a));
     long double growth = fabsl(p->b * log_base);
-    long double own = isfinite(z) && isfinite(growth) ? (library + growth) * unit_of(p->type) * fabsl(z) : 0;
-    if (p->exact)
+    long double unit = unit_of(p->type);
+    long double own = isfinite(z) && isfinite(growth) ? (library + growth) * unit * fabsl(z) : 0;
+    if (p->exact) {
         bounded_put(out, i, z, own, own / library);
-    else
-        bounded_put(out, i, z, own + reach(z, p->a, p->hard_a, p->b, p->hard_b),
-                    likely_add(own / library, deviation(z, p, log_base)));
+        return;
+    }
+    long double far = reach(z, p->a, p->hard_a, p->b, p->hard_b), most = fabsl(z) + far;
+    long double widest = isfinite(most) ? unit * (library * most + growth_within(p, most)) : own;
+    bounded_put(out, i, z, far + fmaxl(own, widest), likely_add(own / library, deviation(z, p, log_base)));
 }
 
 static void put_integer(const struct pair *p, struct bounded *out, size_t i)

@@ -96,10 +96,10 @@ struct gathered {
     struct extreme extreme;
     struct {
         long double value, reach; /* product of t and of |t|+h */
-        long double large, small; /* products of the factors beyond 1 and below 1, in magnitude */
+        long double large, small; /* products of the factors that may be beyond 1 and below 1, in magnitude */
         long double variance;     /* relative, of the factors that are not 0 */
         long double spread;       /* product of sqrt(t^2 + deviation^2) */
-        bool inexact;
+        bool inexact, loose, nan; /* a factor has a bound; one is NaN */
     } product;
     size_t count;
 };
@@ -110,12 +110,14 @@ static void gather_product(struct gathered *g, long double t, double hard, doubl
     g->product.value *= t;
     g->product.reach *= magnitude + hard;
     g->product.spread *= likely_add(magnitude, likely);
-    if (magnitude > 1)
-        g->product.large *= magnitude;
-    else
-        g->product.small *= magnitude;
+    if (magnitude + hard > 1)
+        g->product.large *= magnitude + hard;
+    if (magnitude - hard <= 1)
+        g->product.small *= fmaxl(magnitude - hard, 0);
     if (magnitude > 0)
         g->product.variance += (likely / magnitude) * (likely / magnitude);
+    g->product.loose |= hard != 0;
+    g->product.nan |= isnan(t);
     g->product.inexact |= hard != 0 || t != floorl(t);
 }
 
@@ -138,7 +140,7 @@ static void gather(struct gathered *g, enum reduction kind, double unit, long do
     case REDUCE_SUM_SQUARE: {
         /* A square is rounded itself, unless it is a small integer. */
         bool exact = hard == 0 && t == floorl(t) && t * t * unit <= 1;
-        long double own = exact ? 0 : unit * t * t;
+        long double most = fabsl(t) + hard, own = exact ? 0 : unit * most * most;
         sum_add(&g->sum, t * t, own + 2 * fabsl(t) * hard + (long double)hard * hard,
                 likely_add(own / 2, 2 * fabsl(t) * likely + (long double)likely * likely));
         break;
@@ -153,7 +155,8 @@ static void put_integer(struct bounded *out, size_t i, long double exact, long d
     if (hard == 0 && exact == floorl(exact))
         bounded_put(out, i, exact, 0, 0);
     else /* the text does not say how an integer type rounds */
-        bounded_put_range(out, i, truncl(exact), floorl(exact - hard), ceill(exact + hard));
+        bounded_put_range(out, i, truncl(exact), floorl(exact - hard) - (hard > 0),
+                          ceill(exact + hard) + (hard > 0));
 }
 
 /* sqrt of a sum of squares: the interval's ends through sqrt, and one more rounding or two. */
@@ -169,7 +172,8 @@ static void put_root(struct bounded *out, size_t i, const struct sum *sum, doubl
         return;
     }
     /* Squares below the smallest normal number may be flushed. */
-    long double lost = sum->squares > 0 ? (long double)sum->count * dtype_precision(out->type).tiny : 0;
+    long double lost =
+        sum->squares > 0 || sum->hard > 0 ? (long double)sum->count * dtype_precision(out->type).tiny : 0;
     if (v > 1e3L * lost && !sum->inexact)
         lost = 0;
     long double hard = sum_hard(sum, unit) + lost, likely = sum_likely(sum, unit);
@@ -178,7 +182,11 @@ static void put_root(struct bounded *out, size_t i, const struct sum *sum, doubl
     bool exact = hard == 0 && root == floorl(root);
     long double own = exact ? 0 : 2 * unit * root;
     long double flushed = (sqrtl(v + lost) - root) / 2;
-    bounded_put(out, i, root, fmaxl(below, above) + own, likely_add(slope, likely_add(own / 2, flushed)));
+    long double reach = fmaxl(below, above);
+    if (v - hard < lost && sum->hard > 0) /* the bound of a smaller root, itself none, reaches below 0 */
+        reach += sqrtl(lost);
+    bounded_put(out, i, root, reach + own + 2 * unit * reach,
+                likely_add(slope, likely_add(own / 2, flushed)));
 }
 
 static void put_log(struct bounded *out, size_t i, const struct sum *sum, double unit)
@@ -188,14 +196,14 @@ static void put_log(struct bounded *out, size_t i, const struct sum *sum, double
         bounded_put_open(out, i);
         return;
     }
-    if (isnan(v) || isinf(v) || hard == 0) {
+    if (isnan(v) || (isinf(v) && !isinf(hard)) || hard == 0) {
         /* log of an infinity, of NaN, or of an exact sum: 8 units for the library function. */
         long double result = v < 0 ? NAN : logl(v);
         bounded_put(out, i, result, isfinite(result) ? 8 * unit * fabsl(result) : 0,
                     2 * unit * fabsl(result));
         return;
     }
-    if (v - hard <= 0 && v + hard >= 0) {
+    if (isinf(hard) || (v - hard <= 0 && v + hard >= 0)) {
         bounded_put_undecided(out, i, v > 0 ? logl(v) : 0);
         return;
     }
@@ -203,9 +211,8 @@ static void put_log(struct bounded *out, size_t i, const struct sum *sum, double
         bounded_put(out, i, NAN, 0, 0);
         return;
     }
-    long double own = 8 * unit * fabsl(logl(v));
-    bounded_put(out, i, logl(v), logl(v) - logl(v - hard) + own,
-                likely_add(sum_likely(sum, unit) / v, own / 4));
+    long double reach = logl(v) - logl(v - hard), own = 8 * unit * (fabsl(logl(v)) + reach);
+    bounded_put(out, i, logl(v), reach + own, likely_add(sum_likely(sum, unit) / v, own / 4));
 }
 
 static void put_mean(struct bounded *out, size_t i, const struct sum *sum, double unit)
@@ -220,9 +227,8 @@ static void put_mean(struct bounded *out, size_t i, const struct sum *sum, doubl
     } else {
         /* Divided, or multiplied by a rounded 1/n: two more roundings; none for a power of two. */
         bool power = (sum->count & (sum->count - 1)) == 0;
-        long double own = power ? 0 : 2 * unit * fabsl(mean);
-        bounded_put(out, i, mean, sum_hard(sum, unit) / n + own,
-                    likely_add(sum_likely(sum, unit) / n, own / 2));
+        long double reach = sum_hard(sum, unit) / n, own = power ? 0 : 2 * unit * (fabsl(mean) + reach);
+        bounded_put(out, i, mean, reach + own, likely_add(sum_likely(sum, unit) / n, own / 2));
     }
 }
 
@@ -240,7 +246,9 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
         return;
     }
     if (isnan(v) || isinf(v)) {
-        bounded_put(out, i, v, isinf(g->product.reach) && isfinite(v) ? INFINITY : 0, 0);
+        /* An infinity times what may be 0, or what becomes 0 on the way, is NaN. */
+        bool sure = g->product.nan || !(g->product.loose || (isinf(v) && g->product.small < p.tiny));
+        bounded_put(out, i, v, sure ? 0 : INFINITY, 0);
         return;
     }
     long double magnitude = fabsl(v), growth = rounding_growth(unit, g->count);
@@ -343,7 +351,7 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         return;
     }
     /* inf - inf, unless treated apart; beside NaN, which of them the maximum sees first is not said. */
-    if (isinf(m) || (isnan(m) && isinf(top.value))) {
+    if (isinf(m) || (isnan(m) && (isinf(top.value) || top.open))) {
         bounded_put_undecided(out, i, m);
         return;
     }
@@ -352,29 +360,34 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         return;
     }
     double unit = bounded_unit(out);
-    long double s = 0, most = 0, least = 0, spread = 0, own = 0;
+    long double s = 0, most = 0, least = 0, spread = 0, own = 0, largest = 0, deepest = 0;
     memset(index, 0, sizeof index);
     do {
         size_t at = base + strides_at(&plan->inside, plan->inner.rank, index);
-        long double d = x->value[at] - m, e = expl(d);
+        long double h = bounded_hard(x, at), d = x->value[at] - m, e = expl(d), up = h == 0 ? e : expl(d + h);
         s += e;
-        most += expl(d + bounded_hard(x, at));
-        least += expl(d - bounded_hard(x, at));
-        if (e == 0 && !isinf(bounded_hard(x, at)))
+        most += up;
+        least += h == 0 ? e : expl(d - h);
+        largest = fmaxl(largest, h);
+        if (up == 0)
             continue;
         spread += e * bounded_likely(x, at) * e * bounded_likely(x, at);
-        own += e * unit * (fabsl(d) + 8);
+        deepest = fmaxl(deepest, fabsl(d) + 8);
+        own += up * unit * (fabsl(d) + 8);
     } while (odometer_next(index, &plan->inner));
     long double result = m + logl(s);
     /* Opset 18 defines it by a function that takes exp as it is, in float64: there, these are infinite. */
-    if (result > log(DBL_MAX) || result < log(DBL_MIN)) {
+    long double worst = fmaxl(logl(most / s), logl(s / least));
+    if (result + worst > log(DBL_MAX) || result - worst < log(DBL_MIN)) {
         bounded_put_undecided(out, i, result);
         return;
     }
-    /* It grows with every input: the ends are those of all inputs at theirs. */
-    long double worst = fmaxl(logl(most / s), logl(s / least));
-    long double hard = worst + own / s + rounding_growth(unit, n) +
-                       unit * (8 * fabsl(logl(s)) + 8 * fabsl(result) + fabsl(m)) +
+    /* It grows with every input: the ends are those of all inputs at theirs. Weights are e^h / least at most,
+     * and 1 all together; m moves by the largest bound, so x - m by twice as much. */
+    long double rounded =
+        fminl(own / least + 2 * unit * largest * most / least, unit * (deepest + 2 * largest));
+    long double hard = worst + rounded + rounding_growth(unit, n) +
+                       unit * (8 * fabsl(logl(s)) + 8 * fabsl(result) + fabsl(m) + 16 * worst + 9 * largest) +
                        (long double)n * dtype_precision(out->type).tiny;
     long double likely =
         likely_add(sqrtl(spread) / s, unit * (1 + sqrtl((long double)n) / 2 + fabsl(result) + fabsl(m)));

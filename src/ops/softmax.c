@@ -31,11 +31,12 @@ static size_t lane_at(const struct lane *lane, size_t k)
  * What the normalisation of a lane is made of: the maximum m, S = sum exp(x - m), and for the weights
  * p = exp(x - m)/S the bound and deviation of log S as implementations compute it. Own errors of exp(x_j - m)
  * are relative: unit (|x_j - m| + 8). Input bounds move log S by sum p_j h_j, to first order; the weights
- * themselves may move by exp(2 h).
+ * themselves may move by exp(2 h), and x - m by 2 h.
  */
 struct normaliser {
     long double m, log_sum, hard, likely;
     long double drift, spread; /* of the inputs: sum p h, sqrt(sum p^2 l^2) */
+    long double largest;       /* bound of an input */
 };
 
 static struct extreme lane_top(const struct lane *lane)
@@ -51,7 +52,7 @@ static struct extreme lane_top(const struct lane *lane)
 static struct normaliser normalise(const struct lane *lane, long double m, double unit)
 {
     struct normaliser n = {.m = m};
-    long double s = 0, own = 0, own_squares = 0, drift = 0, spread = 0, largest = 0;
+    long double s = 0, own = 0, own_squares = 0, drift = 0, spread = 0, largest = 0, deepest = 0;
     for (size_t k = 0; k < lane->length; k++) {
         size_t at = lane_at(lane, k);
         long double d = lane->x->value[at] - m, e = expl(d);
@@ -60,6 +61,7 @@ static struct normaliser normalise(const struct lane *lane, long double m, doubl
         largest = fmaxl(largest, h);
         if (e == 0)
             continue;
+        deepest = fmaxl(deepest, fabsl(d));
         long double error = e * unit * (fabsl(d) + exp_units);
         own += error;
         own_squares += error * error / 9;
@@ -68,9 +70,12 @@ static struct normaliser normalise(const struct lane *lane, long double m, doubl
     }
     n.log_sum = logl(s);
     /* 0 * inf must stay infinite: a value that is not judged poisons its lane. */
-    n.drift = isinf(largest) ? INFINITY : fminl(drift / s * expl(2 * fminl(largest, 1000)), largest);
+    long double shift = largest == 0 ? 1 : expl(2 * fminl(largest, 1000));
+    n.drift = isinf(largest) ? INFINITY : fminl(drift / s * shift, largest);
+    n.largest = largest;
     n.spread = sqrtl(spread) / s;
-    n.hard = own / s + rounding_growth(unit, lane->length);
+    long double worst = unit * (deepest + exp_units + 2 * largest);
+    n.hard = fminl((own / s + 2 * unit * largest) * shift, worst) + rounding_growth(unit, lane->length);
     n.likely = likely_add(sqrtl(own_squares) / s, unit * sqrtl((long double)lane->length / 3));
     return n;
 }
@@ -78,19 +83,22 @@ static struct normaliser normalise(const struct lane *lane, long double m, doubl
 static void put_softmax(struct bounded *out, size_t at, const struct lane *lane, const struct normaliser *n,
                         double unit)
 {
-    long double d = lane->x->value[at] - n->m, p = expl(d - n->log_sum);
+    long double d = lane->x->value[at] - n->m, log_p = d - n->log_sum, p = expl(log_p);
     if (isinf(d)) { /* exp(-inf) */
         bounded_put(out, at, 0, isinf(n->drift) ? INFINITY : 0, 0);
         return;
     }
-    long double relative = unit * (fabsl(d) + exp_units + 3) + n->hard + n->drift + bounded_hard(lane->x, at);
+    long double relative =
+        unit * (fabsl(d) + 2 * n->largest + exp_units + 3) + n->hard + n->drift + bounded_hard(lane->x, at);
     long double deviation = unit * (fabsl(d) + exp_units) / 3;
     deviation =
         likely_add(deviation, likely_add(n->likely, likely_add(n->spread, bounded_likely(lane->x, at))));
-    long double hard = p * expm1l(relative) + dtype_precision(out->type).tiny;
+    /* Of a p that is nothing here the largest factor makes nothing, too. */
+    long double hard = relative < 1 ? p * expm1l(relative) : expl(log_p + relative);
+    hard += dtype_precision(out->type).tiny;
     /* Whatever the inputs, a weight lies between 0 and 1. */
     if (!isinf(n->drift))
-        hard = fminl(hard, fmaxl(p, 1 - p) + 4 * unit * (1 + (long double)lane->length));
+        hard = fminl(hard, fmaxl(p, 1 - p) + 4 * unit * (8 + (long double)lane->length));
     bounded_put(out, at, p, hard, fminl(p * deviation, 1));
 }
 
@@ -104,7 +112,8 @@ static void put_log_softmax(struct bounded *out, size_t at, const struct lane *l
     }
     /* x - (m + log S) or (x - m) - log S: a rounding of each of the three numbers, and log's own. */
     long double size = fabsl(d) + fabsl(lane->x->value[at]) + fabsl(n->m) + exp_units * fabsl(n->log_sum);
-    long double hard = unit * size + n->hard + n->drift + bounded_hard(lane->x, at);
+    long double moved = (4 + 2 * exp_units) * n->largest;
+    long double hard = unit * (size + moved) + n->hard + n->drift + bounded_hard(lane->x, at);
     long double likely = likely_add(unit * size / 3, likely_add(n->likely, n->spread));
     bounded_put(out, at, y, hard, likely_add(likely, bounded_likely(lane->x, at)));
 }
@@ -123,8 +132,8 @@ static void smooth_lane(struct bounded *out, const struct lane *lane, enum kind 
         size_t at = lane_at(lane, k);
         if (strange) /* inf - inf, or all -inf: NaN or a limit */
             bounded_put_open(out, at);
-        else if (isnan(m))
-            bounded_put(out, at, NAN, 0, 0);
+        else if (isnan(m)) /* what may be anything may be that infinity */
+            bounded_put(out, at, NAN, top.open ? INFINITY : 0, 0);
         else if (kind == SOFTMAX)
             put_softmax(out, at, lane, &n, unit);
         else

@@ -69,6 +69,7 @@ static long double larger(long double a, long double b)
 void extreme_add(struct extreme *e, long double value, long double hard, long double likely)
 {
     e->nan |= isnan(value);
+    e->open |= isinf(hard);
     long double signed_value = e->sign < 0 ? -value : value;
     if (e->count == 0 || signed_value > e->value) {
         e->value = signed_value;
@@ -92,6 +93,8 @@ long double extreme_hard(const struct extreme *e)
     /* NaN wins, whatever the others may be; inf - inf: an exact infinity. */
     if (e->nan)
         return 0;
+    if (e->open)
+        return INFINITY;
     if (isinf(e->value) && e->low == e->value)
         return 0;
     return fmaxl(e->high - e->value, e->value - e->low);

@@ -48,6 +48,7 @@ struct extreme {
     size_t at, count;
     int sign;
     bool nan;
+    bool open; /* one may be anything, NaN included */
 };
 void extreme_add(struct extreme *e, long double value, long double hard, long double likely);
 long double extreme_value(const struct extreme *e);

@@ -33,7 +33,7 @@ static int eval_identity(struct op_call *call)
 static void put_negated(struct bounded *out, size_t i, const struct bounded *in)
 {
     bounded_move(out, i, in, i);
-    if (dtype_is_integer(out->type) && -in->value[i] > dtype_highest(out->type))
+    if (dtype_is_integer(out->type) && bounded_hard(in, i) - in->value[i] > dtype_highest(out->type))
         bounded_put_open(out, i);
     else
         out->value[i] = -in->value[i];
@@ -215,9 +215,13 @@ static void put_clip(struct op_call *call, const struct bounded *in, struct boun
                      const struct end *low, const struct end *high)
 {
     long double x = in->value[i], h = bounded_hard(in, i);
-    if (isnan(low->value) || isnan(high->value) || (call->opset < 13 && low->value > high->value) ||
+    if (isnan(low->value) || isnan(high->value) || (call->opset < 13 && low->inner > high->inner) ||
         (x == INFINITY && !high->given) || (x == -INFINITY && !low->given)) {
         bounded_put_open(out, i);
+        return;
+    }
+    if (isinf(low->hard) || isinf(high->hard)) {
+        bounded_put_undecided(out, i, clip(x, low->value, high->value));
         return;
     }
     /* What is not known at all may be NaN, which no limit holds back. */

@@ -12,18 +12,13 @@ static void put_extreme(struct op_call *call, const struct broadcast *walk, stru
                         int sign)
 {
     struct extreme e = {.sign = sign};
-    bool open = false;
     for (size_t k = 0; k < walk->count; k++) {
         const struct bounded *in = call->inputs[k];
         size_t at = walk->at[k];
-        open |= isinf(bounded_hard(in, at));
         extreme_add(&e, in->value[at], bounded_hard(in, at), bounded_likely(in, at));
     }
-    long double hard = open ? INFINITY : extreme_hard(&e);
-    if (e.nan || hard == 0 || open)
-        bounded_put(out, i, extreme_value(&e), open ? hard : 0, open ? e.likely : 0);
-    else
-        bounded_put(out, i, extreme_value(&e), hard, e.likely);
+    long double hard = extreme_hard(&e);
+    bounded_put(out, i, extreme_value(&e), hard, hard == 0 ? 0 : e.likely);
 }
 
 static void put_max(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i)
@@ -68,7 +63,7 @@ static void put_mean(struct op_call *call, const struct broadcast *walk, struct 
         bounded_move(out, i, call->inputs[0], walk->at[0]);
         return;
     }
-    long double own = isfinite(mean) ? 2 * unit * sum.magnitude / n : 0;
+    long double own = isfinite(mean) ? 2 * unit * (sum.magnitude + sum.hard) / n : 0;
     long double hard = sum_hard(&sum, unit) / n + own;
     /* Exact when n is a power of two and no partial sum was rounded. */
     if (sum_hard(&sum, unit) == 0 && (walk->count & (walk->count - 1)) == 0)
