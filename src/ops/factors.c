@@ -109,11 +109,16 @@ struct factors factors_through(const struct op_call *call, const struct factors 
 {
     enum rule rule = rule_of(call->op->name);
     struct factors all = {0};
+    size_t terms = 0;
     for (size_t i = 0; rule != FRESH && i < call->n_inputs; i++) {
         if (!call->inputs[i] || !dtype_is_float(call->inputs[i]->type))
             continue;
+        terms++;
         all = rule == SUM ? either(all, inputs[i]) : times(all, factor_of(call->op->name, i, inputs[i]));
     }
+    /* (a + b) * c may become a * c + b * c: of one product come several. */
+    if (rule == SUM && terms > 1)
+        all.count++;
     /* What cancels in a product of many terms, and the terms' number, show in the value. */
     struct factors own = factors_of(&call->outputs[0]);
     return either(all, own);
