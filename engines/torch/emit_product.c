@@ -24,7 +24,7 @@ static int factor(struct emit *e, const char *name, const char **text)
 
 static int write_gemm(struct emit *e)
 {
-    const char *a = emit_in(e, 0), *b = emit_in(e, 1), *alpha, *beta;
+    const char *a = emit_in(e, 0), *b = emit_in(e, 1), *alpha = NULL, *beta = NULL;
     if (factor(e, "alpha", &alpha) < 0 || factor(e, "beta", &beta) < 0)
         return -1;
     if (emit_shape(e, 0)->rank != 2 || emit_shape(e, 1)->rank != 2)

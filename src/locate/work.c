@@ -426,7 +426,7 @@ static bool part_cut(struct part *part, struct work *work, const size_t *nodes, 
     return found;
 }
 
-/* Whether the words are those of the whole, at least the first `enough` letters of them. */
+/* Whether the words are those of the whole, at least the first `enough` letters of them (0: all). */
 static bool says_the_same(const struct work *work, const struct model *part, const char *message,
                           size_t enough)
 {
@@ -435,7 +435,7 @@ static bool says_the_same(const struct work *work, const struct model *part, con
     str_init(&here);
     message_normalise(&whole, work->ended->message ? work->ended->message : "", work->which->model);
     message_normalise(&here, message ? message : "", part);
-    bool same = strncmp(whole.data, here.data, enough) == 0;
+    bool same = enough ? strncmp(whole.data, here.data, enough) == 0 : text_equal(whole.data, here.data);
     str_release(&whole);
     str_release(&here);
     return same;
@@ -456,7 +456,7 @@ static bool ends_alike(const struct work *work, const struct model *part, const 
     bool refusals =
         (a == OUTCOME_REJECTED || a == OUTCOME_FAILED) && (b == OUTCOME_REJECTED || b == OUTCOME_FAILED);
     if (refusals && work->words == WORDS_SAME)
-        return says_the_same(work, part, result->message, SIZE_MAX);
+        return says_the_same(work, part, result->message, 0);
     if (refusals && work->words == WORDS_OWN)
         return says_the_same(work, part, result->message, 16) || names_operator(part, result->message);
     return a == b || refusals;

@@ -221,7 +221,7 @@ static int element_targets(struct op_call *call, const struct bounded *x, const 
 static int eval_scatter_elements(struct op_call *call)
 {
     const struct bounded *in[3];
-    enum reduction reduction;
+    enum reduction reduction = REDUCE_NONE;
     int axis;
     if (need_three(call, in) || read_reduction(call, &reduction) || indices_check(call, in[1], false) ||
         call_axis(call, call_int(call, "axis", 0), in[0]->shape.rank, &axis))
@@ -268,7 +268,7 @@ static int scatter_nd_check(struct op_call *call, const struct bounded *const in
 static int eval_scatter_nd(struct op_call *call)
 {
     const struct bounded *in[3];
-    enum reduction reduction;
+    enum reduction reduction = REDUCE_NONE;
     size_t run = 1;
     if (need_three(call, in) || read_reduction(call, &reduction) || indices_check(call, in[1], true) ||
         scatter_nd_check(call, in, &run))
