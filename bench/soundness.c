@@ -67,12 +67,22 @@ static double before_rounding(const struct bounded *out, size_t i)
     return fmax(out->hard[i] - rounding, 0);
 }
 
+/* As bounded_put_range has it: it is that far to one side only, nobody says which. A subnormal is itself or
+ * 0.
+ */
+static void move_in_range(struct hostile *hostile, struct bounded *out, size_t i)
+{
+    bool tiny = fabsl(out->value[i]) < dtype_precision(out->type).tiny;
+    if (tiny && fabsl(out->value[i]) <= out->hard[i] && rng_chance(&hostile->rng, 0.5))
+        out->value[i] = 0;
+}
+
 static void move_result(struct hostile *hostile, struct bounded *out)
 {
     bool wide = hostile->wide && out->type == DTYPE_FLOAT16;
     for (size_t i = 0; out->hard && out->value && i < out->count; i++)
         if (out->hard[i] == out->likely[i] && isfinite(out->hard[i]))
-            continue; /* as bounded_put_range has it: it is that far to one side only, nobody says which */
+            move_in_range(hostile, out, i);
         else if (isinf(out->hard[i]))
             out->value[i] = hostile->calm ? out->value[i] : anything(out->type, &hostile->rng);
         else if (out->hard[i] > 0 && isfinite(out->value[i]) && wide)

@@ -171,6 +171,9 @@ static int sample_eye_like(struct draw *d)
 static int range_count(struct op_call *call, const struct bounded *const in[3], int64_t *count)
 {
     long double difference = in[1]->value[0] - in[0]->value[0], delta = in[2]->value[0];
+    for (int i = 0; i < 3; i++)
+        if (bounded_hard(in[i], 0) > 0)
+            return call_unsupported(call, "the number of elements depends on an undecided value");
     if (delta == 0 || !isfinite(difference) || !isfinite(delta))
         return call_invalid(call, "from %Lg to %Lg by %Lg", in[0]->value[0], in[1]->value[0], delta);
     long double quotient = difference / delta, slack = 0;
@@ -178,9 +181,6 @@ static int range_count(struct op_call *call, const struct bounded *const in[3], 
         return error_set(call->err, ERROR_LIMIT, "Range: %Lg elements", quotient);
     if (dtype_is_float(in[0]->type) && dtype_round(in[0]->type, quotient) != quotient)
         slack = fabsl(quotient) * 4 * unit_of(in[0]->type);
-    for (int i = 0; i < 3; i++)
-        if (bounded_hard(in[i], 0) > 0)
-            return call_unsupported(call, "the number of elements depends on an undecided value");
     if (quotient > 0 && ceill(quotient - slack) != ceill(quotient + slack))
         return call_unsupported(call, "the number of elements depends on rounding");
     *count = quotient > 0 ? (int64_t)ceill(quotient) : 0;
@@ -211,7 +211,8 @@ static int eval_range(struct op_call *call)
          * each addition but the last has rounded.
          */
         long double n = (long double)i, value = start + n * delta;
-        bool whole = start == truncl(start) && delta == truncl(delta) && fabsl(value) * u < 1;
+        bool whole =
+            start == truncl(start) && delta == truncl(delta) && (fabsl(start) + fabsl(value)) * u < 1;
         long double size = fmaxl(fabsl(start), fabsl(value)) + fabsl(n * delta);
         long double hard = whole || i < 1 ? 0 : n * u * size;
         bounded_put(out, i, value, hard, hard == 0 ? 0 : u * sqrtl(n) * size);

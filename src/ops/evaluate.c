@@ -275,8 +275,11 @@ static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t 
     struct scope scope;
     scope_init(&scope, parent);
     scope.shapes_only = call->shapes_only;
-    for (size_t i = 0; i < n_inputs; i++)
-        scope_add(&scope, graph->input[i]->name)->view = inputs[i];
+    for (size_t i = 0; i < n_inputs; i++) {
+        struct slot *slot = scope_add(&scope, graph->input[i]->name);
+        slot->view = inputs[i];
+        slot->from_node = true; /* what an iteration carries was computed by the one before */
+    }
     int result = add_initializers(&scope, graph, call->err);
     for (size_t i = 0; !result && i < graph->n_node; i++)
         result = run_node(&scope, graph->node[i], call->err);

@@ -255,14 +255,51 @@ static void test_scatter(void **state)
     bounded_release(&y);
 }
 
+/* A half that overflows may be carried wide from iteration to iteration. */
+static void test_carried_half(void **state)
+{
+    (void)state;
+    struct blur none[] = {{0}};
+    struct bounded y =
+        run("a = Constant <value = float[1] {-65504.0}> () b = Constant <value = float[1] {65504.0}> () "
+            "n = Constant <value = int64 {2}> () x = Cast <to = 10> (a) k = Cast <to = 10> (b) "
+            "y = Loop <body = g (int64 i, bool c, float16[1] v) => (bool d, float16[1] w) "
+            "{ d = Identity (c) w = Sub (k, v) }> (n, , x)",
+            none);
+    assert_true(allows(&y, 0, -65504));
+    bounded_release(&y);
+}
+
+/* Whether a step that may be 0 is one is not the node's fault. */
+static void test_range(void **state)
+{
+    (void)state;
+    struct blur steps[] = {{"Range", 2, 0, 1}, {0}}, none[] = {{0}};
+    struct error err = {0};
+    struct bounded y;
+    assert_int_equal(try_run("a = Constant <value = float {0.0}> () b = Constant <value = float {4.0}> () "
+                             "y = Range (a, b, a)",
+                             steps, &y, NULL, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_UNSUPPORTED);
+    /* Steps from a number that has no room for them. */
+    y = run("a = Constant <value = float {-16777218.0}> () b = Constant <value = float {-16777214.0}> () "
+            "d = Constant <value = float {1.0}> () y = Range (a, b, d)",
+            none);
+    assert_int_equal(y.count, 4);
+    assert_true(allows(&y, 3, -16777214));
+    bounded_release(&y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_range_ends),  cmocka_unit_test(test_dequantize),
-        cmocka_unit_test(test_quantize),    cmocka_unit_test(test_index_outside),
-        cmocka_unit_test(test_one_hot),     cmocka_unit_test(test_interpolation),
-        cmocka_unit_test(test_grid),        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_running_sum), cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_carried_half), cmocka_unit_test(test_range),
+        cmocka_unit_test(test_range_ends),   cmocka_unit_test(test_dequantize),
+        cmocka_unit_test(test_quantize),     cmocka_unit_test(test_index_outside),
+        cmocka_unit_test(test_one_hot),      cmocka_unit_test(test_interpolation),
+        cmocka_unit_test(test_grid),         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_running_sum),  cmocka_unit_test(test_scatter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
