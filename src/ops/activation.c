@@ -114,6 +114,9 @@ static long double hard_sigmoid_error(const struct curve_spot *s)
     long double product = s->p[0] * s->x, line = product + s->p[1];
     if (!isfinite(line))
         return 0;
+    /* Clamped, it errs no more than where it is clamped. */
+    if (line < 0 || line > 1)
+        product = (line > 1) - s->p[1];
     long double error = 3 * s->unit * (fabsl(product) + fabs(s->p[1]));
     return line + error <= 0 || line - error >= 1 ? 0 : error;
 }

@@ -154,6 +154,8 @@ static void put_integer(struct bounded *out, size_t i, long double exact, long d
 {
     if (hard == 0 && exact == floorl(exact))
         bounded_put(out, i, exact, 0, 0);
+    else if (exact - hard < dtype_lowest(out->type) || exact + hard > dtype_highest(out->type))
+        bounded_put_open(out, i);
     else /* the text does not say how an integer type rounds */
         bounded_put_range(out, i, truncl(exact), floorl(exact - hard) - (hard > 0),
                           ceill(exact + hard) + (hard > 0));
