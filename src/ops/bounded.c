@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* Bounds beyond this are finite nonsense of deep graphs; kept apart from infinity, which means "not judged".
- * A float64 of 1e308 with float32 statistics has an honest bound of 1e301.
+ * A float64 of 9e307 may have an honest bound of 8e307.
  */
-static const double largest_bound = DBL_MAX / 2;
+static const double largest_bound = DBL_MAX;
 
 /* The error of rounding to nearest is uniform over an ulp: its standard deviation is half an ulp over
  * sqrt(3). */

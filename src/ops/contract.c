@@ -15,9 +15,10 @@ struct operand operand_of(const struct bounded *b)
     o.integral = o.finite = true;
     for (size_t i = 0; i < b->count; i++) {
         long double v = b->value[i];
-        o.finite = o.finite && isfinite(v);
+        o.finite = o.finite && isfinite(v) && !isinf(bounded_hard(b, i));
         o.integral = o.integral && v == rintl(v) && bounded_hard(b, i) == 0;
-        o.largest = fabsl(v) > o.largest ? fabsl(v) : o.largest;
+        long double size = fabsl(v) + (isinf(bounded_hard(b, i)) ? 0 : bounded_hard(b, i));
+        o.largest = size > o.largest ? size : o.largest;
     }
     o.integral = o.integral && o.finite;
     return o;
@@ -77,8 +78,7 @@ struct tally {
     long double inherited, variance; /* what the inputs' bounds become */
 };
 
-/* What underflow may take from one product; halves are never flushed. */
-static long double underflow(enum dtype type)
+long double contract_underflow(enum dtype type)
 {
     struct dtype_precision p = dtype_precision(type);
     return type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
@@ -98,6 +98,32 @@ static struct number guard(const struct contraction *c, struct number y, long do
     return y;
 }
 
+static size_t at_a(const struct contraction *c, size_t i, size_t k)
+{
+    return c->a.base + c->a.rows[i] + c->a.cols[k];
+}
+
+static size_t at_b(const struct contraction *c, size_t k, size_t j)
+{
+    return c->b.base + c->b.rows[k] + c->b.cols[j];
+}
+
+static double bound_at(const double *bounds, size_t i)
+{
+    return bounds ? bounds[i] : 0;
+}
+
+bool contract_strays(const struct contraction *c, size_t i, size_t j)
+{
+    long double a = 0, b = 0, highest = dtype_highest(c->type);
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        a += fabsl(c->a.of->value[p]) + bound_at(c->a.of->hard, p);
+        b += fabsl(c->b.of->value[q]) + bound_at(c->b.of->hard, q);
+    }
+    return !(a < highest && b < highest);
+}
+
 /* An element that overflows when alpha is multiplied with it: alpha A' B' has no order. */
 static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
 {
@@ -105,8 +131,9 @@ static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
     if (!dtype_is_float(c->type) || alpha <= 1 || (c->a.of->largest <= most && c->b.of->largest <= most))
         return false;
     for (size_t k = 0; k < c->k; k++) {
-        long double a = fabsl(c->a.of->value[c->a.base + c->a.rows[i] + c->a.cols[k]]);
-        long double b = fabsl(c->b.of->value[c->b.base + c->b.rows[k] + c->b.cols[j]]);
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double a = fabsl(c->a.of->value[p]) + bound_at(c->a.of->hard, p);
+        long double b = fabsl(c->b.of->value[q]) + bound_at(c->b.of->hard, q);
         if ((a > most && isfinite(a)) || (b > most && isfinite(b)))
             return true;
     }
@@ -138,7 +165,7 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
         return (struct number){y.v, INFINITY, INFINITY};
     bool is_exact = exact || !dtype_is_float(c->type);
     long double u = is_exact ? 0 : unit_of(c->type), scaled = e->beta * add.v;
-    long double size = isfinite(scaled) ? fabsl(scaled) : 0, more = fabsl(e->beta) * add.h;
+    long double more = fabsl(e->beta) * add.h, size = (isfinite(scaled) ? fabsl(scaled) : 0) + more;
     /* An infinity that is added decides, unless the sum can overflow to the other one. */
     long double farthest = fmaxl(1, alpha) * fmaxl(up, down);
     bool open = !isfinite(scaled) && (add.h > 0 || !(farthest < dtype_highest(c->type)));
@@ -158,7 +185,7 @@ static struct number settle(const struct contraction *c, const struct tally *t)
     long double size = t->up + t->down, steps = (long double)c->roundings;
     if (!dtype_is_float(c->type)) {
         /* Beyond this the sums themselves are no longer exact here. */
-        if (size >= 0x1p63L && size != fabsl(t->value))
+        if (size + t->inherited >= 0x1p63L && size != fabsl(t->value))
             sum.h = sum.l = INFINITY;
         return sum;
     }
@@ -166,24 +193,9 @@ static struct number settle(const struct contraction *c, const struct tally *t)
     if (steps <= 1)
         return sum;
     long double u = unit_of(c->type);
-    sum.h += (steps - 1) * u * (size + t->inherited) + steps * underflow(c->type);
+    sum.h += (steps - 1) * u * (size + t->inherited) + steps * contract_underflow(c->type);
     sum.l = likely_add(sum.l, u * sqrtl(steps * (t->squares + t->value * t->value / 9)));
     return sum;
-}
-
-static size_t at_a(const struct contraction *c, size_t i, size_t k)
-{
-    return c->a.base + c->a.rows[i] + c->a.cols[k];
-}
-
-static size_t at_b(const struct contraction *c, size_t k, size_t j)
-{
-    return c->b.base + c->b.rows[k] + c->b.cols[j];
-}
-
-static double bound_at(const double *bounds, size_t i)
-{
-    return bounds ? bounds[i] : 0;
 }
 
 /*
@@ -377,7 +389,7 @@ static struct number settle_block(const struct blocks *s, size_t i, size_t j, si
     struct number sum = {.v = s->out.part[VALUE][at]};
     if (s->exact)
         return follow(c, i, j, sum, 0, 0, true);
-    sum.h = s->out.part[HARD][at] + (long double)c->roundings * underflow(c->type);
+    sum.h = s->out.part[HARD][at] + (long double)c->roundings * contract_underflow(c->type);
     sum.l = sqrtl(s->out.part[LIKELY][at] + (long double)s->c2 * sum.v * sum.v / 9);
     /* h / gamma is at least the sum of magnitudes. */
     long double size = s->gamma > 0 ? sum.h / s->gamma : fabsl(sum.v) + sum.h;

@@ -30,8 +30,8 @@ struct operand {
     const long double *value;
     const double *hard, *likely; /* NULL: exact */
     bool integral;               /* exact, and every value an integer */
-    bool finite;                 /* every value finite */
-    long double largest;         /* magnitude */
+    bool finite;                 /* every value finite, and none may be anything */
+    long double largest;         /* magnitude that an element may have; one that may be anything aside */
 };
 struct operand operand_of(const struct bounded *b);
 
@@ -65,6 +65,12 @@ struct contraction {
     void *context;
 };
 int contract(const struct contraction *c, struct error *err);
+
+/* Whether the elements of A's row i, or those of B's column j, may sum up to more than the type holds. */
+bool contract_strays(const struct contraction *c, size_t i, size_t j);
+
+/* What underflow may take from one product; halves are never flushed. */
+long double contract_underflow(enum dtype type);
 
 /* Table 0, step, 2 step ... of `count` offsets; and of all index tuples of a shape under strides. Heap. */
 size_t *offsets_linear(size_t count, size_t step, struct error *err);

@@ -223,7 +223,7 @@ struct plane {
     const struct winograd *winograd; /* NULL: does not apply */
     size_t base;                     /* of the first output */
     size_t first, area;              /* first output channel; elements of one */
-    bool odd_weights;                /* some weight is not finite */
+    bool odd_weights;                /* some weight is not finite, or may not be */
 };
 
 static long double winograd_at(const struct plane *p, size_t i, size_t j)

@@ -242,13 +242,13 @@ struct einsum_target {
     struct bounded *out;
     const size_t *rows, *cols;
     size_t base;
-    bool early; /* see sums_early */
+    const struct contraction *early; /* see sums_early; NULL: no such sum */
 };
 
 static void put_einsum(void *context, size_t i, size_t j, struct number sum)
 {
     struct einsum_target *t = context;
-    if (t->early)
+    if (t->early && contract_strays(t->early, i, j))
         sum.h = INFINITY;
     number_put(t->out, t->base + t->rows[i] + t->cols[j], sum);
 }
@@ -294,10 +294,10 @@ static int contract_pair(const struct equation *e, const struct labels *terms, c
     struct operand left = operand_of(a), right = operand_of(b);
     size_t *t[TABLES] = {NULL};
     int result = make_tables(e, &s, reach, t, err);
-    struct einsum_target target = {out, t[OUT_ROWS], t[OUT_COLS], 0, false};
-    bool finite = left.finite && right.finite;
-    target.early = e->operands == 2 && (sums_early(e, &reach[0], &left, &reach[1], finite) ||
-                                        sums_early(e, &reach[1], &right, &reach[0], finite));
+    struct einsum_target target = {out, t[OUT_ROWS], t[OUT_COLS], 0, NULL};
+    bool finite = left.finite && right.finite,
+         early = e->operands == 2 && (sums_early(e, &reach[0], &left, &reach[1], finite) ||
+                                      sums_early(e, &reach[1], &right, &reach[0], finite));
     size_t batches = span_of(e, &s.both);
     for (size_t i = 0; result == 0 && i < batches; i++) {
         target.base = t[OUT_BATCH][i];
@@ -306,6 +306,7 @@ static int contract_pair(const struct equation *e, const struct labels *terms, c
         c.a = (struct view){&left, t[A_BATCH][i], t[A_ROWS], t[A_SUM]};
         c.b = (struct view){&right, t[B_BATCH][i], t[B_SUM], t[B_COLS]};
         c.roundings = (double)c.k;
+        target.early = early ? &c : NULL;
         c.sink = put_einsum;
         c.context = &target;
         result = contract(&c, err);
@@ -340,26 +341,29 @@ struct many {
 
 struct many_sum {
     long double value, size, squares, hard, variance;
-    bool wild; /* a partial product may leave the type's range */
+    bool wild; /* a partial product may overflow */
 };
 
 static void add_product(const struct many *m, struct many_sum *sum, size_t at, size_t k)
 {
     struct number product = number_exact(1);
+    enum dtype type = m->out->type;
     long double high = 1, low = 1;
     for (size_t i = 0; i < m->e->operands; i++) {
         struct number x = number_of(m->inputs[i], m->out_tables[i][at] + m->sum_tables[i][k]);
         product = number_mul(product, x, 0);
-        high *= fmaxl(1, fabsl(x.v));
-        low *= x.v == 0 ? 1 : fminl(1, fabsl(x.v));
+        high *= fmaxl(1, fabsl(x.v) + x.h);
+        low *= x.v == 0 && x.h == 0 ? 1 : fminl(1, fmaxl(fabsl(x.v) - x.h, 0));
     }
     sum->value += product.v;
     sum->size += fabsl(product.v);
     sum->squares += product.v * product.v;
     sum->hard += product.h;
     sum->variance += product.l * product.l;
-    bool small = dtype_is_float(m->out->type) && low < dtype_precision(m->out->type).tiny;
-    sum->wild = sum->wild || !(high < dtype_highest(m->out->type)) || small;
+    /* What underflow takes from a partial product, the other factors may make larger. */
+    if (dtype_is_float(type) && low < dtype_precision(type).tiny)
+        sum->hard += contract_underflow(type) * (long double)m->e->operands * high;
+    sum->wild = sum->wild || !(high < dtype_highest(type));
 }
 
 static void put_many(const struct many *m, size_t at, bool integral)
@@ -376,7 +380,8 @@ static void put_many(const struct many *m, size_t at, bool integral)
         y.l = likely_add(y.l, u * sqrtl((roundings + 1) * (sum.squares + y.v * y.v / 9)));
     }
     /* Order decides what overflows and what meets an infinity. */
-    bool far = is_float ? sum.wild || !(sum.size + y.h < dtype_highest(m->out->type)) : sum.size >= 0x1p63L;
+    bool far = is_float ? sum.wild || !(sum.size + y.h < dtype_highest(m->out->type))
+                        : sum.size + sum.hard >= 0x1p63L;
     if (far)
         bounded_put_undecided(m->out, at, is_float ? sum.value : 0);
     else
@@ -579,21 +584,9 @@ static const struct op_param einsum_params[] = {
     {NULL},
 };
 
-enum { EINSUM_TYPES = DTYPES_NUMBER & ~(1 << DTYPE_BFLOAT16) };
+enum { TYPES = DTYPES_NUMBER & ~(1 << DTYPE_BFLOAT16) };
 
 const struct op ops_einsum[] = {
-    {"Einsum",
-     12,
-     1,
-     OP_VARIADIC,
-     1,
-     1,
-     0,
-     5,
-     0,
-     {{12, EINSUM_TYPES}},
-     einsum_params,
-     eval_einsum,
-     sample_einsum},
+    {"Einsum", 12, 1, OP_VARIADIC, 1, 1, 0, 5, 0, {{12, TYPES}}, einsum_params, eval_einsum, sample_einsum},
     {NULL},
 };

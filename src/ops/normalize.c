@@ -28,8 +28,8 @@ static struct known inverse_root(const struct known *variance, double epsilon, d
         return (struct known){NAN, 0, 0};
     if (!(w - hard > 0))
         return (struct known){w > 0 ? inverse : 0, INFINITY, 0};
-    long double reach = 1 / sqrtl(w - hard) - inverse + 4 * unit * inverse;
-    return (struct known){inverse, reach,
+    long double most = 1 / sqrtl(w - hard);
+    return (struct known){inverse, most - inverse + 4 * unit * most,
                           likely_add(inverse / (2 * w) * variance->likely, 2 * unit * inverse)};
 }
 
@@ -37,25 +37,36 @@ struct affine {
     struct known x, mean, inverse, scale, bias;
 };
 
-/* What becomes of a factor a, or of a product before it is scaled up, below the smallest normal number. */
+/* How large a number may be, and how small. */
+static long double most_of(const struct known *k)
+{
+    return fabsl(k->value) + k->hard;
+}
+
+static long double least_of(const struct known *k)
+{
+    return fmaxl(fabsl(k->value) - k->hard, 0);
+}
+
+/* What becomes of the factor a = scale * inverse, or of a product before it is scaled up, below the smallest
+ * normal number. */
 static long double underflow_error(const struct affine *t, long double a, enum dtype type)
 {
     struct dtype_precision p = dtype_precision(type);
-    long double lost = type == DTYPE_FLOAT16 ? p.smallest : p.tiny,
-                error = lost * (1 + fabsl(t->inverse.value));
-    if (fabsl(a) < p.tiny)
-        error += fminl(fabsl(a) + p.smallest, lost) * (fabsl(t->x.value) + fabsl(t->mean.value));
+    long double lost = type == DTYPE_FLOAT16 ? p.smallest : p.tiny, error = lost * (1 + most_of(&t->inverse));
+    if (least_of(&t->inverse) * least_of(&t->scale) < p.tiny)
+        error += fminl(a + p.smallest, lost) * (most_of(&t->x) + most_of(&t->mean));
     return error;
 }
 
 /*
  * Whether computed as written or folded into x * a + (bias - mean * a) with a = scale * inverse: the folded
- * form rounds a x, a mean and bias on their own, 4 units each, which covers the plain one too.
+ * form rounds a x, a mean and bias on their own, 4 units each, which covers the plain one too. Roundings go
+ * with what the numbers may be, not with what they are.
  */
 static void put_affine(struct bounded *out, size_t i, const struct affine *t, double unit)
 {
-    long double d = t->x.value - t->mean.value, a = t->inverse.value * t->scale.value;
-    long double y = d * a + t->bias.value;
+    long double d = t->x.value - t->mean.value, y = d * t->inverse.value * t->scale.value + t->bias.value;
     if (isnan(y) || isinf(y)) {
         long double unsure = t->x.hard + t->mean.hard + t->inverse.hard + t->scale.hard + t->bias.hard;
         bool clear = isnan(t->x.value) || isnan(t->inverse.value) || isnan(t->scale.value) ||
@@ -67,20 +78,20 @@ static void put_affine(struct bounded *out, size_t i, const struct affine *t, do
             bounded_put_undecided(out, i, y);
         return;
     }
-    long double width = fabsl(t->inverse.value) + t->inverse.hard,
-                reach = fabsl(d) + t->x.hard + t->mean.hard;
-    long double inputs =
-        fabsl(t->scale.value) * (width * (t->x.hard + t->mean.hard) + fabsl(d) * t->inverse.hard) +
-        t->scale.hard * reach * width + t->bias.hard;
-    long double size = fabsl(a) * (fabsl(t->x.value) + fabsl(t->mean.value)) + fabsl(t->bias.value);
+    long double width = most_of(&t->inverse), scale = most_of(&t->scale), a = width * scale,
+                shift = t->x.hard + t->mean.hard, reach = fabsl(d) + shift;
+    long double inputs = fabsl(t->scale.value) * (width * shift + fabsl(d) * t->inverse.hard) +
+                         t->scale.hard * reach * width + t->bias.hard;
+    long double size = a * (most_of(&t->x) + most_of(&t->mean)) + most_of(&t->bias);
     /* In some order of the three factors a partial product may be beyond the largest number. */
-    long double largest = fmaxl(fmaxl(size, fabsl(a)), reach * fmaxl(1, fmaxl(fabsl(t->scale.value), width)));
-    if (largest >= dtype_highest(out->type)) {
+    long double highest = dtype_highest(out->type);
+    if (!(size < highest && a < highest && reach < highest && reach * scale < highest &&
+          reach * width < highest)) {
         bounded_put_undecided(out, i, y);
         return;
     }
-    long double lost = underflow_error(t, a, out->type);
-    long double spread = likely_add(a * t->x.likely, a * t->mean.likely);
+    long double lost = underflow_error(t, a, out->type), factor = t->inverse.value * t->scale.value;
+    long double spread = likely_add(factor * t->x.likely, factor * t->mean.likely);
     spread = likely_add(spread, d * t->scale.value * t->inverse.likely);
     spread = likely_add(spread, likely_add(d * t->inverse.value * t->scale.likely, t->bias.likely));
     spread = likely_add(spread, lost / 3);
@@ -179,32 +190,34 @@ static struct moments moments_of(const struct bounded *x, size_t start, size_t n
     struct moments m = {0};
     struct sum sum = {0};
     bool rounds = unit > bounded_unit(x);
+    long double squares = 0, peak = 0; /* of what the elements may be */
     for (size_t i = start; i < start + n; i++) {
-        long double rounding = rounds ? unit * fabsl(x->value[i]) + dtype_precision(type).tiny : 0;
-        sum_add(&sum, x->value[i], bounded_hard(x, i) + rounding,
-                likely_add(bounded_likely(x, i), rounding / 2));
+        long double hard = bounded_hard(x, i), most = fabsl(x->value[i]) + hard;
+        long double rounding = rounds ? unit * most + dtype_precision(type).tiny : 0;
+        sum_add(&sum, x->value[i], hard + rounding, likely_add(bounded_likely(x, i), rounding / 2));
+        squares += most * most;
+        peak = fmaxl(peak, most);
     }
     m.nan = sum.nan;
-    m.undecided = sum.up || sum.down || isinf(sum.hard) || !(sum.squares < dtype_highest(type)) ||
+    m.undecided = sum.up || sum.down || isinf(sum.hard) || !(squares < dtype_highest(type)) ||
                   sum_overflows(&sum, type);
     if (m.nan || m.undecided)
         return m;
-    long double count = (long double)n, mean = sum.value / count, q = sum.squares / count;
-    long double spread = 0, drift = 0, deviation = 0, h2 = 0, peak = 0;
+    long double count = (long double)n, mean = sum.value / count, q = squares / count;
+    long double spread = 0, drift = 0, deviation = 0;
     for (size_t i = start; i < start + n; i++) {
-        peak = fmaxl(peak, fabsl(x->value[i]));
         long double d = x->value[i] - mean, h = bounded_hard(x, i), l = bounded_likely(x, i);
         spread += d * d;
-        drift += 2 * fabsl(d) * h;
-        h2 += h * h;
+        drift += (2 * fabsl(d) + h) * h;
         deviation += 4 * d * d * l * l;
     }
     m.mean = (struct known){mean, sum.hard / count + rounding_growth(unit, n + 3) * peak,
                             likely_add(sqrtl(sum.variance) / count, unit * peak * (1 + sqrtl(count) / 3))};
     long double one_pass = 4 * rounding_growth(unit, n + 3) * q, shift = m.mean.hard;
-    struct known variance = {
-        spread / count, (drift + h2) / count + one_pass + 2 * sqrtl(spread / count) * shift + shift * shift,
-        likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
+    struct known variance = {spread / count,
+                             drift / count + one_pass + 2 * sqrtl((spread + drift) / count) * shift +
+                                 shift * shift,
+                             likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
     m.inverse = inverse_root(&variance, epsilon, unit, type);
     return m;
 }
@@ -220,9 +233,11 @@ static void put_normal(struct bounded *out, size_t i, const struct bounded *x, c
         struct affine t = {known_at(x, i), m->mean, m->inverse, scale, bias};
         /* Statistics in a coarser type: x - mean and its product with the inverse are computed in it as well,
          * and either may underflow. */
-        if (unit > bounded_unit(x))
-            t.x.hard +=
-                unit * fabsl(t.x.value) + dtype_precision(type).tiny * (1 + 1 / fabsl(m->inverse.value));
+        if (unit > bounded_unit(x)) {
+            double tiny = dtype_precision(type).tiny;
+            t.x.hard += unit * most_of(&t.x) + tiny;
+            t.bias.hard += tiny * most_of(&t.scale);
+        }
         put_affine(out, i, &t, unit);
     }
 }

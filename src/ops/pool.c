@@ -38,9 +38,9 @@ static void put_average(const struct pooling *pool, size_t at, const struct sum 
     } else if (sum_overflows(sum, pool->out->type)) {
         bounded_put_undecided(pool->out, at, mean);
     } else {
-        long double own = (count & (count - 1)) == 0 || !isfinite(mean) ? 0 : 2 * unit * fabsl(mean);
-        bounded_put(pool->out, at, mean, sum_hard(sum, unit) / n + own,
-                    likely_add(sum_likely(sum, unit) / n, own / 2));
+        long double hard = sum_hard(sum, unit) / n;
+        long double own = (count & (count - 1)) == 0 || !isfinite(mean) ? 0 : 2 * unit * (fabsl(mean) + hard);
+        bounded_put(pool->out, at, mean, hard + own, likely_add(sum_likely(sum, unit) / n, own / 2));
     }
 }
 
@@ -49,8 +49,8 @@ static void add_power(struct sum *sum, const struct bounded *x, size_t at, doubl
 {
     long double v = fabsl(x->value[at]), h = bounded_hard(x, at), power = powl(v, p);
     bool exact = h == 0 && power == floorl(power) && power * unit <= 1 && p <= 2;
-    long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * power;
-    long double reach = h > 0 ? powl(v + h, p) - power : 0;
+    long double most = h > 0 ? powl(v + h, p) : power, reach = most - power;
+    long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * most;
     long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
     if (isinf(power))
         own = reach = likely = 0;
@@ -66,7 +66,7 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
         return;
     }
     if (!isfinite(s)) {
-        bounded_put(pool->out, at, root, 0, 0);
+        bounded_put(pool->out, at, root, isinf(sum->hard) ? INFINITY : 0, 0);
         return;
     }
     long double hard = sum_hard(sum, unit), likely = sum_likely(sum, unit);
@@ -75,9 +75,15 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
     if (pool->p > 1 && (sum->inexact || hard > 0))
         lost = (long double)sum->count * dtype_precision(pool->out->type).tiny;
     hard += lost;
-    long double above = powl(s + hard, inverse) - root, below = root - powl(fmaxl(s - hard, 0), inverse);
+    long double most = powl(s + hard, inverse), above = most - root,
+                below = root - powl(fmaxl(s - hard, 0), inverse);
+    /* At 0 a root is steepest: what an interval within this one becomes may reach below 0. */
+    if (pool->p > 1 && s <= hard)
+        below = root + powl(hard, inverse);
     bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
-    long double own = plain ? 0 : (pool->p == 2 ? 2 : 8 + fabsl(logl(s > 0 ? s : 1))) * unit * root;
+    /* pow's error grows with its argument, also below 1 where the logarithm does not. */
+    long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p) + fabsl(logl(s + hard > 0 ? s + hard : 1));
+    long double own = plain ? 0 : units * unit * most;
     long double slope = s > 0 ? likely * inverse * root / s : powl(likely, inverse),
                 flushed = (powl(s + lost, inverse) - root) / 2;
     bounded_put(pool->out, at, root, fmaxl(above, below) + own,

@@ -45,7 +45,7 @@ static struct number blend(const struct rnn *rnn, struct number z, struct number
 {
     struct number rest = number_sub(number_exact(1), z, rnn->u);
     struct number sum = number_add(number_mul(rest, h, rnn->u), number_mul(z, before, rnn->u), rnn->u);
-    long double scale = rnn->u * (fabsl(h.v) + fabsl(before.v));
+    long double scale = rnn->u * (fabsl(h.v) + h.h + fabsl(before.v) + before.h);
     return number_loosen(sum, 4 * scale, scale);
 }
 
@@ -150,7 +150,8 @@ static struct number squash_cell(const struct rnn *rnn, struct number cell)
     if (!(fabsl(cell.v) + cell.h > rnn->clip))
         return clipped;
     struct number plain = rnn_activate_unclipped(rnn, 2, cell);
-    clipped.h = fmaxl(clipped.h, fabsl(plain.v - clipped.v) + plain.h);
+    /* Wherever the cell really is, either of the two may be the answer. */
+    clipped.h += fabsl(plain.v - clipped.v) + plain.h + clipped.h;
     clipped.l = fmaxl(clipped.l, fabsl(plain.v - clipped.v) + plain.l);
     return clipped;
 }

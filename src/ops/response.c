@@ -9,12 +9,12 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* x^2 as a term: rounded unless a small integer. */
+/* x^2 as a term: rounded, as large as it may be, unless a small integer. */
 static void add_square(struct sum *sum, const struct bounded *x, size_t at, double unit)
 {
     long double v = x->value[at], h = bounded_hard(x, at), l = bounded_likely(x, at);
     bool exact = h == 0 && v == floorl(v) && v * v * unit <= 1;
-    long double own = exact ? 0 : unit * v * v;
+    long double own = exact ? 0 : unit * (fabsl(v) + h) * (fabsl(v) + h);
     sum_add(sum, v * v, own + 2 * fabsl(v) * h + h * h, likely_add(own / 2, 2 * fabsl(v) * l + l * l));
 }
 
@@ -31,7 +31,8 @@ static void put_quotient(struct bounded *out, size_t at, const struct bounded *x
     } else if (!isfinite(y) || !isfinite(norm)) {
         bounded_put(out, at, y, bounded_hard(x, at), 0);
     } else {
-        long double reach = (fabsl(y) * hard + bounded_hard(x, at)) / (norm - hard) + 2 * unit * fabsl(y);
+        long double most = (fabsl(x->value[at]) + bounded_hard(x, at)) / (norm - hard);
+        long double reach = (fabsl(y) * hard + bounded_hard(x, at)) / (norm - hard) + 2 * unit * most;
         long double spread = likely_add(y * likely / norm, bounded_likely(x, at) / norm);
         bounded_put(out, at, y, reach, likely_add(spread, unit * y));
     }
@@ -56,7 +57,8 @@ static void normalise_lane(struct bounded *out, const struct bounded *x, size_t 
         /* Squares below the smallest normal number may be flushed. */
         if (s > 0 && sum.inexact)
             hard += (long double)length * dtype_precision(out->type).tiny;
-        hard = fmaxl(sqrtl(s + hard) - norm, norm - sqrtl(fmaxl(s - hard, 0))) + unit * norm;
+        long double most = sqrtl(s + hard);
+        hard = fmaxl(most - norm, norm - sqrtl(fmaxl(s - hard, 0))) + unit * most;
         likely = norm > 0 ? likely_add(likely / (2 * norm), unit * norm / 2) : 0;
     }
     for (size_t k = 0; k < length; k++) {
@@ -115,8 +117,9 @@ static void put_lrn(struct bounded *out, size_t at, const struct bounded *x, con
     double unit = bounded_unit(out);
     long double factor = (long double)lrn->alpha / (long double)lrn->size, s = sum_value(sum);
     long double base = lrn->bias + factor * s;
-    long double size = fabsl((long double)lrn->bias) + fabsl(factor * s);
-    long double hard = fabsl(factor) * sum_hard(sum, unit) + 4 * unit * size;
+    long double inherited = fabsl(factor) * sum_hard(sum, unit);
+    long double size = fabsl((long double)lrn->bias) + fabsl(factor * s) + inherited;
+    long double hard = inherited + 4 * unit * size;
     if (isnan(s) || isnan(x->value[at])) {
         bounded_put(out, at, NAN, bounded_hard(x, at), 0);
         return;
@@ -125,10 +128,11 @@ static void put_lrn(struct bounded *out, size_t at, const struct bounded *x, con
         bounded_put_undecided(out, at, x->value[at]);
         return;
     }
-    long double power = powl(base, lrn->beta);
-    long double ends =
-        fmaxl(fabsl(powl(base + hard, lrn->beta) - power), fabsl(power - powl(base - hard, lrn->beta)));
-    long double own = (8 + fabsl(lrn->beta * logl(base))) * unit * power;
+    long double power = powl(base, lrn->beta), high = powl(base + hard, lrn->beta),
+                low = powl(base - hard, lrn->beta);
+    long double ends = fmaxl(fabsl(high - power), fabsl(power - low));
+    long double steepest = fmaxl(fabsl(logl(base + hard)), fabsl(logl(base - hard)));
+    long double own = (8 + fabsl(lrn->beta) * steepest) * unit * fmaxl(high, low);
     long double relative = (fabsl(factor) * sum_likely(sum, unit) + 2 * unit * size) / base * fabs(lrn->beta);
     put_quotient(out, at, x, power, ends + own, likely_add(power * relative, own / 3));
 }
@@ -137,20 +141,22 @@ static void put_lrn(struct bounded *out, size_t at, const struct bounded *x, con
  * Engines keep a running sum along the channels: a square that leaves the window leaves its rounding behind.
  * Each square is part of `size` sums, each rounded when one is added and one subtracted. A square that is no
  * number is no rounding: it has to leave without a trace; but what float16 cannot hold, float32 can, in which
- * halves are often computed. Integers are rounded as well, alpha/size being a
- * factor of each.
+ * halves are often computed. Integers are rounded as well, alpha/size being a factor of each. What may be
+ * anything may leave anything behind.
  */
 static long double left_behind(const struct bounded *x, size_t first, size_t step, int64_t count,
                                int64_t size)
 {
     double unit = bounded_unit(x);
-    long double rounded = 0;
+    long double rounded = 0, highest = dtype_highest(x->type);
     for (int64_t k = 0; k < count; k++) {
-        long double v = x->value[first + (size_t)k * step];
-        if (v * v <= dtype_highest(x->type))
-            rounded += unit * v * v;
-        else if (x->type == DTYPE_FLOAT16 && v * v <= FLT_MAX)
-            rounded += 0x1p-24L * v * v;
+        size_t at = first + (size_t)k * step;
+        long double v = fabsl(x->value[at]), h = bounded_hard(x, at), most = (v + h) * (v + h),
+                    least = v > h ? (v - h) * (v - h) : 0;
+        if (least <= highest)
+            rounded += unit * (isinf(h) ? h : fminl(most, highest));
+        if (x->type == DTYPE_FLOAT16 && most > highest && least <= FLT_MAX)
+            rounded += 0x1p-24L * most;
     }
     return 2 * (long double)size * rounded;
 }

@@ -243,7 +243,7 @@ struct number rnn_add(const struct rnn *rnn, struct number sum, struct number te
     sum.l = likely_add(likely_add(sum.l, term.l), u * sqrtl(steps) * fabsl(term.v));
     sum.v += term.v;
     /* What overflows on the way depends on the order, and a clamp may swallow it. */
-    if (!(fabsl(sum.v) + fabsl(term.v) + sum.h < dtype_highest(rnn->type)))
+    if (!(fabsl(sum.v) + fabsl(term.v) + sum.h + term.h < dtype_highest(rnn->type)))
         sum.h = INFINITY;
     return sum;
 }
@@ -279,9 +279,18 @@ struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct
     return y;
 }
 
+/* What may be beyond both ends may be anywhere between, and is off by as much again. */
+static struct number clip(const struct rnn *rnn, struct number x)
+{
+    struct number y = number_clamp(x, rnn->clip);
+    if (x.h - fabsl(x.v) > rnn->clip && isfinite(x.h))
+        y.h = fminl(x.h, 4 * rnn->clip);
+    return y;
+}
+
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x)
 {
-    return rnn_activate_unclipped(rnn, which, isfinite(rnn->clip) ? number_clamp(x, rnn->clip) : x);
+    return rnn_activate_unclipped(rnn, which, isfinite(rnn->clip) ? clip(rnn, x) : x);
 }
 
 static size_t output_at(const struct rnn *rnn, size_t time, size_t batch, size_t unit)
@@ -293,7 +302,7 @@ static size_t output_at(const struct rnn *rnn, size_t time, size_t batch, size_t
 
 struct number rnn_state(const struct rnn *rnn, struct number state)
 {
-    if (dtype_is_float(rnn->type) && !(fabsl(state.v) < dtype_highest(rnn->type) / 1024))
+    if (dtype_is_float(rnn->type) && !(fabsl(state.v) + state.h < dtype_highest(rnn->type) / 1024))
         state.h = INFINITY;
     return state;
 }

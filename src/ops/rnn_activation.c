@@ -118,10 +118,10 @@ static long double value_of(long double x, const void *context)
     }
 }
 
-/* The function's own error. */
-static long double own_error(const struct activation *a, long double x, long double u)
+/* The function's own error at the worst place of [x - h, x + h]. */
+static long double own_error(const struct activation *a, long double x, long double h, long double u)
 {
-    long double y = fabsl(value_of(x, a));
+    long double most = fabsl(x) + h;
     switch (a->kind) {
     case ACT_RELU:
     case ACT_THRESHOLDED_RELU:
@@ -130,28 +130,70 @@ static long double own_error(const struct activation *a, long double x, long dou
     case ACT_SIGMOID:
         return 16 * u;
     case ACT_AFFINE:
-        return 2 * u * (fabsl(a->alpha * x) + fabsl(a->beta));
+        return 2 * u * (fabsl(a->alpha) * most + fabsl(a->beta));
     case ACT_HARD_SIGMOID:
         /* The clamp hides it unless the line is near [0, 1]. */
-        return 2 * u * fminl(fabsl(a->alpha * x) + fabsl(a->beta), 2 + 2 * fabsl(a->beta));
+        return 2 * u * fminl(fabsl(a->alpha) * most + fabsl(a->beta), 2 + 2 * fabsl(a->beta));
     case ACT_LEAKY_RELU:
-        return u * y;
+        return x - h >= 0 ? u * most : u * fmaxl(x + h, fabsl(a->alpha) * (h - x));
     case ACT_SCALED_TANH:
         return 20 * u * fabsl(a->alpha);
     case ACT_ELU:
-        return x >= 0 ? 0 : 16 * u * fabsl(a->alpha);
+        return x - h >= 0 ? 0 : 16 * u * fabsl(a->alpha);
     case ACT_SOFTSIGN:
-        return 4 * u * y;
+        return 4 * u * value_of(most, a);
     default:
-        return 16 * u * (1 + y);
+        return 16 * u * (1 + value_of(x + h, a));
     }
 }
 
-/* Not monotone for a negative alpha, and Elu and LeakyRelu have a kink: the larger slope bounds the change.
+/*
+ * The steepest slope within [x - h, x + h], where the ends of the interval do not bound the change: Elu and
+ * LeakyRelu have a kink, and are not monotone for a negative alpha. The curves that saturate bend on the way,
+ * so that an interval within the interval may reach beyond its ends when it is taken by its middle. 0: the
+ * ends do.
  */
-static long double slope(const struct activation *a)
+static long double slope(const struct activation *a, struct number x)
 {
-    return a->kind == ACT_LEAKY_RELU || a->kind == ACT_ELU ? fmaxl(1, fabsl(a->alpha)) : 0;
+    long double nearest = fmaxl(fabsl(x.v) - x.h, 0), y;
+    switch (a->kind) {
+    case ACT_LEAKY_RELU:
+    case ACT_ELU:
+        return fmaxl(1, fabsl(a->alpha));
+    case ACT_TANH:
+        y = tanhl(nearest);
+        return 1 - y * y;
+    case ACT_SCALED_TANH:
+        y = tanhl(a->beta * nearest);
+        return fabsl(a->alpha * a->beta) * (1 - y * y);
+    case ACT_SIGMOID:
+        y = expl(-nearest);
+        return y / ((1 + y) * (1 + y));
+    case ACT_HARD_SIGMOID:
+        y = fabsl(a->alpha) * x.h;
+        return fabsl(a->alpha * x.v + a->beta - 0.5L) + 0.5L < y ? fabsl(a->alpha) : 0;
+    case ACT_SOFTSIGN:
+        return 1 / ((1 + nearest) * (1 + nearest));
+    default:
+        return 0;
+    }
+}
+
+/* Twice the range of a function that has one: from anywhere in it to anywhere, and that far again. */
+static long double farthest(const struct activation *a)
+{
+    switch (a->kind) {
+    case ACT_TANH:
+    case ACT_SOFTSIGN:
+        return 4;
+    case ACT_SIGMOID:
+    case ACT_HARD_SIGMOID:
+        return 2;
+    case ACT_SCALED_TANH:
+        return 4 * fabsl(a->alpha);
+    default:
+        return INFINITY;
+    }
 }
 
 /*
@@ -168,16 +210,17 @@ struct number activation_apply(const struct activation *a, struct number x, long
 {
     if (a->kind == ACT_THRESHOLDED_RELU && !(fabsl(x.v - a->alpha) > x.h)) {
         long double reach = fabsl(x.v) + x.h;
-        return (struct number){value_of(x.v, a), reach, reach};
+        return (struct number){value_of(x.v, a), 2 * reach, reach};
     }
     /* So does x / (1 + |x|) give NaN of an infinity, and 1 where it is written otherwise. */
     if ((a->kind == ACT_SOFTPLUS && softplus_overflows(x, u)) || (a->kind == ACT_SOFTSIGN && isinf(x.v)))
         return (struct number){value_of(x.v, a), INFINITY, INFINITY};
-    long double own = own_error(a, isfinite(x.v) ? x.v : 0, u);
+    long double own = own_error(a, isfinite(x.v) ? x.v : 0, x.h, u);
     struct number y = number_monotone(x, value_of, a, own);
-    if (slope(a) > 0) {
-        y.h = fmaxl(y.h, slope(a) * x.h + own);
-        y.l = fmaxl(y.l, slope(a) * x.l);
-    }
+    long double steepest = x.h > 0 && isfinite(x.h) && isfinite(x.v) ? slope(a, x) : 0;
+    if (steepest > 0)
+        y.h = fmaxl(y.h, fminl(steepest * x.h, farthest(a)) + own);
+    if (a->kind == ACT_LEAKY_RELU || a->kind == ACT_ELU)
+        y.l = fmaxl(y.l, steepest * x.l);
     return y;
 }
