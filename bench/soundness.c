@@ -102,7 +102,8 @@ static double blur_of(enum dtype type, long double value, struct rng *rng)
     if (type == DTYPE_BOOL || !isfinite(value))
         return 0;
     if (!dtype_is_float(type)) {
-        double step = 1 + (double)rng_below(rng, 3);
+        double step =
+            rng_chance(rng, 0.8) ? 1 + (double)rng_below(rng, 3) : floor(pow(10, rng_uniform(rng, 0, 10)));
         return value - step >= dtype_lowest(type) && value + step <= dtype_highest(type) ? step : 0;
     }
     double part = rng_chance(rng, 0.5) ? unit * rng_uniform(rng, 1, 20) : pow(10, rng_uniform(rng, -7, 0));

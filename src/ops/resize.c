@@ -457,7 +457,7 @@ static bool at_the_edge(const struct bounded *x)
         return false;
     long double edge = (long double)dtype_highest(x->type) * (1 - 0x1p-22L);
     for (size_t i = 0; i < x->count; i++)
-        if (fabsl(x->value[i]) > edge)
+        if (fabsl(x->value[i]) + bounded_hard(x, i) > edge)
             return true;
     return false;
 }

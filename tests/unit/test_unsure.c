@@ -176,6 +176,19 @@ static void test_interpolation(void **state)
     bounded_release(&y);
 }
 
+/* An integer that may be where float32 rounds it out of its type: all is open then. */
+static void test_edge_of_integers(void **state)
+{
+    (void)state;
+    struct blur blurs[] = {{"Resize", 0, 3, 1000}, {0}};
+    struct bounded y = run("x = Constant <value = int32[1,1,1,4] {0, 0, 0, 2147483000}> () "
+                           "s = Constant <value = float[4] {1.0, 1.0, 1.0, 2.0}> () "
+                           "y = Resize <mode = \"linear\"> (x, , s)",
+                           blurs);
+    assert_true(isinf(bounded_hard(&y, 0)));
+    bounded_release(&y);
+}
+
 /* A coordinate just inside, which may be outside, where implementations differ. */
 static void test_grid(void **state)
 {
@@ -298,8 +311,9 @@ int main(void)
         cmocka_unit_test(test_range_ends),   cmocka_unit_test(test_dequantize),
         cmocka_unit_test(test_quantize),     cmocka_unit_test(test_index_outside),
         cmocka_unit_test(test_one_hot),      cmocka_unit_test(test_interpolation),
-        cmocka_unit_test(test_grid),         cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_running_sum),  cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_grid),         cmocka_unit_test(test_edge_of_integers),
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_running_sum),
+        cmocka_unit_test(test_scatter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
