@@ -63,9 +63,12 @@ static int check_inputs(const struct rnn *rnn, const struct bounded *w, const st
         check_shape(call, call_input(call, 3), "B", 2, (const int64_t[]){directions, 2 * rows}) ||
         check_shape(call, lengths, "sequence_lens", 1, &batch))
         return -1;
-    for (size_t i = 0; lengths && lengths->value && i < lengths->count; i++)
+    for (size_t i = 0; lengths && lengths->value && i < lengths->count; i++) {
+        if (bounded_hard(lengths, i) > 0)
+            return call_unsupported(call, "a sequence length is undecided");
         if (lengths->value[i] < 0 || lengths->value[i] > (long double)rnn->steps)
             return call_invalid(call, "a sequence length is out of range");
+    }
     return rnn_state_check(rnn, 5);
 }
 

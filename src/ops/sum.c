@@ -55,7 +55,7 @@ long double sum_likely(const struct sum *s, double unit)
 
 bool sum_overflows(const struct sum *s, enum dtype type)
 {
-    if (s->nan)
+    if (s->nan || (s->up && s->down))
         return false;
     return !(s->magnitude + s->hard < dtype_highest(type)) && !isinf(s->hard);
 }
