@@ -282,12 +282,12 @@ struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct
     return y;
 }
 
-/* What may be beyond both ends may be anywhere between, and is off by as much again. */
+/* What may be beyond both ends is no less uncertain between them. */
 static struct number clip(const struct rnn *rnn, struct number x)
 {
     struct number y = number_clamp(x, rnn->clip);
     if (x.h - fabsl(x.v) > rnn->clip && isfinite(x.h))
-        y.h = fminl(x.h, 4 * rnn->clip);
+        y.h = x.h;
     return y;
 }
 

@@ -179,7 +179,8 @@ static long double slope(const struct activation *a, struct number x)
     }
 }
 
-/* Twice the range of a function that has one: from anywhere in it to anywhere, and that far again. */
+/* Twice the range of a function that has one: a bound beyond it says nothing about the sums that follow, and
+ * cut to it would be too small for what starts within it. */
 static long double farthest(const struct activation *a)
 {
     switch (a->kind) {
@@ -219,7 +220,7 @@ struct number activation_apply(const struct activation *a, struct number x, long
     struct number y = number_monotone(x, value_of, a, own);
     long double steepest = x.h > 0 && isfinite(x.h) && isfinite(x.v) ? slope(a, x) : 0;
     if (steepest > 0)
-        y.h = fmaxl(y.h, fminl(steepest * x.h, farthest(a)) + own);
+        y.h = steepest * x.h < farthest(a) ? fmaxl(y.h, steepest * x.h + own) : INFINITY;
     if (a->kind == ACT_LEAKY_RELU || a->kind == ACT_ELU)
         y.l = fmaxl(y.l, steepest * x.l);
     return y;
