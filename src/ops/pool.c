@@ -77,9 +77,9 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
     hard += lost;
     long double most = powl(s + hard, inverse), above = most - root,
                 below = root - powl(fmaxl(s - hard, 0), inverse);
-    /* At 0 a root is steepest: what an interval within this one becomes may reach below 0. */
+    /* At 0 a root is steepest: what an interval within this one becomes may reach below 0, and as far up. */
     if (pool->p > 1 && s <= hard)
-        below = root + powl(hard, inverse);
+        below = 2 * most - root + powl(hard, inverse);
     bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
     /* pow's error grows with its argument, also below 1 where the logarithm does not. */
     long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p) + fabsl(logl(s + hard > 0 ? s + hard : 1));

@@ -188,8 +188,11 @@ static bool within(const struct bounded *wide, const struct bounded *exact, size
     }
     if (low == a && high == a)
         return true;
-    /* Bounds are doubles, each rounded up. */
-    long double slack = 1e-12L * room + 1e-18L * (fabsl(a) + fabsl(b)) + 3 * DBL_TRUE_MIN;
+    /* Bounds are doubles, each rounded up; a range of integers is stored as far to one side as to the other.
+     */
+    long double slack = 1e-8L * room + 1e-18L * (fabsl(a) + fabsl(b)) + 3 * DBL_TRUE_MIN;
+    if (!dtype_is_float(exact->type) && bounded_hard(exact, i) > 0)
+        slack++;
     return a - low <= room + slack && high - a <= room + slack;
 }
 
@@ -221,8 +224,8 @@ static bool holds(const struct op *op, uint64_t index)
                      i++)
                     if (!within(&wide[o], &exact[o], i)) {
                         good = false;
-                        printf("%s: %s: output %zu[%zu] is %.12Lg +- %.12g, but may be %.12Lg +- %.12g\n", op->name,
-                               made.test.recipe, o, i, wide[o].value[i], bounded_hard(&wide[o], i),
+                        printf("%s: %s: output %zu[%zu] is %.12Lg +- %.12g, but may be %.12Lg +- %.12g\n",
+                               op->name, made.test.recipe, o, i, wide[o].value[i], bounded_hard(&wide[o], i),
                                exact[o].value[i], bounded_hard(&exact[o], i));
                     }
     }
