@@ -10,6 +10,9 @@
  *     report.md                                  for the engine's maintainers (writeup.h)
  *     map.svg                                    of more than one node: drawn, those at fault marked
  *
+ * Runners know no bounds: in output_K.pb elements are the engine's own where it is beyond their tolerance,
+ * but not to blame. Otherwise it would fail there for ever, mended or not.
+ *
  * A bundle appears whole or not at all: it is written beside its place and renamed.
  */
 #ifndef FINDINGS_BUNDLE_H

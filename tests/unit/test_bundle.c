@@ -10,6 +10,7 @@
 #include "model/onnx.h"
 #include "ops/evaluate.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -220,6 +221,47 @@ static void a_bundle_reads_back(void **state)
     file_remove_tree(root, NULL);
 }
 
+/* A runner that knows no bounds blames nobody for what is undecided, or right within its bound. */
+static void answers_spare_what_is_not_to_blame(void **state)
+{
+    (void)state;
+    /* Element 1, -2 where 2 is due, is to be judged; element 2 is 7 where 3 is due. */
+    static const struct {
+        double hard, last, due;
+    } rows[] = {
+        {INFINITY, 0, -2}, {4, 0, -2}, {3.9, 0, 2}, {0, 0, 2}, {NAN, 0, 2}, {INFINITY, INFINITY, 2},
+    };
+    char root[] = "/tmp/assay-bundle-XXXXXX";
+    assert_non_null(mkdtemp(root));
+    char *folder = file_join(root, "one");
+    struct scene scene;
+    scene_make(&scene);
+    struct bundle_engine engine = {"e", "1", &scene.verdict, &scene.result};
+    struct bundle_case which = {.signature = &scene.signature,
+                                .testcase = &scene.testcase,
+                                .reference = &scene.reference,
+                                .n_engines = 1,
+                                .engines = &engine};
+    tensor_set(&scene.result.outputs[0].tensors[0], 2, 7);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* the last would tell nothing */
+        tensor_set(&scene.reference.bounds[0].hard, 1, rows[i].hard);
+        tensor_set(&scene.reference.bounds[0].hard, 2, rows[i].last);
+        assert_int_equal(bundle_write(folder, &which, NULL), 0);
+        assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, rows[i].due);
+    }
+    /* An answer of another shape, or none, has nothing to take over. */
+    tensor_set(&scene.reference.bounds[0].hard, 1, INFINITY);
+    scene.result.outputs[0].tensors[0].shape = (struct shape){2, {1, 3}};
+    assert_int_equal(bundle_write(folder, &which, NULL), 0);
+    assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
+    scene.result.outcome = OUTCOME_CRASH;
+    assert_int_equal(bundle_write(folder, &which, NULL), 0);
+    assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
+    scene_release(&scene);
+    free(folder);
+    file_remove_tree(root, NULL);
+}
+
 /* A title names operator and condition; `blamed`: how many of the first nodes. */
 struct title_row {
     const char *model;
@@ -316,9 +358,8 @@ static void labels_make_safe_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_of_a_model_is_complete),
-        cmocka_unit_test(a_bundle_reads_back),
-        cmocka_unit_test(labels_make_safe_folders),
+        cmocka_unit_test(the_text_of_a_model_is_complete),    cmocka_unit_test(a_bundle_reads_back),
+        cmocka_unit_test(answers_spare_what_is_not_to_blame), cmocka_unit_test(labels_make_safe_folders),
         cmocka_unit_test(titles_name_operator_and_condition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
