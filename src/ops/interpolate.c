@@ -199,7 +199,7 @@ void put_nearest(struct bounded *out, size_t i, const struct bounded *x, size_t 
 {
     int64_t pick[TENSOR_MAX_RANK];
     struct extreme low = {.sign = -1}, high = {.sign = 1};
-    long double chosen = 0;
+    long double chosen = 0, room = 0;
     size_t only = 0, found = 0;
     bool zeros = false, same = true;
     for (int a = 0; a < rank; a++)
@@ -220,8 +220,10 @@ void put_nearest(struct bounded *out, size_t i, const struct bounded *x, size_t 
         zeros = zero;
         only = at;
         found++;
-        if (is_chosen)
+        if (is_chosen) {
             chosen = v;
+            room = 2 * h; /* a range about a moved element is as wide on either side of it */
+        }
         int a = rank - 1;
         while (a >= 0 && ++pick[a] > axes[a].high) {
             pick[a] = axes[a].low;
@@ -236,5 +238,5 @@ void put_nearest(struct bounded *out, size_t i, const struct bounded *x, size_t 
     else if (low.nan || high.nan || isinf(extreme_value(&low)) || isinf(extreme_value(&high)))
         bounded_put_undecided(out, i, chosen);
     else
-        bounded_put_range(out, i, chosen, extreme_value(&low), extreme_value(&high));
+        bounded_put_range(out, i, chosen, extreme_value(&low) - room, extreme_value(&high) + room);
 }

@@ -141,7 +141,7 @@ static void gather(struct gathered *g, enum reduction kind, double unit, long do
         /* A square is rounded itself, unless it is a small integer. */
         bool exact = hard == 0 && t == floorl(t) && t * t * unit <= 1;
         long double most = fabsl(t) + hard, own = exact ? 0 : unit * most * most;
-        sum_add(&g->sum, t * t, own + 2 * fabsl(t) * hard + (long double)hard * hard,
+        sum_add(&g->sum, t * t, own + (hard > 0 ? (2 * fabsl(t) + hard) * hard : 0),
                 likely_add(own / 2, 2 * fabsl(t) * likely + (long double)likely * likely));
         break;
     }
