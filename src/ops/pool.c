@@ -44,8 +44,10 @@ static void put_average(const struct pooling *pool, size_t at, const struct sum 
     }
 }
 
-/* |x|^p with pow's own 8 units (p = 1 none, p = 2 one rounding), and p |x|^(p-1) times the input's bound. */
-static void add_power(struct sum *sum, const struct bounded *x, size_t at, double p, double unit)
+/* |x|^p with pow's own 8 units (p = 1 none, p = 2 one rounding); what the input's bound becomes is also added
+ * to *inherited. */
+static void add_power(struct sum *sum, long double *inherited, const struct bounded *x, size_t at, double p,
+                      double unit)
 {
     long double v = fabsl(x->value[at]), h = bounded_hard(x, at), power = powl(v, p);
     bool exact = h == 0 && power == floorl(power) && power * unit <= 1 && p <= 2;
@@ -54,10 +56,24 @@ static void add_power(struct sum *sum, const struct bounded *x, size_t at, doubl
     long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
     if (isinf(power))
         own = reach = likely = 0;
+    *inherited += reach;
     sum_add(sum, power, own + reach, likely_add(own / 2, likely));
 }
 
-static void put_root(const struct pooling *pool, size_t at, const struct sum *sum)
+/* How far a root may be off when its argument s is, by h; with `near`, when s may be larger as well. */
+static long double root_reach(long double s, long double h, long double inverse, bool near)
+{
+    if (near && s < h)
+        return powl(h, inverse);
+    long double root = powl(s, inverse);
+    return fmaxl(powl(s + h, inverse) - root, root - powl(fmaxl(s - h, 0), inverse));
+}
+
+/*
+ * A root is steepest at 0, so that an error of the sum's own weighs most where the sum is least: there it is
+ * taken, beside what the inputs' bounds do.
+ */
+static void put_root(const struct pooling *pool, size_t at, const struct sum *sum, long double inherited)
 {
     double unit = bounded_unit(pool->out);
     long double s = sum_value(sum), inverse = 1 / (long double)pool->p, root = powl(s, inverse);
@@ -75,19 +91,17 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
     if (pool->p > 1 && (sum->inexact || hard > 0))
         lost = (long double)sum->count * dtype_precision(pool->out->type).tiny;
     hard += lost;
-    long double most = powl(s + hard, inverse), above = most - root,
-                below = root - powl(fmaxl(s - hard, 0), inverse);
-    /* At 0 a root is steepest: what an interval within this one becomes may reach below 0, and as far up. */
-    if (pool->p > 1 && s <= hard)
-        below = 2 * most - root + powl(hard, inverse);
+    long double most = powl(s + hard, inverse);
+    long double reach = root_reach(fmaxl(s - inherited, 0), hard - inherited, inverse, inherited > 0);
+    if (inherited > 0)
+        reach += root_reach(s, inherited, inverse, false);
     bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
     /* pow's error grows with its argument, also below 1 where the logarithm does not. */
     long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p) + fabsl(logl(s + hard > 0 ? s + hard : 1));
     long double own = plain ? 0 : units * unit * most;
     long double slope = s > 0 ? likely * inverse * root / s : powl(likely, inverse),
                 flushed = (powl(s + lost, inverse) - root) / 2;
-    bounded_put(pool->out, at, root, fmaxl(above, below) + own,
-                likely_add(slope, likely_add(own / 2, flushed)));
+    bounded_put(pool->out, at, root, reach + own, likely_add(slope, likely_add(own / 2, flushed)));
 }
 
 /* Column-major numbering of the spatial coordinates; 0 is row-major and needs no conversion. */
@@ -172,6 +186,7 @@ static void pool_window(const struct pooling *pool, size_t at, size_t base, cons
          lp = pool->kind == LP || pool->kind == GLOBAL_LP;
     int64_t tap[TENSOR_MAX_RANK] = {0};
     double unit = bounded_unit(pool->out);
+    long double inherited = 0;
     bool more = !is_empty(&w.taps);
     for (; more; more = odometer_next(tap, &w.taps)) {
         size_t from = base + window_offset(&pool->geometry, &w, tap);
@@ -179,14 +194,14 @@ static void pool_window(const struct pooling *pool, size_t at, size_t base, cons
             extreme_add(&top, pool->x->value[from], bounded_hard(pool->x, from),
                         bounded_likely(pool->x, from));
         else if (lp)
-            add_power(&sum, pool->x, from, pool->p, unit);
+            add_power(&sum, &inherited, pool->x, from, pool->p, unit);
         else
             sum_add(&sum, pool->x->value[from], bounded_hard(pool->x, from), bounded_likely(pool->x, from));
     }
     if (max)
         put_maximum(pool, at, base, &w, &top);
     else if (lp)
-        put_root(pool, at, &sum);
+        put_root(pool, at, &sum, inherited);
     else
         put_average(pool, at, &sum, pool->count_padding ? w.padded : sum.count);
 }
