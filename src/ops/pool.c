@@ -54,8 +54,10 @@ static void add_power(struct sum *sum, long double *inherited, const struct boun
     long double most = h > 0 ? powl(v + h, p) : power, reach = most - power;
     long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * most;
     long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
-    if (isinf(power))
-        own = reach = likely = 0;
+    if (isinf(power)) { /* of a number it is one that nobody holds */
+        own = likely = 0;
+        reach = isinf(v) && h == 0 ? 0 : INFINITY;
+    }
     *inherited += reach;
     sum_add(sum, power, own + reach, likely_add(own / 2, likely));
 }
