@@ -179,7 +179,9 @@ static bool within(const struct bounded *wide, const struct bounded *exact, size
     long double a = wide->value[i], b = exact->value[i], room = bounded_hard(wide, i);
     if (isinf(room))
         return true;
-    long double low = b - bounded_hard(exact, i), high = b + bounded_hard(exact, i);
+    /* A range is stored as far to one side as to the other (bounded_put_range): its value alone is sure. */
+    double reach = bounded_hard(exact, i) == bounded_likely(exact, i) ? 0 : bounded_hard(exact, i);
+    long double low = b - reach, high = b + reach;
     if (!dtype_is_float(exact->type)) {
         low = fmaxl(low, dtype_lowest(exact->type));
         high = fminl(high, dtype_highest(exact->type));
@@ -188,11 +190,8 @@ static bool within(const struct bounded *wide, const struct bounded *exact, size
     }
     if (low == a && high == a)
         return true;
-    /* Bounds are doubles, each rounded up; a range of integers is stored as far to one side as to the other.
-     */
+    /* Bounds are doubles, each rounded up. */
     long double slack = 1e-8L * room + 1e-18L * (fabsl(a) + fabsl(b)) + 3 * DBL_TRUE_MIN;
-    if (!dtype_is_float(exact->type) && bounded_hard(exact, i) > 0)
-        slack++;
     return a - low <= room + slack && high - a <= room + slack;
 }
 
