@@ -152,8 +152,8 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
         return guard(c, sum, up, down);
     if (e->alpha != 1)
         sum = guard(c, sum, up, down);
-    if (e->alpha != 1 && (!isfinite(sum.h) || !isfinite(sum.v) || fabsl(sum.v) > dtype_highest(c->type) ||
-                          grows_too_large(c, i, j)))
+    if (e->alpha != 1 && (!isfinite(sum.h) || !isfinite(sum.v) ||
+                          fabsl(sum.v) + sum.h > dtype_highest(c->type) || grows_too_large(c, i, j)))
         return (struct number){sum.v, INFINITY, INFINITY};
     long double alpha = fabsl(e->alpha), reach_up = e->alpha < 0 ? down : up,
                 reach_down = e->alpha < 0 ? up : down;
