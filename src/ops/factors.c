@@ -124,17 +124,32 @@ struct factors factors_through(const struct op_call *call, const struct factors 
     return either(all, own);
 }
 
+/* Powers of 2 beyond which a product overflows, or is 0. */
+struct range {
+    double highest, lowest;
+};
+
+/* Most engines compute halves in float32; one that has them in hardware does not, and has their subnormals.
+ */
+static struct range range_of(enum dtype type)
+{
+    if (type == DTYPE_DOUBLE)
+        return (struct range){DBL_MAX_EXP, DBL_MIN_EXP};
+    if (type == DTYPE_FLOAT16)
+        return (struct range){16, -24};
+    return (struct range){FLT_MAX_EXP, FLT_MIN_EXP};
+}
+
 void factors_loosen(struct bounded *value, const struct factors *factors)
 {
-    /* Engines compute halves in float32. */
-    bool wide = value->type == DTYPE_DOUBLE;
-    double highest = wide ? DBL_MAX_EXP : FLT_MAX_EXP, lowest = wide ? DBL_MIN_EXP : FLT_MIN_EXP;
+    struct range range = range_of(value->type);
     /* Of two factors there is one product only, and the node that makes it is judged for it. */
     if (factors->count < 3 || !value->value || !dtype_is_float(value->type))
         return;
-    double lost = factors->least < lowest ? ldexp(1, (int)fmin(factors->most + lowest, DBL_MAX_EXP)) : 0;
+    double lost =
+        factors->least < range.lowest ? ldexp(1, (int)fmin(factors->most + range.lowest, DBL_MAX_EXP)) : 0;
     for (size_t i = 0; i < value->count; i++) {
-        if (factors->most >= highest)
+        if (factors->most >= range.highest)
             bounded_put_undecided(value, i, value->value[i]);
         else if (lost > 0)
             bounded_set(value, i, value->value[i], bounded_hard(value, i) + lost,

@@ -470,6 +470,10 @@ static void test_loose(void **state)
         {"k = Constant<value = float[1] {3e38}>() x = Identity(k) d = Sub(x, x) l = Constant<value ="
          " float[1] {3}>() y = Mul(d, l)",
          INFINITY, INFINITY},
+        /* Halves overflow early, where they are computed as such: 1e4 / 8 * 8 as 1e4 * 8 / 8. */
+        {"k = Constant<value = float[1] {1e4}>() x = Cast<to = 10>(k) l = Constant<value = float[1] {8}>()"
+         "e = Cast<to = 10>(l) d = Div(x, e) y = Mul(d, e)",
+         INFINITY, INFINITY, 30},
         /* A tangent is no factor of what went into it. */
         {"k = Constant<value = float[2] {1e-30, 1e-30}>() s = Constant<value = float {1e-30}>() x = "
          "Identity(k)"
