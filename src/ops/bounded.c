@@ -120,12 +120,12 @@ static double as_bound(long double bound)
     return (double)bound;
 }
 
-/* Two doubles above one that is positive, or 0: its bits are a number that counts them. */
-static double step_above(double x)
+/* The next double above one that is positive, or 0: its bits are a number that counts them. */
+static double next_above(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    bits += 2;
+    bits++;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
@@ -138,9 +138,8 @@ static void set_bounds(struct bounded *b, size_t i, long double hard, long doubl
         add_bounds(b);
     }
     double bound = as_bound(hard);
-    /* Rounding a bound down would make it a little too small; rounding up once, too small for one that is
-     * part of it and was rounded up as well. */
-    b->hard[i] = bound < hard && bound < largest_bound ? step_above(bound) : bound;
+    /* Rounding a bound down would make it a little too small. */
+    b->hard[i] = bound < hard && bound < largest_bound ? next_above(bound) : bound;
     b->likely[i] = as_bound(likely);
 }
 
