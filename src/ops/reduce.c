@@ -140,7 +140,7 @@ static void gather(struct gathered *g, enum reduction kind, double unit, long do
     case REDUCE_SUM_SQUARE: {
         /* A square is rounded itself, unless it is a small integer. */
         bool exact = hard == 0 && t == floorl(t) && t * t * unit <= 1;
-        long double most = fabsl(t) + hard, own = exact ? 0 : unit * most * most;
+        long double most = fabsl(t) + hard, own = exact || unit == 0 ? 0 : unit * most * most;
         sum_add(&g->sum, t * t, own + (hard > 0 ? (2 * fabsl(t) + hard) * hard : 0),
                 likely_add(own / 2, 2 * fabsl(t) * likely + (long double)likely * likely));
         break;

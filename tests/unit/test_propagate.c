@@ -262,11 +262,38 @@ static void test_integer_zero(void **state)
     bounded_release(&b);
 }
 
+/* Nor is the root of the square of an integer that may be anything 0, where no rounding is made. */
+static void test_integer_square(void **state)
+{
+    Onnx__NodeProto node = ONNX__NODE_PROTO__INIT;
+    struct bounded x, out;
+    const struct bounded *view = &x;
+    struct error err = {0};
+    struct op_call call = {.op = op_find("ReduceL2"),
+                           .node = &node,
+                           .opset = 18,
+                           .n_inputs = 1,
+                           .inputs = &view,
+                           .n_outputs = 1,
+                           .outputs = &out,
+                           .err = &err};
+    (void)state;
+    assert_int_equal(bounded_alloc(&x, DTYPE_UINT32, &(struct shape){.rank = 1, .dims = {2}}, false, NULL),
+                     0);
+    bounded_init(&out);
+    bounded_put_open(&x, 0);
+    assert_int_equal(call.op->eval(&call), 0);
+    assert_true(isinf(bounded_hard(&out, 0)));
+    bounded_release(&x);
+    bounded_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_operators),
         cmocka_unit_test(test_integer_zero),
+        cmocka_unit_test(test_integer_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
