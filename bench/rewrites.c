@@ -37,11 +37,11 @@ static bool is_float(const struct rewriting *r, const char *name)
     return b && dtype_is_float(b->type);
 }
 
-/* A single number: as a factor it fits everywhere. */
-static bool is_single(const struct rewriting *r, const char *name)
+/* A single number: as a factor of this product it leaves the shape alone. */
+static bool is_single(const struct rewriting *r, const char *name, const char *product)
 {
-    const struct bounded *b = r->known(r->context, name);
-    return b && b->count == 1 && b->shape.rank <= 1;
+    const struct bounded *b = r->known(r->context, name), *p = r->known(r->context, product);
+    return b && p && b->count == 1 && b->shape.rank <= 1 && b->shape.rank <= p->shape.rank;
 }
 
 static bool same_shape(const struct rewriting *r, const char *a, const char *b)
@@ -83,8 +83,8 @@ static bool draw_out(struct rewriting *r, Onnx__NodeProto *node)
 {
     for (size_t side = 0; is(node, "MatMul") && side < 2; side++) {
         const Onnx__NodeProto *scale = maker(r, node->input[side]);
-        if (!is_scaling(scale) || !is_single(r, scale->input[1]) || !is_float(r, scale->input[0]) ||
-            !same_shape(r, scale->input[0], scale->output[0]))
+        if (!is_scaling(scale) || !is_single(r, scale->input[1], node->output[0]) ||
+            !is_float(r, scale->input[0]) || !same_shape(r, scale->input[0], scale->output[0]))
             continue;
         const char *x = scale->input[0], *y = node->input[1 - side];
         char *product = side == 0 ? put(r, "MatMul", x, y) : put(r, "MatMul", y, x);
@@ -98,7 +98,8 @@ static bool draw_out(struct rewriting *r, Onnx__NodeProto *node)
 static bool draw_in(struct rewriting *r, Onnx__NodeProto *node)
 {
     const Onnx__NodeProto *product = is_scaling(node) ? maker(r, node->input[0]) : NULL;
-    if (!is(product, "MatMul") || !is_single(r, node->input[1]) || !is_float(r, product->input[0]))
+    if (!is(product, "MatMul") || !is_single(r, node->input[1], node->output[0]) ||
+        !is_float(r, product->input[0]))
         return false;
     size_t side = r->names % 2;
     char *scaled = put(r, node->op_type, product->input[side], node->input[1]);
@@ -203,7 +204,7 @@ static bool square(struct rewriting *r, Onnx__NodeProto *node)
 static bool scale_weights(struct rewriting *r, Onnx__NodeProto *node)
 {
     const Onnx__NodeProto *conv = is_scaling(node) ? maker(r, node->input[0]) : NULL;
-    if (!is(conv, "Conv") || !is_single(r, node->input[1]))
+    if (!is(conv, "Conv") || !is_single(r, node->input[1], node->output[0]))
         return false;
     char *op = node->op_type, *c = node->input[1];
     char *weights = put(r, op, conv->input[1], c);
