@@ -41,6 +41,10 @@ struct reading {
     double factor, deviations;
 };
 
+/* Bounds are doubles that were themselves rounded on the way, which shows where they are half an ulp of a
+ * float64. */
+static const long double rounding_of_bounds = 1 + 0x1p-40L;
+
 static struct reading read_element(long double want, double hard, double likely, long double got)
 {
     if (isinf(hard))
@@ -56,7 +60,7 @@ static struct reading read_element(long double want, double hard, double likely,
     long double error = fabsl(want - got);
     double factor = hard > 0 ? (double)(error / hard) : INFINITY;
     double deviations = likely > 0 ? (double)(error / likely) : INFINITY;
-    if (!(error <= hard))
+    if (!(error <= hard * rounding_of_bounds))
         return (struct reading){VERDICT_WRONG, factor, deviations};
     return (struct reading){deviations <= VERDICT_DEVIATIONS ? VERDICT_AGREES : VERDICT_SUSPECT, factor,
                             deviations};

@@ -65,6 +65,11 @@ static void the_hard_bound_decides(void **state)
     assert_int_equal(v.element, 2);
     assert_int_equal(v.wrong, 1);
     assert_true(fabs(v.factor - 1.5) < 1e-6);
+    /* A bound is no more exact than doubles are; what is beyond it by more than that is wrong all the same.
+     */
+    double less = 0.5 * (1 - DBL_EPSILON), little = 0.5 * (1 - 1e-9);
+    assert_int_equal(judge_floats(F(1, 2, 3, 4), less, 0.1, F(1, 2.5F, 3, 4)).kind, VERDICT_AGREES);
+    assert_int_equal(judge_floats(F(1, 2, 3, 4), little, 0.1, F(1, 2.5F, 3, 4)).kind, VERDICT_WRONG);
 }
 
 static void the_likely_bound_only_suspects(void **state)
