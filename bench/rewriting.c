@@ -4,11 +4,11 @@
  * node as an engine would, and judged as the original, its nodes taken for computed as one. What is called
  * wrong then is a false alarm.
  */
+#include "answers.h"
 #include "rewrites.h"
 
+#include "base/memory.h"
 #include "campaign/fuzz_source.h"
-#include "judge/verdict.h"
-#include "ops/evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 struct values {
     size_t count;
     const char **names;
-    struct bounded *values;
+    struct answers of;
 };
 
 static const struct bounded *find(const void *context, const char *name)
@@ -26,45 +26,27 @@ static const struct bounded *find(const void *context, const char *name)
     const struct values *all = context;
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(all->names[i], name) == 0)
-            return &all->values[i];
+            return i < all->of.count ? &all->of.values[i] : NULL;
     return NULL;
 }
 
 static void add_name(struct values *all, const char *name)
 {
-    if (*name && !find(all, name))
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->names[i], name) == 0)
+            return;
+    if (*name)
         all->names[all->count++] = name;
-}
-
-static int run(const struct model *model, const struct testcase *test, const struct evaluate_options *options,
-               const char *const *names, size_t wanted, struct bounded **results, size_t *count)
-{
-    struct evaluator *evaluator = NULL;
-    *results = NULL;
-    *count = 0;
-    int status = evaluator_new(&evaluator, model, options, NULL);
-    if (!status)
-        status = evaluator_run(evaluator, test->inputs, test->n_inputs, names, wanted, results, count, NULL);
-    evaluator_free(evaluator);
-    return status;
-}
-
-static void free_results(struct bounded *results, size_t count)
-{
-    for (size_t i = 0; results && i < count; i++)
-        bounded_release(&results[i]);
-    free(results);
 }
 
 /* All values, weights and inputs too. */
 static int compute(struct values *all, const struct model *model, const struct testcase *test)
 {
     const Onnx__GraphProto *graph = model->graph;
-    size_t room = graph->n_input + graph->n_initializer, count;
+    size_t room = graph->n_input + graph->n_initializer;
     for (size_t i = 0; i < graph->n_node; i++)
         room += graph->node[i]->n_output;
-    *all = (struct values){.names = calloc(room + 1, sizeof *all->names),
-                           .values = calloc(room + 1, sizeof *all->values)};
+    *all = (struct values){.names = memory_zeroed(room, sizeof *all->names)};
     for (size_t i = 0; i < graph->n_input; i++)
         add_name(all, graph->input[i]->name);
     for (size_t i = 0; i < graph->n_initializer; i++)
@@ -72,38 +54,7 @@ static int compute(struct values *all, const struct model *model, const struct t
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t o = 0; o < graph->node[i]->n_output; o++)
             add_name(all, graph->node[i]->output[o]);
-    struct bounded *results;
-    if (run(model, test, NULL, all->names, all->count, &results, &count))
-        return -1;
-    memcpy(all->values, results, count * sizeof *results);
-    free(results);
-    return 0;
-}
-
-static void release(struct values *all)
-{
-    for (size_t i = 0; i < all->count; i++)
-        bounded_release(&all->values[i]);
-    free(all->names);
-    free(all->values);
-}
-
-static bool passes(const struct bounded *expected, const struct bounded *got, size_t count, char *text,
-                   size_t size)
-{
-    struct verdict verdict = {.kind = VERDICT_AGREES};
-    for (size_t i = 0; i < count; i++) {
-        struct tensor tensor;
-        struct value value = {0};
-        if (bounded_to_tensor(&got[i], &tensor, NULL))
-            return false;
-        value_set_tensor(&value, &tensor);
-        verdict_output(&verdict, i, &expected[i], &value);
-        value_release(&value);
-    }
-    verdict_finish(&verdict, NULL);
-    snprintf(text, size, "%s: %s", verdict_name(verdict.kind), verdict.text);
-    return !verdict_is_finding(verdict.kind);
+    return answers_compute(&all->of, model, test, NULL, all->names, all->count, NULL);
 }
 
 struct counts {
@@ -115,29 +66,30 @@ static void try(const struct testcase *test, uint64_t seed, struct counts *count
     struct model *model = NULL, *other = NULL;
     struct values all = {0};
     struct rng rng = rng_seed(seed);
-    struct bounded *plain = NULL, *loose = NULL, *got = NULL;
-    size_t n_plain = 0, n_loose = 0, n_got = 0;
+    struct answers plain = {0}, loose = {0}, got = {0};
+    const struct evaluate_options rounded = {.round = true}, fused = {.loose = true};
     char told[400], text[400];
     if (model_parse(&model, test->model, test->model_size, NULL) || model_clone(&other, model, NULL) ||
         compute(&all, model, test) ||
         !rewrite(other, 1 + rng_below(&rng, 3), &rng, find, &all, told, sizeof told) ||
-        run(model, test, NULL, NULL, 0, &plain, &n_plain) ||
-        run(other, test, &(struct evaluate_options){.round = true}, NULL, 0, &got, &n_got))
+        answers_compute(&plain, model, test, NULL, NULL, 0, NULL) ||
+        answers_compute(&got, other, test, &rounded, NULL, 0, NULL))
         goto out;
     counts->rewritten++;
-    if (passes(plain, got, n_got, text, sizeof text))
+    if (answers_pass(plain.values, got.values, got.count, text, sizeof text))
         goto out;
     counts->outside++;
-    if (run(model, test, &(struct evaluate_options){.loose = true}, NULL, 0, &loose, &n_loose) ||
-        passes(loose, got, n_got, text, sizeof text))
+    if (answers_compute(&loose, model, test, &fused, NULL, 0, NULL) ||
+        answers_pass(loose.values, got.values, got.count, text, sizeof text))
         goto out;
     counts->alarms++;
     printf("%s\t%s\t%s\n", told, text, test->recipe);
 out:
-    free_results(plain, n_plain);
-    free_results(loose, n_loose);
-    free_results(got, n_got);
-    release(&all);
+    answers_release(&plain);
+    answers_release(&loose);
+    answers_release(&got);
+    answers_release(&all.of);
+    free(all.names);
     model_free(other);
     model_free(model);
 }

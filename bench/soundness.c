@@ -10,10 +10,11 @@
  * to the reference with bounds, and to the engine as some value within them. FIRST is the number of the first
  * case, as the last column has it; of a single case (COUNT 1) all values are shown.
  */
+#include "answers.h"
+
 #include "base/memory.h"
 #include "campaign/fuzz_source.h"
 #include "generate/onecase.h"
-#include "judge/verdict.h"
 #include "model/model.h"
 #include "ops/evaluate.h"
 
@@ -215,43 +216,6 @@ static struct names values_of(const struct model *model)
     return names;
 }
 
-static void free_results(struct bounded *results, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        bounded_release(&results[i]);
-    free(results);
-}
-
-static int run(const struct model *model, const struct testcase *test, const struct evaluate_options *options,
-               const struct names *names, struct bounded **results, size_t *count, struct error *err)
-{
-    struct evaluator *evaluator = NULL;
-    *results = NULL;
-    *count = 0;
-    int status = evaluator_new(&evaluator, model, options, err);
-    if (!status)
-        status = evaluator_run(evaluator, test->inputs, test->n_inputs, names->of, names->count, results,
-                               count, err);
-    evaluator_free(evaluator);
-    return status;
-}
-
-/* Judges one value; true when it passes. */
-static bool passes(const struct bounded *expected, const struct bounded *got, char *text, size_t size)
-{
-    struct verdict verdict = {.kind = VERDICT_AGREES};
-    struct tensor tensor;
-    struct value value = {0};
-    if (bounded_to_tensor(got, &tensor, NULL))
-        return false;
-    value_set_tensor(&value, &tensor);
-    verdict_output(&verdict, 0, expected, &value);
-    verdict_finish(&verdict, NULL);
-    value_release(&value);
-    snprintf(text, size, "%s: %s", verdict_name(verdict.kind), verdict.text);
-    return !verdict_is_finding(verdict.kind);
-}
-
 /* What is asked for, and what came of it. */
 struct search {
     uint64_t count, seed, first;
@@ -269,8 +233,7 @@ static bool holds(struct search *search, uint64_t number, const struct testcase 
     if (model_parse(&model, test->model, test->model_size, &err))
         return false;
     struct names names = values_of(model);
-    struct bounded *expected, *got;
-    size_t n_expected, n_got;
+    struct answers expected, got = {0};
     struct rng rng = rng_seed(search->seed * 1000003 + number);
     bool calm = rng_chance(&rng, 0.5), wide = rng_chance(&rng, 0.5);
     struct hostile hostile = {.blur = rng_split(&rng, 1),
@@ -283,23 +246,21 @@ static bool holds(struct search *search, uint64_t number, const struct testcase 
     engine.moves = true;
     struct evaluate_options exact = {.open = &open, .hook = run_hostile, .context = &hostile},
                             rounded = {.hook = run_hostile, .context = &engine};
-    bool decided = !run(model, test, &exact, &names, &expected, &n_expected, &err);
-    bool answered = decided && !run(model, test, &rounded, &names, &got, &n_got, &err);
+    bool decided = !answers_compute(&expected, model, test, &exact, names.of, names.count, &err);
+    bool answered = decided && !answers_compute(&got, model, test, &rounded, names.of, names.count, &err);
     if (decided && !answered && !open) {
         good = false;
         printf("refused\t%s\t%s\t%llu\n", err.message, test->recipe, (unsigned long long)number);
     }
     for (size_t i = 0; answered && good && i < names.count; i++)
-        if (!passes(&expected[i], &got[i], text, sizeof text)) {
+        if (!answers_pass(&expected.values[i], &got.values[i], 1, text, sizeof text)) {
             good = false;
             printf("%s\t%s\t%s\t%s\t%llu\n", names.makers[i]->op_type, names.of[i], text, test->recipe,
                    (unsigned long long)number);
         }
     search->judged += answered;
-    if (answered)
-        free_results(got, n_got);
-    if (decided)
-        free_results(expected, n_expected);
+    answers_release(&got);
+    answers_release(&expected);
     free(names.of);
     free(names.makers);
     model_free(model);
