@@ -211,6 +211,32 @@ static void bodies_stand_alone(void **state)
     scene_close(&scene);
 }
 
+/* What a body hands on is made in it: neither its own inputs nor values from outside. */
+static void bodies_make_what_they_give(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(
+        &scene,
+        HEAD "g (int64 n, bool c, float[2] x) => (float[2] y, int64[M] s) {\n"
+             " y, s = Loop (n, c, x) <body = b (int64 i, bool d, float[2] a) =>\n"
+             "  (bool e, float[2] o, int64 p) { e = Not(d)  t = Add(a, x)  o = Sin(t)  p = Identity(i) }> }",
+        &pass_bypass);
+    assert_non_null(with(&scene, " Loop Not Sin Identity"));
+    assert_non_null(with(&scene, " Loop Not Add Identity"));
+    assert_null(with(&scene, " Loop Not Add Sin"));
+    assert_null(with(&scene, " Loop Add Sin Identity"));
+    scene_close(&scene);
+    scene_open(&scene,
+               HEAD "g (bool c, float[2] x) => (float[2] y) {\n"
+                    " y = If (c) <then_branch = t () => (float[2] a) { a = Sin(x) },\n"
+                    "  else_branch = e () => (float[2] b) { d = Cos(x)  b = Abs(d) }> }",
+               &pass_bypass);
+    assert_int_equal(scene.count, 2); /* without Cos, without Abs */
+    assert_null(with(&scene, " If Cos Abs"));
+    scene_close(&scene);
+}
+
 static void branches_become_alike(void **state)
 {
     (void)state;
@@ -378,6 +404,7 @@ int main(void)
         cmocka_unit_test(castlike_is_cast),
         cmocka_unit_test(networks_go_one_way),
         cmocka_unit_test(bodies_stand_alone),
+        cmocka_unit_test(bodies_make_what_they_give),
         cmocka_unit_test(branches_become_alike),
         cmocka_unit_test(constants_keep_their_value),
         cmocka_unit_test(a_branch_not_taken_must_be_valid),
