@@ -82,7 +82,6 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     maker_init(&m, opset, for_model);
     m.trace = options->trace;
     draw_init(&d, &m.model->arena, op, opset, type, fill, for_draw);
-    d.special_ok = fill == FILL_SPECIAL;
     d.rank = options->rank;
     int result = draw_node(&d);
     if (result || d.n_outputs > 64 || !fits(&d, options))

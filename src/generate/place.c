@@ -130,7 +130,6 @@ static int draw_upon(struct planner *g, const struct op *op, const size_t *given
     struct draw d;
     draw_init(&d, &g->m.model->arena, op, g->m.opset, draw_primary_type(choices, wanted ? wanted : set),
               g->fill, rng_split(&rng, 2));
-    d.special_ok = g->fill == FILL_SPECIAL;
     d.offer = offer;
     d.pick = pick;
     d.eager = true;

@@ -293,7 +293,7 @@ static int sample_binary(struct draw *d)
 }
 
 /*
- * A divisor: of integers hardly ever 0, nor -1 where the least integer may be divided, for these end in
+ * A divisor: of integers seldom 0, nor -1 where the least integer may be divided, for these end in
  * SIGFPE or an error as often as in a number.
  */
 static int sample_divisor(struct draw *d)
@@ -302,7 +302,7 @@ static int sample_divisor(struct draw *d)
     struct shape shape = broadcast_partner(d, &a.shape);
     if (strcmp(d->op->name, "Mod") == 0 && (dtype_is_float(a.type) || draw_chance(d, 0.5)))
         draw_int(d, "fmod", dtype_is_float(a.type) ? 1 : draw_between(d, 0, 1));
-    if (dtype_is_float(a.type) || draw_chance(d, 0.02)) {
+    if (dtype_is_float(a.type) || draw_chance(d, 0.05)) {
         draw_data(d, a.type, &shape);
         return 0;
     }

@@ -269,13 +269,24 @@ static int eval_shape(struct op_call *call)
     return 0;
 }
 
+/* In a graph the list is not empty: libonnx, which follows the values of shapes, takes an empty one for a
+ * scalar and calls what is computed from it invalid. */
 static int sample_shape(struct draw *d)
 {
     struct drawn x = draw_primary(d);
-    if (d->opset >= 15 && draw_chance(d, 0.5))
-        draw_int(d, "start", draw_between(d, -x.shape.rank - 2, x.shape.rank + 2));
-    if (d->opset >= 15 && draw_chance(d, 0.5))
-        draw_int(d, "end", draw_between(d, -x.shape.rank - 2, x.shape.rank + 2));
+    int64_t rank = x.shape.rank, start = draw_between(d, -rank - 2, rank + 2),
+            end = draw_between(d, -rank - 2, rank + 2);
+    bool has_start = d->opset >= 15 && draw_chance(d, 0.5), has_end = d->opset >= 15 && draw_chance(d, 0.5);
+    int64_t from = has_start ? shape_end(start, rank) : 0, to = has_end ? shape_end(end, rank) : rank;
+    bool in_graph = d->offer != NULL;
+    if (in_graph && rank == 0)
+        return -1;
+    if (in_graph && to <= from)
+        return 0;
+    if (has_start)
+        draw_int(d, "start", start);
+    if (has_end)
+        draw_int(d, "end", end);
     return 0;
 }
 

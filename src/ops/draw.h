@@ -49,7 +49,6 @@ struct draw {
     enum dtype type; /* of the primary input */
     enum fill fill;
     int rank;                  /* wanted of a new primary input, plus 1; 0: any */
-    bool special_ok;           /* FILL_SPECIAL may be used for this node */
     const struct drawn *given; /* primary input from a graph, or NULL */
     /* Offers an existing value of exactly this type and shape, or NULL; may itself be NULL. */
     const char *(*offer)(void *context, enum dtype type, const struct shape *shape);
