@@ -18,10 +18,11 @@ static bool is_whole(long double y)
     return isfinite(y) && y == floorl(y);
 }
 
-/* Squares are most of all powers, and powl is slow. */
+/* Squares are most of all powers, and powl is slow. To the power of -2^63, which is even, glibc's has minus
+ * infinity become infinity (x86, 2.36), so that is taken without the sign. */
 static long double power(long double x, long double y)
 {
-    return y == 2 ? x * x : powl(x, y);
+    return y == 2 ? x * x : powl(y == -0x1p63L ? fabsl(x) : x, y);
 }
 
 /* pow is monotone in each argument for x > 0, and in x on either side of 0 for a whole exponent: the ends of

@@ -191,6 +191,7 @@ static void test_binary_edges(void **state)
         {"Mul", DTYPE_FLOAT, 0, INFINITY, 0, NAN},
         {"Pow", DTYPE_FLOAT, 0, 0, -1, OPEN},
         {"Pow", DTYPE_FLOAT, 0, 0, -2, INFINITY},
+        {"Pow", DTYPE_FLOAT, 0, -INFINITY, -0x1p63L, 0},
         {"Pow", DTYPE_INT32, 0, 3, 4, 81},
         {"Pow", DTYPE_INT32, 0, 2, -1, OPEN},
         {"Equal", DTYPE_FLOAT, 0, NAN, NAN, 0},
