@@ -399,6 +399,7 @@ static int eval_group(struct op_call *call)
     int64_t groups = call_int(call, "num_groups", 0);
     if (x->shape.rank < 2 || groups < 1 || x->shape.dims[1] % groups)
         return call_invalid(call, "%" PRId64 " groups do not divide the channels", groups);
+    call->open |= x->shape.rank < 3; /* N x C x D1 ..., says the text */
     bool per_channel = call->opset >= 21;
     int64_t length = per_channel ? x->shape.dims[1] : groups;
     if (need_vector(call, 1, length, &scale) || need_vector(call, 2, length, &bias))

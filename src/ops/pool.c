@@ -233,6 +233,8 @@ static int read_pooling(struct op_call *call, struct pooling *pool)
     if (pool->x->shape.rank < 2)
         return call_invalid(call, "input of rank %d has no channels", pool->x->shape.rank);
     if (pool->kind == GLOBAL_AVERAGE || pool->kind == GLOBAL_LP || pool->kind == GLOBAL_MAX) {
+        /* The text has N x C x D1 ...: whether there may be nothing to pool over it does not say. */
+        call->open |= pool->x->shape.rank < 3;
         geometry_global(&pool->x->shape, &pool->geometry);
         return 0;
     }

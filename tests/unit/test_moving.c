@@ -194,6 +194,9 @@ static void test_open_inside(void **state)
         {"x = Constant<value = float[2] {1, 2}>() s = Constant<value = float {1}>() "
          "y = QuantizeLinear<axis = 0>(x, s)",
          false},
+        /* Pooled is over D1 and so on, of which there is one at least in the text. */
+        {"x = Constant<value = float[1,2] {1, 2}>() y = GlobalMaxPool(x)", true},
+        {"x = Constant<value = float[1,2,1] {1, 2}>() y = GlobalMaxPool(x)", false},
         /* No scale is 0; nothing to nothing needs none. */
         {"x = Constant<value = float[2] {1, 2}>() s = Constant<value = int64[1] {0}>() y = Resize(x, , , s)",
          true},
