@@ -251,20 +251,21 @@ static bool node_inputs(struct work *work, size_t number, const struct tensor **
     return true;
 }
 
-/* An output of the model that the engine leaves out, whether the values between are shown or not; or NULL. */
-static const struct value *left_out(const struct work *work, const char *name)
+/* The value so named that a run's answer leaves out; or NULL. */
+static const struct value *absent(const struct result *result, const char *name)
 {
-    bool plainly = false;
-    for (size_t i = 0; i < work->plain.count; i++) {
-        const struct value *value = &work->plain.outputs[i];
-        plainly |= value->kind == VALUE_NONE && value->name && strcmp(value->name, name) == 0;
-    }
-    for (size_t i = 0; i < work->held.count && plainly; i++) {
-        const struct value *value = &work->held.outputs[i];
+    for (size_t i = 0; i < result->count; i++) {
+        const struct value *value = &result->outputs[i];
         if (value->kind == VALUE_NONE && value->name && strcmp(value->name, name) == 0)
             return value;
     }
     return NULL;
+}
+
+/* An output of the model that the engine leaves out, whether the values between are shown or not; or NULL. */
+static const struct value *left_out(const struct work *work, const char *name)
+{
+    return absent(&work->plain, name) ? absent(&work->held, name) : NULL;
 }
 
 static void judge_recorded(struct work *work, const Onnx__NodeProto *node, const struct bounded *expected,
