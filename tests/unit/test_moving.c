@@ -1,49 +1,15 @@
 /* Operators that move elements, where their texts have corners: models in ONNX's text form, results by hand.
  */
-#include "model/onnx.h"
-#include "ops/evaluate.h"
+#include "body.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-/* Runs a model without inputs; one output. */
-static int try_run(int opset, const char *body, const struct evaluate_options *options,
-                   struct bounded *result, struct error *err)
-{
-    char text[1000];
-    uint8_t *bytes;
-    size_t size, count;
-    struct model *model;
-    struct evaluator *evaluator;
-    struct bounded *results;
-    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d]> g () => (float y) { %s }", opset,
-             body);
-    if (onnx_parse_text(text, &bytes, &size, err) || model_parse(&model, bytes, size, err))
-        fail_msg("%s", err->message);
-    int status = evaluator_new(&evaluator, model, options, err) ||
-                 evaluator_run(evaluator, NULL, 0, NULL, 0, &results, &count, err);
-    if (!status) {
-        assert_int_equal(count, 1);
-        *result = results[0];
-        free(results);
-    }
-    evaluator_free(evaluator);
-    model_free(model);
-    free(bytes);
-    return status ? -1 : 0;
-}
 
 static struct bounded run_with(const char *body, const struct evaluate_options *options)
 {
     struct error err = {0};
     struct bounded result;
-    if (try_run(16, body, options, &result, &err))
+    if (run_body(16, body, options, &result, &err))
         fail_msg("%s", err.message);
     return result;
 }
@@ -57,7 +23,7 @@ static void expect_invalid(const char *body)
 {
     struct error err = {0};
     struct bounded result;
-    if (!try_run(16, body, NULL, &result, &err))
+    if (!run_body(16, body, NULL, &result, &err))
         fail_msg("%s: accepted", body);
     assert_int_equal(err.code, ERROR_INVALID);
 }
@@ -230,7 +196,7 @@ static void test_rounded_ratio(void **state)
         struct error err = {0};
         struct bounded y;
         snprintf(text, sizeof text, body, width);
-        assert_int_equal(try_run(18, text, NULL, &y, &err), 0);
+        assert_int_equal(run_body(18, text, NULL, &y, &err), 0);
         assert_int_equal(y.shape.dims[1], width);
         assert_true(!isfinite(bounded_hard(&y, y.count - 1)) == (width == 7));
         bounded_release(&y);
@@ -298,10 +264,10 @@ static void test_convtranspose_odd_padding(void **state)
         "y = ConvTranspose<auto_pad = \"SAME_LOWER\">(x, w)";
     struct error err = {0};
     struct bounded y;
-    assert_int_equal(try_run(10, body, NULL, &y, &err), 0);
+    assert_int_equal(run_body(10, body, NULL, &y, &err), 0);
     assert_true(isinf(bounded_hard(&y, 0)));
     bounded_release(&y);
-    assert_int_equal(try_run(11, body, NULL, &y, &err), 0);
+    assert_int_equal(run_body(11, body, NULL, &y, &err), 0);
     assert_true(y.value[0] == 0 && bounded_hard(&y, 0) == 0);
     bounded_release(&y);
 }

@@ -2,17 +2,10 @@
  * Single nodes on inputs that are not quite known: what their results may be then, by hand. The nodes are in
  * ONNX's text form; blurs give elements of inputs their bounds.
  */
-#include "model/onnx.h"
-#include "ops/evaluate.h"
+#include "body.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Lists end with op NULL. */
 struct blur {
@@ -57,30 +50,11 @@ static int run_blurred(void *context, struct op_call *call)
     return result;
 }
 
-/* Runs a model without inputs; one output. */
 static int try_run(const char *body, struct blur *blurs, struct bounded *result, bool *open,
                    struct error *err)
 {
-    char text[1000];
-    uint8_t *bytes;
-    size_t size, count;
-    struct model *model;
-    struct evaluator *evaluator;
-    struct bounded *results;
     struct evaluate_options options = {.hook = run_blurred, .context = blurs, .open = open};
-    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : 18]> g () => (float y) { %s }", body);
-    if (onnx_parse_text(text, &bytes, &size, err) || model_parse(&model, bytes, size, err))
-        fail_msg("%s", err->message);
-    int status = evaluator_new(&evaluator, model, &options, err) ||
-                 evaluator_run(evaluator, NULL, 0, NULL, 0, &results, &count, err);
-    if (!status) {
-        *result = results[0];
-        free(results);
-    }
-    evaluator_free(evaluator);
-    model_free(model);
-    free(bytes);
-    return status ? -1 : 0;
+    return run_body(18, body, &options, result, err);
 }
 
 static struct bounded run(const char *body, struct blur *blurs)
