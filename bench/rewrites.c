@@ -73,6 +73,12 @@ static void become(struct rewriting *r, Onnx__NodeProto *node, const char *op, c
     node->n_attribute = 0;
 }
 
+static void inherit(Onnx__NodeProto *node, const Onnx__NodeProto *from)
+{
+    node->attribute = from->attribute;
+    node->n_attribute = from->n_attribute;
+}
+
 static bool is_scaling(const Onnx__NodeProto *node)
 {
     return is(node, "Mul") || is(node, "Div");
@@ -170,8 +176,7 @@ static bool log_softmax(struct rewriting *r, Onnx__NodeProto *node)
     if (!is(inner, "Softmax"))
         return false;
     become(r, node, "LogSoftmax", inner->input[0], NULL);
-    node->attribute = inner->attribute;
-    node->n_attribute = inner->n_attribute;
+    inherit(node, inner);
     return true;
 }
 
@@ -183,8 +188,7 @@ static bool log_sum(struct rewriting *r, Onnx__NodeProto *node)
     if (!is(inner, "Exp"))
         return false;
     become(r, node, "ReduceLogSumExp", inner->input[0], NULL);
-    node->attribute = sum->attribute;
-    node->n_attribute = sum->n_attribute;
+    inherit(node, sum);
     return true;
 }
 
@@ -217,8 +221,7 @@ static bool scale_weights(struct rewriting *r, Onnx__NodeProto *node)
         node->input = inputs;
         node->n_input = 3;
     }
-    node->attribute = conv->attribute;
-    node->n_attribute = conv->n_attribute;
+    inherit(node, conv);
     return true;
 }
 
@@ -288,8 +291,7 @@ static bool one_pass(struct rewriting *r, Onnx__NodeProto *node)
     char *squares = put(r, "Mul", mean->input[0], mean->input[0]);
     char *sum = put(r, "ReduceMean", squares, mean->n_input > 1 ? mean->input[1] : NULL);
     Onnx__NodeProto *made = maker(r, sum);
-    made->attribute = mean->attribute;
-    made->n_attribute = mean->n_attribute;
+    inherit(made, mean);
     become(r, node, "Sub", sum, put(r, "Mul", mean->output[0], mean->output[0]));
     return true;
 }

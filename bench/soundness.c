@@ -58,6 +58,7 @@ struct hostile {
     bool wide;            /* halves are kept in a wider type from node to node */
     bool inside;          /* a body */
     bool shows;
+    size_t moved; /* elements that are no longer what they were */
 };
 
 /* How far a result may be from its value before it is rounded into its type. */
@@ -71,25 +72,35 @@ static double before_rounding(const struct bounded *out, size_t i)
 /* As bounded_put_range has it: it is that far to one side only, nobody says which. A subnormal is itself or
  * 0.
  */
-static void move_in_range(struct hostile *hostile, struct bounded *out, size_t i)
+static long double moved_in_range(struct hostile *hostile, const struct bounded *out, size_t i)
 {
     bool tiny = fabsl(out->value[i]) < dtype_precision(out->type).tiny;
-    if (tiny && fabsl(out->value[i]) <= out->hard[i] && rng_chance(&hostile->rng, 0.5))
-        out->value[i] = 0;
+    bool gone = tiny && fabsl(out->value[i]) <= out->hard[i] && rng_chance(&hostile->rng, 0.5);
+    return gone ? 0 : out->value[i];
+}
+
+static long double moved(struct hostile *hostile, const struct bounded *out, size_t i, bool wide)
+{
+    long double value = out->value[i];
+    if (out->hard[i] == out->likely[i] && isfinite(out->hard[i]))
+        return moved_in_range(hostile, out, i);
+    if (isinf(out->hard[i]))
+        return hostile->calm ? value : anything(out->type, &hostile->rng);
+    if (out->hard[i] == 0 || !isfinite(value))
+        return value;
+    return wide ? within(DTYPE_FLOAT, value, before_rounding(out, i), &hostile->rng)
+                : within(out->type, value, out->hard[i], &hostile->rng);
 }
 
 static void move_result(struct hostile *hostile, struct bounded *out)
 {
     bool wide = hostile->wide && out->type == DTYPE_FLOAT16;
-    for (size_t i = 0; out->hard && out->value && i < out->count; i++)
-        if (out->hard[i] == out->likely[i] && isfinite(out->hard[i]))
-            move_in_range(hostile, out, i);
-        else if (isinf(out->hard[i]))
-            out->value[i] = hostile->calm ? out->value[i] : anything(out->type, &hostile->rng);
-        else if (out->hard[i] > 0 && isfinite(out->value[i]) && wide)
-            out->value[i] = within(DTYPE_FLOAT, out->value[i], before_rounding(out, i), &hostile->rng);
-        else if (out->hard[i] > 0 && isfinite(out->value[i]))
-            out->value[i] = within(out->type, out->value[i], out->hard[i], &hostile->rng);
+    for (size_t i = 0; out->hard && out->value && i < out->count; i++) {
+        long double to = moved(hostile, out, i, wide);
+        long double was = dtype_round(out->type, out->value[i]), is = dtype_round(out->type, to);
+        hostile->moved += is != was && !(isnan(is) && isnan(was));
+        out->value[i] = to;
+    }
     for (size_t i = 0; !wide && out->value && i < out->count; i++)
         out->value[i] = dtype_round(out->type, out->value[i]);
     free(out->hard);
@@ -220,7 +231,7 @@ static struct names values_of(const struct model *model)
 struct search {
     uint64_t count, seed, first;
     const char *ops; /* NULL: cases of campaigns */
-    size_t judged, alarms;
+    size_t judged, alarms, moved;
 };
 
 /* False, and a line, when the hostile engine is blamed for something. */
@@ -259,6 +270,7 @@ static bool holds(struct search *search, uint64_t number, const struct testcase 
                    (unsigned long long)number);
         }
     search->judged += answered;
+    search->moved += engine.moved;
     answers_release(&got);
     answers_release(&expected);
     free(names.of);
@@ -313,5 +325,10 @@ int main(int argc, char **argv)
         return 2;
     }
     printf("%zu of %zu cases answered within bounds are called wrong\n", search.alarms, search.judged);
+    /* An engine that hardly answers, or leaves everything where it is, proves nothing. */
+    if (search.count > 1 && (search.judged < search.count / 2 || search.moved < search.judged)) {
+        fprintf(stderr, "only %zu cases were answered and %zu elements moved\n", search.judged, search.moved);
+        return 2;
+    }
     return search.alarms > 0;
 }
