@@ -18,17 +18,15 @@
 enum { MAX_ENGINES = 16 };
 
 /* A testcase of the first data set of a loaded case. */
-static void make_case(struct testcase *testcase, const struct suite_loaded *loaded)
+static int make_case(struct testcase *testcase, const struct suite_loaded *loaded, struct error *err)
 {
     testcase_init(testcase);
     testcase->recipe = memory_strdup(loaded->path);
-    testcase->model = malloc(loaded->bytes.size + 1);
-    memcpy(testcase->model, loaded->bytes.data, loaded->bytes.size);
-    testcase->model_size = loaded->bytes.size;
     testcase->inputs = memory_zeroed(loaded->data[0].n_inputs + 1, sizeof *testcase->inputs);
     for (size_t i = 0; i < loaded->data[0].n_inputs; i++)
         if (value_copy(&testcase->inputs[testcase->n_inputs], &loaded->data[0].inputs[i], NULL) == 0)
             testcase->n_inputs++;
+    return model_to_bytes(loaded->model, &testcase->model, &testcase->model_size, err);
 }
 
 static void sign_case(const struct keep_options *options, const struct suite_case *entry)
@@ -42,9 +40,9 @@ static void sign_case(const struct keep_options *options, const struct suite_cas
         suite_unload(&loaded);
         return;
     }
-    make_case(&testcase, &loaded);
+    int status = make_case(&testcase, &loaded, &err);
     suite_unload(&loaded);
-    if (keep_try(options, &testcase, options->engines[0], &done, &err)) {
+    if (status || keep_try(options, &testcase, options->engines[0], &done, &err)) {
         fprintf(stderr, "signatures: %s: %s\n", entry->name, err.message);
         return;
     }

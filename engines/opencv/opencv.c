@@ -123,16 +123,34 @@ static void choose_outputs(struct opencv *opencv, const struct adapter_model *mo
     }
 }
 
-static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
+/* The library reads no external data: such weights go into the bytes, as far as those hold them. */
+static int load_net(struct adapter_call *call, const struct adapter_model *model)
 {
     struct opencv *opencv = call->engine;
     char message[FACE_MESSAGE_SIZE];
+    struct error err = {0};
+    const void *data = model->data;
+    size_t size = model->size;
+    uint8_t *whole = NULL;
+    if (model_is_external(opencv->model)) {
+        if (model_pack(opencv->model, &whole, &size, &err))
+            return adapter_fail(call, ADAPTER_UNSUPPORTED, "%s, and external data is not read", err.message);
+        data = whole;
+    }
+    int result = face_load(&opencv->net, data, size, model->path, &opencv->options, message);
+    free(whole);
+    return result < 0 ? opencv_fail(call, OPENCV_STAGE_LOAD, message) : 0;
+}
+
+static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
+{
+    struct opencv *opencv = call->engine;
     unload(call);
     if (read_model(call, model) < 0)
         return -1;
-    if (face_load(&opencv->net, model->data, model->size, model->path, &opencv->options, message) < 0) {
+    if (load_net(call, model) < 0) {
         unload(call);
-        return opencv_fail(call, OPENCV_STAGE_LOAD, message);
+        return -1;
     }
     choose_outputs(opencv, model);
     const Onnx__GraphProto *graph = opencv->model->graph;

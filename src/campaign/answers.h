@@ -15,8 +15,8 @@ struct answers;
 
 /* What an answer is an answer of: model and engine by name (for people) and by hash or version. */
 struct answers_key {
-    const char *model; /* path of the model's file */
-    uint64_t model_hash;
+    const char *model;   /* path of the model's file */
+    uint64_t model_hash; /* model_hash: of that file and those that hold its weights */
     const char *engine;  /* label */
     const char *version; /* may be NULL */
 };

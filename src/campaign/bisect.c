@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "campaign/windows.h"
 #include "campaign/word.h"
+#include "engine/handover.h"
 #include "judge/golden.h"
 #include "judge/judge.h"
 #include "reduce/ddmin.h"
@@ -20,7 +21,7 @@ struct work {
     const struct bisect_case *which;
     const struct bisect_options *options;
     struct pool *pool;
-    struct model *model; /* NULL when it cannot be read here: then nothing is settled */
+    struct handover handover;
     struct result reference;
     bool has_reference;
     char *name, *version, *knobs; /* of the engine asked for; version and knobs may be NULL */
@@ -82,18 +83,26 @@ static int add_engine(struct work *work, const char *label)
     return pool_add(work->pool, spec);
 }
 
+/* The first release stands for all: where one runs, the others do. */
+static int open_model(struct work *work)
+{
+    const struct bisect *bisect = work->bisect;
+    char *label = make_label(work, bisect->releases[0], NULL, NULL);
+    int status = add_engine(work, label) < 0 ? -1 : 0;
+    free(label);
+    return status ? -1 : handover_open(&work->handover, work->pool, work->which->model, work->err);
+}
+
 static void submit(struct work *work, int engine, bool bounds, size_t *slot)
 {
     struct job job = {
         .engine = engine,
-        .model = work->which->model,
-        .model_size = work->which->model_size,
-        .path = work->which->path,
         .n_inputs = work->which->n_inputs,
         .inputs = work->which->inputs,
         .bounds = bounds,
         .user = slot,
     };
+    handover_give(&work->handover, &job);
     pool_submit(work->pool, &job);
 }
 
@@ -182,11 +191,11 @@ static void settle_word(struct work *work, int engine, struct verdict *verdict, 
     struct settle_case which = {
         .pool = work->pool,
         .engine = engine,
-        .model = work->model,
+        .model = work->which->model,
         .inputs = work->which->inputs,
         .n_inputs = work->which->n_inputs,
     };
-    if (verdict->kind != VERDICT_SUSPECT || !work->model || !word_settle(&which, verdict, &settlement))
+    if (verdict->kind != VERDICT_SUSPECT || !word_settle(&which, verdict, &settlement))
         return;
     str_clear(text);
     str_add(text, settlement.text);
@@ -571,11 +580,9 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     bisect->engine = arena_strdup(&bisect->arena, options->engine);
     split_label(&work, options->engine);
     work.pool = pool_new(&pool);
-    if (which->model)
-        model_parse(&work.model, which->model, which->model_size, NULL);
-    else
-        model_load(&work.model, which->path, NULL);
     int status = find_releases(&work);
+    if (!status)
+        status = open_model(&work);
     if (!status)
         status = ask_reference(&work);
     if (!status)
@@ -583,7 +590,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     if (!status && !options->no_knobs)
         status = search_knobs(&work);
     pool_free(work.pool);
-    model_free(work.model);
+    handover_close(&work.handover);
     result_release(&work.reference);
     free(work.name);
     free(work.version);

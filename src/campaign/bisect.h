@@ -16,11 +16,10 @@
 #include "base/arena.h"
 #include "engine/pool.h"
 #include "judge/verdict.h"
+#include "model/model.h"
 
 struct bisect_case {
-    const void *model; /* serialised, or NULL: path */
-    size_t model_size;
-    const char *path;
+    const struct model *model;
     size_t n_inputs, n_answers;
     const struct value *inputs;
     const struct value *answers; /* the case's own; may be none */

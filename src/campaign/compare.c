@@ -1,12 +1,11 @@
 #include "campaign/compare.h"
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "campaign/answers.h"
 #include "campaign/compare_fold.h"
 #include "campaign/group.h"
+#include "engine/handover.h"
 
 #include <stdlib.h>
 
@@ -61,8 +60,8 @@ struct run {
     const struct inputs *inputs;
     const struct compare_options *options;
     struct pool *pool;
+    struct handover handover;
     struct job job; /* with the model, for all jobs */
-    struct file_map bytes;
     struct fold fold;
     struct group_row row;
     struct answers **answers; /* one an engine, when answers are kept */
@@ -471,11 +470,7 @@ static int open_answers(struct run *run, const char *path, struct error *err)
 {
     if (!run->options->keep)
         return 0;
-    struct file_map map;
-    if (file_map_open(&map, path, err))
-        return -1;
-    struct answers_key key = {.model = path, .model_hash = hash_bytes(0, map.data, map.size)};
-    file_map_close(&map);
+    struct answers_key key = {.model = path, .model_hash = model_hash(run->model)};
     run->answers = memory_zeroed(run->compare->engines + 1, sizeof *run->answers);
     for (size_t i = 0; i < run->compare->engines; i++) {
         const struct engine_info *info = pool_engine(run->pool, (int)i);
@@ -484,23 +479,6 @@ static int open_answers(struct run *run, const char *path, struct error *err)
         if (answers_open(&run->answers[i], run->options->keep, &key, err))
             return -1;
     }
-    return 0;
-}
-
-/* The engines get the model's bytes, or its path where weights lie in files of their own. */
-static int open_model(struct run *run, const char *path, struct error *err)
-{
-    bool external = false;
-    for (size_t i = 0; i < run->model->graph->n_initializer; i++)
-        external |= run->model->graph->initializer[i]->n_external_data > 0;
-    if (external) {
-        run->job.path = path;
-        return 0;
-    }
-    if (file_map_open(&run->bytes, path, err))
-        return -1;
-    run->job.model = run->bytes.data;
-    run->job.model_size = run->bytes.size;
     return 0;
 }
 
@@ -517,7 +495,7 @@ static void run_release(struct run *run)
     free(run->answers);
     fold_release(&run->fold);
     group_row_release(&run->row);
-    file_map_close(&run->bytes);
+    handover_close(&run->handover);
 }
 
 int compare_run(struct compare *compare, const char *path, const struct model *model,
@@ -530,12 +508,10 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     fold_init(&run.fold, compare, inputs, options);
     group_row_init(&run.row, engines);
     choose_judged(&run);
-    char *absolute = realpath(path, NULL);
-    int status = absolute ? 0 : error_errno(err, "%s", path);
+    int status = handover_open(&run.handover, pool, model, err);
+    handover_give(&run.handover, &run.job);
     if (status == 0)
-        status = open_model(&run, absolute, err);
-    if (status == 0)
-        status = open_answers(&run, absolute, err);
+        status = open_answers(&run, path, err);
     if (status == 0) {
         choose_batch(&run);
         status = run_samples(&run, err);
@@ -545,7 +521,6 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
         status = judge_worst(&run, err);
     }
     run_release(&run);
-    free(absolute);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "engine/handover.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ struct flight {
     size_t number;
     size_t pending; /* results not answered */
     struct suite_loaded loaded;
+    struct handover handover;
     struct job_set *sets;
     struct result *results; /* [set * (engines + 1) + engine]; the last of a set is the reference's */
 };
@@ -178,6 +180,7 @@ static void land(struct run *run, struct flight *flight)
         result_release(&flight->results[i]);
     free(flight->results);
     free(flight->sets);
+    handover_close(&flight->handover);
     suite_unload(&flight->loaded);
     free(flight);
 }
@@ -201,12 +204,7 @@ static void submit(struct run *run, struct flight *flight)
                           .n_sets = loaded->sets,
                           .sets = flight->sets,
                           .user = flight};
-        if (loaded->external)
-            job.path = loaded->path;
-        else {
-            job.model = loaded->bytes.data;
-            job.model_size = loaded->bytes.size;
-        }
+        handover_give(&flight->handover, &job);
         flight->pending += loaded->sets;
         run->submitted += loaded->sets;
         pool_submit(run->pool, &job);
@@ -226,7 +224,8 @@ static void launch(struct run *run, size_t number)
         run->first->link = &flight->next;
     run->first = flight;
     run->flights++;
-    if (suite_load(&conform->suite->cases[number], &flight->loaded, &err) == 0) {
+    if (suite_load(&conform->suite->cases[number], &flight->loaded, &err) == 0 &&
+        handover_open(&flight->handover, run->pool, flight->loaded.model, &err) == 0) {
         run->bytes += flight->loaded.size;
         submit(run, flight);
         return;

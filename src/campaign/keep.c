@@ -108,9 +108,11 @@ static void look_back(struct past *past, const struct keep_options *options, con
     if (!options->registry || options->no_bisect)
         return;
     struct bisect bisect;
+    struct model *model;
+    if (model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
+        return;
     struct bisect_case which = {
-        .model = done->testcase.model,
-        .model_size = done->testcase.model_size,
+        .model = model,
         .n_inputs = done->testcase.n_inputs,
         .inputs = done->testcase.inputs,
     };
@@ -119,6 +121,7 @@ static void look_back(struct past *past, const struct keep_options *options, con
     if (bisect_run(&bisect, &which, &how, NULL) == 0)
         note_windows(past, &bisect, label);
     bisect_release(&bisect);
+    model_free(model);
 }
 
 static int write_bundle(const struct keep_options *options, const struct trial_done *done, int engine,

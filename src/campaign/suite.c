@@ -1,5 +1,6 @@
 #include "campaign/suite.h"
 
+#include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -246,17 +247,13 @@ int suite_load(const struct suite_case *entry, struct suite_loaded *loaded, stru
     int status = -1;
     if (!loaded->path)
         error_errno(err, "%s", path);
-    else if (file_map_open(&loaded->bytes, loaded->path, err) == 0 &&
-             model_load(&loaded->model, loaded->path, err) == 0 && read_data(entry, loaded, err) == 0)
+    else if (model_load(&loaded->model, loaded->path, err) == 0 && read_data(entry, loaded, err) == 0)
         status = 0;
     free(path);
     if (status)
         return -1;
-    const Onnx__GraphProto *graph = loaded->model->graph;
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        loaded->external |= graph->initializer[i]->n_external_data > 0;
     loaded->random = model_each_node(loaded->model->graph, visit_random, loaded) != 0;
-    loaded->size += loaded->bytes.size;
+    loaded->size += model_size(loaded->model);
     return 0;
 }
 
@@ -268,7 +265,6 @@ void suite_unload(struct suite_loaded *loaded)
     }
     free(loaded->data);
     model_free(loaded->model);
-    file_map_close(&loaded->bytes);
     free(loaded->path);
     *loaded = (struct suite_loaded){0};
 }

@@ -6,7 +6,6 @@
 #define CAMPAIGN_SUITE_H
 
 #include "base/arena.h"
-#include "base/file.h"
 #include "model/model.h"
 
 enum { SUITE_MAX_DEPTH = 16 };
@@ -39,12 +38,10 @@ struct suite_data {
     struct value *inputs, *outputs; /* outputs may be fewer than the model's, or none */
 };
 
-/* A case in memory. Models with external data are named by path, others given as bytes. */
+/* A case in memory. */
 struct suite_loaded {
     char *path; /* absolute */
     struct model *model;
-    struct file_map bytes;
-    bool external; /* some weights lie in other files */
     bool random; /* draws random numbers: only types and shapes of its outputs can be held against anything */
     size_t sets;
     struct suite_data *data;

@@ -203,9 +203,7 @@ static int bisect_case(const struct settings *settings, const char *path, struct
     if (!status) {
         struct bisect bisect;
         struct bisect_case which = {
-            .model = file.bytes,
-            .model_size = file.size,
-            .path = file.bytes ? NULL : file.path,
+            .model = file.model,
             .n_inputs = file.n_inputs,
             .inputs = file.inputs,
             .n_answers = file.n_answers,

@@ -2,8 +2,6 @@
 
 #include "base/file.h"
 
-#include <stdlib.h>
-
 static int open_folder(struct casefile *file, const char *path, struct error *err)
 {
     if (suite_open(&file->suite, &path, 1, NULL, err))
@@ -19,9 +17,6 @@ static int open_folder(struct casefile *file, const char *path, struct error *er
                          "%s has no test_data_set_0: name its model.onnx and say --data", path);
     file->name = entry->name;
     file->model = loaded->model;
-    file->path = loaded->path;
-    file->bytes = loaded->external ? NULL : loaded->bytes.data;
-    file->size = loaded->external ? 0 : loaded->bytes.size;
     file->random = loaded->random;
     file->n_inputs = loaded->data[0].n_inputs;
     file->inputs = loaded->data[0].inputs;
@@ -36,12 +31,7 @@ static int open_model(struct casefile *file, const char *path, const struct inpu
     struct inputs inputs = {0};
     if (model_load(&file->model, path, err))
         return -1;
-    /* Engines work in folders of their own. */
-    file->absolute = realpath(path, NULL);
-    if (!file->absolute)
-        return error_errno(err, "%s", path);
     file->name = path;
-    file->path = file->absolute;
     int status = inputs_from_settings(&inputs, file->model, settings, err);
     if (!status)
         status = inputs_get(&inputs, 0, &file->drawn, err);
@@ -68,5 +58,4 @@ void casefile_close(struct casefile *file)
         suite_unload(&file->loaded);
         suite_release(&file->suite);
     }
-    free(file->absolute);
 }

@@ -11,9 +11,6 @@
 struct casefile {
     const char *name; /* of the folder or file */
     struct model *model;
-    const void *bytes; /* serialised, or NULL where weights lie in other files: then the path counts */
-    size_t size;
-    const char *path; /* of the model */
     size_t n_inputs, n_answers;
     struct value *inputs;
     const struct value *answers; /* the case's own, with a folder that has them */
@@ -21,7 +18,6 @@ struct casefile {
     /* Owners of the above. */
     struct suite suite;
     struct suite_loaded loaded;
-    char *absolute;
     struct value *drawn;
 };
 

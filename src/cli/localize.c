@@ -1,6 +1,7 @@
 /* assay localize: where in a model the fault is. */
 #include "cli/localize.h"
 
+#include "engine/handover.h"
 #include "locate/rate.h"
 #include "report/map.h"
 
@@ -44,15 +45,11 @@ static int distance(struct work *work, size_t sample, double *far, struct error 
     int status = 0;
     for (int i = 0; i < 2; i++)
         result_init(&results[i]);
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    status = model_pack(work->model, &bytes, &size, err);
+    struct handover handover;
+    status = handover_open(&handover, work->session.pool, work->model, err);
     for (int i = 0; i < 2 && status == 0; i++) {
-        struct job job = {.engine = i ? work->second : 0,
-                          .model = bytes,
-                          .model_size = size,
-                          .n_inputs = work->inputs.count,
-                          .inputs = values};
+        struct job job = {.engine = i ? work->second : 0, .n_inputs = work->inputs.count, .inputs = values};
+        handover_give(&handover, &job);
         status = pool_run_one(work->session.pool, &job, &results[i], err);
     }
     mean.apart = results[0].outcome != OUTCOME_OK || results[0].count != results[1].count;
@@ -62,7 +59,7 @@ static int distance(struct work *work, size_t sample, double *far, struct error 
     *far = rate_delta(&mean);
     for (int i = 0; i < 2; i++)
         result_release(&results[i]);
-    free(bytes);
+    handover_close(&handover);
     values_free(values, work->inputs.count);
     return status;
 }

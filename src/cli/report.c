@@ -214,16 +214,14 @@ static int with_engines(const struct settings *settings, struct store *store, co
     return status;
 }
 
-/* The case that a casefile holds, on its own memory. */
+/* The case that a casefile holds, on its own memory: weights in other files are in its bytes, as a bundle
+ * must be whole. */
 static int copy_case(struct testcase *testcase, const struct casefile *file, struct error *err)
 {
     testcase_init(testcase);
-    if (!file->bytes)
-        return error_set(err, ERROR_UNSUPPORTED, "%s: weights in other files cannot be bundled", file->path);
     testcase->recipe = memory_strdup(file->name);
-    testcase->model = memory_zeroed(file->size + 1, 1);
-    memcpy(testcase->model, file->bytes, file->size);
-    testcase->model_size = file->size;
+    if (model_to_bytes(file->model, &testcase->model, &testcase->model_size, err))
+        return error_prefix(err, "%s", file->name);
     testcase->inputs = memory_zeroed(file->n_inputs + 1, sizeof *testcase->inputs);
     for (; testcase->n_inputs < file->n_inputs; testcase->n_inputs++)
         if (value_copy(&testcase->inputs[testcase->n_inputs], &file->inputs[testcase->n_inputs], err))

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/common.h"
+#include "engine/handover.h"
 #include "judge/metrics.h"
 #include "model/data.h"
 #include "report/table.h"
@@ -20,7 +21,8 @@ struct settings {
 struct work {
     const struct settings *settings;
     struct session session;
-    const char *given, *path; /* the model's, as given and absolute */
+    const char *given; /* the model's path */
+    struct handover handover;
     struct model *model;
     struct inputs inputs;
     struct table table;
@@ -183,8 +185,8 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
         return -1;
     int status = 0;
     for (size_t i = 0; i < work->session.count && status == 0; i++) {
-        struct job job = {
-            .engine = (int)i, .path = work->path, .n_inputs = work->inputs.count, .inputs = values};
+        struct job job = {.engine = (int)i, .n_inputs = work->inputs.count, .inputs = values};
+        handover_give(&work->handover, &job);
         struct result result;
         result_init(&result);
         status = pool_run_one(work->session.pool, &job, &result, err);
@@ -237,24 +239,22 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct str out;
     str_init(&out);
     table_init(&work.table, "lrlllrrrrrl");
-    char *path = realpath(words->items[0], NULL);
-    int status = path ? 0 : error_errno(err, "%s", words->items[0]);
     work.given = words->items[0];
-    work.path = path;
+    int status = session_open(&work.session, &work.settings->common, 1, false, err);
     if (status == 0)
-        status = session_open(&work.session, &work.settings->common, 1, false, err);
+        status = model_load(&work.model, work.given, err);
     if (status == 0)
-        status = model_load(&work.model, path, err);
+        status = handover_open(&work.handover, work.session.pool, work.model, err);
     if (status == 0)
         status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
     if (status == 0)
         status = run_all(&work, &out, err);
     inputs_release(&work.inputs);
     session_close(&work.session);
+    handover_close(&work.handover);
     model_free(work.model);
     table_release(&work.table);
     str_release(&out);
-    free(path);
     if (status)
         return -1;
     return work.finding ? STATUS_FINDINGS : work.trouble ? STATUS_TROUBLE : STATUS_AGREE;

@@ -121,7 +121,15 @@ static void say_hello(struct seat *seat, const struct engine_spec *spec)
         spec->launcher ? INT64_MAX : seat->head_since; /* what a launcher takes is not the engine's */
 }
 
-static int open_scratch(struct pool *pool, char **folder, struct error *err)
+bool pool_is_local(const struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_engines; i++)
+        if (pool->engines[i]->spec->launcher)
+            return false;
+    return true;
+}
+
+int pool_folder(struct pool *pool, char **folder, struct error *err)
 {
     if (!pool->scratch.folder && scratch_open(&pool->scratch, err))
         return -1;
@@ -135,7 +143,7 @@ static void start_worker(struct pool *pool, int number)
     struct error err;
     char *scratch = NULL;
     seat->engine = number;
-    if (open_scratch(pool, &scratch, &err) == 0) {
+    if (pool_folder(pool, &scratch, &err) == 0) {
         struct worker_box box = {.spec = engine->spec,
                                  .libexec = pool->libexec,
                                  .scratch = scratch,

@@ -45,7 +45,7 @@ struct job_set {
     const struct value *inputs;
 };
 
-/* Model and inputs are borrowed until the job's last result arrives. */
+/* Model and inputs are borrowed until the job's last result arrives. engine/handover.h fills in the model. */
 struct job {
     int engine;        /* number from pool_add */
     const void *model; /* serialised, or */
@@ -74,6 +74,12 @@ int pool_add(struct pool *pool, const struct engine_spec *spec);
 /* Starts all workers now and waits for their hello; engines that fail are reported by their jobs. */
 void pool_warm(struct pool *pool);
 const struct engine_info *pool_engine(const struct pool *pool, int engine);
+
+/* Whether all engines run on this machine, and can read files by path. */
+bool pool_is_local(const struct pool *pool);
+
+/* A fresh folder that all workers can read, as a heap path; it goes with the pool at the latest. */
+int pool_folder(struct pool *pool, char **folder, struct error *err);
 
 /* Queues a job (copied). Never blocks. */
 void pool_submit(struct pool *pool, const struct job *job);

@@ -23,7 +23,7 @@ void record_types(const struct work *work, struct model *exposed)
 
 int record_expose(struct work *work)
 {
-    if (work->exposed)
+    if (work->has_exposed)
         return 0;
     struct model *exposed;
     if (model_clone(&exposed, work->which->model, work->err))
@@ -34,8 +34,11 @@ int record_expose(struct work *work)
     if (!status)
         record_types(work, exposed);
     if (!status)
-        status = model_pack(exposed, &work->exposed, &work->exposed_size, work->err);
-    model_free(exposed);
+        status = handover_open(&work->exposed, work->which->pool, exposed, work->err);
+    if (status)
+        handover_close(&work->exposed);
+    work->has_exposed = !status;
+    model_free(exposed); /* its bytes are the handover's own, as it was edited */
     return status;
 }
 
@@ -87,12 +90,11 @@ static int hold(struct work *work, const char *const *names, size_t count)
 {
     forget(work);
     struct job job = {.engine = work->which->engine,
-                      .model = work->exposed,
-                      .model_size = work->exposed_size,
                       .n_outputs = count,
                       .outputs = names,
                       .n_inputs = work->which->n_inputs,
                       .inputs = work->which->inputs};
+    handover_give(&work->exposed, &job);
     work->runs++;
     if (pool_run_one(work->which->pool, &job, &work->held, work->err))
         return -1;
@@ -157,8 +159,8 @@ int record_run(struct work *work, record_visit visit, void *context, enum outcom
             continue;
         /* Once more without what an engine may have folded away. */
         work->terse = true;
-        free(work->exposed);
-        work->exposed = NULL;
+        handover_close(&work->exposed);
+        work->has_exposed = false;
         return record_run(work, visit, context, outcome);
     }
     work->all_held = work->groups <= 1;

@@ -14,11 +14,10 @@ void twin_init(struct twin *twin, struct work *work, int engine, bool pieces)
 
 static void drop_request(struct twin *twin)
 {
+    handover_close(&twin->handover);
     model_free(twin->part);
-    free(twin->part_bytes);
     free(twin->inputs);
     twin->part = NULL;
-    twin->part_bytes = NULL;
     twin->inputs = NULL;
 }
 
@@ -96,7 +95,7 @@ static int expose_made(struct twin *twin, const struct record_group *group)
 static bool make_part(struct twin *twin, const struct record_group *group, struct job *job)
 {
     if (cut_nodes(twin, group) || expose_made(twin, group) ||
-        model_pack(twin->part, &twin->part_bytes, &job->model_size, NULL))
+        handover_open(&twin->handover, twin->work->which->pool, twin->part, NULL))
         return false;
     const Onnx__GraphProto *graph = twin->part->graph;
     twin->inputs = memory_zeroed(graph->n_input, sizeof *twin->inputs);
@@ -113,7 +112,7 @@ static bool make_part(struct twin *twin, const struct record_group *group, struc
                                          .count = 1,
                                          .tensors = (struct tensor *)(uintptr_t)tensor};
     }
-    job->model = twin->part_bytes;
+    handover_give(&twin->handover, job);
     job->inputs = twin->inputs;
     job->n_inputs = graph->n_input;
     return true;
@@ -129,8 +128,7 @@ int twin_start(struct twin *twin, const struct record_group *group)
     if (!twin->pieces || !make_part(twin, group, &job)) {
         if (record_expose(work))
             return -1;
-        job.model = work->exposed;
-        job.model_size = work->exposed_size;
+        handover_give(&work->exposed, &job);
         job.n_outputs = group->n_names;
         job.outputs = group->names;
         job.inputs = work->which->inputs;

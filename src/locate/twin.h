@@ -18,7 +18,7 @@ struct twin {
     struct tensor *kept; /* for each value of the index: made before, needed later; data NULL when not */
     const struct tensor **known; /* for each value of the index: what is at hand */
     struct model *part;
-    uint8_t *part_bytes;
+    struct handover handover; /* of the part */
     struct value *inputs; /* views */
     bool under_way;
 };

@@ -61,7 +61,7 @@ void work_release(struct work *work)
     result_release(&work->plain);
     result_release(&work->shown);
     result_release(&work->held);
-    free(work->exposed);
+    handover_close(&work->exposed);
     model_index_release(&work->index);
     arena_release(&work->arena);
 }
@@ -69,24 +69,24 @@ void work_release(struct work *work)
 int work_run(struct work *work, const struct model *model, const struct value *inputs, size_t n_inputs,
              size_t answers, struct result *result)
 {
-    uint8_t *data;
-    size_t size;
-    if (model_pack(model, &data, &size, work->err))
+    struct handover handover;
+    if (handover_open(&handover, work->which->pool, model, work->err)) {
+        handover_close(&handover);
         return -1;
+    }
     const char **names = memory_zeroed(answers, sizeof *names);
     for (size_t i = 0; i < answers; i++)
         names[i] = model->graph->output[i]->name;
     struct job job = {.engine = work->which->engine,
-                      .model = data,
-                      .model_size = size,
                       .n_outputs = answers,
                       .outputs = names,
                       .n_inputs = n_inputs,
                       .inputs = inputs};
+    handover_give(&handover, &job);
     int status = pool_run_one(work->which->pool, &job, result, work->err);
     work->runs++;
     free(names);
-    free(data);
+    handover_close(&handover);
     return status;
 }
 
@@ -95,7 +95,7 @@ static struct model *infer(const struct model *model)
     uint8_t *plain = NULL, *data = NULL;
     size_t plain_size, size;
     struct model *inferred = NULL;
-    if (!model_pack(model, &plain, &plain_size, NULL) &&
+    if (!model_pack_thin(model, &plain, &plain_size, NULL) &&
         !onnx_infer_shapes(plain, plain_size, 0, &data, &size, NULL) &&
         model_parse(&inferred, data, size, NULL))
         inferred = NULL;

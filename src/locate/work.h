@@ -5,6 +5,7 @@
 #ifndef LOCATE_WORK_H
 #define LOCATE_WORK_H
 
+#include "engine/handover.h"
 #include "locate/settle.h"
 #include "model/index.h"
 
@@ -38,8 +39,8 @@ struct work {
     struct result held;      /* the group of values at hand */
     struct tensor *computed; /* by the reference, where the engine gives nothing */
     size_t n_computed;
-    uint8_t *exposed; /* the model with every value exposed, serialised */
-    size_t exposed_size;
+    struct handover exposed; /* the model with every value exposed */
+    bool has_exposed;
     size_t group_bytes; /* of values held at once */
     bool changed;  /* an answer with values exposed is not, bit by bit, the plain one (or not confirmed) */
     bool close;    /* but it is within the published tolerance of it, as far as was looked */

@@ -59,6 +59,7 @@ Onnx__ValueInfoProto *model_add_input(struct model *model, const char *name, enu
 {
     struct arena *arena = &model->arena;
     Onnx__GraphProto *graph = model->graph;
+    model->path = NULL;
     graph->input = extend(arena, &model->inputs, graph->input, graph->n_input);
     return graph->input[graph->n_input++] = value_info_make(arena, name, type_make(arena, type, shape));
 }
@@ -68,6 +69,7 @@ Onnx__ValueInfoProto *model_add_output(struct model *model, const char *name, en
 {
     struct arena *arena = &model->arena;
     Onnx__GraphProto *graph = model->graph;
+    model->path = NULL;
     graph->output = extend(arena, &model->outputs, graph->output, graph->n_output);
     return graph->output[graph->n_output++] = value_info_make(arena, name, type_make(arena, type, shape));
 }
@@ -75,6 +77,7 @@ Onnx__ValueInfoProto *model_add_output(struct model *model, const char *name, en
 void model_add_initializer(struct model *model, const char *name, const struct tensor *tensor)
 {
     Onnx__GraphProto *graph = model->graph;
+    model->path = NULL;
     graph->initializer =
         extend(&model->arena, &model->initializers, graph->initializer, graph->n_initializer);
     graph->initializer[graph->n_initializer++] = model_tensor_write(&model->arena, name, tensor);
@@ -108,6 +111,7 @@ Onnx__NodeProto *model_add_node(struct model *model, const char *op_type, const 
                                 const char *const *input, size_t outputs, const char *const *output)
 {
     Onnx__GraphProto *graph = model->graph;
+    model->path = NULL;
     graph->node = extend(&model->arena, &model->nodes, graph->node, graph->n_node);
     Onnx__NodeProto *node =
         make_node(&model->arena, op_type, name, graph->n_node, inputs, input, outputs, output);

@@ -207,6 +207,7 @@ static struct model *make_frame(const struct model *whole)
     part->proto = (Onnx__ModelProto *)tree_copy(&frame.base, &part->arena, model_file_holds, whole);
     part->graph = part->proto->graph;
     model_file_share(part, whole);
+    part->folder = whole->folder ? arena_strdup(&part->arena, whole->folder) : NULL;
     return part;
 }
 

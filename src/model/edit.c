@@ -42,6 +42,7 @@ int model_expose(struct model *model, const char *const *names, size_t count, st
         if (result)
             goto out;
     }
+    model->path = NULL;
     graph->output = outputs;
     graph->n_output = total;
 out:
@@ -65,6 +66,7 @@ int model_set_outputs(struct model *model, const char *const *names, size_t coun
             result = error_set(err, ERROR_USAGE, "the output '%.100s' is named twice", names[i]);
     }
     if (!result) {
+        model->path = NULL;
         model->graph->output = outputs;
         model->graph->n_output = count;
     }
@@ -83,6 +85,7 @@ int model_sort_nodes(struct model *model, struct error *err)
     for (size_t i = 0; i < graph->n_node; i++)
         sorted[i] = graph->node[index.order[i]];
     memcpy(graph->node, sorted, graph->n_node * sizeof *sorted);
+    model->path = NULL;
     model_index_release(&index);
     return 0;
 }
@@ -111,6 +114,7 @@ int model_replace_initializer(struct model *model, const char *name, const struc
     for (size_t i = 0; i < graph->n_initializer; i++) {
         if (!text_equal(graph->initializer[i]->name, name))
             continue;
+        model->path = NULL;
         graph->initializer[i] = model_tensor_write(&model->arena, name, tensor);
         retype_all(model, name, tensor);
         return 0;
@@ -126,6 +130,7 @@ int model_freeze_input(struct model *model, const char *name, const struct tenso
         at++;
     if (at == graph->n_input)
         return error_set(err, ERROR_NOT_FOUND, "no input '%.100s' in the model", name);
+    model->path = NULL;
     if (model->proto->ir_version >= MODEL_IR_FREE_INITIALIZERS) {
         graph->n_input--;
         memmove(graph->input + at, graph->input + at + 1, (graph->n_input - at) * sizeof *graph->input);

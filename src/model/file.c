@@ -1,6 +1,7 @@
 #include "model/file.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
 
@@ -16,24 +17,36 @@
 struct shared_bytes {
     size_t users;
     struct file_map map;
-    bool heap; /* allocated rather than mapped */
+    bool heap;    /* allocated rather than mapped */
+    dev_t device; /* of external data: which file was mapped */
+    ino_t inode;  /* on it */
 };
 
 struct model_file {
     struct model_file *next;
-    const char *location; /* of external data; NULL for the model's own bytes */
+    const char *location; /* of external data, below the model's folder; NULL for the model's own bytes */
     struct shared_bytes *bytes;
 };
 
-static struct model_file *add_file(struct model *model, const char *location, struct file_map map, bool heap)
+/* Behind the others, so that the n-th file of a model is that of its copies too. */
+static struct model_file *append_file(struct model *model, const char *location, struct shared_bytes *bytes)
 {
     struct model_file *file = arena_alloc(&model->arena, sizeof *file);
-    file->location = location ? arena_strdup(&model->arena, location) : NULL;
-    file->bytes = memory_zeroed(1, sizeof *file->bytes);
-    *file->bytes = (struct shared_bytes){.users = 1, .map = map, .heap = heap};
-    file->next = model->files;
-    model->files = file;
+    *file = (struct model_file){.location = location ? arena_strdup(&model->arena, location) : NULL,
+                                .bytes = bytes};
+    struct model_file **end = &model->files;
+    while (*end)
+        end = &(*end)->next;
+    *end = file;
     return file;
+}
+
+static struct model_file *add_file(struct model *model, const char *location, struct shared_bytes bytes)
+{
+    struct shared_bytes *shared = memory_zeroed(1, sizeof *shared);
+    *shared = bytes;
+    shared->users = 1;
+    return append_file(model, location, shared);
 }
 
 struct model_file *model_file_map(struct model *model, const char *path, struct error *err)
@@ -41,7 +54,7 @@ struct model_file *model_file_map(struct model *model, const char *path, struct 
     struct file_map map;
     if (file_map_open(&map, path, err))
         return NULL;
-    return add_file(model, NULL, map, false);
+    return add_file(model, NULL, (struct shared_bytes){.map = map});
 }
 
 struct model_file *model_file_copy(struct model *model, const void *data, size_t size, struct error *err)
@@ -52,7 +65,7 @@ struct model_file *model_file_copy(struct model *model, const void *data, size_t
         return NULL;
     }
     memcpy(copy, data, size);
-    return add_file(model, NULL, (struct file_map){copy, size}, true);
+    return add_file(model, NULL, (struct shared_bytes){.map = {copy, size}, .heap = true});
 }
 
 const uint8_t *model_file_data(const struct model_file *file, size_t *size)
@@ -64,11 +77,8 @@ const uint8_t *model_file_data(const struct model_file *file, size_t *size)
 void model_file_share(struct model *to, const struct model *from)
 {
     for (const struct model_file *file = from->files; file; file = file->next) {
-        struct model_file *same = arena_alloc(&to->arena, sizeof *same);
-        same->bytes = file->bytes;
-        same->bytes->users++;
-        same->next = to->files;
-        to->files = same;
+        append_file(to, file->location, file->bytes);
+        file->bytes->users++;
     }
 }
 
@@ -87,14 +97,73 @@ void model_files_release(struct model *model)
     model->files = NULL;
 }
 
+static bool holds(const struct model_file *file, const ProtobufCBinaryData *bytes)
+{
+    uintptr_t start = (uintptr_t)file->bytes->map.data, at = (uintptr_t)bytes->data;
+    return start && at >= start && at - start < file->bytes->map.size;
+}
+
 bool model_file_holds(const void *model, const ProtobufCBinaryData *bytes)
 {
-    for (const struct model_file *file = ((const struct model *)model)->files; file; file = file->next) {
-        uintptr_t start = (uintptr_t)file->bytes->map.data, at = (uintptr_t)bytes->data;
-        if (start && at >= start && at - start < file->bytes->map.size)
+    for (const struct model_file *file = ((const struct model *)model)->files; file; file = file->next)
+        if (holds(file, bytes))
             return true;
-    }
     return false;
+}
+
+bool model_file_place(const struct model *model, const ProtobufCBinaryData *bytes, size_t *number,
+                      size_t *offset)
+{
+    *number = 0;
+    for (const struct model_file *file = model->files; file; file = file->next, ++*number)
+        if (file->location && holds(file, bytes)) {
+            *offset = (size_t)(bytes->data - file->bytes->map.data);
+            return true;
+        }
+    return false;
+}
+
+int model_file_link(const struct model *model, size_t number, const char *path)
+{
+    const struct model_file *file = model->files;
+    while (number--)
+        file = file->next;
+    char *source = file_join(model->folder, file->location);
+    struct stat info;
+    int result = link(source, path);
+    if (!result &&
+        (lstat(path, &info) < 0 || info.st_dev != file->bytes->device || info.st_ino != file->bytes->inode)) {
+        unlink(path);
+        result = -1;
+    }
+    free(source);
+    return result;
+}
+
+bool model_is_external(const struct model *model)
+{
+    for (const struct model_file *file = model->files; file; file = file->next)
+        if (file->location)
+            return true;
+    return false;
+}
+
+const uint8_t *model_own_bytes(const struct model *model, size_t *size)
+{
+    if (!model->path || model_is_external(model))
+        return NULL;
+    return model_file_data(model->files, size);
+}
+
+uint64_t model_hash(const struct model *model)
+{
+    uint64_t hash = 0;
+    for (const struct model_file *file = model->files; file; file = file->next) {
+        if (file->location)
+            hash = hash_combine(hash, hash_text(file->location));
+        hash = hash_bytes(hash, file->bytes->map.data, file->bytes->map.size);
+    }
+    return hash;
 }
 
 /* Opens folder/location one part at a time, so that no part can be a link, not even one made meanwhile. */
@@ -130,14 +199,14 @@ static int open_below(const char *folder, const char *location, struct error *er
     return at;
 }
 
-static int map_below(struct file_map *map, const char *folder, const char *location, struct error *err)
+static int map_below(struct shared_bytes *bytes, const char *folder, const char *location, struct error *err)
 {
     int fd = open_below(folder, location, err);
     if (fd < 0)
         return -1;
     int result = 0;
     struct stat info;
-    *map = (struct file_map){NULL, 0};
+    *bytes = (struct shared_bytes){0};
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
         result = error_set(err, ERROR_INVALID, "external data '%s' is not a regular file", location);
     } else if (info.st_size > 0) {
@@ -145,7 +214,9 @@ static int map_below(struct file_map *map, const char *folder, const char *locat
         if (data == MAP_FAILED)
             result = error_errno(err, "cannot map external data '%s'", location);
         else
-            *map = (struct file_map){data, (size_t)info.st_size};
+            bytes->map = (struct file_map){data, (size_t)info.st_size};
+        bytes->device = info.st_dev;
+        bytes->inode = info.st_ino;
     }
     close(fd);
     return result;
@@ -156,10 +227,10 @@ static struct model_file *external_file(struct model *model, const char *locatio
     for (struct model_file *file = model->files; file; file = file->next)
         if (file->location && text_equal(file->location, location))
             return file;
-    struct file_map map;
-    if (map_below(&map, model->folder, location, err))
+    struct shared_bytes bytes;
+    if (map_below(&bytes, model->folder, location, err))
         return NULL;
-    return add_file(model, location, map, false);
+    return add_file(model, location, bytes);
 }
 
 struct place {

@@ -11,6 +11,16 @@ struct model_file *model_file_map(struct model *model, const char *path, struct 
 struct model_file *model_file_copy(struct model *model, const void *data, size_t size, struct error *err);
 const uint8_t *model_file_data(const struct model_file *file, size_t *size);
 
+/*
+ * Where bytes of the tree lie in a file of external data: its number (stable in a model and its copies) and
+ * the offset in it; false for what lies elsewhere.
+ */
+bool model_file_place(const struct model *model, const ProtobufCBinaryData *bytes, size_t *number,
+                      size_t *offset);
+/* Makes a second name of the file of external data with this number. -1 where the file system has none, or
+ * when another file is there by now. */
+int model_file_link(const struct model *model, size_t number, const char *path);
+
 /* `to` uses the files of `from` too. */
 void model_file_share(struct model *to, const struct model *from);
 void model_files_release(struct model *model);

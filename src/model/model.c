@@ -155,6 +155,7 @@ static int unpack(struct model *model, const uint8_t *data, size_t size, size_t 
 
 static void take_folder(struct model *model, const char *path)
 {
+    model->path = arena_strdup(&model->arena, path);
     const char *slash = strrchr(path, '/');
     if (!slash)
         model->folder = arena_strdup(&model->arena, ".");
@@ -219,16 +220,76 @@ int model_clone(struct model **copy, const struct model *model, struct error *er
     return 0;
 }
 
+size_t model_size(const struct model *model)
+{
+    return onnx__model_proto__get_packed_size(model->proto);
+}
+
 int model_pack(const struct model *model, uint8_t **data, size_t *size, struct error *err)
 {
     *data = NULL;
-    *size = onnx__model_proto__get_packed_size(model->proto);
+    *size = model_size(model);
     if (*size > INT32_MAX)
-        return error_set(err, ERROR_LIMIT, "a model of %zu bytes is beyond protobuf's 2 GB", *size);
+        return error_set(err, ERROR_LIMIT,
+                         "with its weights the model has %zu bytes, beyond the 2 GB that fit into one file",
+                         *size);
     *data = malloc(*size ? *size : 1);
     if (!*data)
         return error_set(err, ERROR_MEMORY, "no memory for a model of %zu bytes", *size);
     onnx__model_proto__pack(model->proto, *data);
+    return 0;
+}
+
+static bool is_input(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n_input; i++)
+        if (text_equal(graph->input[i]->name, name))
+            return true;
+    return false;
+}
+
+static Onnx__ValueInfoProto *describe(struct arena *arena, const Onnx__TensorProto *tensor)
+{
+    struct shape shape = {.rank = (int)tensor->n_dims}; /* model_tensor_check bounds it */
+    for (size_t i = 0; i < tensor->n_dims; i++)
+        shape.dims[i] = tensor->dims[i];
+    return value_info_make(arena, tensor->name, type_make(arena, (enum dtype)tensor->data_type, &shape));
+}
+
+int model_pack_thin(const struct model *model, uint8_t **data, size_t *size, struct error *err)
+{
+    struct arena arena;
+    arena_init(&arena);
+    Onnx__ModelProto proto = *model->proto;
+    Onnx__GraphProto graph = *model->graph;
+    graph.initializer = arena_array(&arena, graph.n_initializer, sizeof *graph.initializer);
+    graph.input = arena_array(&arena, graph.n_input + graph.n_initializer, sizeof *graph.input);
+    graph.n_initializer = 0;
+    for (size_t i = 0; i < graph.n_input; i++)
+        graph.input[i] = model->graph->input[i];
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        Onnx__TensorProto *tensor = model->graph->initializer[i];
+        if (!tensor->has_raw_data || tensor->raw_data.len <= MODEL_INLINE_LIMIT)
+            graph.initializer[graph.n_initializer++] = tensor;
+        else if (!is_input(model->graph, tensor->name))
+            graph.input[graph.n_input++] = describe(&arena, tensor);
+    }
+    proto.graph = &graph;
+    struct model thin = {.proto = &proto, .graph = &graph};
+    int status = model_pack(&thin, data, size, err);
+    arena_release(&arena);
+    return status;
+}
+
+int model_to_bytes(const struct model *model, uint8_t **data, size_t *size, struct error *err)
+{
+    const uint8_t *own = model_own_bytes(model, size);
+    if (!own)
+        return model_pack(model, data, size, err);
+    *data = malloc(*size ? *size : 1);
+    if (!*data)
+        return error_set(err, ERROR_MEMORY, "no memory for a model of %zu bytes", *size);
+    memcpy(*data, own, *size);
     return 0;
 }
 

@@ -42,7 +42,8 @@ struct model {
     Onnx__ModelProto *proto;
     Onnx__GraphProto *graph;  /* proto->graph, never NULL */
     const char *folder;       /* where external data is looked for; NULL for models from memory */
-    struct model_file *files; /* what the tree points into */
+    const char *path;         /* of the file that says the same; NULL: from memory, a copy, or edited */
+    struct model_file *files; /* what the tree points into; the model's own first */
     struct model_room nodes, inputs, outputs, initializers, value_infos;
 };
 
@@ -51,18 +52,36 @@ int model_load(struct model **model, const char *path, struct error *err);
 int model_parse(struct model **model, const void *data, size_t size, struct error *err);
 void model_free(struct model *model);
 
-/* A deep copy; what lies in mapped files is shared with them, and they live as long as their last user. */
+/* Whether data lies (or lay, before edits) in files beside the model's own. */
+bool model_is_external(const struct model *model);
+
+/* The bytes of the model's own file as long as they are all of the model: no external data, not edited. Else
+ * NULL. */
+const uint8_t *model_own_bytes(const struct model *model, size_t *size);
+
+/* Of a model just loaded: the hash of its file, and of the name and bytes of each file of external data. */
+uint64_t model_hash(const struct model *model);
+
+/* A deep copy, to be edited; what lies in mapped files is shared with them, and they live as long as their
+ * last user. Who changes the tree by hand does so in a copy, or forgets `path`. */
 int model_clone(struct model **copy, const struct model *model, struct error *err);
 
 /*
  * Serialising. model_pack gives heap bytes, external data inlined, and refuses with ERROR_LIMIT what would
- * exceed 2 GB, protobuf's own limit. model_save streams to a file; a model too large for one file gets its
- * large weights in "<name>.data" beside it, which model_save_external does for any model. Files appear whole
- * or not at all.
+ * exceed 2 GB, protobuf's own limit; model_to_bytes does so too, but gives the bytes of the model's own file
+ * where they are all of it. model_pack_thin leaves out weights of more than MODEL_INLINE_LIMIT, which become
+ * inputs: for shape inference. model_save streams to a file; a model too large for one file gets its large
+ * weights in "<name>.data" beside it, which model_save_external does for any model; model_save_linked gives
+ * files that hold external data a second name there ("<name>.data1" ...) where it can, instead of writing
+ * their bytes again. Files appear whole or not at all.
  */
+size_t model_size(const struct model *model); /* serialised, external data inlined */
 int model_pack(const struct model *model, uint8_t **data, size_t *size, struct error *err);
+int model_pack_thin(const struct model *model, uint8_t **data, size_t *size, struct error *err);
+int model_to_bytes(const struct model *model, uint8_t **data, size_t *size, struct error *err);
 int model_save(const struct model *model, const char *path, struct error *err);
 int model_save_external(const struct model *model, const char *path, struct error *err);
+int model_save_linked(const struct model *model, const char *path, struct error *err);
 
 /* The version of the default operator set ("" or "ai.onnx"); 0 when the model imports none. */
 int model_opset(const struct model *model);

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "model/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -87,30 +88,57 @@ static Onnx__TensorProto *make_external(struct arena *arena, const Onnx__TensorP
     return outside;
 }
 
-/* Writes large weights out and returns a graph that refers to them; all other parts are shared. */
-static Onnx__GraphProto *write_weights(struct arena *arena, const Onnx__GraphProto *graph,
-                                       struct output *output)
+/* Where large weights go. */
+struct weights {
+    struct arena *arena;
+    const struct model *model;
+    struct output *output;
+    size_t offset; /* in it */
+    bool link;     /* files of external data get a second name, rather than being written again */
+};
+
+/* The tensor in a second name of the file that it lies in; NULL when there can be none. */
+static Onnx__TensorProto *link_weight(const struct weights *weights, const Onnx__TensorProto *tensor)
+{
+    size_t number, offset;
+    if (!weights->link || !model_file_place(weights->model, &tensor->raw_data, &number, &offset))
+        return NULL;
+    const char *path = arena_printf(weights->arena, "%s%zu", weights->output->path, number);
+    if (!file_exists(path) && model_file_link(weights->model, number, path))
+        return NULL;
+    return make_external(weights->arena, tensor, file_base(path), offset);
+}
+
+static Onnx__TensorProto *write_weight(struct weights *weights, const Onnx__TensorProto *tensor)
 {
     static const uint8_t zeros[WEIGHT_ALIGNMENT];
-    const char *location = file_base(output->path);
-    Onnx__GraphProto *thin = arena_copy(arena, graph, sizeof *graph);
-    thin->initializer = arena_array(arena, graph->n_initializer, sizeof *thin->initializer);
-    size_t offset = 0;
+    size_t pad = (WEIGHT_ALIGNMENT - weights->offset % WEIGHT_ALIGNMENT) % WEIGHT_ALIGNMENT;
+    append(&weights->output->base, pad, zeros);
+    append(&weights->output->base, tensor->raw_data.len, tensor->raw_data.data);
+    weights->offset += pad + tensor->raw_data.len;
+    return make_external(weights->arena, tensor, file_base(weights->output->path),
+                         weights->offset - tensor->raw_data.len);
+}
+
+/* Puts large weights outside and returns a graph that refers to them; all other parts are shared. */
+static Onnx__GraphProto *place_weights(struct weights *weights)
+{
+    const Onnx__GraphProto *graph = weights->model->graph;
+    Onnx__GraphProto *thin = arena_copy(weights->arena, graph, sizeof *graph);
+    thin->initializer = arena_array(weights->arena, graph->n_initializer, sizeof *thin->initializer);
     for (size_t i = 0; i < graph->n_initializer; i++) {
-        Onnx__TensorProto *tensor = graph->initializer[i];
-        thin->initializer[i] = tensor;
-        if (!tensor->has_raw_data || tensor->raw_data.len <= MODEL_INLINE_LIMIT)
-            continue;
-        size_t pad = (WEIGHT_ALIGNMENT - offset % WEIGHT_ALIGNMENT) % WEIGHT_ALIGNMENT;
-        append(&output->base, pad, zeros);
-        append(&output->base, tensor->raw_data.len, tensor->raw_data.data);
-        thin->initializer[i] = make_external(arena, tensor, location, offset + pad);
-        offset += pad + tensor->raw_data.len;
+        Onnx__TensorProto *tensor = graph->initializer[i], *outside = NULL;
+        if (tensor->has_raw_data && tensor->raw_data.len > MODEL_INLINE_LIMIT) {
+            outside = link_weight(weights, tensor);
+            if (!outside)
+                outside = write_weight(weights, tensor);
+        }
+        thin->initializer[i] = outside ? outside : tensor;
     }
     return thin;
 }
 
-int model_save_external(const struct model *model, const char *path, struct error *err)
+static int save_outside(const struct model *model, const char *path, bool link, struct error *err)
 {
     struct output output;
     struct arena arena;
@@ -120,7 +148,8 @@ int model_save_external(const struct model *model, const char *path, struct erro
     int result = output_open(&output, data_path, err);
     if (result)
         goto out;
-    thin.graph = write_weights(&arena, model->graph, &output);
+    struct weights weights = {.arena = &arena, .model = model, .output = &output, .link = link};
+    thin.graph = place_weights(&weights);
     size_t size = onnx__model_proto__get_packed_size(&thin);
     if (size > INT32_MAX)
         result = error_set(err, ERROR_LIMIT,
@@ -135,9 +164,19 @@ out:
     return result;
 }
 
+int model_save_external(const struct model *model, const char *path, struct error *err)
+{
+    return save_outside(model, path, false, err);
+}
+
+int model_save_linked(const struct model *model, const char *path, struct error *err)
+{
+    return save_outside(model, path, true, err);
+}
+
 int model_save(const struct model *model, const char *path, struct error *err)
 {
-    if (onnx__model_proto__get_packed_size(model->proto) > INT32_MAX)
+    if (model_size(model) > INT32_MAX)
         return model_save_external(model, path, err);
     return save_proto(model->proto, path, err);
 }

@@ -72,7 +72,7 @@ static void test_load(void **state)
         struct suite_loaded loaded;
         assert_int_equal(suite_load(&suite.cases[i], &loaded, &err), 0);
         assert_true(loaded.sets == 1 && loaded.data[0].n_inputs >= 1 && loaded.data[0].n_outputs == 1);
-        assert_false(loaded.external || loaded.random);
+        assert_false(model_is_external(loaded.model) || loaded.random);
         suite_unload(&loaded);
     }
     struct suite_case broken = {.name = "none", .folder = "/nowhere"};

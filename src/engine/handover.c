@@ -1,0 +1,65 @@
+#include "engine/handover.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Engines work in folders of their own. Links in the path stay: external data lies beside the name given. */
+static char *absolute(const char *path, struct error *err)
+{
+    if (path[0] == '/')
+        return memory_strdup(path);
+    char *here = getcwd(NULL, 0);
+    char *joined = here ? file_join(here, path) : NULL;
+    if (!here)
+        error_errno(err, "cannot tell the current folder");
+    free(here);
+    return joined;
+}
+
+static int write_out(struct handover *handover, struct pool *pool, const struct model *model,
+                     struct error *err)
+{
+    if (pool_folder(pool, &handover->folder, err))
+        return -1;
+    handover->file = file_join(handover->folder, "model.onnx");
+    return model_save_linked(model, handover->file, err);
+}
+
+int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err)
+{
+    *handover = (struct handover){0};
+    if (model_size(model) <= HANDOVER_BYTES || !pool_is_local(pool)) {
+        handover->bytes = model_own_bytes(model, &handover->size);
+        if (!handover->bytes && model_pack(model, &handover->packed, &handover->size, err))
+            return -1;
+        if (!handover->bytes)
+            handover->bytes = handover->packed;
+        return 0;
+    }
+    if (model->path)
+        handover->file = absolute(model->path, err);
+    else if (write_out(handover, pool, model, err))
+        return -1;
+    handover->path = handover->file;
+    return handover->path ? 0 : -1;
+}
+
+void handover_close(struct handover *handover)
+{
+    if (handover->folder)
+        file_remove_tree(handover->folder, NULL);
+    free(handover->packed);
+    free(handover->file);
+    free(handover->folder);
+    *handover = (struct handover){0};
+}
+
+void handover_give(const struct handover *handover, struct job *job)
+{
+    job->model = handover->bytes;
+    job->model_size = handover->size;
+    job->path = handover->path;
+}
