@@ -1,0 +1,268 @@
+/* How models go out to engines: as bytes, by their own path, or written for them. */
+#include "base/file.h"
+#include "engine/handover.h"
+#include "model/build.h"
+#include "model/edit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SMALL = 20000, LARGE = 20 << 20 }; /* elements; the second has 80 MB, more than goes out as bytes */
+
+static const struct engine_spec here = {.label = "here", .name = "here"};
+static const struct engine_spec away = {.label = "away", .name = "away", .launcher = true};
+
+struct bench {
+    char folder[64], path[128];
+    struct pool *pool;
+    struct error err;
+};
+
+static int bench_open(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    strcpy(bench->folder, "/tmp/assay-test-XXXXXX");
+    setenv("TMPDIR", "/tmp", 1); /* scratch folders on the file system of the models */
+    *state = bench;
+    if (!mkdtemp(bench->folder))
+        return -1;
+    snprintf(bench->path, sizeof bench->path, "%s/model.onnx", bench->folder);
+    bench->pool = pool_new(NULL);
+    return pool_add(bench->pool, &here);
+}
+
+static int bench_close(void **state)
+{
+    struct bench *bench = *state;
+    pool_free(bench->pool);
+    file_remove_tree(bench->folder, NULL);
+    free(bench);
+    return 0;
+}
+
+/* y = x + w, w of the given length, its last element 7; w in a second file unless `whole`. */
+static struct model *make(struct bench *bench, int64_t length, bool whole)
+{
+    struct shape shape = shape_make(1, &length);
+    struct tensor w;
+    struct model *model = model_new(13), *loaded;
+    assert_int_equal(tensor_alloc(&w, DTYPE_FLOAT, &shape, SIZE_MAX, &bench->err), 0);
+    memset(w.data, 0, w.size);
+    ((float *)w.data)[length - 1] = 7;
+    model_add_input(model, "x", DTYPE_FLOAT, &shape);
+    model_add_initializer(model, "w", &w);
+    tensor_release(&w);
+    model_add_node(model, "Add", "add", 2, (const char *const[]){"x", "w"}, 1, (const char *const[]){"s"});
+    model_add_node(model, "Neg", "neg", 1, (const char *const[]){"s"}, 1, (const char *const[]){"y"});
+    model_add_output(model, "y", DTYPE_FLOAT, &shape);
+    assert_int_equal(whole ? model_save(model, bench->path, &bench->err)
+                           : model_save_external(model, bench->path, &bench->err),
+                     0);
+    model_free(model);
+    assert_int_equal(model_load(&loaded, bench->path, &bench->err), 0);
+    return loaded;
+}
+
+static void expect_weight(const struct model *model, size_t length)
+{
+    const ProtobufCBinaryData *data = &model->graph->initializer[0]->raw_data;
+    float last;
+    assert_int_equal(data->len, length * sizeof last);
+    memcpy(&last, data->data + data->len - sizeof last, sizeof last);
+    assert_true(last == 7);
+}
+
+static void expect_bytes(struct bench *bench, const struct handover *handover, size_t length)
+{
+    struct model *model;
+    assert_non_null(handover->bytes);
+    assert_null(handover->path);
+    assert_int_equal(model_parse(&model, handover->bytes, handover->size, &bench->err), 0);
+    expect_weight(model, length);
+    model_free(model);
+}
+
+static ino_t file_number(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? info.st_ino : 0;
+}
+
+static void small_ones_are_bytes(void **state)
+{
+    struct bench *bench = *state;
+    struct handover handover;
+    struct model *model = make(bench, SMALL, false);
+    assert_true(model_is_external(model));
+    assert_int_equal(handover_open(&handover, bench->pool, model, &bench->err), 0);
+    expect_bytes(bench, &handover, SMALL);
+    handover_close(&handover);
+    model_free(model);
+}
+
+static void a_whole_file_goes_out_as_it_is(void **state)
+{
+    struct bench *bench = *state;
+    struct handover handover;
+    struct model *model = make(bench, SMALL, true);
+    char *file;
+    size_t size;
+    assert_false(model_is_external(model));
+    assert_int_equal(file_read(bench->path, SIZE_MAX, &file, &size, &bench->err), 0);
+    assert_int_equal(handover_open(&handover, bench->pool, model, &bench->err), 0);
+    assert_null(handover.packed);
+    assert_int_equal(handover.size, size);
+    assert_memory_equal(handover.bytes, file, size);
+    free(file);
+    handover_close(&handover);
+    model_free(model);
+}
+
+static void large_ones_go_by_path(void **state)
+{
+    struct bench *bench = *state;
+    struct job job = {0};
+    for (int whole = 0; whole < 2; whole++) {
+        struct handover handover;
+        struct model *model = make(bench, LARGE, whole);
+        assert_int_equal(handover_open(&handover, bench->pool, model, &bench->err), 0);
+        handover_give(&handover, &job);
+        assert_null(job.model);
+        assert_string_equal(job.path, bench->path);
+        handover_close(&handover);
+        model_free(model);
+    }
+}
+
+static void relative_paths_become_absolute(void **state)
+{
+    struct bench *bench = *state;
+    struct handover handover;
+    char *before = getcwd(NULL, 0);
+    model_free(make(bench, LARGE, false));
+    struct model *model;
+    assert_int_equal(chdir(bench->folder), 0);
+    assert_int_equal(model_load(&model, "model.onnx", &bench->err), 0);
+    assert_int_equal(handover_open(&handover, bench->pool, model, &bench->err), 0);
+    assert_string_equal(handover.path, bench->path);
+    assert_int_equal(chdir(before), 0);
+    handover_close(&handover);
+    model_free(model);
+    free(before);
+}
+
+/* An engine behind ssh or docker sees none of our files. */
+static void engines_elsewhere_get_bytes(void **state)
+{
+    struct bench *bench = *state;
+    struct handover handover;
+    struct model *model = make(bench, LARGE, false);
+    pool_add(bench->pool, &away);
+    assert_int_equal(handover_open(&handover, bench->pool, model, &bench->err), 0);
+    expect_bytes(bench, &handover, LARGE);
+    handover_close(&handover);
+    model_free(model);
+}
+
+/* The edited copy of a large model, read back from where it was written; its weights in `data`. */
+static void hand_out_edited(struct bench *bench, const struct model *model, struct handover *handover,
+                            struct model **read, char data[static 512])
+{
+    struct model *edited;
+    assert_int_equal(model_clone(&edited, model, &bench->err), 0);
+    assert_int_equal(model_expose(edited, (const char *const[]){"s"}, 1, &bench->err), 0);
+    assert_int_equal(handover_open(handover, bench->pool, edited, &bench->err), 0);
+    model_free(edited);
+    assert_null(handover->bytes);
+    assert_string_not_equal(handover->path, bench->path);
+    assert_int_equal(model_load(read, handover->path, &bench->err), 0);
+    assert_int_equal((*read)->graph->n_output, 2);
+    expect_weight(*read, LARGE);
+    snprintf(data, 512, "%s.data1", handover->path);
+}
+
+static void edited_ones_share_the_weights(void **state)
+{
+    struct bench *bench = *state;
+    struct handover handover;
+    struct model *model = make(bench, LARGE, false), *read;
+    char weights[256], data[512];
+    hand_out_edited(bench, model, &handover, &read, data);
+    snprintf(weights, sizeof weights, "%s.data", bench->path);
+    assert_int_equal(file_number(data), file_number(weights));
+    model_free(read);
+    model_free(model);
+    handover_close(&handover);
+    assert_false(file_exists(data));
+    assert_true(file_exists(weights));
+}
+
+/* Under the name of the weights lies something else by now: what was read is written out. */
+static void what_was_read_counts(void **state)
+{
+    struct bench *bench = *state;
+    struct handover handover;
+    struct model *model = make(bench, LARGE, false), *read;
+    char weights[256], data[512];
+    snprintf(weights, sizeof weights, "%s.data", bench->path);
+    assert_int_equal(unlink(weights), 0);
+    assert_int_equal(file_write(weights, "other", 5, &bench->err), 0);
+    hand_out_edited(bench, model, &handover, &read, data);
+    assert_false(file_exists(data));
+    model_free(read);
+    model_free(model);
+    handover_close(&handover);
+}
+
+static void edits_leave_the_path_behind(void **state)
+{
+    struct bench *bench = *state;
+    struct model *model = make(bench, SMALL, false), *copy;
+    assert_string_equal(model->path, bench->path);
+    assert_int_equal(model_clone(&copy, model, &bench->err), 0);
+    assert_null(copy->path);
+    assert_true(model_is_external(copy));
+    model_free(copy);
+    assert_int_equal(model_expose(model, (const char *const[]){"s"}, 1, &bench->err), 0);
+    assert_null(model->path);
+    model_free(model);
+}
+
+/* A change of one byte in either file is another model. */
+static void the_hash_is_of_all_files(void **state)
+{
+    struct bench *bench = *state;
+    struct model *model = make(bench, SMALL, false);
+    uint64_t first = model_hash(model);
+    model_free(model);
+    char weights[256];
+    snprintf(weights, sizeof weights, "%s.data", bench->path);
+    assert_int_equal(truncate(weights, SMALL * 4 - 4), 0);
+    assert_int_equal(truncate(weights, SMALL * 4), 0);
+    assert_int_equal(model_load(&model, bench->path, &bench->err), 0);
+    assert_true(model_hash(model) != first);
+    model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(small_ones_are_bytes, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(a_whole_file_goes_out_as_it_is, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(large_ones_go_by_path, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(relative_paths_become_absolute, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(engines_elsewhere_get_bytes, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(edited_ones_share_the_weights, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(what_was_read_counts, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(edits_leave_the_path_behind, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(the_hash_is_of_all_files, bench_open, bench_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
