@@ -88,11 +88,22 @@ static const struct walk_row rows[] = {
 };
 
 static const struct adapter_knob knobs[] = {
-    {"isa", "all|sse41|avx|avx2|avx2_vnni|avx512_core|avx512_core_vnni|avx512_core_bf16|avx512_core_amx",
-     "all", "the most that kernels may use"},
-    {"impl", "NUMBER|NAME", "0", "which implementation of each primitive: by number, or part of its name"},
-    {"layout", "any|plain|nhwc", "any", "memory layouts: the library's choice, row-major, channels last"},
-    {NULL},
+    {.name = "isa",
+     .values = "all|sse41|avx|avx2|avx2_vnni|avx512_core|avx512_core_vnni|avx512_core_bf16|avx512_core_amx",
+     .value = "all",
+     .help = "the most that kernels may use",
+     .kind = KNOB_KERNELS},
+    {.name = "impl",
+     .values = "NUMBER|NAME",
+     .value = "0",
+     .help = "which implementation of each primitive: by number, or part of its name",
+     .kind = KNOB_KERNELS},
+    {.name = "layout",
+     .values = "any|plain|nhwc",
+     .value = "any",
+     .help = "memory layouts: the library's choice, row-major, channels last",
+     .kind = KNOB_KERNELS},
+    {0},
 };
 
 static int read_layout(const char *name, enum layout *layout)

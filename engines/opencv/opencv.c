@@ -191,11 +191,28 @@ static void stop(void *engine)
 int main(int argc, char **argv)
 {
     struct adapter_knob knobs[] = {
-        {"fusion", "on|off", "on", "layers fused with their neighbours"},
-        {"winograd", "on|off", "on", "Winograd convolution; the switch came with 4.7"},
-        {"engine", "default|classic|new", "default", "graph engine; from 5.0 on"},
-        {"threads", "1..256", "1", "threads inside a layer"},
-        {NULL, NULL, NULL, NULL},
+        {.name = "fusion",
+         .values = "on|off",
+         .value = "on",
+         .help = "layers fused with their neighbours",
+         .kind = KNOB_GRAPH,
+         .plain = "off"},
+        {.name = "winograd",
+         .values = "on|off",
+         .value = "on",
+         .help = "Winograd convolution; the switch came with 4.7",
+         .kind = KNOB_KERNELS},
+        {.name = "engine",
+         .values = "default|classic|new",
+         .value = "default",
+         .help = "graph engine; from 5.0 on",
+         .kind = KNOB_KERNELS},
+        {.name = "threads",
+         .values = "1..256",
+         .value = "1",
+         .help = "threads inside a layer",
+         .kind = KNOB_SCHEDULE},
+        {0},
     };
     struct adapter adapter = {
         .name = "opencv",

@@ -183,12 +183,24 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < op_count(); i++)
         operators[i] = op_at(i)->name;
     struct adapter_knob knobs[] = {
-        {"fault", "none|NAME", "none", faults},
-        {"opt", "none|all", "none", "whether faults of an optimiser are active"},
-        {"round", "on|off", "off", "round every value and give no bounds, as engines do"},
-        {"disturb", "on|off", "off",
-         "obey the model's metadata: disturb = NODE@ELEMENT moves it by a relative 1e-3"},
-        {NULL, NULL, NULL, NULL},
+        {.name = "fault", .values = "none|NAME", .value = "none", .help = faults, .kind = KNOB_KERNELS},
+        {.name = "opt",
+         .values = "none|all",
+         .value = "none",
+         .help = "whether faults of an optimiser are active",
+         .kind = KNOB_GRAPH,
+         .plain = "none"},
+        {.name = "round",
+         .values = "on|off",
+         .value = "off",
+         .help = "round every value and give no bounds, as engines do",
+         .kind = KNOB_KERNELS},
+        {.name = "disturb",
+         .values = "on|off",
+         .value = "off",
+         .help = "obey the model's metadata: disturb = NODE@ELEMENT moves it by a relative 1e-3",
+         .kind = KNOB_KERNELS},
+        {0},
     };
     struct adapter adapter = {
         .name = "reference",

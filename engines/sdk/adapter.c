@@ -154,6 +154,11 @@ static int set_knobs(struct session *session, const Assay__Hello *hello)
 static void welcome_knobs(Assay__Welcome *welcome, const struct adapter_knob *knobs, const char **defaults,
                           struct arena *arena)
 {
+    static const Assay__KnobInfo__Kind kinds[] = {
+        [KNOB_KERNELS] = ASSAY__KNOB_INFO__KIND__KERNELS,
+        [KNOB_GRAPH] = ASSAY__KNOB_INFO__KIND__GRAPH,
+        [KNOB_SCHEDULE] = ASSAY__KNOB_INFO__KIND__SCHEDULE,
+    };
     while (knobs && knobs[welcome->n_knobs].name)
         welcome->n_knobs++;
     welcome->knobs = arena_array(arena, welcome->n_knobs, sizeof *welcome->knobs);
@@ -164,6 +169,8 @@ static void welcome_knobs(Assay__Welcome *welcome, const struct adapter_knob *kn
         info->values = arena_strdup(arena, knobs[i].values ? knobs[i].values : "");
         info->default_value = arena_strdup(arena, defaults[i] ? defaults[i] : "");
         info->help = arena_strdup(arena, knobs[i].help ? knobs[i].help : "");
+        info->kind = kinds[knobs[i].kind];
+        info->plain = arena_strdup(arena, knobs[i].plain ? knobs[i].plain : "");
         welcome->knobs[i] = info;
     }
 }

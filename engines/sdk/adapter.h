@@ -19,11 +19,17 @@ extern "C" {
 
 enum adapter_class { ADAPTER_FAILED, ADAPTER_UNSUPPORTED, ADAPTER_REJECTED };
 
+/* What a knob chooses, as in engine.proto. When in doubt it is kernels: an engine is then not blamed for
+ * lacking with one value what it has with another. */
+enum adapter_knob_kind { KNOB_KERNELS, KNOB_GRAPH, KNOB_SCHEDULE };
+
 struct adapter_knob {
     const char *name;
     const char *values; /* for people: "none|basic|extended|all" */
     const char *value;  /* default; replaced by what hello asks before start is called */
     const char *help;
+    enum adapter_knob_kind kind;
+    const char *plain; /* KNOB_GRAPH: the value that leaves the graph as it is */
 };
 
 /* Passed to every callback. */

@@ -459,8 +459,13 @@ int walker_main(const struct walk_library *library, int argc, char **argv)
     struct adapter_knob *knobs = memory_zeroed(n_knobs + 2, sizeof *knobs);
     if (n_knobs)
         memcpy(knobs, library->knobs, n_knobs * sizeof *knobs);
-    knobs[n_knobs] = (struct adapter_knob){"borrow", "on|off", "off",
-                                           "compute operators that the library lacks by the reference"};
+    knobs[n_knobs] = (struct adapter_knob){
+        .name = "borrow",
+        .values = "on|off",
+        .value = "off",
+        .help = "compute operators that the library lacks by the reference",
+        .kind = KNOB_KERNELS,
+    };
     struct walk_adapter adapter = {
         .adapter =
             {

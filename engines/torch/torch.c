@@ -130,10 +130,23 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < emit_count(); i++)
         operators[i] = emit_at(i)->name;
     struct adapter_knob knobs[] = {
-        {"mode", "eager|freeze|optimize|nnc", "eager", "how the graph is prepared and run"},
-        {"source", "PATH", "", "where to write the case as C++ lines that make its module"},
-        {"threads", "1..256", "1", "threads inside an operator"},
-        {NULL, NULL, NULL, NULL},
+        {.name = "mode",
+         .values = "eager|freeze|optimize|nnc",
+         .value = "eager",
+         .help = "how the graph is prepared and run",
+         .kind = KNOB_GRAPH,
+         .plain = "eager"},
+        {.name = "source",
+         .values = "PATH",
+         .value = "",
+         .help = "where to write the case as C++ lines that make its module",
+         .kind = KNOB_SCHEDULE},
+        {.name = "threads",
+         .values = "1..256",
+         .value = "1",
+         .help = "threads inside an operator",
+         .kind = KNOB_SCHEDULE},
+        {0},
     };
     struct adapter adapter = {
         .name = "torch",

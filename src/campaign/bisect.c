@@ -235,8 +235,7 @@ static void judge_word(struct work *work, int engine, const struct judge_entry *
 
 static struct judge_entry entry_of(const struct work *work, int engine, const struct result *result)
 {
-    const struct engine_info *info = pool_engine(work->pool, engine);
-    return (struct judge_entry){.name = info->name, .version = info->version, .result = result};
+    return judge_entry_of(pool_engine(work->pool, engine), result, false);
 }
 
 /* The case on labelled engines, judged. An engine that does not start is trouble. */

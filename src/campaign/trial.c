@@ -181,8 +181,7 @@ static void judge_flight(struct trials *trials, struct flight *flight)
     struct judge_entry *entries = memory_zeroed(done->n_engines, sizeof *entries);
     for (size_t i = 0; i < done->n_engines; i++) {
         const struct engine_info *info = pool_engine(trials->options.pool, trials->engines[i]);
-        entries[i] =
-            (struct judge_entry){info->name, info->version, &done->results[i], flight->repeats_differ[i]};
+        entries[i] = judge_entry_of(info, &done->results[i], flight->repeats_differ[i]);
     }
     judge_case(&done->judgement, flight->asked ? &done->reference : NULL, entries, done->n_engines);
     free(entries);

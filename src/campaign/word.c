@@ -197,7 +197,7 @@ void words_add(struct words *words, const struct words_sample *sample)
     struct judge_entry *entries = memory_zeroed(words->engines, sizeof *entries);
     for (size_t i = 0; i < words->engines; i++) {
         const struct engine_info *info = pool_engine(words->pool, (int)i);
-        entries[i] = (struct judge_entry){info->name, info->version, &sample->results[i], false};
+        entries[i] = judge_entry_of(info, &sample->results[i], false);
     }
     judge_case(&judgement, sample->reference, entries, words->engines);
     words->samples++;

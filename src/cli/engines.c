@@ -179,6 +179,14 @@ static void write_faults(struct list *list, const struct pool *pool, const struc
     json_end(&json);
 }
 
+/* What a newer engine says and this build does not know counts as kernels, like what is not said. */
+static const char *knob_kind(Assay__KnobInfo__Kind kind)
+{
+    return kind == ASSAY__KNOB_INFO__KIND__GRAPH      ? "graph"
+           : kind == ASSAY__KNOB_INFO__KIND__SCHEDULE ? "schedule"
+                                                      : "kernels";
+}
+
 static void print_entry(const struct entry *entry, const struct pool *pool, struct str *out, bool colour)
 {
     const Assay__Welcome *hello = welcome(entry, pool);
@@ -204,7 +212,7 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
     }
     table_print(&table, out, colour, 2);
     table_release(&table);
-    table_init(&table, "lll");
+    table_init(&table, "llll");
     for (size_t i = 0; hello && i < hello->n_knobs; i++) {
         const Assay__KnobInfo *knob = hello->knobs[i];
         /* A set of names is long; JSON has it whole. */
@@ -213,6 +221,7 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
                   plus ? (int)(plus - knob->values) : (int)strlen(knob->values), knob->values,
                   plus ? "+..." : "");
         table_add(&table, STYLE_DIM, "%s%s", *knob->default_value ? "default " : "", knob->default_value);
+        table_add(&table, STYLE_PLAIN, "%s", knob_kind(knob->kind));
         size_t faults = count_faults(knob->help);
         if (faults)
             table_add(&table, STYLE_PLAIN, "plants one of %zu published bugs; --faults lists them", faults);
@@ -240,10 +249,13 @@ static void write_entry(const struct entry *entry, const struct pool *pool, stru
     json_end(json);
     json_array(json, "knobs");
     for (size_t i = 0; hello && i < hello->n_knobs; i++) {
+        bool is_graph = hello->knobs[i]->kind == ASSAY__KNOB_INFO__KIND__GRAPH;
         json_object(json, NULL);
         json_string(json, "name", hello->knobs[i]->name);
         json_string(json, "values", hello->knobs[i]->values);
         json_string(json, "default", hello->knobs[i]->default_value);
+        json_string(json, "kind", knob_kind(hello->knobs[i]->kind));
+        json_string(json, "plain", is_graph ? hello->knobs[i]->plain : NULL);
         json_string(json, "help", hello->knobs[i]->help);
         json_end(json);
     }
@@ -328,8 +340,12 @@ const struct command command_engines = {
     .name = "engines",
     .summary = "list engines, their versions and knobs",
     .usage = "[NAME...]",
-    .about = "Starts each engine once and prints what it says about itself. An engine is named\n"
-             "name[@version][:knob=value,...]; the plain name is its newest version.\n",
+    .about =
+        "Starts each engine once and prints what it says about itself. An engine is named\n"
+        "name[@version][:knob=value,...]; the plain name is its newest version.\n\n"
+        "A knob selects kernels (another value may lack what this one has), transforms the graph, or\n"
+        "schedules what runs. What one setting of a release runs, another may not refuse, as long as the\n"
+        "two select the same kernels.\n",
     .examples = "  assay engines\n"
                 "  assay engines onnxruntime --format json\n"
                 "  assay engines reference --faults\n"

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "engine/knobs.h"
 #include "engine/paths.h"
 
 #include <assert.h>
@@ -53,6 +54,7 @@ void list_push_front(struct task_list *list, struct task *task)
 struct pool *pool_new(const struct pool_options *options)
 {
     struct pool *pool = memory_zeroed(1, sizeof *pool);
+    arena_init(&pool->arena);
     if (options)
         pool->options = *options;
     if (pool->options.deadline <= 0)
@@ -92,6 +94,32 @@ int pool_add(struct pool *pool, const struct engine_spec *spec)
 const struct engine_info *pool_engine(const struct pool *pool, int engine)
 {
     return &pool->engines[engine]->info;
+}
+
+bool pool_same_kernels(const struct engine_info *a, const struct engine_info *b)
+{
+    return text_equal(a->name, b->name) && a->version && b->version && text_equal(a->version, b->version) &&
+           a->kernels && b->kernels && text_equal(a->kernels, b->kernels);
+}
+
+int pool_plain(struct pool *pool, int engine)
+{
+    const struct engine *own = pool->engines[engine];
+    if (!own->welcome)
+        return -1;
+    if (knobs_are_plain(own->spec, own->welcome))
+        return engine;
+    for (size_t i = 0; i < pool->n_engines; i++) {
+        const struct engine *other = pool->engines[i];
+        if (other->welcome && knobs_are_plain(other->spec, other->welcome) &&
+            pool_same_kernels(&own->info, &other->info))
+            return (int)i;
+    }
+    const struct engine_spec *plain = knobs_plain(&pool->arena, own->spec, own->welcome);
+    for (size_t i = 0; i < pool->n_engines; i++) /* added before, and not up yet, or broken */
+        if (text_equal(pool->engines[i]->spec->label, plain->label))
+            return (int)i;
+    return pool_add(pool, plain);
 }
 
 struct pool_counters pool_counters(const struct pool *pool, int engine)
@@ -604,5 +632,6 @@ void pool_free(struct pool *pool)
     free(pool->polls);
     free(pool->buffer);
     free(pool->libexec);
+    arena_release(&pool->arena);
     free(pool);
 }

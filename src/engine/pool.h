@@ -38,6 +38,7 @@ struct pool_options {
 struct engine_info {
     const char *label, *name, *version;
     const Assay__Welcome *welcome; /* NULL until the first worker is up */
+    const char *kernels; /* the settings that select its kernels (engine/knobs.h); NULL until then as well */
 };
 
 struct job_set {
@@ -80,6 +81,13 @@ bool pool_is_local(const struct pool *pool);
 
 /* A fresh folder that all workers can read, as a heap path; it goes with the pool at the latest. */
 int pool_folder(struct pool *pool, char **folder, struct error *err);
+
+/* The engine that runs the same kernels of the same release on graphs as they are ("opt=none"): itself, one
+ * that is there, or one that is added now. -1 when the engine has not yet said what its knobs are. */
+int pool_plain(struct pool *pool, int engine);
+
+/* Whether two engines are settings of one release that select the same kernels. */
+bool pool_same_kernels(const struct engine_info *a, const struct engine_info *b);
 
 /* Queues a job (copied). Never blocks. */
 void pool_submit(struct pool *pool, const struct job *job);

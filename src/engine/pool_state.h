@@ -84,6 +84,7 @@ struct engine {
 
 struct pool {
     struct pool_options options;
+    struct arena arena; /* what the engines' settings are called, and settings made here */
     struct scratch scratch;
     char *libexec;
     struct engine **engines;

@@ -358,11 +358,14 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
         return -1;
     const char **names = arena_array(&registry->arena, count, sizeof *names);
     const char **values = arena_array(&registry->arena, count, sizeof *values);
+    const char **hidden = arena_array(&registry->arena, count + 1, sizeof *hidden);
+    size_t n_hidden = 0;
     for (size_t i = 0; i < count; i++) {
         const char *variable = knob_variable(entry, pairs[i].name);
         if (variable) {
             str_printf(environment, "%s=%s", variable, pairs[i].value);
             str_append(environment, "", 1);
+            hidden[n_hidden++] = arena_printf(&registry->arena, "%s=%s", pairs[i].name, pairs[i].value);
         } else {
             names[spec->knobs] = pairs[i].name;
             values[spec->knobs++] = pairs[i].value;
@@ -370,6 +373,7 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
     }
     spec->knob_names = names;
     spec->knob_values = values;
+    spec->hidden_knobs = hidden;
     return 0;
 }
 

@@ -51,8 +51,9 @@ struct engine_spec {
     const char *const *environment; /* "NAME=value", added to ours; NULL-terminated */
     size_t knobs;
     const char *const *knob_names, *const *knob_values;
-    bool launcher; /* exempt from our isolation */
-    size_t memory; /* bytes of address space, 0: the default */
+    const char *const *hidden_knobs; /* "NAME=value": those that go into the environment; NULL-terminated */
+    bool launcher;                   /* exempt from our isolation */
+    size_t memory;                   /* bytes of address space, 0: the default */
 };
 
 int registry_open(struct registry **registry, const char *const *extra_files, size_t count,

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "engine/knobs.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -138,7 +139,7 @@ static void set_error(struct result *result, const Assay__Error *error, enum sta
     set_message(result, error->message);
 }
 
-static void keep_welcome(struct engine *engine, const Assay__Welcome *welcome)
+static void keep_welcome(struct pool *pool, struct engine *engine, const Assay__Welcome *welcome)
 {
     if (engine->welcome)
         return;
@@ -151,6 +152,7 @@ static void keep_welcome(struct engine *engine, const Assay__Welcome *welcome)
         memory_exhausted(size);
     engine->info.welcome = engine->welcome;
     engine->info.version = engine->welcome->version;
+    engine->info.kernels = knobs_kernels(&pool->arena, engine->spec, engine->welcome);
 }
 
 static void on_welcome(struct pool *pool, struct seat *seat, const Assay__Reply *reply)
@@ -170,7 +172,7 @@ static void on_welcome(struct pool *pool, struct seat *seat, const Assay__Reply 
         garbage(pool, seat, "its answer to hello is no welcome of this protocol");
         return;
     }
-    keep_welcome(engine, reply->welcome);
+    keep_welcome(pool, engine, reply->welcome);
     engine->failures = 0;
     seat->state = SEAT_READY;
     pool_dispatch(pool, seat->engine);

@@ -158,12 +158,26 @@ static bool same_library(const struct judge_entry *a, const struct judge_entry *
     return strcmp(a->name, b->name) == 0;
 }
 
-static bool same_release(const struct judge_entry *a, const struct judge_entry *b)
+struct judge_entry judge_entry_of(const struct engine_info *engine, const struct result *result,
+                                  bool repeats_differ)
 {
-    return same_library(a, b) && a->version && b->version && strcmp(a->version, b->version) == 0;
+    return (struct judge_entry){
+        .name = engine->name,
+        .version = engine->version,
+        .kernels = engine->kernels,
+        .result = result,
+        .repeats_differ = repeats_differ,
+    };
 }
 
-/* What one setting of a release runs, another of it may not lack. */
+static bool same_kernels(const struct judge_entry *a, const struct judge_entry *b)
+{
+    const struct engine_info left = {.name = a->name, .version = a->version, .kernels = a->kernels};
+    const struct engine_info right = {.name = b->name, .version = b->version, .kernels = b->kernels};
+    return pool_same_kernels(&left, &right);
+}
+
+/* What one setting of a release runs, another of it with the same kernels may not lack. */
 static void judge_settings(struct judgement *judgement, const struct judge_entry *entries,
                            const struct expectation *e)
 {
@@ -171,7 +185,7 @@ static void judge_settings(struct judgement *judgement, const struct judge_entry
         if (judgement->verdicts[i].kind != VERDICT_UNSUPPORTED || !e->usable || e->open)
             continue;
         for (size_t j = 0; j < judgement->count; j++)
-            if (entries[j].result->outcome == OUTCOME_OK && same_release(&entries[i], &entries[j]))
+            if (entries[j].result->outcome == OUTCOME_OK && same_kernels(&entries[i], &entries[j]))
                 judgement->verdicts[i].kind = VERDICT_REJECTED;
     }
 }

@@ -7,21 +7,29 @@
  * single answer is undecided. An
  * engine that crashes, hangs or refuses is judged by that, whatever the reference knows.
  *
- * A refusal is a finding only when the reference can compute the case and nothing in it is open. What one
- * setting of a release runs, another setting of the same release may not call unsupported: that is a refusal.
+ * A refusal is a finding only when the reference can compute the case, nothing in it is open, and the engine
+ * could be expected to run it. What one setting of a release runs, another setting of it that selects the
+ * same kernels (engine/knobs.h) may not call unsupported: that is a refusal. Settings that select other
+ * kernels say nothing about each other. This is by the outcomes alone: whether an engine that refuses lacks
+ * an operator all the same, which an optimiser removed in the other setting or did not get to, takes asking
+ * it: locate/lack.h, through which every refusal must go before it is told to anybody.
  */
 #ifndef JUDGE_JUDGE_H
 #define JUDGE_JUDGE_H
 
+#include "engine/pool.h"
 #include "judge/verdict.h"
 
 /* One engine's part of a case. */
 struct judge_entry {
     const char *name;    /* of the library, "onnxruntime" */
     const char *version; /* may be NULL */
+    const char *kernels; /* the settings that select them, or NULL: not known */
     const struct result *result;
     bool repeats_differ;
 };
+struct judge_entry judge_entry_of(const struct engine_info *engine, const struct result *result,
+                                  bool repeats_differ);
 
 struct judgement {
     bool by_reference;

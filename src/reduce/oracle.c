@@ -189,13 +189,12 @@ static int receive(struct oracle *oracle, struct error *err)
 
 static void judge(struct oracle *oracle, const struct flight *flight, struct verdict *verdict)
 {
-    const struct engine_info *own = pool_engine(oracle->pool, oracle->engine), *other = own;
-    struct judge_entry entries[2] = {{own->name, own->version, &flight->answer, false}};
+    struct judge_entry entries[2] = {
+        judge_entry_of(pool_engine(oracle->pool, oracle->engine), &flight->answer, false)};
     size_t count = 1;
-    if (oracle->companion >= 0) {
-        other = pool_engine(oracle->pool, oracle->companion);
-        entries[count++] = (struct judge_entry){other->name, other->version, &flight->companion, false};
-    }
+    if (oracle->companion >= 0)
+        entries[count++] =
+            judge_entry_of(pool_engine(oracle->pool, oracle->companion), &flight->companion, false);
     struct judgement judgement;
     judge_case(&judgement, oracle->by_companion ? NULL : &flight->reference, entries, count);
     *verdict = judgement.verdicts[0];

@@ -237,8 +237,8 @@ static void bad_stop(void *engine)
 int main(int argc, char **argv)
 {
     struct adapter_knob knobs[] = {
-        {"mode", "NAME", "good", "how to misbehave"},
-        {NULL, NULL, NULL, NULL},
+        {.name = "mode", .values = "NAME", .value = "good", .help = "how to misbehave", .kind = KNOB_KERNELS},
+        {0},
     };
     struct adapter adapter = {
         .name = "bad",

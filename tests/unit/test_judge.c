@@ -232,7 +232,7 @@ static void the_one_who_differs_is_the_culprit(void **state)
     struct result reference = reference_of(F(1, 2, 3, 4), N, 0.01), good = result_of(F(1, 2, 3, 4), N),
                   bad = result_of(F(1, 2, 3, 5), N);
     struct judge_entry entries[] = {
-        {"a", "1", &good, false}, {"b", "1", &bad, false}, {"c", "1", &good, false}};
+        {"a", "1", "", &good, false}, {"b", "1", "", &bad, false}, {"c", "1", "", &good, false}};
     struct judgement judgement;
     judge_case(&judgement, &reference, entries, 3);
     assert_true(judgement.by_reference);
@@ -255,8 +255,8 @@ static void everybody_against_the_reference_is_our_bug(void **state)
 {
     (void)state;
     struct result reference = reference_of(F(1, 2, 3, 4), N, 0.01), bad = result_of(F(1, 2, 3, 5), N);
-    struct judge_entry two_libraries[] = {{"a", "1", &bad, false}, {"b", "1", &bad, false}};
-    struct judge_entry one_library[] = {{"a", "1", &bad, false}, {"a", "2", &bad, false}};
+    struct judge_entry two_libraries[] = {{"a", "1", "", &bad, false}, {"b", "1", "", &bad, false}};
+    struct judge_entry one_library[] = {{"a", "1", "", &bad, false}, {"a", "2", "", &bad, false}};
     struct judgement judgement;
     judge_case(&judgement, &reference, two_libraries, 2);
     assert_int_equal(judgement.verdicts[0].kind, VERDICT_MISTRUSTED);
@@ -275,7 +275,7 @@ static void constant_answers_prove_nothing(void **state)
     const float zeros[9] = {0}, nearly[9] = {0, 0, 0, 1};
     struct result reference = reference_of(zeros, 9, 0), same = result_of(zeros, 9),
                   other = result_of(nearly, 9);
-    struct judge_entry entry = {"a", "1", &same, false};
+    struct judge_entry entry = {"a", "1", "", &same, false};
     struct judgement judgement;
     judge_case(&judgement, &reference, &entry, 1);
     assert_int_equal(judgement.verdicts[0].kind, VERDICT_MISTRUSTED);
@@ -294,7 +294,7 @@ static void without_a_reference_engines_vote(void **state)
     (void)state;
     struct result good = result_of(F(1, 2, 3, 4), N), bad = result_of(F(1, 2, 3, 5), N);
     struct judge_entry entries[] = {
-        {"a", "1", &good, false}, {"b", "1", &bad, false}, {"c", "1", &good, false}};
+        {"a", "1", "", &good, false}, {"b", "1", "", &bad, false}, {"c", "1", "", &good, false}};
     struct judgement judgement;
     judge_case(&judgement, NULL, entries, 3);
     assert_false(judgement.by_reference);
@@ -334,7 +334,8 @@ static void refusals_count_only_on_valid_cases(void **state)
     const struct {
         const struct result *reference, *first, *second;
         const char *second_version;
-        enum verdict_kind kind; /* of the first */
+        enum verdict_kind kind;    /* of the first */
+        const char *first_kernels; /* NULL: none but the defaults, like the second's */
     } rows[] = {
         {&reference, &rejected, &good, "1", VERDICT_REJECTED},
         {&open, &rejected, &good, "1", VERDICT_OPEN},
@@ -346,13 +347,16 @@ static void refusals_count_only_on_valid_cases(void **state)
         {NULL, &rejected, &good, "1", VERDICT_SUSPECT},
         {&reference, &lacks, &good, "2", VERDICT_UNSUPPORTED},
         {&reference, &lacks, &good, "1", VERDICT_REJECTED},
+        {&reference, &lacks, &good, "1", VERDICT_UNSUPPORTED, "impl=ref"},
+        {&reference, &rejected, &good, "1", VERDICT_REJECTED, "impl=ref"},
         {&invalid, &crash, &good, "1", VERDICT_CRASH},
         {&open, &crash, &good, "1", VERDICT_CRASH},
         {&reference, &untested, &good, "1", VERDICT_UNTESTED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct judge_entry entries[] = {{"a", "1", rows[i].first, false},
-                                        {"a", rows[i].second_version, rows[i].second, false}};
+        struct judge_entry entries[] = {
+            {"a", "1", rows[i].first_kernels ? rows[i].first_kernels : "", rows[i].first, false},
+            {"a", rows[i].second_version, "", rows[i].second, false}};
         struct judgement judgement;
         judge_case(&judgement, rows[i].reference, entries, 2);
         assert_int_equal(judgement.verdicts[0].kind, rows[i].kind);

@@ -1,4 +1,4 @@
-#include "engine/registry.h"
+#include "engine/pool.h"
 
 #include "base/file.h"
 #include "base/str.h"
@@ -237,6 +237,52 @@ static void a_later_section_replaces_an_earlier(void **state)
     registry_free(registry);
 }
 
+/* What settings select, by the kinds that the reference engine itself declares. */
+static void settings_are_of_kinds(void **state)
+{
+    static const struct {
+        const char *label, *kernels;
+        const char *plain; /* label of the engine that leaves graphs alone; NULL: itself */
+    } rows[] = {
+        {"reference", "", NULL},
+        {"reference:opt=all", "", "reference"},
+        {"reference:round=on,opt=all", "round=on", "reference:round=on"},
+        {"reference:round=off", "", NULL}, /* the default */
+        {"reference:round=on,disturb=on", "disturb=on,round=on", NULL},
+        {"reference:disturb=on,round=on,opt=all", "disturb=on,round=on", "reference:round=on,disturb=on"},
+        {"hidden:isa=sse41", "isa=sse41", NULL}, /* goes into the environment */
+        {"hidden:opt=all,isa=sse41,round=on", "isa=sse41,round=on", "hidden:isa=sse41,round=on"},
+    };
+    enum { COUNT = sizeof rows / sizeof *rows };
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state,
+                               "[hidden]\ncommand = {libexec}/assay-engine-reference\n"
+                               "knob-environment.isa = SOME_ISA\n",
+                               &err),
+                     0);
+    struct pool *pool = pool_new(NULL);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(registry_find(registry, rows[i].label, &spec, &err), 0);
+        assert_int_equal(pool_add(pool, spec), (int)i);
+    }
+    assert_int_equal(pool_plain(pool, 1), -1); /* it has not spoken yet */
+    pool_warm(pool);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_string_equal(pool_engine(pool, (int)i)->kernels, rows[i].kernels);
+        int plain = pool_plain(pool, (int)i);
+        assert_string_equal(pool_engine(pool, plain)->label, rows[i].plain ? rows[i].plain : rows[i].label);
+        assert_int_equal(pool_plain(pool, (int)i), plain); /* added once */
+    }
+    assert_true(pool_same_kernels(pool_engine(pool, 0), pool_engine(pool, 1)));
+    assert_true(pool_same_kernels(pool_engine(pool, 4), pool_engine(pool, 5)));
+    assert_false(pool_same_kernels(pool_engine(pool, 0), pool_engine(pool, 2)));
+    assert_false(pool_same_kernels(pool_engine(pool, 0), pool_engine(pool, 6)));
+    pool_free(pool);
+    registry_free(registry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +293,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(a_later_section_replaces_an_earlier),
+        cmocka_unit_test(settings_are_of_kinds),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

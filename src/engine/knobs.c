@@ -1,0 +1,122 @@
+#include "engine/knobs.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const Assay__KnobInfo *find_info(const Assay__Welcome *welcome, const char *name)
+{
+    for (size_t i = 0; i < welcome->n_knobs; i++)
+        if (text_equal(welcome->knobs[i]->name, name))
+            return welcome->knobs[i];
+    return NULL;
+}
+
+static bool is_graph(const Assay__KnobInfo *info)
+{
+    return info && info->kind == ASSAY__KNOB_INFO__KIND__GRAPH;
+}
+
+static bool selects_kernels(const Assay__KnobInfo *info)
+{
+    return !is_graph(info) && !(info && info->kind == ASSAY__KNOB_INFO__KIND__SCHEDULE);
+}
+
+/* As given, the last one where it is given twice; else the default. */
+static const char *value_of(const struct engine_spec *spec, const Assay__KnobInfo *info)
+{
+    for (size_t i = spec->knobs; i-- > 0;)
+        if (text_equal(spec->knob_names[i], info->name))
+            return spec->knob_values[i];
+    return info->default_value;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Whether a knob given at `number` is given again behind it, where it counts. */
+static bool is_overruled(const struct engine_spec *spec, size_t number)
+{
+    for (size_t i = number + 1; i < spec->knobs; i++)
+        if (text_equal(spec->knob_names[i], spec->knob_names[number]))
+            return true;
+    return false;
+}
+
+char *knobs_kernels(struct arena *arena, const struct engine_spec *spec, const Assay__Welcome *welcome)
+{
+    size_t count = 0, n_hidden = 0;
+    while (spec->hidden_knobs && spec->hidden_knobs[n_hidden])
+        n_hidden++;
+    char **texts = arena_array(arena, spec->knobs + n_hidden, sizeof *texts);
+    for (size_t i = 0; i < spec->knobs; i++) {
+        const Assay__KnobInfo *info = find_info(welcome, spec->knob_names[i]);
+        if (selects_kernels(info) && !is_overruled(spec, i) &&
+            !(info && text_equal(spec->knob_values[i], info->default_value)))
+            texts[count++] = arena_printf(arena, "%s=%s", spec->knob_names[i], spec->knob_values[i]);
+    }
+    for (size_t i = 0; i < n_hidden; i++)
+        texts[count++] = arena_strdup(arena, spec->hidden_knobs[i]);
+    qsort(texts, count, sizeof *texts, compare_texts);
+    struct str all;
+    str_init(&all);
+    for (size_t i = 0; i < count; i++)
+        str_printf(&all, "%s%s", i ? "," : "", texts[i]);
+    char *kernels = arena_strdup(arena, all.data);
+    str_release(&all);
+    return kernels;
+}
+
+bool knobs_are_plain(const struct engine_spec *spec, const Assay__Welcome *welcome)
+{
+    for (size_t i = 0; i < welcome->n_knobs; i++)
+        if (is_graph(welcome->knobs[i]) &&
+            !text_equal(value_of(spec, welcome->knobs[i]), welcome->knobs[i]->plain))
+            return false;
+    return true;
+}
+
+static char *label_of(struct arena *arena, const struct engine_spec *spec)
+{
+    struct str label;
+    str_init(&label);
+    str_append(&label, spec->label, strcspn(spec->label, ":"));
+    char between = ':';
+    for (size_t i = 0; spec->hidden_knobs && spec->hidden_knobs[i]; i++, between = ',')
+        str_printf(&label, "%c%s", between, spec->hidden_knobs[i]);
+    for (size_t i = 0; i < spec->knobs; i++, between = ',')
+        str_printf(&label, "%c%s=%s", between, spec->knob_names[i], spec->knob_values[i]);
+    char *text = arena_strdup(arena, label.data);
+    str_release(&label);
+    return text;
+}
+
+const struct engine_spec *knobs_plain(struct arena *arena, const struct engine_spec *spec,
+                                      const Assay__Welcome *welcome)
+{
+    struct engine_spec *plain = arena_copy(arena, spec, sizeof *spec);
+    const char **names = arena_array(arena, spec->knobs + welcome->n_knobs, sizeof *names);
+    const char **values = arena_array(arena, spec->knobs + welcome->n_knobs, sizeof *values);
+    plain->knobs = 0;
+    for (size_t i = 0; i < spec->knobs; i++) {
+        if (!selects_kernels(find_info(welcome, spec->knob_names[i])))
+            continue;
+        names[plain->knobs] = spec->knob_names[i];
+        values[plain->knobs++] = spec->knob_values[i];
+    }
+    for (size_t i = 0; i < welcome->n_knobs; i++) {
+        const Assay__KnobInfo *info = welcome->knobs[i];
+        if (!is_graph(info) || text_equal(info->plain, info->default_value))
+            continue;
+        names[plain->knobs] = arena_strdup(arena, info->name);
+        values[plain->knobs++] = arena_strdup(arena, info->plain);
+    }
+    plain->knob_names = names;
+    plain->knob_values = values;
+    plain->label = label_of(arena, plain);
+    return plain;
+}
