@@ -8,6 +8,7 @@
 #include "engine/handover.h"
 #include "judge/golden.h"
 #include "judge/judge.h"
+#include "locate/lack.h"
 #include "reduce/ddmin.h"
 
 #include <ctype.h>
@@ -26,6 +27,7 @@ struct work {
     bool has_reference;
     char *name, *version, *knobs; /* of the engine asked for; version and knobs may be NULL */
     struct bisect_word *words;    /* one a release, where it was looked at */
+    struct lacks *lacks;
     size_t runs;
     int any; /* number of some engine that has run in the pool, or -1 */
     struct error *err;
@@ -202,6 +204,22 @@ static void settle_word(struct work *work, int engine, struct verdict *verdict, 
     settlement_release(&settlement);
 }
 
+static void decide_refusal(struct work *work, int engine, const struct result *result,
+                           struct verdict *verdict, struct str *text)
+{
+    struct settle_case which = {
+        .pool = work->pool,
+        .engine = engine,
+        .model = work->which->model,
+        .inputs = work->which->inputs,
+        .n_inputs = work->which->n_inputs,
+    };
+    if (!lack_decide(work->lacks, &which, result, verdict))
+        return;
+    str_clear(text);
+    str_add(text, verdict->text);
+}
+
 static void judge_word(struct work *work, int engine, const struct judge_entry *entries, size_t count,
                        struct bisect_word *word)
 {
@@ -217,6 +235,7 @@ static void judge_word(struct work *work, int engine, const struct judge_entry *
     bool finding = verdict_is_finding(verdict->kind);
     if (!finding)
         hold_against_answer(work, result, verdict, &text);
+    decide_refusal(work, engine, result, verdict, &text);
     if (text.length > TEXT_LIMIT)
         text.data[TEXT_LIMIT] = '\0';
     *word = (struct bisect_word){
@@ -349,50 +368,28 @@ static const Assay__Welcome *welcome_of(const struct work *work)
     return work->any < 0 ? NULL : pool_engine(work->pool, work->any)->welcome;
 }
 
-/* The release with the first listed knob at its first value ("opt=none"); NULL when it is there already. */
-static char *plainest_label(const struct work *work, const char *version)
-{
-    const Assay__Welcome *welcome = welcome_of(work);
-    for (size_t i = 0; welcome && i < welcome->n_knobs; i++) {
-        const char *values = welcome->knobs[i]->values, *bar = strchr(values, '|');
-        if (!bar)
-            continue;
-        char *first = memory_strdup(values);
-        first[bar - values] = '\0';
-        char *label = make_label(work, version, welcome->knobs[i]->name, first);
-        char *own = make_label(work, version, NULL, NULL);
-        bool same = text_equal(label, own);
-        free(first);
-        free(own);
-        if (!same)
-            return label;
-        free(label);
-        return NULL;
-    }
-    return NULL;
-}
-
-/* What one setting of a release runs, another setting of it may not lack. */
+/* What one setting of a release runs, another of it with the same kernels may not lack: the one that leaves
+ * graphs alone is asked. */
 static int check_lacking(struct work *work, struct bisect_window *window)
 {
-    char *label = plainest_label(work, work->bisect->releases[window->last]);
-    if (!label)
-        return 0;
-    int engine = add_engine(work, label), status = engine < 0 ? -1 : 0;
-    struct result results[1];
-    result_init(&results[0]);
+    char *label = make_label(work, work->bisect->releases[window->last], NULL, NULL);
+    int engines[2] = {add_engine(work, label), -1}, status = engines[0] < 0 ? -1 : 0;
+    struct result results[2];
+    for (int i = 0; i < 2; i++)
+        result_init(&results[i]);
     if (!status)
-        status = run_engines(work, &engine, 1, results);
-    if (!status) {
-        /* The judge reads no more of a refusal than this. */
-        struct result lacking = {.outcome = OUTCOME_UNSUPPORTED,
-                                 .stage = window->word.stage,
-                                 .message = (char *)(uintptr_t)window->word.message};
-        struct judge_entry entries[2] = {entry_of(work, engine, &lacking),
-                                         entry_of(work, engine, &results[0])};
-        judge_word(work, engine, entries, 2, &window->word);
+        status = run_engines(work, engines, 1, results);
+    if (!status)
+        engines[1] = pool_plain(work->pool, engines[0]);
+    if (!status && engines[1] >= 0 && engines[1] != engines[0]) {
+        status = run_engines(work, engines + 1, 1, results + 1);
+        struct judge_entry entries[2] = {entry_of(work, engines[0], &results[0]),
+                                         entry_of(work, engines[1], &results[1])};
+        if (!status)
+            judge_word(work, engines[0], entries, 2, &window->word);
     }
-    result_release(&results[0]);
+    for (int i = 0; i < 2; i++)
+        result_release(&results[i]);
     free(label);
     return status;
 }
@@ -434,6 +431,13 @@ static int search_releases(struct work *work)
     return status;
 }
 
+/* Whether what runs under this value of a knob needs no other kernels under another. */
+static bool shows_kernels(const Assay__KnobInfo *info, const char *value)
+{
+    return info->kind == ASSAY__KNOB_INFO__KIND__SCHEDULE ||
+           (info->kind == ASSAY__KNOB_INFO__KIND__GRAPH && text_equal(info->plain, value));
+}
+
 static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *version,
                     struct bisect_knob *knob)
 {
@@ -453,7 +457,8 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
     int status = words_of(work, labels, knob->count, words);
     bool works = false;
     for (size_t i = 0; i < knob->count; i++) {
-        works |= words[i].kind != VERDICT_UNSUPPORTED && !verdict_is_finding(words[i].kind);
+        works |= shows_kernels(info, knob->values[i].value) && words[i].kind != VERDICT_UNSUPPORTED &&
+                 !verdict_is_finding(words[i].kind);
         free(labels[i]);
     }
     for (size_t i = 0; i < knob->count; i++) {
@@ -579,6 +584,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     bisect->engine = arena_strdup(&bisect->arena, options->engine);
     split_label(&work, options->engine);
     work.pool = pool_new(&pool);
+    work.lacks = lacks_new();
     int status = find_releases(&work);
     if (!status)
         status = open_model(&work);
@@ -588,6 +594,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
         status = search_releases(&work);
     if (!status && !options->no_knobs)
         status = search_knobs(&work);
+    lacks_free(work.lacks);
     pool_free(work.pool);
     handover_close(&work.handover);
     result_release(&work.reference);

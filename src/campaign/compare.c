@@ -526,5 +526,6 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
 
 void compare_release(struct compare *compare)
 {
+    words_release(&compare->words);
     arena_release(&compare->arena);
 }

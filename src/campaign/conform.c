@@ -155,8 +155,15 @@ static void judge_flight(struct run *run, struct flight *flight)
         if (arbitrated && !conform->golden[flight->number])
             judge_golden(run, flight, set);
     }
-    for (size_t engine = 0; engine < conform->engines; engine++)
-        conform->results[flight->number * conform->engines + engine].judged = &words.word[engine];
+    for (size_t engine = 0; engine < conform->engines; engine++) {
+        struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
+        kept->judged = &words.word[engine];
+        /* It refuses what it lacks, in words of another kind. */
+        if ((kept->verdict == CONFORM_REJECTED || kept->verdict == CONFORM_FAILED) &&
+            kept->judged->verdict.kind == VERDICT_UNSUPPORTED)
+            kept->verdict = CONFORM_UNSUPPORTED;
+    }
+    words_release(&words);
 }
 
 /* All engines have answered: each answer is held against the case's own, in the order of the data sets. */

@@ -305,21 +305,18 @@ static int bundle_it(const struct keep_options *options, const char *from, const
     return status;
 }
 
-/* Another setting of the same release, for what the engine calls unsupported: the least optimised one. */
-static int companion_of(const struct keep_options *options, int engine)
+/* Another setting of the same release and kernels, for what the engine calls unsupported: the one that leaves
+ * graphs alone, or where that is the engine itself any other. */
+static int companion_of(const struct keep_options *options, struct pool *pool, int engine)
 {
-    const struct engine_info *own = pool_engine(options->pool, engine);
-    int found = -1;
-    for (size_t i = 0; i < options->n_engines; i++) {
-        const struct engine_info *other = pool_engine(options->pool, options->engines[i]);
-        size_t length = strcspn(own->label, ":");
-        if (options->engines[i] == engine || strncmp(own->label, other->label, length) != 0 ||
-            (other->label[length] != ':' && other->label[length] != '\0'))
-            continue;
-        if (found < 0 || strstr(other->label, "opt=none"))
-            found = options->engines[i];
-    }
-    return found;
+    int plain = pool_plain(pool, engine);
+    if (plain != engine)
+        return plain;
+    for (size_t i = 0; i < options->n_engines; i++)
+        if (options->engines[i] != engine &&
+            pool_same_kernels(pool_engine(pool, engine), pool_engine(pool, options->engines[i])))
+            return options->engines[i];
+    return -1;
 }
 
 /* The case made smaller in a pool, when the smaller one shows the failure in a fresh process as well. */
@@ -330,7 +327,7 @@ static bool make_smaller(const struct keep_options *options, struct pool *pool, 
     struct reduce_options how = {
         .pool = pool,
         .engine = engine,
-        .companion = companion_of(options, engine),
+        .companion = companion_of(options, pool, engine),
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
     };
     struct reduce_stats stats = {0};

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "campaign/word.h"
+#include "locate/lack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct ticket {
 struct trials {
     struct trial_options options;
     int *engines;
+    struct lacks *lacks;
     size_t pending, strays;
     struct flight *finished; /* all jobs are back, not judged yet */
 };
@@ -42,6 +44,7 @@ struct trials *trials_new(const struct trial_options *options)
     trials->engines = memory_zeroed(options->n_engines, sizeof *trials->engines);
     memcpy(trials->engines, options->engines, options->n_engines * sizeof *trials->engines);
     trials->options.engines = trials->engines;
+    trials->lacks = lacks_new();
     return trials;
 }
 
@@ -207,30 +210,24 @@ static void settle_refused(const struct settle_case *which, const struct verdict
         *settlement = found;
 }
 
-/*
- * Another setting ran the whole, so the judge calls "unsupported" a refusal. But where one node alone is what
- * the engine says it lacks, the other setting had only done away with that node.
- */
-static void forgive_lack(const struct result *result, struct verdict *verdict, struct settlement *settlement)
+static bool wants_settling(const struct trials *trials, const struct trial_done *done, size_t entry)
 {
-    if (result->outcome != OUTCOME_UNSUPPORTED || settlement->count != 1)
-        return;
-    verdict->kind = VERDICT_UNSUPPORTED;
-    settlement_release(settlement);
-    *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+    const struct verdict *verdict = &done->judgement.verdicts[entry];
+    bool answered = done->results[entry].outcome == OUTCOME_OK;
+    return trials->options.settle && (answered ? word_wants_settling(verdict) : is_refusal(verdict));
 }
 
+/* Refusals are asked about in any case; what is left to settle after that is settled where it is wanted. */
 static void settle_flight(struct trials *trials, struct trial_done *done)
 {
     struct model *model = NULL;
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
-        bool answered = done->results[i].outcome == OUTCOME_OK;
-        if (!(answered && word_wants_settling(verdict)) && !is_refusal(verdict))
+        bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
+        if (!refused && !wants_settling(trials, done, i))
             continue;
         if (!model && model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
             return;
-        bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
         struct settle_case which = {
             .pool = refused && trials->options.parts ? trials->options.parts : trials->options.pool,
             .engine = trials->engines[i],
@@ -238,14 +235,16 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
             .inputs = done->testcase.inputs,
             .n_inputs = done->testcase.n_inputs,
         };
-        if (answered)
+        lack_decide(trials->lacks, &which, &done->results[i], verdict);
+        if (!wants_settling(trials, done, i))
+            continue;
+        if (done->results[i].outcome == OUTCOME_OK)
             word_settle(&which, verdict, &done->settlements[i]);
         else
             settle_refused(&which, verdict, &done->results[i], &done->settlements[i]);
-        if (!answered)
-            forgive_lack(&done->results[i], verdict, &done->settlements[i]);
     }
     model_free(model);
+    judge_blame(&done->judgement);
 }
 
 int trials_next(struct trials *trials, struct trial_done *done, struct error *err)
@@ -263,8 +262,7 @@ int trials_next(struct trials *trials, struct trial_done *done, struct error *er
     trials->finished = flight->next;
     trials->pending--;
     judge_flight(trials, flight);
-    if (trials->options.settle)
-        settle_flight(trials, &flight->done);
+    settle_flight(trials, &flight->done);
     *done = flight->done;
     flight_free(flight);
     return 1;
@@ -277,6 +275,7 @@ void trials_free(struct trials *trials)
     struct trial_done done;
     while (trials->pending && trials_next(trials, &done, NULL) > 0)
         trial_done_release(&done);
+    lacks_free(trials->lacks);
     free(trials->engines);
     free(trials);
 }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "locate/lack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,13 @@ void words_init(struct words *words, struct arena *arena, struct pool *pool, siz
 {
     *words = (struct words){.arena = arena, .pool = pool, .engines = engines};
     words->word = arena_array(arena, engines, sizeof *words->word);
+    words->lacks = lacks_new();
+}
+
+void words_release(struct words *words)
+{
+    lacks_free(words->lacks);
+    words->lacks = NULL;
 }
 
 bool word_wants_settling(const struct verdict *verdict)
@@ -178,6 +186,14 @@ static void add_verdict(struct words *words, size_t engine, const struct words_s
 {
     struct word *word = &words->word[engine];
     struct settlement settlement = {0};
+    struct settle_case which = {
+        .pool = words->pool,
+        .engine = (int)engine,
+        .model = sample->model,
+        .inputs = sample->inputs,
+        .n_inputs = sample->n_inputs,
+    };
+    lack_decide(words->lacks, &which, &sample->results[engine], verdict);
     bool undecided = verdict->kind == VERDICT_UNDECIDED && sample->reference && !verdict->by_vote;
     bool some = verdict->kind == VERDICT_SUSPECT || undecided; /* are settled, others once */
     bool wanted = some ? word->settled < MAX_SETTLED : loudness(word->verdict.kind) < loudness(verdict->kind);

@@ -30,10 +30,12 @@ struct words {
     size_t engines; /* numbers 0 ... in the pool */
     struct word *word;
     size_t samples, by_reference; /* judged at all; judged by the reference */
+    struct lacks *lacks;          /* what the engines were asked about refusals (locate/lack.h) */
     const char *reason;           /* why the reference did not judge, on the first such sample; or NULL */
 };
 
 void words_init(struct words *words, struct arena *arena, struct pool *pool, size_t engines);
+void words_release(struct words *words); /* the words themselves stay, in the arena */
 
 /* One sample on all engines. */
 struct words_sample {

@@ -156,26 +156,11 @@ static int report(const struct small *small, const struct casefile *file, const 
     return status ? -1 : STATUS_FINDINGS;
 }
 
-/* The engine with its first listed knob at the first value ("opt=none"), in the pool; -1 when that is itself.
- */
+/* The engine that leaves graphs alone ("opt=none"), in the pool; -1 when that is itself. */
 static int add_companion(struct session *session)
 {
-    const struct engine_info *info = pool_engine(session->pool, 0);
-    const struct engine_spec *spec = session->specs[0], *other;
-    for (size_t i = 0; info->welcome && i < info->welcome->n_knobs; i++) {
-        const Assay__KnobInfo *knob = info->welcome->knobs[i];
-        size_t length = strcspn(knob->values, "|");
-        if (!knob->values[length])
-            continue;
-        struct str label;
-        str_init(&label);
-        str_printf(&label, "%s%s%s:%s=%.*s", spec->name, spec->version ? "@" : "",
-                   spec->version ? spec->version : "", knob->name, (int)length, knob->values);
-        int status = registry_find(session->registry, label.data, &other, NULL);
-        str_release(&label);
-        return status ? -1 : pool_add(session->pool, other);
-    }
-    return -1;
+    int plain = pool_plain(session->pool, 0);
+    return plain == 0 ? -1 : plain;
 }
 
 static int reduce_file(const struct settings *settings, const char *path, struct session *session,

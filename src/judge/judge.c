@@ -282,17 +282,17 @@ static void judge_by_vote(struct judgement *judgement, const struct judge_entry 
     }
 }
 
-static int find_culprit(const struct judgement *judgement)
+void judge_blame(struct judgement *judgement)
 {
-    int culprit = -1;
+    size_t findings = 0;
     for (size_t i = 0; i < judgement->count; i++) {
         if (!verdict_is_finding(judgement->verdicts[i].kind))
             continue;
-        if (culprit >= 0)
-            return -1;
-        culprit = (int)i;
+        judgement->culprit = (int)i;
+        findings++;
     }
-    return culprit;
+    if (findings != 1)
+        judgement->culprit = -1;
 }
 
 void judge_case(struct judgement *judgement, const struct result *reference,
@@ -325,7 +325,7 @@ void judge_case(struct judgement *judgement, const struct result *reference,
     } else if (!judgement->invalid) {
         judge_by_vote(judgement, entries);
     }
-    judgement->culprit = find_culprit(judgement);
+    judge_blame(judgement);
     expectation_release(&e);
 }
 

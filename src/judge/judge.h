@@ -46,6 +46,8 @@ struct judgement {
  */
 void judge_case(struct judgement *judgement, const struct result *reference,
                 const struct judge_entry *entries, size_t count);
+/* The culprit anew, after verdicts were settled. */
+void judge_blame(struct judgement *judgement);
 void judgement_release(struct judgement *judgement);
 
 #endif

@@ -103,9 +103,7 @@ static void form_node(struct sizing *sizing, size_t number)
     free(inputs);
 }
 
-/* Marks what is computed from the data of the graph's inputs: an engine cannot have folded that away, however
- * small it is. Of a value that Shape and Size look at the data does not matter. */
-static bool *fed_by_inputs(const struct work *work)
+bool *work_fed(const struct work *work)
 {
     const struct model_index *index = &work->index;
     bool *fed = memory_zeroed(index->count, sizeof *fed);
@@ -133,7 +131,7 @@ static size_t *value_sizes(struct work *work)
     form_inputs(&sizing);
     for (size_t i = 0; i < work->index.model->graph->n_node; i++)
         form_node(&sizing, work->index.order[i]);
-    bool *fed = fed_by_inputs(work);
+    bool *fed = work_fed(work);
     for (size_t i = 0; i < work->index.count; i++) {
         const struct bounded *form = &sizing.forms[i];
         if (work->index.values[i].source == SOURCE_NODE && is_formed(form) && form->value && !fed[i] &&
@@ -146,6 +144,16 @@ static size_t *value_sizes(struct work *work)
     free(fed);
     free(sizing.forms);
     return sizes;
+}
+
+size_t work_bytes(struct work *work)
+{
+    const size_t *sizes = value_sizes(work);
+    size_t bytes = 0;
+    for (size_t i = 0; i < work->index.count; i++)
+        if (work->index.values[i].source == SOURCE_NODE)
+            bytes = sizes[i] > SIZE_MAX - bytes ? SIZE_MAX : bytes + sizes[i];
+    return bytes;
 }
 
 /* Values to hold for the group that is being filled: `mark` has the group's number plus one where it is. */

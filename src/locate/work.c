@@ -387,13 +387,7 @@ bool *work_ancestors(const struct work *work, size_t end, size_t first)
     return wanted;
 }
 
-/* A window cut out as a model of its own, with its known inputs. */
-struct part {
-    struct model *model;
-    struct value *inputs;
-};
-
-static void part_release(struct part *part)
+void work_part_release(struct work_part *part)
 {
     free(part->inputs);
     model_free(part->model);
@@ -417,11 +411,10 @@ static struct edit_types seen_types(struct work *work, struct arena *arena)
     return types;
 }
 
-/* False when it cannot be cut or an input is not known; released by part_release in any case. */
-static bool part_cut(struct part *part, struct work *work, const size_t *nodes, size_t size)
+bool work_part_cut(struct work_part *part, struct work *work, const size_t *nodes, size_t size)
 {
     struct arena arena;
-    *part = (struct part){0};
+    *part = (struct work_part){0};
     arena_init(&arena);
     struct edit_types types = seen_types(work, &arena);
     int status = model_cut(&part->model, &work->index, nodes, size, &types, NULL);
@@ -538,7 +531,7 @@ static bool is_group(const Onnx__GraphProto *graph)
 }
 
 /* An answer that is right, but would not be if each node were computed by itself. */
-static void mistrust(const struct part *part, const struct result *result, struct verdict *verdict)
+static void mistrust(const struct work_part *part, const struct result *result, struct verdict *verdict)
 {
     const Onnx__GraphProto *graph = part->model->graph;
     struct bounded *expected = NULL;
@@ -559,12 +552,12 @@ void work_judge_window(struct work *work, const size_t *nodes, size_t size, bool
                        struct verdict *verdict)
 {
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
-    struct part part;
+    struct work_part part;
     struct result result;
     struct bounded *expected = NULL;
     size_t count = 0;
     result_init(&result);
-    if (!part_cut(&part, work, nodes, size) ||
+    if (!work_part_cut(&part, work, nodes, size) ||
         work_run(work, part.model, part.inputs, part.model->graph->n_input, 0, &result))
         goto out;
     bool wanted = work->refusal ? ends_alike(work, part.model, &result) : result.outcome == OUTCOME_OK;
@@ -583,5 +576,5 @@ out:
         bounded_release(&expected[i]);
     free(expected);
     result_release(&result);
-    part_release(&part);
+    work_part_release(&part);
 }

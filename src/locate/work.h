@@ -104,6 +104,15 @@ bool work_is_fused(const struct work *work, const struct result *result);
  * frees it. */
 bool *work_ancestors(const struct work *work, size_t end, size_t first);
 
+/* A window cut out as a model of its own, with its inputs, one for each of the model's. */
+struct work_part {
+    struct model *model;
+    struct value *inputs; /* views */
+};
+/* False when it cannot be cut or an input is not known; released in any case. */
+bool work_part_cut(struct work_part *part, struct work *work, const size_t *nodes, size_t size);
+void work_part_release(struct work_part *part);
+
 /*
  * Cuts a window of nodes out, runs it unexposed on its known inputs and judges it: by its own hard bound, or,
  * when the whole is refused, by whether the engine refuses it, or dies on it, as well. Agrees when it cannot
@@ -111,6 +120,14 @@ bool *work_ancestors(const struct work *work, size_t end, size_t first);
  */
 void work_judge_window(struct work *work, const size_t *nodes, size_t size, bool mistrusting,
                        struct verdict *verdict);
+
+/* Marks, by value, what is computed from the data of the graph's inputs: an engine cannot have folded that
+ * away, however small it is. Of a value that Shape and Size look at the data does not matter. The caller
+ * frees it. */
+bool *work_fed(const struct work *work);
+
+/* Bytes of all values that nodes make, as far as it shows before anything runs. */
+size_t work_bytes(struct work *work);
 
 /*
  * What the engine had, in groups. A group is a run of consecutive nodes in the index's order; while `visit`

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "engine/bounds.h"
 #include "judge/judge.h"
-#include "locate/settle.h"
+#include "locate/lack.h"
 #include "model/edit.h"
 #include "model/onnx.h"
 #include "ops/evaluate.h"
@@ -264,6 +264,20 @@ static void keep(struct oracle *oracle, const struct signature *signature, const
     settlement->count = 0;
 }
 
+/* Whether a candidate that is refused is so only for want of an operator (locate/lack.h). */
+static bool only_lacks(struct oracle *oracle, const struct flight *flight, const struct verdict *verdict)
+{
+    struct verdict asked = *verdict;
+    struct settle_case which = {
+        .pool = oracle->pool,
+        .engine = oracle->engine,
+        .model = flight->subject.model,
+        .inputs = flight->subject.inputs,
+        .n_inputs = flight->subject.n_inputs,
+    };
+    return lack_decide(oracle->lacks, &which, &flight->answer, &asked);
+}
+
 /* A refusal in words: those tell failures apart as well as the nodes to blame, without a run for every part
  * of the model. */
 static bool speaks(const struct verdict *verdict, const struct flight *flight)
@@ -297,6 +311,8 @@ static bool holds(struct oracle *oracle, const struct flight *flight, enum holdi
         found = first || (speaks(&verdict, flight) ? same_words(&signature, &oracle->keep)
                                                    : same_failure(&signature, &oracle->keep));
     }
+    if (found && !oracle->by_companion) /* what the companion answers shows that nothing is lacking */
+        found = !only_lacks(oracle, flight, &verdict);
     if (found)
         keep(oracle, &signature, &verdict, &settlement);
     settlement_release(&settlement);
@@ -331,6 +347,8 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
 {
     static const enum types ways[] = {TYPES_OUTPUTS, TYPES_ALL, TYPES_RANKS};
     struct flight flight;
+    if (!oracle->lacks)
+        oracle->lacks = lacks_new();
     if (!oracle->ahead)
         oracle->ahead = DEFAULT_AHEAD;
     if (oracle->ahead > MOST_AHEAD)
@@ -367,8 +385,10 @@ bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
 
 void oracle_release(struct oracle *oracle)
 {
+    lacks_free(oracle->lacks);
     free(oracle->blamed);
     free(oracle->seen);
+    oracle->lacks = NULL;
     oracle->blamed = NULL;
     oracle->seen = NULL;
 }

@@ -36,7 +36,8 @@ struct oracle {
     enum types types;  /* what the failure needs the model to say */
     unsigned doubts;   /* what there is to say against the case itself */
 
-    uint64_t *seen; /* hashes of candidates that did not hold */
+    struct lacks *lacks; /* what the engine was asked about refusals */
+    uint64_t *seen;      /* hashes of candidates that did not hold */
     size_t n_seen, seen_capacity;
     size_t made, invalid, runs, held;
 };
