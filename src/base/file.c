@@ -92,17 +92,16 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* A device or a pipe (/dev/null, /dev/stdout) is written to as it is: a rename would put a file in its place.
- */
-static bool is_special(const char *path)
+bool file_is_special(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) &&
+           (!S_ISREG(info.st_mode) || text_starts(path, "/dev/") || text_starts(path, "/proc/"));
 }
 
 static int write_straight(const char *path, const void *data, size_t size, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0)
         return error_errno(err, "cannot write %s", path);
     bool failed = write_all(fd, data, size) < 0;
@@ -110,26 +109,58 @@ static int write_straight(const char *path, const void *data, size_t size, struc
     return failed ? error_errno(err, "cannot write %s", path) : 0;
 }
 
-int file_write(const char *path, const void *data, size_t size, struct error *err)
+int file_open_temporary(const char *path, char **name, struct error *err)
 {
-    if (is_special(path))
-        return write_straight(path, data, size, err);
     struct str temporary;
     str_init(&temporary);
-    str_printf(&temporary, "%s.tmp%ld", path, (long)getpid());
-    int result = 0;
-    int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        result = error_errno(err, "cannot write %s", path);
-    } else {
-        bool failed = write_all(fd, data, size) < 0;
-        failed = close(fd) < 0 || failed;
-        if (failed || rename(temporary.data, path) < 0) {
-            result = error_errno(err, "cannot write %s", path);
-            unlink(temporary.data);
-        }
+    int fd = -1;
+    for (unsigned number = 0; fd < 0 && number < 1000; number++) {
+        str_clear(&temporary);
+        str_printf(&temporary, "%s.tmp%ld-%u", path, (long)getpid(), number);
+        fd = open(temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
     }
+    *name = fd < 0 ? NULL : str_detach(&temporary);
     str_release(&temporary);
+    if (fd < 0)
+        error_errno(err, "cannot write %s", path);
+    return fd;
+}
+
+/* A file that is there keeps its permissions. */
+static void copy_mode(const char *path, int fd)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && fchmod(fd, info.st_mode & 07777) < 0)
+        return; /* then it has those of a new one */
+}
+
+static int write_whole(const char *path, const void *data, size_t size, struct error *err)
+{
+    char *temporary;
+    int fd = file_open_temporary(path, &temporary, err), result = 0;
+    if (fd < 0)
+        return -1;
+    copy_mode(path, fd);
+    bool failed = write_all(fd, data, size) < 0;
+    failed = close(fd) < 0 || failed;
+    if (failed || rename(temporary, path) < 0) {
+        result = error_errno(err, "cannot write %s", path);
+        unlink(temporary);
+    }
+    free(temporary);
+    return result;
+}
+
+int file_write(const char *path, const void *data, size_t size, struct error *err)
+{
+    if (file_is_special(path))
+        return write_straight(path, data, size, err);
+    /* A symbolic link stays, and the file that it names is written. */
+    char *real = realpath(path, NULL);
+    int result = write_whole(real ? real : path, data, size, err);
+    free(real);
     return result;
 }
 

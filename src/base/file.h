@@ -28,8 +28,16 @@ void file_map_close(struct file_map *map);
 int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err);
 int file_write(const char *path, const void *data, size_t size, struct error *err);
 
+/* A new file beside `path`, under a name that nobody has, for who writes piece by piece and renames it then:
+ * its descriptor, or -1. *name is on the heap. base/output.h: files that the user names. */
+int file_open_temporary(const char *path, char **name, struct error *err);
+
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
+
+/* A device or a pipe, or a name for an open file (/dev/null, /dev/stdout whatever stands behind it): written
+ * to as it is, for a rename would put a file in its place. */
+bool file_is_special(const char *path);
 
 /* mkdir -p. */
 int file_make_folders(const char *path, struct error *err);

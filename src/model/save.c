@@ -19,7 +19,7 @@ struct output {
     FILE *file;
     bool failed;
     const char *path;
-    struct str temporary;
+    char *temporary;
 };
 
 static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
@@ -32,12 +32,15 @@ static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
 static int output_open(struct output *output, const char *path, struct error *err)
 {
     *output = (struct output){.base = {append}, .path = path};
-    str_init(&output->temporary);
-    str_printf(&output->temporary, "%s.tmp%ld", path, (long)getpid());
-    output->file = fopen(output->temporary.data, "wbe");
+    int fd = file_open_temporary(path, &output->temporary, err);
+    if (fd < 0)
+        return -1;
+    output->file = fdopen(fd, "wb");
     if (output->file)
         return 0;
-    str_release(&output->temporary);
+    close(fd);
+    unlink(output->temporary);
+    free(output->temporary);
     return error_errno(err, "cannot write %s", path);
 }
 
@@ -46,11 +49,11 @@ static int output_close(struct output *output, bool keep, struct error *err)
 {
     int result = 0;
     bool failed = fclose(output->file) != 0 || output->failed;
-    if (keep && (failed || rename(output->temporary.data, output->path) < 0))
+    if (keep && (failed || rename(output->temporary, output->path) < 0))
         result = error_errno(err, "cannot write %s", output->path);
     if (!keep || result)
-        unlink(output->temporary.data);
-    str_release(&output->temporary);
+        unlink(output->temporary);
+    free(output->temporary);
     return result;
 }
 
