@@ -28,6 +28,9 @@ static int open_root(char **root, struct error *err)
     return 0;
 }
 
+/* The start of each folder's name there; what is called otherwise is not ours to remove. */
+static const char prefix[] = "scratch-";
+
 /* A locked descriptor of the folder, or -1 when somebody holds it. */
 static int lock_folder(const char *folder)
 {
@@ -47,7 +50,7 @@ static void remove_abandoned(const char *root)
         return;
     for (size_t i = 0; i < count; i++) {
         char *folder = file_join(root, names[i]);
-        int fd = lock_folder(folder);
+        int fd = text_starts(names[i], prefix) ? lock_folder(folder) : -1;
         if (fd >= 0) {
             file_remove_tree(folder, NULL);
             close(fd);
@@ -61,7 +64,10 @@ static void remove_abandoned(const char *root)
  */
 static bool make_locked(struct scratch *scratch, const char *root)
 {
-    char *folder = file_join(root, "XXXXXX");
+    struct str template;
+    str_init(&template);
+    str_printf(&template, "%s/%sXXXXXX", root, prefix);
+    char *folder = template.data;
     struct stat here, there;
     if (mkdtemp(folder)) {
         scratch->lock = lock_folder(folder);

@@ -414,12 +414,17 @@ static void abandoned_scratch_is_removed(void **state)
     struct scratch living, next;
     struct error err;
     assert_int_equal(scratch_open(&living, &err), 0);
-    struct str dead;
+    struct str dead, foreign;
     str_init(&dead);
-    str_printf(&dead, "%s/assay-%ld/dead/0", folder, (long)getuid());
+    str_init(&foreign);
+    str_printf(&dead, "%s/assay-%ld/scratch-dead/0", folder, (long)getuid());
+    str_printf(&foreign, "%s/assay-%ld/photos/0", folder, (long)getuid());
     assert_int_equal(file_make_folders(dead.data, &err), 0);
+    assert_int_equal(file_make_folders(foreign.data, &err), 0);
     assert_int_equal(scratch_open(&next, &err), 0);
     assert_false(file_exists(dead.data));
+    assert_true(file_exists(foreign.data)); /* somebody else's */
+    str_release(&foreign);
     assert_true(file_exists(living.folder));
     scratch_close(&next);
     scratch_close(&living);
