@@ -263,6 +263,13 @@ static size_t scan(struct answers *answers)
     return at;
 }
 
+/* A write that was cut short leaves the beginning of a record; anything else is somebody else's. */
+static bool is_ours(const struct file_map *map)
+{
+    size_t known = map->size < sizeof magic ? map->size : sizeof magic;
+    return known == 0 || memcmp(map->data, &magic, known) == 0;
+}
+
 /* A name as part of a path: letters, digits and a few signs stay. */
 static void add_plain(struct str *path, const char *name)
 {
@@ -300,6 +307,8 @@ int answers_open(struct answers **answers, const char *folder, const struct answ
     if (status == 0 && file_exists(path))
         status = file_map_open(&opened->map, path, err);
     size_t sound = status == 0 ? scan(opened) : 0;
+    if (status == 0 && !is_ours(&opened->map))
+        status = error_set(err, ERROR_FORMAT, "%s is no file of answers; move it away", path);
     if (status == 0 && sound < opened->map.size && truncate(path, (off_t)sound))
         status = error_errno(err, "%s", path);
     if (status == 0 && !(opened->file = fopen(path, "ab")))

@@ -1,6 +1,7 @@
 #include "campaign/probe_file.h"
 
 #include "base/file.h"
+#include "base/output.h"
 #include "base/json_read.h"
 #include "base/memory.h"
 #include "engine/paths.h"
@@ -226,7 +227,7 @@ int probe_keep(const struct probe_result *result, const char *folder, struct err
     char *path = probe_path(folder, result->engine);
     int status = file_make_folders(folder, err);
     if (!status)
-        status = file_write(path, text.data, text.length, err);
+        status = output_own_write(path, "{\n  \"probe\": ", text.data, text.length, err);
     free(path);
     str_release(&text);
     return status;
