@@ -126,7 +126,7 @@ static void look_back(struct past *past, const struct keep_options *options, con
 
 static int write_bundle(const struct keep_options *options, const struct trial_done *done, int engine,
                         const struct signature *signature, const struct past *past, const char *folder,
-                        struct error *err)
+                        bool force, struct error *err)
 {
     struct bundle_engine engines[MAX_ENGINES + 1];
     size_t count = 0;
@@ -156,7 +156,7 @@ static int write_bundle(const struct keep_options *options, const struct trial_d
     };
     char *source = source_of(options->registry, pool_engine(options->pool, engine), &done->testcase);
     which.source = source;
-    int status = bundle_write(folder, &which, err);
+    int status = bundle_write(folder, &which, force, err);
     free(source);
     return status;
 }
@@ -170,7 +170,7 @@ static int write_finding(const struct keep_options *options, const struct trial_
     int status = file_make_folders(path.data, err);
     str_printf(&path, "/%s", signature->name);
     if (status == 0)
-        status = write_bundle(options, done, engine, signature, past, path.data, err);
+        status = write_bundle(options, done, engine, signature, past, path.data, true, err);
     str_release(&path);
     return status;
 }
@@ -409,7 +409,7 @@ int keep_case(const struct keep_options *options, struct testcase *testcase, con
     if (status <= 0)
         return status;
     look_back(&past, options, &trial, pool_engine(options->pool, engine)->label);
-    status = write_bundle(options, &trial, engine, &done->signature, &past, folder, err);
+    status = write_bundle(options, &trial, engine, &done->signature, &past, folder, options->force, err);
     arena_release(&past.arena);
     trial_done_release(&trial);
     return status;

@@ -163,8 +163,7 @@ static void json_knobs(struct json *json, const struct bisect *bisect)
 static void write_json(const struct bisect *bisect, const struct casefile *file, struct str *out)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_string(&json, "case", file->name);
     json_string(&json, "engine", bisect->engine);
     json_int(&json, "releases", (int64_t)bisect->n_releases);
@@ -236,6 +235,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "name one engine with -e; 'assay engines' lists them");
     if (settings->step < 1)
         return error_set(err, ERROR_USAGE, "--step takes 1 or more");
+    if (output_check(&settings->common, err))
+        return -1;
     if (registry_open(&registry, settings->common.registries.items, settings->common.registries.count, err))
         return -1;
     int status = bisect_case(settings, words->items[0], registry, err);

@@ -71,8 +71,7 @@ static void list_text(const struct blocks *blocks, const struct settings *settin
 static void list_json(const struct blocks *blocks, const struct settings *settings, struct str *out)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_array(&json, "blocks");
     for (size_t i = 0; i < blocks_count(blocks); i++) {
         const struct block *block = blocks_at(blocks, i);
@@ -152,7 +151,7 @@ static int gather_file(struct gathering *g, const char *path, bool named, struct
     return status && named ? error_prefix(err, "%s", path) : 0;
 }
 
-enum { FOLDER_DEPTH = 4 };
+enum { FOLDER_DEPTH = 4, TEXT_LIMIT = 1 << 20 };
 
 static int gather_path(struct gathering *g, const char *path, int depth, struct error *err)
 {
@@ -172,6 +171,21 @@ static int gather_path(struct gathering *g, const char *path, int depth, struct 
     return status;
 }
 
+/* A harvest that is repeated writes the same; what somebody changed by hand stays. */
+static int write_block(const char *path, const char *text, bool force, struct error *err)
+{
+    char *old = NULL;
+    size_t size = 0;
+    if (!force && file_exists(path)) {
+        bool same = !file_read(path, TEXT_LIMIT, &old, &size, NULL) && text_equal(old, text);
+        free(old);
+        return same ? 0
+                    : error_set(err, ERROR_IO, "%s is there and differs; name another folder, or say --force",
+                                path);
+    }
+    return file_write(path, text, strlen(text), err);
+}
+
 static int write_blocks(const struct gathering *g, struct error *err)
 {
     const char *folder = g->settings->common.output;
@@ -182,7 +196,7 @@ static int write_blocks(const struct gathering *g, struct error *err)
         struct str name;
         str_init(&name);
         str_printf(&name, "%s/%s.onnxtxt", folder, block->name);
-        int status = file_write(name.data, block->text, strlen(block->text), err);
+        int status = write_block(name.data, block->text, g->settings->common.force, err);
         str_release(&name);
         if (status)
             return -1;
@@ -195,8 +209,7 @@ static void tell_harvest(const struct gathering *g, struct str *out)
     const struct harvest *h = &g->harvest;
     if (g->settings->common.format == FORMAT_JSON) {
         struct json json;
-        json_init(&json, out, true);
-        json_object(&json, NULL);
+        output_json(&json, out, true);
         json_int(&json, "models", (long long)g->models);
         json_int(&json, "unreadable", (long long)g->unread);
         json_int(&json, "refused", (long long)h->refused);
@@ -246,9 +259,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct str out;
     int status;
     str_init(&out);
-    if (strcmp(verb, "list") == 0 && words->count < 2) {
+    bool show_it = strcmp(verb, "show") == 0; /* a file that can be placed again */
+    if (strcmp(verb, "harvest") != 0 && output_check(&common, err)) {
+        status = -1;
+    } else if (strcmp(verb, "list") == 0 && words->count < 2) {
         status = list(settings, &out, err);
-    } else if (strcmp(verb, "show") == 0 && words->count > 1) {
+    } else if (show_it && words->count > 1) {
         status = show(settings, words, &out, err);
     } else if (strcmp(verb, "harvest") == 0) {
         status = harvest(settings, words, &out, err);
@@ -258,7 +274,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
             error_set(err, ERROR_USAGE, "blocks does one of list, show NAME... and harvest MODEL... -o DIR");
     }
     if (!status)
-        status = output_write(&common, &out, err);
+        status = show_it ? output_write_plain(&common, &out, err) : output_write(&common, &out, err);
     str_release(&out);
     return status ? -1 : STATUS_AGREE;
 }
@@ -273,6 +289,8 @@ static const struct cli_option options[] = {
      "how the result is written"},
     {'o', "output", OPTION_TEXT, "PATH", offsetof(struct settings, common.output),
      "write the list to PATH instead of stdout; harvest: the folder for the blocks"},
+    COMMON_FORCE(struct settings,
+                 "overwrite a file that is no report of Assay's; harvest: blocks that differ"),
 };
 
 const struct command command_blocks = {

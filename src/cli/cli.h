@@ -72,6 +72,13 @@ const struct command *cli_find(const char *name);
 int cli_parse(const struct command *command, int count, char **argv, struct arena *arena, void *settings,
               struct cli_list *words, bool *help, struct error *err);
 
+/*
+ * What a command reads is never overwritten, by no option: fails when the file of --output is there and is
+ * one of the other words and options, or lies in a folder that is and is no report of Assay's.
+ */
+int cli_spare_inputs(const struct command *command, const void *settings, const struct cli_list *words,
+                     struct error *err);
+
 void cli_help(const struct command *command, struct str *out);
 void cli_overview(struct str *out);
 void cli_completion(struct str *out); /* a bash completion script */

@@ -2,6 +2,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "config.h"
+#include "findings/bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,10 +123,39 @@ bool output_colour(const struct common *common)
     return !common->output && isatty(STDOUT_FILENO) && !(objection && *objection);
 }
 
+int output_check(const struct common *common, struct error *err)
+{
+    return common->output ? output_file_check(common->output, common->force, err) : 0;
+}
+
+int output_check_bundle(const struct common *common, const char *const *inputs, size_t count,
+                        struct error *err)
+{
+    if (!common->output)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i] && output_is_within(inputs[i], common->output))
+            return error_set(err, ERROR_IO, "%s holds %s, which this command reads; name another folder",
+                             common->output, inputs[i]);
+    return output_folder_check(common->output, &bundle_layout, common->force, err);
+}
+
 int output_write(const struct common *common, const struct str *text, struct error *err)
 {
+    if (!common->output || common->format != FORMAT_TEXT)
+        return output_write_plain(common, text, err);
+    struct str headed;
+    str_init(&headed);
+    str_printf(&headed, OUTPUT_TEXT_MARK ASSAY_VERSION "\n\n%s", text->data);
+    int status = output_write_plain(common, &headed, err);
+    str_release(&headed);
+    return status;
+}
+
+int output_write_plain(const struct common *common, const struct str *text, struct error *err)
+{
     if (common->output)
-        return file_write(common->output, text->data, text->length, err);
+        return output_file_write(common->output, text->data, text->length, common->force, err);
     if (fwrite(text->data, 1, text->length, stdout) != text->length || fflush(stdout))
         return error_errno(err, "cannot write the result");
     return 0;

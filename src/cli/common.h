@@ -2,6 +2,7 @@
 #ifndef CLI_COMMON_H
 #define CLI_COMMON_H
 
+#include "base/output.h"
 #include "cli/cli.h"
 #include "engine/pool.h"
 #include "engine/registry.h"
@@ -20,6 +21,7 @@ struct common {
     long long workers;
     bool fresh;
     bool no_reference;
+    bool force;
 };
 
 /* Rows for a command's option table; the settings must begin with a struct common named `common`. */
@@ -45,7 +47,10 @@ struct common {
 #define COMMON_OUTPUT(type, formats)                                                                \
     {0, "format", OPTION_CHOICE, formats, offsetof(type, common.format), "how the result is written"}, \
     {'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \
-     "write the result to FILE instead of stdout"}
+     "write the result to FILE instead of stdout; one that is there must be a report of Assay's"},  \
+    COMMON_FORCE(type, "overwrite FILE whatever it is, unless this command reads it")
+#define COMMON_FORCE(type, help)                                                                    \
+    {0, "force", OPTION_FLAG, NULL, offsetof(type, common.force), help}
 /* clang-format on */
 
 /* Engines found in the registry and added to a pool, in the order of the command line; name@all stands for
@@ -66,8 +71,18 @@ int session_open(struct session *session, const struct common *common, size_t le
                  struct error *err);
 void session_close(struct session *session);
 
-/* Writes the text to the output file, or to stdout when there is none. */
+/* Writes the result to the output file, as base/output.h says, or to stdout when there is none. A text for
+ * people gets a first line in a file, by which it is known again; a plain one does not. */
 int output_write(const struct common *common, const struct str *text, struct error *err);
+int output_write_plain(const struct common *common, const struct str *text, struct error *err);
+
+/* Before any work: the file can be written (where one is named). */
+int output_check(const struct common *common, struct error *err);
+
+/* The same for a command that puts a case or bundle of its own into the folder of -o: it can, and does not
+ * hold what the command reads, `count` paths (NULL: none). */
+int output_check_bundle(const struct common *common, const char *const *inputs, size_t count,
+                        struct error *err);
 
 /* Colour is for a terminal that does not object (NO_COLOR), never for a file. */
 bool output_colour(const struct common *common);

@@ -103,6 +103,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "give a model");
     if (settings->top < 1 || settings->top > 60)
         return error_set(err, ERROR_USAGE, "--top takes 1 to 60");
+    if (output_check(&settings->common, err))
+        return -1;
     struct session session;
     struct compare_model *models = memory_zeroed(words->count, sizeof *models);
     int status = session_open(&session, &settings->common, settings->common.no_reference ? 2 : 1, true, err);

@@ -192,8 +192,7 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
                         const struct compare_settings *settings, struct str *out)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_object(&json, "settings");
     json_double(&json, "rtol", settings->rtol);
     json_double(&json, "atol", settings->atol);

@@ -173,8 +173,7 @@ static void json_engine(struct json *json, const struct conform *conform, const 
 static void write_json(const struct conform *conform, const struct session *session, struct str *out)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_int(&json, "cases", (int64_t)conform->suite->count);
     json_array(&json, "engines");
     for (size_t engine = 0; engine < conform->engines; engine++)
@@ -296,6 +295,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     const struct settings *settings = raw;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "give a folder of test cases");
+    if (output_check(&settings->common, err))
+        return -1;
     struct suite suite = {0};
     struct session session = {0};
     struct conform conform = {0};

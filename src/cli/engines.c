@@ -171,8 +171,7 @@ static void write_faults(struct list *list, const struct pool *pool, const struc
         return;
     }
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_array(&json, "faults");
     each_fault(list, pool, write_fault, &json);
     json_end(&json);
@@ -278,8 +277,7 @@ static void write_list(const struct list *list, const struct pool *pool, const s
         return;
     }
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_array(&json, "engines");
     for (size_t i = 0; i < list->count; i++)
         write_entry(&list->entries[i], pool, &json);
@@ -298,7 +296,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     arena_init(&list.arena);
     str_init(&out);
     int status = -1;
-    if (registry_open(&registry, common->registries.items, common->registries.count, err) ||
+    if (output_check(common, err) ||
+        registry_open(&registry, common->registries.items, common->registries.count, err) ||
         registry_each(registry, visit, &list))
         goto out;
     if (list.count == 0) {

@@ -207,8 +207,7 @@ static int write_all(struct writer *writer, const struct settings *settings, str
         .merged = settings->merged,
     };
     if (settings->common.format == FORMAT_JSON) {
-        json_init(&writer->json, writer->out, true);
-        json_object(&writer->json, NULL);
+        output_json(&writer->json, writer->out, true);
         json_array(&writer->json, "findings");
         int status = store_list(writer->store, &filter, settings->show ? show_json : list_json, writer, err);
         json_end(&writer->json);
@@ -233,6 +232,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     const struct settings *settings = raw;
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give the folder of one campaign");
+    if (output_check(&settings->common, err))
+        return -1;
     struct str out;
     struct writer writer = {
         .out = &out, .folder = words->items[0], .colour = output_colour(&settings->common)};

@@ -158,6 +158,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct work work = {.settings = raw};
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give one model");
+    if (output_check(&work.settings->common, err))
+        return -1;
     int status = model_load(&work.model, words->items[0], err);
     if (status == 0)
         status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);

@@ -269,8 +269,7 @@ void localize_write_json(const struct localize_report *report, struct str *out)
 {
     const struct localization *found = report->found;
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_string(&json, "model", report->path);
     json_string(&json, "engine", found->engine);
     json_int(&json, "sample", (int64_t)report->sample);

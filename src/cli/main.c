@@ -48,8 +48,10 @@ static int run(const struct command *command, int count, char **argv)
     int status = cli_parse(command, count, argv, &arena, settings, &words, &help, &err);
     if (help)
         status = print_help(command);
-    else if (status == 0)
+    else if (status == 0 && cli_spare_inputs(command, settings, &words, &err) == 0)
         status = command->run(settings, &words, &err);
+    else
+        status = -1;
     if (status < 0)
         status = trouble(command, &err);
     free(settings);

@@ -1,5 +1,8 @@
 #include "cli/cli.h"
 
+#include "base/file.h"
+#include "base/output.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -186,5 +189,48 @@ int cli_parse(const struct command *command, int count, char **argv, struct aren
         if (status)
             return -1;
     }
+    return 0;
+}
+
+static int spare(const char *output, const char *input, struct error *err)
+{
+    if (!output_is_within(output, input))
+        return 0;
+    if (output_is_within(input, output))
+        return error_set(err, ERROR_IO, "%s is what this command reads; name another output", output);
+    /* In a folder that is read only what was there is in danger. */
+    if (file_is_folder(output) || output_file_check(output, false, NULL) == 0)
+        return 0;
+    return error_set(err, ERROR_IO, "%s is in %s, which this command reads; name another output", output,
+                     input);
+}
+
+static int spare_option(const char *output, const struct cli_option *option, const void *settings,
+                        struct error *err)
+{
+    const void *member = (const char *)settings + option->offset;
+    const struct cli_list *list = member;
+    const char *text = option->kind == OPTION_TEXT ? *(const char *const *)member : NULL;
+    if (text && spare(output, text, err))
+        return -1;
+    for (size_t i = 0; option->kind == OPTION_LIST && i < list->count; i++)
+        if (spare(output, list->items[i], err))
+            return -1;
+    return 0;
+}
+
+int cli_spare_inputs(const struct command *command, const void *settings, const struct cli_list *words,
+                     struct error *err)
+{
+    const struct cli_option *option = find_long(command, "output", strlen("output"));
+    const char *output = option ? *(const char *const *)((const char *)settings + option->offset) : NULL;
+    if (!output || !file_exists(output))
+        return 0;
+    for (size_t i = 0; i < words->count; i++)
+        if (spare(output, words->items[i], err))
+            return -1;
+    for (size_t i = 0; i < command->n_options; i++)
+        if (&command->options[i] != option && spare_option(output, &command->options[i], settings, err))
+            return -1;
     return 0;
 }

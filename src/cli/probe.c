@@ -113,6 +113,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct session session = {0};
     if (words->count)
         return error_set(err, ERROR_USAGE, "probe takes engines with -e, not '%s'", words->items[0]);
+    if (output_check(&((const struct settings *)raw)->common, err))
+        return -1;
     int status = session_open(&session, &((const struct settings *)raw)->common, 1, true, err);
     if (status == 0)
         status = probe(raw, &session, err);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/casefile.h"
+#include "findings/bundle.h"
 #include "model/data.h"
 #include "model/onnx.h"
 #include "ops/evaluate.h"
@@ -66,7 +67,7 @@ static int write_answers(const char *folder, const struct small *small, struct e
     return status;
 }
 
-static int write_folder(const char *folder, const struct small *small, struct error *err)
+static int write_case(const char *folder, const struct small *small, struct error *err)
 {
     char *data = file_join(folder, "test_data_set_0"), *path = file_join(folder, "model.onnx");
     int status = file_make_folders(data, err);
@@ -110,8 +111,7 @@ static void write_json(const struct small *small, const char *name, const char *
 {
     const struct reduce_stats *stats = &small->stats;
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_string(&json, "case", name);
     json_string(&json, "engine", engine);
     json_string(&json, "verdict", verdict_name(stats->verdict.kind));
@@ -137,6 +137,30 @@ static void write_json(const struct small *small, const char *name, const char *
     str_add(out, "\n");
 }
 
+/* The case, and what is to be said of it in reduced.json, by which the folder is known as ours. */
+static int write_folder(const struct settings *settings, const struct small *small, const char *name,
+                        struct error *err)
+{
+    struct output_folder folder;
+    struct str json;
+    str_init(&json);
+    write_json(small, name, settings->common.engines.items[0], NULL, &json);
+    int status =
+        output_folder_begin(&folder, settings->common.output, &bundle_layout, settings->common.force, err);
+    if (!status)
+        status = write_case(folder.part, small, err);
+    if (!status) {
+        char *path = file_join(folder.part, "reduced.json");
+        status = file_write(path, json.data, json.length, err);
+        free(path);
+    }
+    if (!status)
+        status = output_folder_put(&folder, err);
+    output_folder_release(&folder);
+    str_release(&json);
+    return status;
+}
+
 static int report(const struct small *small, const struct casefile *file, const struct settings *settings,
                   struct error *err)
 {
@@ -144,7 +168,7 @@ static int report(const struct small *small, const struct casefile *file, const 
     struct common screen = settings->common;
     struct str out;
     screen.output = NULL; /* -o is the folder */
-    if (folder && write_folder(folder, small, err))
+    if (folder && write_folder(settings, small, file->name, err))
         return -1;
     str_init(&out);
     if (settings->common.format == FORMAT_JSON)
@@ -204,6 +228,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "give one case: a folder, or a model");
     if (settings->common.engines.count != 1)
         return error_set(err, ERROR_USAGE, "name one engine with -e; 'assay engines' lists them");
+    const char *const inputs[] = {words->items[0], settings->inputs.data};
+    if (output_check_bundle(&settings->common, inputs, 2, err))
+        return -1;
     int status = session_open(&session, &settings->common, 1, false, err);
     if (!status)
         status = reduce_file(settings, words->items[0], &session, err);
@@ -219,7 +246,8 @@ static const struct cli_option options[] = {
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the result is written"},
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
-     "write the small case to DIR, as a folder that conform, bisect and reduce read"},
+     "write the small case to DIR, as a folder that conform, bisect and reduce read; new or empty"},
+    COMMON_FORCE(struct settings, "replace DIR where it is a bundle or reduced case of Assay's"),
 };
 
 static const struct settings defaults = {.inputs = {.seed = 1}};

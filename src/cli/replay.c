@@ -74,8 +74,7 @@ static void write_text(const struct replay *replay, const char *known, bool list
 static void write_json(const struct replay *replay, struct str *out)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_array(&json, "replayed");
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_row *row = &replay->rows[i];
@@ -224,6 +223,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "give a bundle, or a folder of them");
     if (settings->release && settings->common.engines.count)
         return error_set(err, ERROR_USAGE, "--release is for the engines of the bundles: leave out -e");
+    if (output_check(&settings->common, err))
+        return -1;
     struct suite suite = {0};
     struct replay replay;
     replay_init(&replay);

@@ -88,16 +88,19 @@ static int index_row(void *context, const struct stored *stored, struct error *e
     return 0;
 }
 
+/* What our index begins with: another README.md in its place is the user's. */
+static const char index_head[] = "# Findings\n\n";
+
 static int write_index(struct store *store, const char *folder, struct error *err)
 {
     struct str out, path;
     str_init(&out);
     str_init(&path);
-    str_add(&out, "# Findings\n\n| finding | seen | nodes | what |\n|---|---|---|---|\n");
+    str_printf(&out, "%s| finding | seen | nodes | what |\n|---|---|---|---|\n", index_head);
     str_printf(&path, "%s/findings/README.md", folder);
     int status = store_list(store, &(struct store_filter){0}, index_row, &out, err);
     if (status == 0)
-        status = file_write(path.data, out.data, out.length, err);
+        status = output_own_write(path.data, index_head, out.data, out.length, err);
     str_release(&out);
     str_release(&path);
     return status;
@@ -181,6 +184,7 @@ static int places_open(struct places *places, const struct settings *settings, c
         .draw = map_svg,
         .no_reduce = settings->no_reduce,
         .reduce_seconds = settings->reduce_time,
+        .force = settings->common.force,
     };
     return status;
 }
@@ -238,6 +242,9 @@ static int report_case(const struct settings *settings, const char *path, struct
     testcase_init(&testcase);
     if (!settings->common.output)
         return error_set(err, ERROR_USAGE, "say where the bundle of %s is to go, with -o", path);
+    const char *const inputs[] = {path, settings->inputs.data};
+    if (output_check_bundle(&settings->common, inputs, 2, err))
+        return -1;
     int status = casefile_open(&file, path, &settings->inputs, err);
     if (status == 0)
         status = copy_case(&testcase, &file, err);
@@ -273,7 +280,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct store *store;
     if (is_case(folder))
         return report_case(settings, folder, err);
-    if (store_open(&store, folder, STORE_WRITE, err))
+    if (output_check(&settings->common, err) || store_open(&store, folder, STORE_WRITE, err))
         return -1;
     struct tasks tasks = {.again = settings->again, .named = settings->show != NULL};
     struct str out;
@@ -323,8 +330,10 @@ static const struct cli_option options[] = {
      "do not try the engine's other releases"},
     {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
      "for each request to an engine (default 30s)"},
-    {'o', "output", OPTION_TEXT, "FILE", offsetof(struct settings, common.output),
-     "of a campaign: write the summary to FILE instead of stdout; of a case: the bundle's folder"},
+    {'o', "output", OPTION_TEXT, "PATH", offsetof(struct settings, common.output),
+     "of a campaign: write the summary to this file instead of stdout; of a case: the bundle's folder, new "
+     "or empty"},
+    COMMON_FORCE(struct settings, "overwrite the file; replace the folder where it is a bundle of Assay's"),
 };
 
 const struct command command_report = {

@@ -14,7 +14,6 @@ enum { FIRST_VALUES = 4 };
 struct settings {
     struct common common;
     struct input_settings inputs;
-    const char *folder;
     int save;
 };
 
@@ -154,6 +153,14 @@ static const Onnx__TypeProto *output_type(const struct model *model, const char 
     return NULL;
 }
 
+/* FOLDER/ENGINE, where an engine's outputs go. */
+static void add_engine_folder(struct str *path, const char *folder, const char *engine)
+{
+    str_printf(path, "%s/", folder);
+    for (const char *c = engine; *c; c++)
+        str_append(path, *c == '/' ? "_" : c, 1);
+}
+
 /* FOLDER/ENGINE/test_data_set_SAMPLE/output_N.pb */
 static int save(const struct work *work, const char *engine, size_t sample, const struct result *result,
                 struct error *err)
@@ -164,9 +171,7 @@ static int save(const struct work *work, const char *engine, size_t sample, cons
     int status = 0;
     for (size_t i = 0; i < result->count && status == 0; i++) {
         str_clear(&path);
-        str_printf(&path, "%s/", work->settings->folder);
-        for (const char *c = engine; *c; c++)
-            str_append(&path, *c == '/' ? "_" : c, 1);
+        add_engine_folder(&path, work->settings->common.output, engine);
         str_printf(&path, "/test_data_set_%zu", sample);
         status = file_make_folders(path.data, err);
         str_printf(&path, "/output_%zu.%s", i, endings[work->settings->save]);
@@ -175,6 +180,28 @@ static int save(const struct work *work, const char *engine, size_t sample, cons
                                       &result->outputs[i], err);
     }
     str_release(&path);
+    return status;
+}
+
+/* Outputs that are there, of an earlier run or of a case, are overwritten by force alone; never those that
+ * lie beside the inputs. */
+static int check_folder(const struct work *work, struct error *err)
+{
+    const char *folder = work->settings->common.output, *data = work->settings->inputs.data;
+    int status = 0;
+    for (size_t i = 0; folder && i < work->session.count && status == 0; i++) {
+        struct str path;
+        str_init(&path);
+        add_engine_folder(&path, folder, work->session.labels[i]);
+        if (data && output_is_within(data, path.data))
+            status = error_set(err, ERROR_IO, "%s holds the inputs %s; name another folder", path.data, data);
+        else if (file_exists(path.data) && !work->settings->common.force)
+            status = error_set(err, ERROR_IO,
+                               "%s is there already; say --force to overwrite the outputs in it, or name "
+                               "another folder",
+                               path.data);
+        str_release(&path);
+    }
     return status;
 }
 
@@ -198,7 +225,7 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
                 text_result(work, work->session.labels[i], sample, &result);
             else
                 json_result(work, work->session.labels[i], sample, &result);
-            if (work->settings->folder)
+            if (work->settings->common.output)
                 status = save(work, work->session.labels[i], sample, &result, err);
         }
         result_release(&result);
@@ -210,12 +237,13 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
 static int run_all(struct work *work, struct str *out, struct error *err)
 {
     const struct common *common = &work->settings->common;
+    struct common screen = *common;
+    screen.output = NULL; /* -o is the folder of the outputs */
     bool text = common->format == FORMAT_TEXT;
-    json_init(&work->json, out, true);
     if (text) {
         table_head(&work->table, "engine|sample|output|type|shape|min|max|mean|nan|inf|first values");
     } else {
-        json_object(&work->json, NULL);
+        output_json(&work->json, out, true);
         json_string(&work->json, "model", work->given);
         json_array(&work->json, "results");
     }
@@ -223,12 +251,12 @@ static int run_all(struct work *work, struct str *out, struct error *err)
         if (run_sample(work, sample, err))
             return -1;
     if (text) {
-        table_print(&work->table, out, output_colour(common), 0);
+        table_print(&work->table, out, output_colour(&screen), 0);
     } else {
         json_end(&work->json);
         json_end(&work->json);
     }
-    return output_write(common, out, err);
+    return output_write(&screen, out, err);
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
@@ -245,6 +273,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = model_load(&work.model, work.given, err);
     if (status == 0)
         status = handover_open(&work.handover, work.session.pool, work.model, err);
+    if (status == 0)
+        status = check_folder(&work, err);
     if (status == 0)
         status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
     if (status == 0)
@@ -263,8 +293,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_INPUTS(struct settings),
-    {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, folder),
-     "also save outputs: DIR/ENGINE/test_data_set_N/output_N"},
+    {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
+     "also save outputs: DIR/ENGINE/test_data_set_N/output_N; DIR/ENGINE must be new"},
+    COMMON_FORCE(struct settings, "overwrite outputs that are there"),
     {0, "save", OPTION_CHOICE, "pb|npy", offsetof(struct settings, save),
      "how outputs are saved (default pb)"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),

@@ -321,43 +321,32 @@ static int write_model(const char *folder, const struct testcase *testcase, stru
     return status;
 }
 
-/* The new folder takes the place of the old one. */
-static int put_in_place(const char *part, const char *folder, struct error *err)
-{
-    if (file_exists(folder) && file_remove_tree(folder, err))
-        return -1;
-    return rename(part, folder) ? error_errno(err, "%s", folder) : 0;
-}
+/* All that a bundle, or a case of `assay reduce`, may hold. */
+const struct output_layout bundle_layout = {
+    .what = "bundle or reduced case",
+    .marks = (const char *const[]){"finding.json", "reduced.json", NULL},
+    .files = (const char *const[]){"model.onnx", "model.onnx.data", "data.json", "report.md", "map.svg",
+                                   "test_data_set_0/input_*.pb", "test_data_set_0/output_*.pb",
+                                   "bound/output_*.pb", "actual/*/output_*.pb", NULL},
+    .folders = (const char *const[]){"test_data_set_0", "bound", "actual", "actual/*", NULL},
+};
 
-static int write_all(const char *part, const char *folder, const struct bundle_case *which,
-                     const struct model *model, struct error *err)
-{
-    if ((file_exists(part) && file_remove_tree(part, err)) || file_make_folders(part, err) ||
-        write_model(part, which->testcase, err) || write_data(part, which, model, err) ||
-        write_texts(part, which, model, err))
-        return -1;
-    return put_in_place(part, folder, err);
-}
-
-int bundle_write(const char *folder, const struct bundle_case *which, struct error *err)
+int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err)
 {
     struct model *model = NULL;
+    struct output_folder output;
     if (!which->n_engines)
         return error_set(err, ERROR_USAGE, "a bundle needs an engine");
     if (model_parse(&model, which->testcase->model, which->testcase->model_size, err))
         return -1;
-    /* Beside the folder, not in it: slashes at the end would say otherwise. */
-    size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/')
-        length--;
-    struct str part, place;
-    str_init(&part);
-    str_init(&place);
-    str_append(&place, folder, length);
-    str_printf(&part, "%s.part", place.data);
-    int status = write_all(part.data, place.data, which, model, err);
-    str_release(&part);
-    str_release(&place);
+    int status = output_folder_begin(&output, folder, &bundle_layout, force, err);
+    if (status == 0)
+        status = write_model(output.part, which->testcase, err) ||
+                         write_data(output.part, which, model, err) ||
+                         write_texts(output.part, which, model, err) || output_folder_put(&output, err)
+                     ? -1
+                     : 0;
+    output_folder_release(&output);
     model_free(model);
     return status;
 }

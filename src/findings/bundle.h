@@ -19,6 +19,7 @@
 #define FINDINGS_BUNDLE_H
 
 #include "base/arena.h"
+#include "base/output.h"
 #include "findings/signature.h"
 #include "generate/testcase.h"
 
@@ -52,8 +53,11 @@ struct bundle_case {
         *source; /* lines of a program that make the model, from an engine that translates it; or NULL */
 };
 
-/* folder: the bundle's own; what is there already is replaced. */
-int bundle_write(const char *folder, const struct bundle_case *which, struct error *err);
+/* What a bundle, or a case of `assay reduce`, may hold: such a folder is ours (base/output.h). */
+extern const struct output_layout bundle_layout;
+
+/* folder: the bundle's own, new or empty; one of ours is replaced by force. */
+int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err);
 
 /* One line on what is wrong, without the engine's name: "Slice of an empty tensor with axis=-1 gives shape
  * [0] instead of [0,2]". The operators to blame alone: "Mul + MatMul". (title.c) */

@@ -34,6 +34,31 @@ static const char *const schema[] = {
     NULL,
 };
 
+int store_check_folder(const char *folder, struct error *err)
+{
+    char **names;
+    size_t count, foreign = 0;
+    bool ours = false;
+    if (!*folder)
+        return error_set(err, ERROR_USAGE, "the name of the campaign's folder is empty");
+    if (!file_exists(folder))
+        return 0;
+    if (!file_is_folder(folder))
+        return error_set(err, ERROR_IO, "%s is there and is not a folder; name a new folder", folder);
+    if (file_list(folder, &names, &count, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        ours |= text_equal(names[i], "assay.db");
+        foreign += !text_equal(names[i], "lock"); /* the first thing that a campaign makes */
+    }
+    file_names_free(names, count);
+    return ours || !foreign ? 0
+                            : error_set(err, ERROR_IO,
+                                        "%s is not empty and is no campaign's folder: it has no assay.db; "
+                                        "name a new folder",
+                                        folder);
+}
+
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err)
 {
     *store = NULL;

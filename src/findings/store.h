@@ -23,6 +23,9 @@
 struct store;
 enum store_mode { STORE_READ, STORE_WRITE, STORE_CREATE }; /* CREATE: for writing, made when not there */
 
+/* Fails unless a campaign may live in the folder: it is not there, empty, or a campaign's already. */
+int store_check_folder(const char *folder, struct error *err);
+
 /* folder: of the campaign; made when it is to be written. ERROR_NOT_FOUND when there is none to read. */
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err);
 void store_close(struct store *store);

@@ -1,6 +1,6 @@
 #include "report/fuzz_report.h"
 
-#include "base/json.h"
+#include "base/output.h"
 #include "report/table.h"
 
 #include <inttypes.h>
@@ -156,8 +156,7 @@ static void json_engine(struct json *json, const struct fuzz_engine *engine)
 void fuzz_json(struct str *out, const struct fuzz_status *status)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_string(&json, "folder", status->folder);
     json_int(&json, "seed", (int64_t)status->seed);
     json_string(&json, "strategy", status->strategy == FUZZ_MCTS ? "mcts" : "random");

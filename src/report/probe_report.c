@@ -1,5 +1,6 @@
 #include "report/probe_report.h"
 
+#include "base/output.h"
 #include "campaign/probe_file.h"
 #include "report/page.h"
 #include "report/table.h"
@@ -144,8 +145,7 @@ void probe_text(const struct probe_result *results, size_t count, struct str *ou
 void probe_json(const struct probe_result *results, size_t count, struct str *out, bool indent)
 {
     struct json json;
-    json_init(&json, out, indent);
-    json_object(&json, NULL);
+    output_json(&json, out, indent);
     json_array(&json, "engines");
     for (size_t i = 0; i < count; i++)
         probe_write(&results[i], &json, NULL);

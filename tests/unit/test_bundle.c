@@ -192,7 +192,7 @@ static void a_bundle_reads_back(void **state)
                                 .pass = "AbsFusion"};
     char *slash = file_join(root, "one//");
     for (int i = 0; i < 2; i++) /* the second takes the place of the first */
-        if (bundle_write(i ? slash : folder, &which, &err))
+        if (bundle_write(i ? slash : folder, &which, i > 0, &err))
             fail_msg("%s", err.message);
     free(slash);
     assert_tensor(folder, "test_data_set_0/input_0.pb", DTYPE_FLOAT, -2);
@@ -246,16 +246,16 @@ static void answers_spare_what_is_not_to_blame(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* the last would tell nothing */
         tensor_set(&scene.reference.bounds[0].hard, 1, rows[i].hard);
         tensor_set(&scene.reference.bounds[0].hard, 2, rows[i].last);
-        assert_int_equal(bundle_write(folder, &which, NULL), 0);
+        assert_int_equal(bundle_write(folder, &which, true, NULL), 0);
         assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, rows[i].due);
     }
     /* An answer of another shape, or none, has nothing to take over. */
     tensor_set(&scene.reference.bounds[0].hard, 1, INFINITY);
     scene.result.outputs[0].tensors[0].shape = (struct shape){2, {1, 3}};
-    assert_int_equal(bundle_write(folder, &which, NULL), 0);
+    assert_int_equal(bundle_write(folder, &which, true, NULL), 0);
     assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
     scene.result.outcome = OUTCOME_CRASH;
-    assert_int_equal(bundle_write(folder, &which, NULL), 0);
+    assert_int_equal(bundle_write(folder, &which, true, NULL), 0);
     assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
     scene_release(&scene);
     free(folder);
