@@ -1,5 +1,7 @@
 #include "ops/convolve.h"
 
+#include "ops/winograd.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -118,127 +120,21 @@ static int image_make(const struct convolution *c, size_t sample, struct bounded
     return 0;
 }
 
-/*
- * Winograd's transforms mix a tile of neighbours: their rounding error goes with the largest input of the
- * tile, not with the terms of one sum. For the forms in use, F(4x4,3x3) and F(6x6,3x3), the norms of the
- * three transforms multiply to some 900 and 1600 in two dimensions, which needs every entry at its worst at
- * once; in measurements an error of 4 u (F(4x4)) to 30 u (F(6x6)) times max|x| sum|w| is seen. 256 u is
- * taken. A tile of F(6x6) reads 5 rows before and 7 behind an output's own row: within the neighbouring 8x8
- * blocks.
- */
-enum { WINOGRAD = 256, BLOCK = 8 };
-
-struct winograd {
-    size_t high, wide; /* blocks */
-    double *near;      /* [channel][block]: largest |x| around */
-    double *bound;     /* [output channel of the group][block] */
-};
-
-static bool winograd_applies(const struct convolution *c)
-{
-    if (c->rank != 2 || c->transposed || !dtype_is_float(c->out->type) || c->out->type == DTYPE_DOUBLE)
-        return false;
-    for (int i = 0; i < 2; i++)
-        if (c->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1)
-            return false;
-    /* Nobody transforms single channels: depthwise kernels are direct. */
-    return c->groups == 1 || (size_t)c->x->shape.dims[1] > c->groups;
-}
-
-static double reach_of(const struct bounded *image, size_t i)
-{
-    return (double)fabsl(image->value[i]) + bounded_hard(image, i);
-}
-
-/* fmax would drop a NaN, which must make the bound infinite. */
-static double larger(double a, double b)
-{
-    return isnan(a) || isnan(b) ? (double)INFINITY : a > b ? a : b;
-}
-
-static void block_maxima(const struct convolution *c, const struct bounded *image, struct winograd *w,
-                         double *maxima)
-{
-    size_t channels = (size_t)c->x->shape.dims[1], rows = (size_t)c->size[0], cols = (size_t)c->size[1];
-    for (size_t n = 0; n < channels; n++)
-        for (size_t y = 0; y < rows; y++)
-            for (size_t x = 0; x < cols; x++) {
-                double *m = &maxima[(n * w->high + y / BLOCK) * w->wide + x / BLOCK];
-                *m = larger(*m, reach_of(image, (n * rows + y) * cols + x));
-            }
-}
-
-static double around(const struct winograd *w, const double *maxima, size_t y, size_t x)
-{
-    double m = 0;
-    for (size_t i = y ? y - 1 : 0; i <= y + 1 && i < w->high; i++)
-        for (size_t j = x ? x - 1 : 0; j <= x + 1 && j < w->wide; j++)
-            m = larger(m, maxima[i * w->wide + j]);
-    return m;
-}
-
-static int winograd_prepare(const struct convolution *c, const struct bounded *image, struct winograd *w,
-                            struct error *err)
-{
-    w->high = (size_t)(c->size[0] + BLOCK - 1) / BLOCK;
-    w->wide = (size_t)(c->size[1] + BLOCK - 1) / BLOCK;
-    size_t blocks = w->high * w->wide, channels = (size_t)c->x->shape.dims[1];
-    size_t outputs = (size_t)c->out->shape.dims[1] / c->groups;
-    double *maxima = calloc(channels * blocks + 1, sizeof *maxima);
-    w->near = calloc(channels * blocks + 1, sizeof *w->near);
-    w->bound = calloc(outputs * blocks + 1, sizeof *w->bound);
-    if (!maxima || !w->near || !w->bound) {
-        free(maxima);
-        return error_set(err, ERROR_MEMORY, "no memory for the bounds of %zu blocks", blocks);
-    }
-    block_maxima(c, image, w, maxima);
-    for (size_t n = 0; n < channels; n++)
-        for (size_t b = 0; b < blocks; b++)
-            w->near[n * blocks + b] = around(w, maxima + n * blocks, b / w->wide, b % w->wide);
-    free(maxima);
-    return 0;
-}
-
-static void winograd_bounds(const struct convolution *c, struct winograd *w, size_t group)
-{
-    size_t blocks = w->high * w->wide, channels = (size_t)c->x->shape.dims[1] / c->groups;
-    size_t outputs = (size_t)c->out->shape.dims[1] / c->groups;
-    double u = unit_of(c->out->type);
-    for (size_t m = 0; m < outputs; m++) {
-        double *bound = w->bound + m * blocks;
-        memset(bound, 0, blocks * sizeof *bound);
-        for (size_t n = 0; n < channels; n++) {
-            double weight = 0;
-            for (size_t i = 0; i < 9; i++)
-                weight += reach_of(c->weights, ((group * outputs + m) * channels + n) * 9 + i);
-            for (size_t b = 0; b < blocks; b++)
-                bound[b] += WINOGRAD * u * weight * w->near[(group * channels + n) * blocks + b];
-        }
-    }
-}
-
 /* One group of one sample. */
 struct plane {
     const struct convolution *c;
-    const struct winograd *winograd; /* NULL: does not apply */
+    struct winograd_errors winograd; /* of outputs that are computed so; NULL: they never are */
     size_t base;                     /* of the first output */
     size_t first, area;              /* first output channel; elements of one */
     bool odd_weights;                /* some weight is not finite, or may not be */
 };
 
-static long double winograd_at(const struct plane *p, size_t i, size_t j)
-{
-    if (!p->winograd)
-        return 0;
-    size_t wide = (size_t)p->c->out->shape.dims[3], y = j / wide / BLOCK, x = j % wide / BLOCK;
-    return p->winograd->bound[(i * p->winograd->high + y) * p->winograd->wide + x];
-}
-
 static void put_plane(void *context, size_t i, size_t j, struct number sum)
 {
     const struct plane *p = context;
     const struct convolution *c = p->c;
-    sum.h += winograd_at(p, i, j);
+    if (p->winograd.hard)
+        sum = number_loosen(sum, p->winograd.hard[i * p->area + j], p->winograd.likely[i * p->area + j]);
     /* Zeros of the padding times an infinite weight: some multiply, some skip. */
     if (p->odd_weights && !isfinite(sum.v))
         sum.h = INFINITY;
@@ -249,6 +145,7 @@ static void put_plane(void *context, size_t i, size_t j, struct number sum)
 struct tables {
     size_t *weight_rows, *weight_cols, *image_rows, *image_cols, *bias_rows, *bias_cols;
     size_t terms, area; /* of one sum; of one output plane */
+    size_t channel;     /* elements of one in the image */
 };
 
 static int tables_make(const struct convolution *c, struct tables *t, struct error *err)
@@ -265,6 +162,7 @@ static int tables_make(const struct convolution *c, struct tables *t, struct err
     size_t taps = shape_span(&terms, 1, terms.rank), outputs = (size_t)c->out->shape.dims[1] / c->groups;
     t->terms = shape_span(&terms, 0, terms.rank);
     t->area = shape_span(&area, 0, area.rank);
+    t->channel = shape_span(&image, 1, image.rank);
     t->image_rows = offsets_of(&terms, &rows, err);
     t->image_cols = offsets_of(&area, &cols, err);
     t->weight_rows = offsets_linear(outputs, c->transposed ? taps : t->terms, err);
@@ -289,42 +187,92 @@ static void tables_release(struct tables *t)
     free(t->bias_cols);
 }
 
+/* Of one or two axes at stride and dilation 1, transposed or not, in any float type but float64. */
+static bool may_be_winograd(const struct convolution *c)
+{
+    size_t kernel[2] = {1, 1};
+    if (c->rank > 2 || !dtype_is_float(c->out->type) || c->out->type == DTYPE_DOUBLE)
+        return false;
+    for (int i = 0; i < c->rank; i++) {
+        if (c->stride[i] != 1 || c->dilation[i] != 1 || c->step[i] != 1)
+            return false;
+        kernel[i] = (size_t)c->kernel[i];
+    }
+    return c->x->shape.dims[1] > 0 && winograd_applies(kernel);
+}
+
+static int errors_alloc(struct winograd_errors *errors, size_t count, struct error *err)
+{
+    errors->hard = malloc(count * sizeof *errors->hard);
+    errors->likely = malloc(count * sizeof *errors->likely);
+    if (errors->hard && errors->likely)
+        return 0;
+    return error_set(err, ERROR_MEMORY, "no memory for the bounds of %zu outputs", count);
+}
+
+static int winograd_group(const struct convolution *c, const struct tables *t, const struct bounded *image,
+                          size_t group, struct winograd_errors *errors, struct error *err)
+{
+    size_t channels = (size_t)c->x->shape.dims[1];
+    struct winograd w = {.type = c->out->type, .image = image, .kernel = {1, 1}, .size = {1, 1}};
+    w.channels = channels / c->groups;
+    w.first = group * w.channels;
+    w.outputs = (size_t)c->out->shape.dims[1] / c->groups;
+    w.depthwise = c->groups > 1 && w.channels == 1;
+    w.weights = c->weights;
+    w.base = group * (c->weights->count / c->groups);
+    w.weight_rows = t->weight_rows;
+    w.weight_cols = t->weight_cols;
+    for (int i = 0; i < c->rank; i++) {
+        w.kernel[i + 2 - c->rank] = (size_t)c->kernel[i];
+        w.size[i + 2 - c->rank] = (size_t)(c->out->shape.dims[i + 2] + c->kernel[i] - 1);
+    }
+    return winograd_bound(&w, errors, err);
+}
+
+static int convolve_group(const struct tables *t, const struct operand *weights, const struct operand *pixels,
+                          size_t group, struct plane *plane, struct error *err)
+{
+    const struct convolution *c = plane->c;
+    size_t outputs = (size_t)c->out->shape.dims[1] / c->groups, terms = t->terms;
+    struct contraction sums = {.type = c->out->type, .m = outputs, .n = t->area, .k = terms};
+    size_t channels = (size_t)c->x->shape.dims[1] / c->groups;
+    sums.a = (struct view){weights, group * (c->weights->count / c->groups), t->weight_rows, t->weight_cols};
+    sums.b = (struct view){pixels, group * channels * t->channel, t->image_rows, t->image_cols};
+    sums.roundings = c->roundings;
+    struct epilogue bias = {1, 1, c->bias, t->bias_rows + plane->first, t->bias_cols};
+    sums.then = &bias;
+    sums.sink = put_plane;
+    sums.context = plane;
+    return contract(&sums, err);
+}
+
 static int convolve_sample(const struct convolution *c, const struct tables *t, const struct operand *weights,
                            size_t sample, struct error *err)
 {
     struct bounded image;
-    struct winograd winograd = {0};
     bounded_init(&image);
     int result = -1;
-    if (image_make(c, sample, &image, err) ||
-        (winograd_applies(c) && winograd_prepare(c, &image, &winograd, err)))
+    size_t outputs = (size_t)c->out->shape.dims[1], of_group = outputs / c->groups;
+    struct plane plane = {.c = c, .area = t->area, .odd_weights = !weights->finite};
+    if (may_be_winograd(c) && errors_alloc(&plane.winograd, of_group * t->area, err))
+        goto out;
+    if (image_make(c, sample, &image, err))
         goto out;
     struct operand pixels = operand_of(&image);
-    size_t outputs = (size_t)c->out->shape.dims[1], channel = shape_span(&image.shape, 1, image.shape.rank);
-    struct plane plane = {.c = c, .winograd = winograd.near ? &winograd : NULL, .area = t->area};
-    plane.odd_weights = !weights->finite;
     result = 0;
     for (size_t g = 0; result == 0 && g < c->groups; g++) {
-        plane.first = g * (outputs / c->groups);
+        plane.first = g * of_group;
         plane.base = (sample * outputs + plane.first) * t->area;
-        if (plane.winograd)
-            winograd_bounds(c, &winograd, g);
-        struct contraction sums = {
-            .type = c->out->type, .m = outputs / c->groups, .n = t->area, .k = t->terms};
-        sums.a = (struct view){weights, g * (c->weights->count / c->groups), t->weight_rows, t->weight_cols};
-        sums.b = (struct view){&pixels, g * ((size_t)c->x->shape.dims[1] / c->groups) * channel,
-                               t->image_rows, t->image_cols};
-        sums.roundings = c->roundings;
-        struct epilogue bias = {1, 1, c->bias, t->bias_rows + plane.first, t->bias_cols};
-        sums.then = &bias;
-        sums.sink = put_plane;
-        sums.context = &plane;
-        result = contract(&sums, err);
+        if (plane.winograd.hard)
+            result = winograd_group(c, t, &image, g, &plane.winograd, err);
+        if (result == 0)
+            result = convolve_group(t, weights, &pixels, g, &plane, err);
     }
 out:
     bounded_release(&image);
-    free(winograd.near);
-    free(winograd.bound);
+    free(plane.winograd.hard);
+    free(plane.winograd.likely);
     return result;
 }
 
