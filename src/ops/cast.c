@@ -145,7 +145,7 @@ enum {
 };
 
 const struct op ops_cast[] = {
-    {"Cast", 11, 1, 1, 1, 1, 0, 6, 0, {{11, ANY_BEFORE_13}, {13, ANY}}, cast_params, eval_cast, sample_cast},
+    {"Cast", 1, 1, 1, 1, 1, 0, 6, 0, {{11, ANY_BEFORE_13}, {13, ANY}}, cast_params, eval_cast, sample_cast},
     {"CastLike", 15, 2, 2, 1, 1, 0, 6, 0, {{15, ANY}}, NULL, eval_cast_like, sample_cast_like},
     {NULL},
 };

@@ -148,7 +148,7 @@ enum {
 
 const struct op ops_compare[] = {
     {"Equal",
-     11,
+     1,
      2,
      2,
      1,
@@ -161,7 +161,7 @@ const struct op ops_compare[] = {
      eval_compare,
      sample_compare},
     {"Greater",
-     11,
+     1,
      2,
      2,
      1,
@@ -187,7 +187,7 @@ const struct op ops_compare[] = {
      eval_compare,
      sample_compare},
     {"Less",
-     11,
+     1,
      2,
      2,
      1,
@@ -212,6 +212,6 @@ const struct op ops_compare[] = {
      NULL,
      eval_compare,
      sample_compare},
-    {"Where", 11, 3, 3, 1, 1, 0, 6, 0, {{11, BOOLEAN}}, NULL, eval_where, sample_where},
+    {"Where", 9, 3, 3, 1, 1, 0, 6, 0, {{11, BOOLEAN}}, NULL, eval_where, sample_where},
     {NULL},
 };

@@ -195,7 +195,7 @@ static const struct op_param conv_params[] = {
 
 const struct op ops_conv[] = {
     {"Conv",
-     11,
+     1,
      2,
      3,
      1,

@@ -196,7 +196,7 @@ static const struct op_param transpose_params[] = {
 
 const struct op ops_convtranspose[] = {
     {"ConvTranspose",
-     11,
+     1,
      2,
      3,
      1,

@@ -51,7 +51,7 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
     if (!op)
         error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not in the reference's table", domain,
                   *domain ? "." : "", node->op_type);
-    else if (opset < op->since && op->since > OP_OLDEST)
+    else if (opset < op->since)
         error_set(err, ERROR_INVALID, "operator %s does not exist in opset %d", node->op_type, opset);
     else
         return op;
@@ -60,9 +60,7 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
 
 static int run_kernel(struct op_call *call, const struct evaluate_options *options)
 {
-    /* Before the opset of its row an operator may have attributes where it has inputs now. */
-    int least = call->opset < call->op->since ? 1 : call->op->min_inputs;
-    if (call->n_inputs < (size_t)least || call->n_inputs > (size_t)call->op->max_inputs)
+    if (call->n_inputs < (size_t)call->op->min_inputs || call->n_inputs > (size_t)call->op->max_inputs)
         return call_invalid(call, "has %zu inputs", call->n_inputs);
     if (options->hook)
         return options->hook(options->context, call);

@@ -476,12 +476,12 @@ static const struct op_param trilu_params[] = {
     {"upper", PARAM_INT, 0, 0, "0|1", "2|-1", "1"}, {"k", PARAM_INPUT, 0, 0, "-3..3", "", "0"}, {NULL}};
 
 const struct op ops_layout[] = {
-    {"Concat", 4, 1, OP_VARIADIC, 1, 1, 1, 6, 0, MOVE_TYPES, axis_param, eval_concat, sample_concat},
+    {"Concat", 1, 1, OP_VARIADIC, 1, 1, 1, 6, 0, MOVE_TYPES, axis_param, eval_concat, sample_concat},
     {"Expand", 8, 2, 2, 1, 1, 0, 6, 0, MOVE_TYPES, expand_params, eval_expand, sample_expand},
     {"Flatten", 1, 1, 1, 1, 1, 0, 6, 0, MOVE_TYPES, flatten_params, eval_flatten, sample_flatten},
-    {"Reshape", 5, 2, 2, 1, 1, 0, 6, 0, MOVE_TYPES, reshape_params, eval_reshape, sample_reshape},
+    {"Reshape", 1, 2, 2, 1, 1, 0, 6, 0, MOVE_TYPES, reshape_params, eval_reshape, sample_reshape},
     {"Squeeze", 1, 1, 2, 1, 1, 0, 6, 0, MOVE_TYPES, axes_params, eval_squeeze, sample_squeeze},
-    {"Tile", 6, 2, 2, 1, 1, 1, 5, 0, MOVE_TYPES, tile_params, eval_tile, sample_tile},
+    {"Tile", 1, 2, 2, 1, 1, 1, 5, 0, MOVE_TYPES, tile_params, eval_tile, sample_tile},
     {"Transpose", 1, 1, 1, 1, 1, 0, 6, 0, MOVE_TYPES, transpose_params, eval_transpose, sample_transpose},
     {"Trilu", 14, 1, 2, 1, 1, 2, 5, 0, {{14, MOVE_ANY}}, trilu_params, eval_trilu, sample_trilu},
     {"Unsqueeze", 1, 1, 2, 1, 1, 0, 4, 0, MOVE_TYPES, axes_params, eval_unsqueeze, sample_unsqueeze},

@@ -378,8 +378,8 @@ static const struct op_param gemm_params[] = {
     }
 
 const struct op ops_matmul[] = {
-    {"Gemm", 11, 2, 3, 1, 1, 2, 2, 0, PRODUCT_TYPES, gemm_params, eval_gemm, sample_gemm},
-    {"MatMul", 9, 2, 2, 1, 1, 1, 5, 0, PRODUCT_TYPES, NULL, eval_matmul, sample_matmul},
+    {"Gemm", 1, 2, 3, 1, 1, 2, 2, 0, PRODUCT_TYPES, gemm_params, eval_gemm, sample_gemm},
+    {"MatMul", 1, 2, 2, 1, 1, 1, 5, 0, PRODUCT_TYPES, NULL, eval_matmul, sample_matmul},
     {"MatMulInteger",
      10,
      2,

@@ -481,7 +481,7 @@ enum {
 
 const struct op ops_normalize[] = {
     {.name = "BatchNormalization",
-     .since = 9,
+     .since = 1,
      .min_inputs = 5,
      .max_inputs = 5,
      .min_outputs = 1,
@@ -505,7 +505,7 @@ const struct op ops_normalize[] = {
      .eval = eval_group,
      .sample = sample_group},
     {.name = "InstanceNormalization",
-     .since = 6,
+     .since = 1,
      .min_inputs = 3,
      .max_inputs = 3,
      .min_outputs = 1,

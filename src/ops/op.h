@@ -56,7 +56,7 @@ enum {
 
 struct op {
     const char *name;
-    int since; /* first opset of the default domain that has it; OP_OLDEST for older ones */
+    int since; /* first opset of the default domain that has it, in whatever form */
     int min_inputs, max_inputs, min_outputs, max_outputs;
     int min_rank, max_rank; /* of the primary input that the sampler can work with */
     unsigned flags;

@@ -220,6 +220,6 @@ static const struct op_param pad_params[] = {
 #define NUMBERS_11 (DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16))
 
 const struct op ops_pad[] = {
-    {"Pad", 11, 2, 4, 1, 1, 1, 4, 0, {{11, NUMBERS_11}, {13, MOVE_ANY}}, pad_params, eval_pad, sample_pad},
+    {"Pad", 1, 2, 4, 1, 1, 1, 4, 0, {{11, NUMBERS_11}, {13, MOVE_ANY}}, pad_params, eval_pad, sample_pad},
     {NULL},
 };

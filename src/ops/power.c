@@ -157,7 +157,7 @@ static const struct op_param params[] = {{"Y", PARAM_INPUT, 0, 0, "0..5", NULL, 
 
 const struct op ops_power[] = {
     {"Pow",
-     11,
+     1,
      2,
      2,
      1,

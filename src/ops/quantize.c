@@ -315,7 +315,7 @@ enum {
 
 const struct op ops_quantize[] = {
     {"DequantizeLinear",
-     11,
+     10,
      2,
      3,
      1,
@@ -328,7 +328,7 @@ const struct op ops_quantize[] = {
      eval_dequantize,
      sample_dequantize},
     {"QuantizeLinear",
-     11,
+     10,
      2,
      3,
      1,

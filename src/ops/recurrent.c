@@ -376,8 +376,8 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
     }
 
 const struct op ops_recurrent[] = {
-    {"GRU", 7, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, gru_params, eval_gru, sample_gru},
-    {"LSTM", 7, 3, 8, 1, 3, 3, 3, 0, RECURRENT_TYPES, lstm_params, eval_lstm, sample_lstm},
-    {"RNN", 7, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, rnn_params, eval_rnn, sample_rnn},
+    {"GRU", 1, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, gru_params, eval_gru, sample_gru},
+    {"LSTM", 1, 3, 8, 1, 3, 3, 3, 0, RECURRENT_TYPES, lstm_params, eval_lstm, sample_lstm},
+    {"RNN", 1, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, rnn_params, eval_rnn, sample_rnn},
     {NULL},
 };

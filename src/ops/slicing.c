@@ -421,11 +421,11 @@ static const struct op_param space_params[] = {
     {"blocksize", PARAM_INT, 0, 0, "1|2|3", "0|-1|7|1048576", NULL}, {NULL}};
 
 const struct op ops_slicing[] = {
-    {"DepthToSpace", 11, 1, 1, 1, 1, 4, 4, 0, MOVE_TYPES, depth_params, eval_depth_to_space,
+    {"DepthToSpace", 1, 1, 1, 1, 1, 4, 4, 0, MOVE_TYPES, depth_params, eval_depth_to_space,
      sample_depth_to_space},
-    {"Slice", 10, 3, 5, 1, 1, 1, 5, 0, MOVE_TYPES, slice_params, eval_slice, sample_slice},
+    {"Slice", 1, 3, 5, 1, 1, 1, 5, 0, MOVE_TYPES, slice_params, eval_slice, sample_slice},
     {"SpaceToDepth", 1, 1, 1, 1, 1, 4, 4, 0, MOVE_TYPES, space_params, eval_space_to_depth,
      sample_space_to_depth},
-    {"Split", 2, 1, 2, 1, OP_VARIADIC, 1, 5, 0, MOVE_TYPES, split_params, eval_split, sample_split},
+    {"Split", 1, 1, 2, 1, OP_VARIADIC, 1, 5, 0, MOVE_TYPES, split_params, eval_split, sample_split},
     {NULL},
 };

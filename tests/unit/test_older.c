@@ -1,5 +1,6 @@
 /* Operators as they were before opset 11: attributes where there are inputs now. */
 #include "model/build.h"
+#include "model/onnx.h"
 #include "ops/evaluate.h"
 
 #include <setjmp.h>
@@ -105,6 +106,35 @@ static void what_never_changed_is_known(void **state)
     check(&scene, 6, (double[]){3, 1, 0, 2, 5, 9});
 }
 
+/* What the table says of every operator is what libonnx has. */
+static void no_operator_is_older_than_it_is(void **state)
+{
+    (void)state;
+    struct onnx_schema schema;
+    struct error err = {0};
+    for (size_t i = 0; i < op_count(); i++) {
+        const struct op *op = op_at(i);
+        if (op->since <= onnx_max_opset() && onnx_schema("", op->name, op->since, &schema, &err))
+            fail_msg("%s: %s", op->name, err.message);
+        for (int opset = 1; opset < op->since && opset <= onnx_max_opset(); opset++)
+            if (!onnx_schema("", op->name, opset, &schema, &err))
+                fail_msg("%s is in opset %d, and the table says %d", op->name, opset, op->since);
+    }
+}
+
+static void what_came_later_is_invalid(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct evaluator *evaluator;
+    scene_open(&scene, 8, "Sign");
+    assert_int_equal(evaluator_new(&evaluator, scene.model, NULL, &scene.err), -1);
+    assert_int_equal(scene.err.code, ERROR_INVALID);
+    model_free(scene.model);
+    scene_open(&scene, 9, "Sign");
+    check(&scene, 6, (double[]){-1, -1, 0, 1, 1, 1});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +142,8 @@ int main(void)
         cmocka_unit_test(slice_and_pad_take_lists_from_attributes),
         cmocka_unit_test(what_meant_something_else_is_unsupported),
         cmocka_unit_test(what_never_changed_is_known),
+        cmocka_unit_test(no_operator_is_older_than_it_is),
+        cmocka_unit_test(what_came_later_is_invalid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
