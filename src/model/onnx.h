@@ -2,8 +2,9 @@
  * What libonnx does better than we should by hand, behind one extern "C" file (onnx_shim.cc). Models go in
  * and out as serialised bytes; results are heap memory the caller frees.
  *
- * Debian 12's libonnx is 1.12: it knows opsets up to onnx_max_opset(). A newer model is "not checkable here":
- * the functions then return ONNX_UNCHECKABLE, which is not an error.
+ * Debian 12's libonnx is 1.12: it knows opsets up to onnx_max_opset(). A model of a newer opset is "not
+ * checkable here": the functions then return ONNX_UNCHECKABLE, which is not an error. An IR version newer
+ * than libonnx's own is lowered for the check alone.
  */
 #ifndef MODEL_ONNX_H
 #define MODEL_ONNX_H

@@ -147,8 +147,30 @@ bool is_newer(const ModelProto &model)
     for (const auto &function : model.functions())
         if (is_newer(function.opset_import()))
             return true;
-    return model.ir_version() > Version::IR_VERSION || is_newer(model.opset_import());
+    return is_newer(model.opset_import());
 }
+
+// A newer IR version that is not one here: what it allows to be said is not needed to say what an opset known
+// here has, and libonnx reads over fields that it does not know. The model is handed back with its own.
+class lowered
+{
+  public:
+    explicit lowered(ModelProto &model) : model_(model), version_(model.ir_version())
+    {
+        if (version_ > Version::IR_VERSION)
+            model_.set_ir_version(Version::IR_VERSION);
+    }
+    ~lowered()
+    {
+        model_.set_ir_version(version_);
+    }
+    lowered(const lowered &) = delete;
+    lowered &operator=(const lowered &) = delete;
+
+  private:
+    ModelProto &model_;
+    int64_t version_;
+};
 
 // 0, -1 or ONNX_UNCHECKABLE.
 int read_model(const uint8_t *data, size_t size, ModelProto &model, struct error *err)
@@ -208,9 +230,11 @@ extern "C" int onnx_check(const uint8_t *data, size_t size, struct error *err)
     return guarded(err, ERROR_INVALID, [&] {
         ModelProto model;
         int result = read_model(data, size, model, err);
-        if (result == 0)
-            checker::check_model(model);
-        return result;
+        if (result)
+            return result;
+        lowered here(model);
+        checker::check_model(model);
+        return 0;
     });
 }
 
@@ -231,7 +255,10 @@ static int infer_shapes(void *context, uint8_t **out, size_t *out_size, struct e
         if (result)
             return result;
         ShapeInferenceOptions options(asked->strict, asked->strict, true);
-        shape_inference::InferShapes(model, OpSchemaRegistry::Instance(), options);
+        {
+            lowered here(model);
+            shape_inference::InferShapes(model, OpSchemaRegistry::Instance(), options);
+        }
         return hand_over_message(model, out, out_size, err);
     });
 }

@@ -67,6 +67,30 @@ static void valid_invalid_and_newer_models(void **state)
     assert_int_equal(err.code, ERROR_FORMAT);
 }
 
+/* An IR version that libonnx does not know is no reason to let everything pass. */
+static void newer_ir_versions_are_checked(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct bytes out;
+    struct model *inferred, *model = sample(13);
+    model->proto->ir_version = 10;
+    struct bytes good = pack(model);
+    assert_int_equal(onnx_check(good.data, good.size, &err), 0);
+    assert_int_equal(onnx_infer_shapes(good.data, good.size, 1, &out.data, &out.size, &err), 0);
+    assert_int_equal(model_parse(&inferred, out.data, out.size, &err), 0);
+    assert_int_equal(inferred->proto->ir_version, 10);
+    model_free(inferred);
+    free(out.data);
+    free(good.data);
+    model = sample(13);
+    model->proto->ir_version = 10;
+    model_add_node(model, "NoSuchOperator", NULL, 1, NAMES("y"), 1, NAMES("z"));
+    struct bytes bad = pack(model);
+    assert_int_equal(onnx_check(bad.data, bad.size, &err), -1);
+    free(bad.data);
+}
+
 static void external_paths_never_reach_libonnx(void **state)
 {
     (void)state;
@@ -287,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(valid_invalid_and_newer_models),
+        cmocka_unit_test(newer_ir_versions_are_checked),
         cmocka_unit_test(external_paths_never_reach_libonnx),
         cmocka_unit_test(shapes_are_inferred),
         cmocka_unit_test(inference_may_die),
