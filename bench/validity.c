@@ -5,10 +5,10 @@
  * Half of the cases are of one operator, a quarter graphs, a quarter plans over the whole corpus. Each goes
  * through libonnx's checker and strict shape inference, whose types and shapes of all values must be those
  * that the reference computes; what is of a newer opset than libonnx knows goes to the checker of a newer
- * libonnx (check_onnx.cc), with the reference's types and shapes of all values in it, or is counted apart.
- * With an engine each case is loaded and run there; a model that it refuses to load must be of a kind it
- * lacks, or in the table of explained engine bugs. At the end, the operators and parameters of the table that
- * were met. The last line is
+ * libonnx (tools/check_onnx.cc), with the reference's types and shapes of all values in it, or is counted
+ * apart. With an engine each case is loaded and run there; a model that it refuses to load must be of a kind
+ * it lacks, or in the table of explained engine bugs. At the end, the operators and parameters of the table
+ * that were met. The last line is
  *
  *     cases N valid N invalid N unchecked N operators N parameters N of N refused N lacking N open N
  * explained N unexplained N
@@ -18,9 +18,9 @@
 #include "base/str.h"
 #include "campaign/explained.h"
 #include "campaign/trial.h"
+#include "engine/checker.h"
 #include "generate/coverage_trace.h"
 #include "generate/plan.h"
-#include "checker.h"
 #include "model/build.h"
 #include "model/index.h"
 #include "model/onnx.h"
@@ -280,7 +280,7 @@ static int check_newer(struct bench *b, const struct gencase *c, struct error *e
     struct model *model = NULL;
     uint8_t *bytes = NULL;
     size_t size;
-    if (!b->checker.to)
+    if (!b->checker.program)
         return ONNX_UNCHECKABLE;
     int result = model_parse(&model, c->test.model, c->test.model_size, err);
     if (!result)
@@ -289,14 +289,14 @@ static int check_newer(struct bench *b, const struct gencase *c, struct error *e
         result = model_pack(model, &bytes, &size, err);
     if (!result)
         result = checker_ask(&b->checker, bytes, size,
-                             !inference_is_right(model) ? 0
-                             : has_empty_shape(model)   ? 2
-                                                        : 1,
+                             !inference_is_right(model) ? CHECKER_ALONE
+                             : has_empty_shape(model)   ? CHECKER_FULL
+                                                        : CHECKER_VALUES,
                              err);
     /* libonnx 1.17 dies of Add and Mul on empty shapes, whose values it follows. */
     if (result == -1 && err->code == ERROR_IO) {
         b->died++;
-        result = checker_ask(&b->checker, bytes, size, 2, err);
+        result = checker_ask(&b->checker, bytes, size, CHECKER_FULL, err);
     }
     b->newer += result == 0;
     free(bytes);

@@ -123,12 +123,22 @@ void subject_settle_bodies(struct subject *subject)
     model_free(inferred);
 }
 
-unsigned model_doubts(const uint8_t *model, size_t size, struct error *err)
+/* By this system's libonnx. */
+static int check_here(const uint8_t *model, size_t size, struct error *err)
 {
     uint8_t *inferred;
-    unsigned doubts = onnx_check(model, size, err) < 0 ? DOUBT_CHECKER : 0;
-    if (onnx_infer_shapes(model, size, 1, &inferred, &size, err) < 0)
-        doubts |= DOUBT_SHAPES;
+    int result = onnx_check(model, size, err);
+    if (result)
+        return result;
+    result = onnx_infer_shapes(model, size, 1, &inferred, &size, err);
     free(inferred);
-    return doubts;
+    return result;
+}
+
+unsigned model_doubts(struct checker *checker, const uint8_t *model, size_t size, struct error *err)
+{
+    int result = checker_ask(checker, model, size, CHECKER_FULL, err);
+    if (result == ONNX_UNCHECKABLE)
+        result = check_here(model, size, err);
+    return result < 0 ? DOUBT_CHECKER : result == ONNX_UNCHECKABLE ? DOUBT_UNKNOWN : 0;
 }

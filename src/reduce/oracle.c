@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "engine/bounds.h"
 #include "judge/judge.h"
+#include "judge/message.h"
 #include "locate/lack.h"
 #include "model/edit.h"
 #include "model/onnx.h"
@@ -27,6 +28,7 @@ struct flight {
     size_t size;
     uint64_t hash;
     unsigned doubts;
+    char words[WORDS_LIMIT]; /* of libonnx's refusal */
     struct result reference, answer, companion;
     size_t jobs; /* not back yet */
 };
@@ -112,8 +114,42 @@ static int evaluate(const struct oracle *oracle, struct flight *flight, struct e
     return status;
 }
 
+/* What libonnx says, without what changes from case to case. */
+static void keep_words(struct flight *flight, const struct error *why)
+{
+    struct str words;
+    str_init(&words);
+    message_normalise(&words, why->message, flight->subject.model);
+    size_t length = strnlen(words.data, sizeof flight->words - 1);
+    memcpy(flight->words, words.data, length);
+    flight->words[length] = '\0';
+    str_release(&words);
+}
+
+/* Whether the candidate is as valid as the case itself, as far as anybody can tell. */
+static bool is_valid(const struct oracle *oracle, const struct flight *flight)
+{
+    if (flight->doubts & ~oracle->doubts)
+        return false;
+    if ((flight->doubts & DOUBT_CHECKER) && !text_equal(flight->words, oracle->words))
+        return false;
+    return !(flight->doubts & DOUBT_UNKNOWN) || subject_is_part(&flight->subject, &oracle->origin);
+}
+
+/* Writes the candidate's types and packs it, and asks libonnx about it. */
+static int pack(struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    struct error why = {0};
+    if (model_pack(flight->subject.model, &flight->bytes, &flight->size, err))
+        return -1;
+    flight->doubts |= model_doubts(&oracle->checker, flight->bytes, flight->size, &why);
+    if (flight->doubts & DOUBT_CHECKER)
+        keep_words(flight, &why);
+    return 0;
+}
+
 /* Evaluates the candidate, writes its types and packs it. An invalid one fails. */
-static int prepare(const struct oracle *oracle, struct flight *flight, struct error *err)
+static int prepare(struct oracle *oracle, struct flight *flight, struct error *err)
 {
     struct subject *subject = &flight->subject;
     if (!subject->model->graph->n_node || !subject->model->graph->n_output)
@@ -122,11 +158,10 @@ static int prepare(const struct oracle *oracle, struct flight *flight, struct er
         subject_forget_types(subject);
     else if (evaluate(oracle, flight, err))
         return -1;
-    if (model_pack(subject->model, &flight->bytes, &flight->size, err))
+    if (pack(oracle, flight, err))
         return -1;
-    flight->doubts |= model_doubts(flight->bytes, flight->size, err);
-    if (flight->doubts & ~oracle->doubts)
-        return -1;
+    if (!oracle->starting && !is_valid(oracle, flight))
+        return error_set(err, ERROR_INVALID, "not as valid as the case itself");
     flight->hash = hash_bytes(0, flight->bytes, flight->size);
     for (size_t i = 0; i < subject->n_inputs; i++)
         flight->hash =
@@ -343,6 +378,15 @@ static int run_alone(struct oracle *oracle, struct flight *flight, const struct 
     return 0;
 }
 
+/* What there is to say against the case itself; candidates are held against it. */
+static int keep_doubts(struct oracle *oracle, const struct flight *flight, struct error *err)
+{
+    oracle->doubts = flight->doubts;
+    memcpy(oracle->words, flight->words, sizeof oracle->words);
+    subject_release(&oracle->origin);
+    return flight->doubts & DOUBT_UNKNOWN ? subject_copy(&oracle->origin, &flight->subject, err) : 0;
+}
+
 int oracle_start(struct oracle *oracle, struct subject *subject, struct error *err)
 {
     static const enum types ways[] = {TYPES_OUTPUTS, TYPES_ALL, TYPES_RANKS};
@@ -355,9 +399,11 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
         oracle->ahead = MOST_AHEAD;
     for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
         oracle->types = ways[way];
-        oracle->doubts = ~0u; /* until it is known whether the checker takes it */
+        oracle->starting = true;
         int status = run_alone(oracle, &flight, subject, err);
-        oracle->doubts = status ? ~0u : flight.doubts;
+        oracle->starting = false;
+        if (!status)
+            status = keep_doubts(oracle, &flight, err);
         bool found = !status && holds(oracle, &flight, HOLDS_FIRST);
         if (found) {
             struct subject before = *subject;
@@ -386,6 +432,8 @@ bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
 void oracle_release(struct oracle *oracle)
 {
     lacks_free(oracle->lacks);
+    checker_stop(&oracle->checker);
+    subject_release(&oracle->origin);
     free(oracle->blamed);
     free(oracle->seen);
     oracle->lacks = NULL;

@@ -1,11 +1,14 @@
 /*
  * Does a smaller case still show the same failure?
  *
- * A candidate is evaluated by the reference first, in this process: one that is invalid, or that libonnx's
- * checker refuses, never reaches the engine. The engine's answer is judged as anywhere else, by the hard
- * bound; what is found is settled, so that the signature tells whether it is the same failure: the same
- * symptom and message, the same operators to blame or fewer of them. Of a refusal in words these must be the
- * same, and who is to blame is only asked in the end (oracle_confirm): that takes a run for every part.
+ * A candidate is evaluated by the reference first, in this process: one that is invalid, or that ONNX's
+ * checker refuses, never reaches the engine. The newest libonnx that tools/fetch-root brought is asked, else
+ * that of this system. When the case itself is refused, candidates may be refused in the same words; when no
+ * libonnx here knows its opset, they must be made of nothing but what the case is made of (subject_is_part).
+ * The engine's answer is judged as anywhere else, by the hard bound; what is found is settled, so that the
+ * signature tells whether it is the same failure: the same symptom and message, the same operators to blame
+ * or fewer of them. Of a refusal in words these must be the same, and who is to blame is only asked in the
+ * end (oracle_confirm): that takes a run for every part.
  *
  * Several candidates are under way; of those that hold the first in the order given is taken, so the result
  * does not depend on who answers sooner. Crashes and hangs on the way are answers like any other.
@@ -16,6 +19,8 @@
 #include "engine/pool.h"
 #include "findings/signature.h"
 #include "reduce/subject.h"
+
+enum { WORDS_LIMIT = 256 };
 
 struct oracle {
     struct pool *pool;
@@ -31,10 +36,14 @@ struct oracle {
     char text[320]; /* what is wrong, one line */
     size_t *blamed; /* its nodes */
     size_t n_blamed;
-    bool by_companion; /* the reference lacks an operator: what the companion answers, the engine may not
-                          refuse */
-    enum types types;  /* what the failure needs the model to say */
-    unsigned doubts;   /* what there is to say against the case itself */
+    bool by_companion;      /* the reference lacks an operator: what the companion answers, the engine may not
+                               refuse */
+    enum types types;       /* what the failure needs the model to say */
+    struct checker checker; /* a newer libonnx; all zeros: there is none */
+    bool starting;          /* the case itself is under way: whatever is said against it is noted */
+    unsigned doubts;        /* what there is to say against the case itself */
+    char words[WORDS_LIMIT]; /* in which libonnx refuses it */
+    struct subject origin;   /* the case itself, when no libonnx knows its opset */
 
     struct lacks *lacks; /* what the engine was asked about refusals */
     uint64_t *seen;      /* hashes of candidates that did not hold */

@@ -1,6 +1,7 @@
 /* Passes over the values of leaves, over attributes and the operator set. */
 #include "base/str.h"
 #include "model/build.h"
+#include "ops/op.h"
 #include "reduce/pass.h"
 
 #include <math.h>
@@ -201,10 +202,23 @@ const struct pass pass_attributes = {"attributes", list_attributes, apply_attrib
 
 enum { OPSET_LEAST = 7 };
 
+/* No opset below the operator's own. */
+static int raise_to(void *context, Onnx__NodeProto *node, int depth)
+{
+    int *least = context;
+    const struct op *op = op_find(node->op_type);
+    (void)depth;
+    if (op && op->since > *least)
+        *least = op->since;
+    return 0;
+}
+
 static void list_opset(const struct subject *subject, const struct record *record, struct edits *edits)
 {
+    int least = OPSET_LEAST;
     (void)record;
-    for (int opset = OPSET_LEAST; opset < model_opset(subject->model); opset++)
+    model_each_node(subject->model->graph, raise_to, &least);
+    for (int opset = least; opset < model_opset(subject->model); opset++)
         edits_add(edits, (struct edit){.to = opset});
 }
 

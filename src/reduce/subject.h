@@ -12,6 +12,7 @@
 #define REDUCE_SUBJECT_H
 
 #include "base/map.h"
+#include "engine/checker.h"
 #include "generate/testcase.h"
 #include "model/index.h"
 #include "ops/bounded.h"
@@ -62,11 +63,17 @@ void subject_settle_bodies(struct subject *subject);
 
 /* What there is to say against a model: a set of these. model_doubts has those of libonnx. */
 enum {
-    DOUBT_CHECKER = 1,
-    DOUBT_SHAPES = 2, /* a contradiction, as between what a body declares and what it computes */
-    DOUBT_BRANCH = 4, /* a branch that is not taken is not valid, which libonnx does not see */
+    DOUBT_CHECKER = 1, /* its checker, or its strict inference of types and shapes, refuses the model */
+    DOUBT_BRANCH = 2,  /* a branch that is not taken is not valid, which libonnx does not see */
+    DOUBT_UNKNOWN = 4, /* no libonnx here knows its opset */
 };
-unsigned model_doubts(const uint8_t *model, size_t size, struct error *err);
+
+/* Asks the newer libonnx, where there is one, else that of this system. err: why, of DOUBT_CHECKER. */
+unsigned model_doubts(struct checker *checker, const uint8_t *model, size_t size, struct error *err);
+
+/* Whether all that the part is made of is of the whole: its opset, its nodes with their attributes and the
+ * inputs they have, the types of its leaves. Only fewer, smaller, or in another place. */
+bool subject_is_part(const struct subject *part, const struct subject *whole);
 
 /* Names of all values that nodes of the top graph make, outputs of the model left out; the caller frees the
  * array. */
