@@ -61,19 +61,25 @@ static void prepare(struct search *search)
     }
 }
 
-/* Who is blamed is heard once more: see work_confirm. */
-static void confirm(struct search *search, size_t number, struct verdict *verdict)
+/* Who is blamed is heard once more: see work_confirm and settle_weigh. */
+static enum settle_weight weigh(struct search *search, size_t number, struct verdict *verdict)
 {
-    bool blamed = verdict_is_finding(verdict->kind) && !search->settlement.count;
-    if (!blamed || work_confirm(&search->work, number, verdict->output))
-        return;
+    if (!verdict_is_finding(verdict->kind) || search->settlement.count)
+        return WEIGHT_SPARE; /* nobody is blamed by it */
+    bool shown = work_confirm(&search->work, number, verdict->output);
+    enum settle_weight weight = shown ? settle_weigh(&search->work, number, verdict) : WEIGHT_NONE;
+    if (weight != WEIGHT_NONE)
+        return weight;
     search->work.changed = true;
     *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
-    snprintf(verdict->text, sizeof verdict->text,
-             "not judged: the engine shows another value than it gives when the model ends here");
+    snprintf(verdict->text, sizeof verdict->text, "%s",
+             shown ? "not judged: alone it is right on the inputs shown, and the answer does not hang on it"
+                   : "not judged: the engine shows another value than it gives when the model ends here");
+    return weight;
 }
 
-static void keep_verdict(struct search *search, size_t number, const struct verdict *verdict)
+static void keep_verdict(struct search *search, size_t number, const struct verdict *verdict,
+                         enum settle_weight weight)
 {
     struct localized_node *node = &search->result->nodes[number];
     node->verdict = verdict->kind;
@@ -89,8 +95,7 @@ static void keep_verdict(struct search *search, size_t number, const struct verd
     if (!verdict_is_finding(verdict->kind))
         return;
     search->result->n_wrong++;
-    if (!search->settlement.count)
-        settle_blame_node(&search->work, &search->settlement, verdict, number);
+    settle_blame_weighed(&search->work, &search->settlement, verdict, number, weight);
 }
 
 static void keep_forms(struct search *search, size_t number)
@@ -132,8 +137,8 @@ static int visit(void *context, struct work *work, const struct record_group *gr
         keep_forms(search, number);
         if (search->result->local) {
             settle_node(work, number, &verdict);
-            confirm(search, number, &verdict);
-            keep_verdict(search, number, &verdict);
+            enum settle_weight weight = weigh(search, number, &verdict);
+            keep_verdict(search, number, &verdict, weight);
         }
         progress_step(&search->progress, p);
     }
@@ -333,11 +338,14 @@ static int search_answer(struct search *search, struct error *err)
     if (!search->result->local)
         return 0;
     /* What was shown before the engine gave up stands. */
-    if (!search->settlement.count && outcome != OUTCOME_OK)
+    if (!search->settlement.count && !work->spare.nodes && outcome != OUTCOME_OK)
         return settle_hidden(work, &search->settlement);
-    if (search->settlement.count || (work->changed && windows_fused(work, &search->settlement)))
+    if (search->settlement.count ||
+        (work->changed && outcome == OUTCOME_OK && windows_fused(work, &search->settlement)))
         return 0;
-    return conclude_quiet(search);
+    if (work->spare.nodes)
+        settle_blame_spare(work, &search->settlement);
+    return work->spare.nodes ? 0 : conclude_quiet(search);
 }
 
 int localize(struct localization *localization, const struct localize_case *which, struct error *err)

@@ -2,11 +2,16 @@
 
 #include "base/memory.h"
 #include "locate/localize.h"
+#include "locate/nodes.h"
 #include "locate/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Nodes of a model for which the reference computes all of it to see whether the answer hangs on one of them:
+ * a node that is wrong by itself is enough in a larger one. */
+enum { SMALL_ENOUGH = 64 };
 
 void settlement_release(struct settlement *settlement)
 {
@@ -99,62 +104,103 @@ void settle_blame_node(struct work *work, struct settlement *settlement, const s
         settle_blame(settlement, verdict, &number, 1);
 }
 
-/* The search for a node to blame. */
-struct search {
-    struct settlement *settlement;
-    bool tried;
-    bool *
-        wanted; /* by position up to `end`: what the wrong output is computed from; NULL: all that there is */
-    size_t end;
-    bool spare; /* a node outside its bound that the wrong output does not hang on */
-    struct verdict verdict;
-    size_t node;
-};
-
-/* With several outputs a node may be wrong and do no harm, while another one does. */
-static void search_wanted(struct search *search, struct work *work)
+/* The node as a model of its own, on the inputs it had; what was a constant stays one. */
+static bool is_wrong_alone(struct work *work, size_t number)
 {
-    const Onnx__GraphProto *graph = work->which->model->graph;
     struct verdict verdict;
-    search->tried = true;
-    if (graph->n_output < 2)
-        return;
+    size_t *nodes = memory_zeroed(work->which->model->graph->n_node, sizeof *nodes);
+    size_t count = nodes_with_constants(work, &number, 1, nodes);
+    work_judge_window(work, nodes, count, false, &verdict);
+    free(nodes);
+    return verdict_is_finding(verdict.kind);
+}
+
+static void spare(struct work *work, const size_t *nodes, size_t count, bool fused,
+                  const struct verdict *verdict)
+{
+    if (!work->spare.nodes) {
+        work->spare.nodes =
+            arena_array(&work->arena, work->which->model->graph->n_node, sizeof *work->spare.nodes);
+        memcpy(work->spare.first, nodes, count * sizeof *nodes);
+        work->spare.n_first = count;
+        work->spare.fused = fused;
+        work->spare.verdict = *verdict;
+    }
+    for (size_t i = 0; i < count; i++)
+        work->spare.nodes[nodes[i]] = true;
+}
+
+/* Whether the answer is as wrong when all that are wrong by themselves are replaced. */
+static bool others_are_wrong(struct work *work)
+{
+    size_t n = work->which->model->graph->n_node, count = 0;
+    size_t *nodes = memory_zeroed(n, sizeof *nodes);
+    for (size_t i = 0; i < n; i++)
+        if (work->spare.nodes[i])
+            nodes[count++] = i;
+    bool wrong = work_stays_wrong(work, nodes, count);
+    free(nodes);
+    return wrong;
+}
+
+/* The answer is judged, and right by its hard bounds. */
+static bool answer_is_right(struct work *work)
+{
+    struct verdict verdict;
     work_judge_whole(work, &work->plain, &verdict);
-    if (!verdict_is_finding(verdict.kind) || verdict.output >= graph->n_output)
-        return;
-    const struct index_value *value = model_index_find(&work->index, graph->output[verdict.output]->name);
-    if (!value || value->source != SOURCE_NODE)
-        return;
-    search->end = work->index.position[value->number];
-    search->wanted = work_ancestors(work, search->end, 0);
+    return verdict.kind == VERDICT_AGREES || verdict.kind == VERDICT_SUSPECT;
+}
+
+enum settle_weight settle_weigh(struct work *work, size_t number, const struct verdict *verdict)
+{
+    bool fused = work->n_group && work->group_of == number, more = work->spare.nodes != NULL;
+    const size_t *nodes = fused ? work->group : &number;
+    size_t count = fused ? work->n_group : 1;
+    if (work->which->model->graph->n_node < 2)
+        return WEIGHT_FULL;
+    bool wrong = fused || work->alone || is_wrong_alone(work, number);
+    if (wrong && work->which->model->graph->n_node > SMALL_ENOUGH)
+        return WEIGHT_FULL;
+    if (!wrong)
+        return answer_is_right(work) || work_stays_wrong(work, nodes, count) ? WEIGHT_NONE : WEIGHT_FULL;
+    if (!work_stays_wrong(work, nodes, count))
+        return WEIGHT_FULL;
+    spare(work, nodes, count, fused, verdict);
+    return more && !others_are_wrong(work) ? WEIGHT_TOGETHER : WEIGHT_SPARE;
+}
+
+void settle_blame_spare(const struct work *work, struct settlement *settlement)
+{
+    settlement->fused = work->spare.fused;
+    settle_blame(settlement, &work->spare.verdict, work->spare.first, work->spare.n_first);
+}
+
+bool settle_blame_weighed(struct work *work, struct settlement *settlement, const struct verdict *verdict,
+                          size_t number, enum settle_weight weight)
+{
+    if (weight == WEIGHT_FULL)
+        settle_blame_node(work, settlement, verdict, number);
+    else if (weight == WEIGHT_TOGETHER)
+        settle_blame_spare(work, settlement);
+    return weight == WEIGHT_FULL || weight == WEIGHT_TOGETHER;
 }
 
 /* The first node of the group that is outside its hard bound, and that matters, ends the search. */
 static int visit_group(void *context, struct work *work, const struct record_group *group)
 {
-    struct search *search = context;
+    struct settlement *settlement = context;
     for (size_t p = group->first; p < group->first + group->count; p++) {
         size_t number = work->index.order[p];
         struct verdict verdict;
         settle_node(work, number, &verdict);
         if (!verdict_is_finding(verdict.kind))
             continue;
-        if (!search->tried)
-            search_wanted(search, work);
         /* Broken by what comes behind it, maybe: only together with that it is to blame. */
-        if (!work_confirm(work, number, verdict.output)) {
-            work->changed = true;
-            continue;
-        }
-        if (!search->wanted || (p <= search->end && search->wanted[p])) {
-            settle_blame_node(work, search->settlement, &verdict, number);
+        enum settle_weight weight =
+            work_confirm(work, number, verdict.output) ? settle_weigh(work, number, &verdict) : WEIGHT_NONE;
+        work->changed |= weight == WEIGHT_NONE;
+        if (settle_blame_weighed(work, settlement, &verdict, number, weight))
             return 1;
-        }
-        if (!search->spare) {
-            search->spare = true;
-            search->verdict = verdict;
-            search->node = number;
-        }
     }
     return 0;
 }
@@ -184,11 +230,10 @@ int settle_whole(struct work *work, struct settlement *settlement)
                  "every operator is right on the inputs it had, the whole is not: %.140s", verdict.text);
         return 0;
     }
-    size_t *all = arena_array(&work->arena, model->graph->n_node, sizeof *all);
-    for (size_t i = 0; i < model->graph->n_node; i++)
-        all[i] = i;
-    settlement->fused = model->graph->n_node > 1;
-    settle_blame(settlement, &verdict, all, model->graph->n_node);
+    size_t *nodes = arena_array(&work->arena, model->graph->n_node, sizeof *nodes);
+    size_t count = work_needed(work, verdict.output, nodes);
+    settlement->fused = count > 1;
+    settle_blame(settlement, &verdict, nodes, count);
     return 0;
 }
 
@@ -222,20 +267,15 @@ int settle_hidden(struct work *work, struct settlement *settlement)
 static int settle_work(struct work *work, struct settlement *settlement)
 {
     enum outcome outcome;
-    struct search search = {.settlement = settlement};
-    int status = work_run_plain(work) || record_run(work, visit_group, &search, &outcome) ? -1 : 0;
-    free(search.wanted);
-    if (status)
+    if (work_run_plain(work) || record_run(work, visit_group, settlement, &outcome))
         return -1;
     if (outcome != OUTCOME_OK)
         return settle_hidden(work, settlement);
     if (settlement->count || (work->changed && windows_fused(work, settlement)))
         return 0;
-    if (search.spare) {
-        settle_blame(settlement, &search.verdict, &search.node, 1);
-        return 0;
-    }
-    return settle_whole(work, settlement);
+    if (work->spare.nodes)
+        settle_blame_spare(work, settlement);
+    return work->spare.nodes ? 0 : settle_whole(work, settlement);
 }
 
 int settle_refused(struct work *work, struct settlement *settlement)

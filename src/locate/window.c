@@ -42,8 +42,20 @@ static bool is_another_fault(struct work *work, const struct verdict *verdict)
     return whole.kind >= VERDICT_SUSPECT && whole.kind < VERDICT_SHAPE;
 }
 
+/* What is wrong by itself makes every window wrong that it is in: that shows nothing. */
+static bool has_spare(const struct work *work, const size_t *nodes, size_t size)
+{
+    for (size_t i = 0; i < size && work->spare.nodes; i++)
+        if (work->spare.nodes[nodes[i]])
+            return true;
+    return false;
+}
+
 static bool window_is_bad(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)
 {
+    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    if (has_spare(work, nodes, size))
+        return false;
     size_t *all = memory_zeroed(node_count(work), sizeof *all);
     size_t count = nodes_with_constants(work, nodes, size, all);
     work_judge_window(work, all, count, false, verdict);

@@ -221,8 +221,7 @@ const struct tensor *work_named(struct work *work, const char *name)
     return map_get(&work->index.names, name, &number) ? work_value(work, number) : NULL;
 }
 
-/* Only reads it: evaluate_node, verdict_output and the pool take values that they do not change. */
-static struct value view_of(const char *name, const struct tensor *tensor)
+struct value work_view(const char *name, const struct tensor *tensor)
 {
     return (struct value){.name = (char *)(uintptr_t)name,
                           .kind = VALUE_TENSOR,
@@ -246,7 +245,7 @@ static bool node_inputs(struct work *work, size_t number, const struct tensor **
         const struct tensor *tensor = work_value(work, use);
         if (!tensor)
             return false;
-        captured[(*n_captured)++] = view_of(work->index.values[use].name, tensor);
+        captured[(*n_captured)++] = work_view(work->index.values[use].name, tensor);
     }
     return true;
 }
@@ -277,7 +276,7 @@ static void judge_recorded(struct work *work, const Onnx__NodeProto *node, const
         const struct value *nothing = *node->output[i] && !got ? left_out(work, node->output[i]) : NULL;
         if ((!got && !nothing) || expected[i].type == DTYPE_NONE)
             continue;
-        struct value view = view_of(NULL, got);
+        struct value view = work_view(NULL, got);
         verdict_output(verdict, i, &expected[i], nothing ? nothing : &view);
     }
     verdict_finish(verdict, node->n_output ? node->output[verdict->output] : NULL);
@@ -295,29 +294,37 @@ static bool is_folded(const struct work *work, const Onnx__NodeProto *node)
     return true;
 }
 
+int work_expect_node(struct work *work, size_t number, bool loose, struct bounded *expected,
+                     struct error *err)
+{
+    const Onnx__NodeProto *node = work->which->model->graph->node[number];
+    const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
+    struct value *captured = memory_zeroed(work->index.n_uses[number], sizeof *captured);
+    size_t n_captured;
+    int status = node_inputs(work, number, inputs, captured, &n_captured)
+                     ? evaluate_node(work->which->model, node, inputs, captured, n_captured, loose, expected,
+                                     node->n_output, err)
+                     : error_set(err, ERROR_NOT_FOUND, "an input is not a tensor or not shown");
+    free(captured);
+    free(inputs);
+    return status;
+}
+
 void work_judge_node(struct work *work, size_t number, bool loose, struct verdict *verdict)
 {
     const Onnx__NodeProto *node = work->which->model->graph->node[number];
     struct error err = {0};
     *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
-    const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
-    struct value *captured = memory_zeroed(work->index.n_uses[number], sizeof *captured);
     struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);
-    size_t n_captured;
     if (is_folded(work, node))
         snprintf(verdict->text, sizeof verdict->text, "not judged: the engine folds it away");
-    else if (!node_inputs(work, number, inputs, captured, &n_captured))
-        snprintf(verdict->text, sizeof verdict->text, "not judged: an input is not a tensor or not shown");
-    else if (evaluate_node(work->which->model, node, inputs, captured, n_captured, loose, expected,
-                           node->n_output, &err))
+    else if (work_expect_node(work, number, loose, expected, &err))
         snprintf(verdict->text, sizeof verdict->text, "not judged: %.200s", err.message);
     else
         judge_recorded(work, node, expected, verdict);
     for (size_t i = 0; i < node->n_output; i++)
         bounded_release(&expected[i]);
     free(expected);
-    free(captured);
-    free(inputs);
 }
 
 /* A model's answers on the same inputs, by the reference. fused: what computing several nodes as one may do
@@ -432,7 +439,7 @@ bool work_part_cut(struct work_part *part, struct work *work, const size_t *node
     for (size_t i = 0; i < graph->n_input && found; i++) {
         const struct tensor *tensor = work_named(work, graph->input[i]->name);
         found = tensor != NULL;
-        part->inputs[i] = view_of(graph->input[i]->name, tensor);
+        part->inputs[i] = work_view(graph->input[i]->name, tensor);
     }
     return found;
 }

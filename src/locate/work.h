@@ -49,7 +49,13 @@ struct work {
     bool all_held; /* one group held everything, and it still does */
     struct work_whole whole;
     size_t group[WORK_GROUP], n_group, group_of; /* by windows_before: of which node, and which nodes it is */
-    bool alone;                    /* the node judged last is outside its bound as a model of its own, too */
+    bool alone;      /* the node judged last is outside its bound as a model of its own, too */
+    struct {         /* nodes that are wrong by themselves, and not why the answer is */
+        bool *nodes; /* by number; NULL: none */
+        size_t first[WORK_GROUP], n_first; /* the node, or the group, that was met first */
+        bool fused;
+        struct verdict verdict;
+    } spare;
     const struct verdict *refusal; /* the word on the whole when it is refused, else NULL */
     const struct result *ended;    /* then how it ended */
     enum work_words words;         /* with which a part must end to count */
@@ -82,8 +88,16 @@ const char **work_made(struct work *work, size_t *count);
 /* The reference's values, rounded into their types, stand for what the engine would have had. */
 int work_compute(struct work *work, const char *const *names, size_t wanted);
 
-/* One node on its recorded inputs; loose: as if it had been computed as one with those that made them.
- * VERDICT_UNTESTED, and the text says why, when the reference cannot. */
+/* A value of that name that only reads the tensor: evaluate_node, verdict_output and the pool take values
+ * that they do not change. */
+struct value work_view(const char *name, const struct tensor *tensor);
+
+/* What a node makes of its recorded inputs, one for each of its outputs, to be released in any case; loose:
+ * as if it had been computed as one with those that made them. */
+int work_expect_node(struct work *work, size_t number, bool loose, struct bounded *expected,
+                     struct error *err);
+
+/* That against what is recorded of it. VERDICT_UNTESTED, and the text says why, when the reference cannot. */
 void work_judge_node(struct work *work, size_t number, bool loose, struct verdict *verdict);
 
 /*
@@ -99,6 +113,16 @@ bool work_confirm(struct work *work, size_t number, size_t output);
 void work_judge_whole(struct work *work, const struct result *result, struct verdict *verdict);
 /* Whether an answer that is right by that is outside of the bounds without it. */
 bool work_is_fused(const struct work *work, const struct result *result);
+
+/*
+ * Whether the answer, which is wrong, stays so when what the nodes make is replaced: by what one node makes
+ * of the inputs that it had, or by the reference's own values of several. False, too, where that cannot be
+ * seen: the answer is not wrong as a whole, or the engine does not compute the rest.
+ */
+bool work_stays_wrong(struct work *work, const size_t *nodes, size_t count);
+
+/* The nodes that a wrong output is computed from, when it is as wrong without the others; else all nodes. */
+size_t work_needed(struct work *work, size_t output, size_t *nodes);
 
 /* Marks, by position in index.order, `end` and what it is computed from, back to position `first`; the caller
  * frees it. */
@@ -174,6 +198,23 @@ void windows_before(struct work *work, size_t number, struct verdict *verdict);
 
 /* The policy, in parts. */
 void settle_node(struct work *work, size_t number, struct verdict *verdict); /* one recorded node */
+
+/*
+ * What speaks for blaming the node judged last, which is outside its bound. A node that is so as a model of
+ * its own as well is wrong, whatever the answer is; one that is not, and without which the answer is as
+ * wrong, is not to blame at all: what is recorded of it and its inputs does not belong together.
+ */
+enum settle_weight {
+    WEIGHT_NONE,
+    WEIGHT_SPARE, /* wrong, but not why the answer is: only to blame when nobody else is */
+    WEIGHT_FULL,
+    WEIGHT_TOGETHER, /* with those spared before it, all that is wrong: the first of them is to blame */
+};
+enum settle_weight settle_weigh(struct work *work, size_t number, const struct verdict *verdict);
+void settle_blame_spare(const struct work *work, struct settlement *settlement); /* the one met first */
+/* Whom that says to blame; false when nobody yet. */
+bool settle_blame_weighed(struct work *work, struct settlement *settlement, const struct verdict *verdict,
+                          size_t number, enum settle_weight weight);
 /* Who is wrong by that: the node, or the group in which it is. */
 void settle_blame_node(struct work *work, struct settlement *settlement, const struct verdict *verdict,
                        size_t number);

@@ -358,6 +358,90 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
     scene_close(&scene);
 }
 
+/* One node's recorded output is made to be another than it was. */
+static void record(struct work *work, const char *name, const struct tensor *tensor)
+{
+    size_t number;
+    assert_true(map_get(&work->index.names, name, &number));
+    work->known[number] = tensor;
+}
+
+/*
+ * What is recorded of a node does not belong to its inputs, as engines show it that compute a constant twice:
+ * alone it is right, and the answer is as wrong without it. The one that is wrong by itself is to blame.
+ */
+static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct verdict verdict;
+    struct work work;
+    scene_open(&scene, "reference:fault=concat-three");
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &eight);
+    model_add_node(model, "Neg", "neg", 1, NAMES("x"), 1, NAMES("n"));
+    Onnx__NodeProto *node = model_add_node(model, "Concat", "concat", 3, NAMES("x", "x", "n"), 1, NAMES("z"));
+    node_set_int(&model->arena, node, "axis", 1);
+    model_add_node(model, "Abs", "abs", 1, NAMES("n"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    model_add_output(model, "z", DTYPE_FLOAT, NULL);
+    const struct shape three = {4, {1, 6, 2, 2}};
+    struct tensor n = floats(&eight, (float[]){-1, 2, -3, 0.5F, -0.25F, -2, 3, -4});
+    struct tensor y = floats(&eight, (float[]){9, 2, 3, 0.5F, 0.25F, 2, 3, 4});
+    struct tensor z = floats(&three, (float[24]){9});
+    struct settle_case which = {
+        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    assert_int_equal(work_init(&work, &which, NULL), 0);
+    assert_int_equal(work_run_plain(&work), 0);
+    record(&work, "n", &n);
+    record(&work, "y", &y);
+    record(&work, "z", &z);
+    work.all_held = true;
+    work_judge_node(&work, 2, false, &verdict);
+    assert_int_equal(verdict.kind, VERDICT_WRONG);
+    assert_true(work_stays_wrong(&work, (size_t[]){2}, 1));
+    assert_int_equal(settle_weigh(&work, 2, &verdict), WEIGHT_NONE);
+    work_judge_node(&work, 1, false, &verdict);
+    assert_int_equal(verdict.kind, VERDICT_WRONG);
+    assert_false(work_stays_wrong(&work, (size_t[]){1}, 1));
+    assert_int_equal(settle_weigh(&work, 1, &verdict), WEIGHT_FULL);
+    work_release(&work);
+    tensor_release(&n);
+    tensor_release(&y);
+    tensor_release(&z);
+    model_free(model);
+    scene_close(&scene);
+}
+
+/* Two faulty nodes, one behind the other: without either the answer is still wrong, without both it is right.
+ */
+static void of_two_faults_the_first_is_blamed(void **state)
+{
+    (void)state;
+    struct settlement found;
+    struct scene scene;
+    scene_open(&scene, "reference:fault=concat-three");
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &eight);
+    model_add_node(model, "Neg", "neg", 1, NAMES("x"), 1, NAMES("n"));
+    for (int i = 0; i < 2; i++) {
+        const char *from = i ? "a" : "n";
+        Onnx__NodeProto *node = model_add_node(model, "Concat", i ? "second" : "first", 3,
+                                               NAMES(from, from, from), 1, NAMES(i ? "y" : "a"));
+        node_set_int(&model->arena, node, "axis", 1);
+    }
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    struct settle_case which = {
+        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    assert_int_equal(settle(&found, &which, NULL), 0);
+    assert_int_equal(found.kind, VERDICT_WRONG);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.nodes[0], 1);
+    settlement_release(&found);
+    model_free(model);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +455,8 @@ int main(void)
         cmocka_unit_test(a_shape_is_not_fused_away),
         cmocka_unit_test(a_value_that_was_written_over_judges_nobody),
         cmocka_unit_test(a_fault_that_does_no_harm_is_not_blamed),
+        cmocka_unit_test(who_does_no_harm_and_is_right_alone_is_not_blamed),
+        cmocka_unit_test(of_two_faults_the_first_is_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
