@@ -138,11 +138,8 @@ static bool proves_nothing(const struct expectation *e)
 static void judge_answer(struct verdict *verdict, const struct result *result, const struct expectation *e)
 {
     verdict->kind = VERDICT_AGREES;
-    if (result->count != e->count) {
-        verdict->kind = VERDICT_SHAPE;
-        snprintf(verdict->text, sizeof verdict->text, "%zu outputs instead of %zu", result->count, e->count);
+    if (verdict_count(verdict, e->count, result->count))
         return;
-    }
     for (size_t i = 0; i < e->count; i++)
         verdict_output(verdict, i, &e->outputs[i], &result->outputs[i]);
     verdict_finish(verdict, e->count ? e->values[verdict->output].name : NULL);

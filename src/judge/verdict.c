@@ -110,6 +110,15 @@ static void judge_elements(struct verdict *verdict, size_t output, const struct 
     }
 }
 
+bool verdict_count(struct verdict *verdict, size_t expected, size_t got)
+{
+    if (got == expected)
+        return false;
+    verdict->kind = VERDICT_SHAPE;
+    snprintf(verdict->text, sizeof verdict->text, "%zu outputs instead of %zu", got, expected);
+    return true;
+}
+
 void verdict_output(struct verdict *verdict, size_t output, const struct bounded *expected,
                     const struct value *got)
 {

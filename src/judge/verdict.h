@@ -57,6 +57,9 @@ struct verdict {
 /* How many standard deviations are suspicious: see docs/bounds.md for the evidence. */
 #define VERDICT_DEVIATIONS 16.0
 
+/* True, and the word is shape, when an answer has more or fewer outputs than it should. */
+bool verdict_count(struct verdict *verdict, size_t expected, size_t got);
+
 /*
  * Judges one output into *verdict, which already holds what the outputs before it gave (start from a zeroed
  * one with kind VERDICT_AGREES); the worse word wins.

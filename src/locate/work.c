@@ -250,36 +250,41 @@ static bool node_inputs(struct work *work, size_t number, const struct tensor **
     return true;
 }
 
-/* The value so named that a run's answer leaves out; or NULL. */
-static const struct value *absent(const struct result *result, const char *name)
+/* The value so named that a run's answer leaves out or gives as a sequence; or NULL. */
+static const struct value *no_tensor(const struct result *result, const char *name)
 {
     for (size_t i = 0; i < result->count; i++) {
         const struct value *value = &result->outputs[i];
-        if (value->kind == VALUE_NONE && value->name && strcmp(value->name, name) == 0)
+        if (value->kind != VALUE_TENSOR && value->name && strcmp(value->name, name) == 0)
             return value;
     }
     return NULL;
 }
 
-/* An output of the model that the engine leaves out, whether the values between are shown or not; or NULL. */
-static const struct value *left_out(const struct work *work, const char *name)
+/* An output of the model that is no tensor, whether the values between are shown or not; or NULL. */
+static const struct value *never_tensor(const struct work *work, const char *name)
 {
-    return absent(&work->plain, name) ? absent(&work->held, name) : NULL;
+    return no_tensor(&work->plain, name) ? no_tensor(&work->held, name) : NULL;
 }
 
 static void judge_recorded(struct work *work, const Onnx__NodeProto *node, const struct bounded *expected,
                            struct verdict *verdict)
 {
+    size_t looked_at = 0;
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
     for (size_t i = 0; i < node->n_output; i++) {
         const struct tensor *got = *node->output[i] ? work_named(work, node->output[i]) : NULL;
-        const struct value *nothing = *node->output[i] && !got ? left_out(work, node->output[i]) : NULL;
-        if ((!got && !nothing) || expected[i].type == DTYPE_NONE)
+        const struct value *other = *node->output[i] && !got ? never_tensor(work, node->output[i]) : NULL;
+        if ((!got && !other) || expected[i].type == DTYPE_NONE)
             continue;
         struct value view = work_view(NULL, got);
-        verdict_output(verdict, i, &expected[i], nothing ? nothing : &view);
+        verdict_output(verdict, i, &expected[i], other ? other : &view);
+        looked_at++;
     }
     verdict_finish(verdict, node->n_output ? node->output[verdict->output] : NULL);
+    if (!looked_at)
+        *verdict =
+            (struct verdict){.kind = VERDICT_UNTESTED, .text = "not judged: its outputs are not shown"};
 }
 
 /* Whether nothing that the node makes was asked for. */
@@ -344,7 +349,9 @@ static void judge_answers(const struct model *model, const struct bounded *expec
                           const struct result *result, struct verdict *verdict)
 {
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
-    for (size_t i = 0; i < count && i < result->count; i++)
+    if (verdict_count(verdict, count, result->count))
+        return;
+    for (size_t i = 0; i < count; i++)
         verdict_output(verdict, i, &expected[i], &result->outputs[i]);
     verdict_finish(verdict, count ? model->graph->output[verdict->output]->name : NULL);
 }
