@@ -103,6 +103,28 @@ static enum conform_verdict hold(struct run *run, const struct flight *flight, s
     return verdict == CONFORM_PASS && loaded->random ? CONFORM_RANDOM : verdict;
 }
 
+static bool is_refusal(enum conform_verdict verdict)
+{
+    return verdict == CONFORM_REJECTED || verdict == CONFORM_FAILED;
+}
+
+/* A case that is itself broken is nobody's fault: inputs that the model does not take, or, where an engine
+ * refuses it, a model or values that the reference calls invalid. Says in run->why what is wrong. */
+static bool is_broken(struct run *run, const struct flight *flight, size_t set, enum conform_verdict verdict)
+{
+    const struct result *reference = result_at(run, flight, set, run->conform->engines);
+    if (conform_is_finding(verdict) && verdict != CONFORM_NO_ENGINE && flight->loaded.misfit) {
+        str_clear(&run->why);
+        str_add(&run->why, flight->loaded.misfit);
+        return true;
+    }
+    if (!is_refusal(verdict) || reference->outcome != OUTCOME_REJECTED)
+        return false;
+    str_clear(&run->why);
+    str_printf(&run->why, "the case is not valid: %s", reference->message ? reference->message : "");
+    return true;
+}
+
 /* Of several data sets the first that is no plain pass speaks for the case. */
 static void record(struct run *run, const struct flight *flight, size_t set, size_t engine)
 {
@@ -110,6 +132,8 @@ static void record(struct run *run, const struct flight *flight, size_t set, siz
     const struct result *result = result_at(run, flight, set, engine);
     struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
     enum conform_verdict verdict = hold(run, flight, set, result);
+    if (is_broken(run, flight, set, verdict))
+        verdict = CONFORM_NOT_RUNNABLE;
     kept->load_ns += result->load_ns;
     kept->run_ns += result->run_ns;
     if (kept->verdict != CONFORM_UNTESTED && kept->verdict != CONFORM_PASS)

@@ -30,7 +30,7 @@ enum conform_verdict {
     CONFORM_MEMORY,
     CONFORM_GARBAGE,
     CONFORM_NO_ENGINE,
-    CONFORM_NOT_RUNNABLE, /* the case's own files cannot be read */
+    CONFORM_NOT_RUNNABLE, /* the case's own files cannot be read, or are not valid */
     CONFORM_COUNT
 };
 const char *conform_verdict_name(enum conform_verdict verdict); /* "pass", "not runnable" ... */

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "generate/inputs.h"
 #include "model/build.h"
 #include "model/data.h"
 #include "model/index.h"
@@ -118,10 +119,11 @@ static size_t values_size(const struct value *values, size_t count)
 
 /*
  * STEM_0.pb, STEM_1.pb ... read as the types of the given graph inputs or outputs. Fewer files than names is
- * normal (optional inputs at the end), more is not.
+ * normal (optional inputs at the end), more is not. inputs: the model, when they are its inputs, else NULL.
  */
 static int read_values(const char *folder, const char *stem, Onnx__ValueInfoProto *const *infos,
-                       size_t n_infos, struct value **values, size_t *count, struct error *err)
+                       size_t n_infos, const struct model *inputs, struct value **values, size_t *count,
+                       struct error *err)
 {
     size_t capacity = 0;
     for (;;) {
@@ -137,6 +139,8 @@ static int read_values(const char *folder, const char *stem, Onnx__ValueInfoProt
         int status = *count < n_infos
                          ? data_read(path.data, infos[*count]->type, &(*values)[*count], err)
                          : error_set(err, ERROR_INVALID, "%s: the model has only %zu", path.data, n_infos);
+        if (status == 0 && inputs)
+            status = inputs_name_fits(inputs, path.data, (*values)[*count].name, infos[*count]->name, err);
         if (status == 0)
             value_set_name(&(*values)[*count], infos[*count]->name);
         ++*count;
@@ -162,7 +166,7 @@ static int read_inputs(const struct model *model, const char *folder, struct sui
         for (size_t i = 0; i < graph->n_input; i++)
             if ((graph->input[i]->name && map_has(&initializers, graph->input[i]->name)) == (pass == 1))
                 infos[count++] = graph->input[i];
-    int status = read_values(folder, "input", infos, count, &data->inputs, &data->n_inputs, err);
+    int status = read_values(folder, "input", infos, count, model, &data->inputs, &data->n_inputs, err);
     free(infos);
     map_release(&initializers);
     return status;
@@ -221,6 +225,19 @@ static int visit_random(void *context, Onnx__NodeProto *node, int depth)
     return text_equal(type, "Dropout") && dropout_is_random(context, node);
 }
 
+/* Kept as text: an answer that is as expected passes all the same. */
+static void note_misfit(struct suite_loaded *loaded, const struct suite_data *data, const char *folder)
+{
+    struct error err = {0};
+    struct str text;
+    if (loaded->misfit || !inputs_fit(loaded->model, data->inputs, data->n_inputs, &err))
+        return;
+    str_init(&text);
+    str_printf(&text, "%s: %s", folder, err.message);
+    loaded->misfit = str_detach(&text);
+    str_release(&text);
+}
+
 static int read_data(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
 {
     if (entry->sets == 0)
@@ -230,9 +247,10 @@ static int read_data(const struct suite_case *entry, struct suite_loaded *loaded
     for (size_t i = 0; i < entry->sets; i++) {
         struct suite_data *data = &loaded->data[loaded->sets++];
         if (read_inputs(loaded->model, entry->set[i], data, err) ||
-            read_values(entry->set[i], "output", graph->output, graph->n_output, &data->outputs,
+            read_values(entry->set[i], "output", graph->output, graph->n_output, NULL, &data->outputs,
                         &data->n_outputs, err))
             return -1;
+        note_misfit(loaded, data, entry->set[i]);
         loaded->size +=
             values_size(data->inputs, data->n_inputs) + values_size(data->outputs, data->n_outputs);
     }
@@ -266,5 +284,6 @@ void suite_unload(struct suite_loaded *loaded)
     free(loaded->data);
     model_free(loaded->model);
     free(loaded->path);
+    free(loaded->misfit);
     *loaded = (struct suite_loaded){0};
 }

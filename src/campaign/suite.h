@@ -42,6 +42,7 @@ struct suite_data {
 struct suite_loaded {
     char *path; /* absolute */
     struct model *model;
+    char *misfit; /* how a data set's inputs are not what the model wants (generate/inputs.h); or NULL */
     bool random; /* draws random numbers: only types and shapes of its outputs can be held against anything */
     size_t sets;
     struct suite_data *data;

@@ -15,6 +15,8 @@ static int open_folder(struct casefile *file, const char *path, struct error *er
     if (!loaded->sets)
         return error_set(err, ERROR_NOT_FOUND,
                          "%s has no test_data_set_0: name its model.onnx and say --data", path);
+    if (loaded->misfit)
+        return error_set(err, ERROR_INVALID, "%s", loaded->misfit);
     file->name = entry->name;
     file->model = loaded->model;
     file->random = loaded->random;

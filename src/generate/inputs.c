@@ -18,6 +18,7 @@ int inputs_plan(struct inputs *inputs, const struct model *model, struct error *
 {
     *inputs = (struct inputs){0};
     arena_init(&inputs->arena);
+    inputs->model = model;
     const Onnx__GraphProto *graph = model->graph;
     struct map initializers;
     map_init(&initializers);
@@ -208,10 +209,24 @@ int inputs_get(const struct inputs *inputs, size_t sample, struct value **values
     }
     for (size_t i = 0; i < inputs->count && status == 0; i++)
         value_set_name(&made[i], inputs->slots[i].name);
+    if (status == 0 && inputs_fit(inputs->model, made, inputs->count, err))
+        status = inputs->kind == INPUTS_FOLDERS ? error_prefix(err, "%s", inputs->folders[sample]) : -1;
     if (status) {
         values_free(made, inputs->count);
         made = NULL;
     }
     *values = made;
     return status;
+}
+
+int inputs_check(const struct inputs *inputs, struct error *err)
+{
+    size_t count = inputs->kind == INPUTS_FOLDERS ? inputs->samples : 1;
+    for (size_t i = 0; i < count && i < inputs->samples; i++) {
+        struct value *values;
+        if (inputs_get(inputs, i, &values, err))
+            return -1;
+        values_free(values, inputs->count);
+    }
+    return 0;
 }

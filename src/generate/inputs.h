@@ -34,6 +34,7 @@ struct inputs_slot {
 
 struct inputs {
     struct arena arena;
+    const struct model *model; /* borrowed */
     enum inputs_kind kind;
     size_t samples;
     size_t count; /* inputs of the model */
@@ -60,8 +61,26 @@ void inputs_release(struct inputs *inputs); /* also after a failed init */
 /* Reads the labels anew from a file of any of these kinds. */
 int inputs_labels(struct inputs *inputs, const char *path, struct error *err);
 
-/* The values of one sample: inputs->count of them, to be freed with values_free. */
+/* The values of one sample: inputs->count of them, to be freed with values_free. Fails, as inputs_fit does,
+ * when the model wants others. */
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err);
+
+/* Whether inputs_get would work, for every sample that may differ from the first in type or shape: what is
+ * wrong with the inputs is said before any engine starts. */
+int inputs_check(const struct inputs *inputs, struct error *err);
+
+/*
+ * Holds values against what the model says of its inputs. Each that has no initialiser must be there, and no
+ * others; kinds, element types, ranks and dimensions are as declared, and a symbol has one size in all of
+ * them. Fails with ERROR_INVALID: "your input x is float32 [2,1,28,28], the model wants float32
+ * [batch,3,32,32]".
+ */
+int inputs_fit(const struct model *model, const struct value *values, size_t count, struct error *err);
+
+/* Fails when the file at `path`, read as the input `wanted`, says that it holds another input of the model.
+ */
+int inputs_name_fits(const struct model *model, const char *path, const char *said, const char *wanted,
+                     struct error *err);
 
 /* The inputs a caller must give, as slots in inputs->arena; shared by all ways of making them. */
 int inputs_plan(struct inputs *inputs, const struct model *model, struct error *err);

@@ -40,20 +40,37 @@ static char *find_input(const struct inputs *inputs, const char *folder, size_t 
     return path ? path : find_file(folder, inputs->slots[number].name);
 }
 
+/* A file for an input that the model does not have is a mistake of whoever wrote it. */
+static int no_more_inputs(const struct inputs *inputs, const char *folder, struct error *err)
+{
+    char stem[40];
+    snprintf(stem, sizeof stem, "input_%zu", inputs->count);
+    char *path = find_file(folder, stem);
+    if (!path)
+        return 0;
+    int status = error_set(err, ERROR_INVALID, "%s: the model has only %zu input%s", path, inputs->count,
+                           inputs->count == 1 ? "" : "s");
+    free(path);
+    return status;
+}
+
 int inputs_folder(const struct inputs *inputs, const char *folder, struct value *values, struct error *err)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         char *path = find_input(inputs, folder, i);
         if (!path)
-            return error_set(err, ERROR_NOT_FOUND, "%s: no input_%zu.pb or .npy for input %s", folder, i,
-                             inputs->slots[i].name);
+            return error_set(err, ERROR_NOT_FOUND,
+                             "%s: no input_%zu.pb or .npy for input %s, and no %s.pb or .npy", folder, i,
+                             inputs->slots[i].name, inputs->slots[i].name);
         int status = data_read(path, inputs->slots[i].type, &values[i], err);
+        if (status == 0)
+            status = inputs_name_fits(inputs->model, path, values[i].name, inputs->slots[i].name, err);
         free(path);
         if (status)
             return -1;
         value_set_name(&values[i], inputs->slots[i].name);
     }
-    return 0;
+    return no_more_inputs(inputs, folder, err);
 }
 
 /* The rank the model declares for an input, or -1. */

@@ -145,6 +145,7 @@ int data_read(const char *path, const Onnx__TypeProto *type, struct value *value
         if (npy_read(path, &tensor, err))
             return -1;
         value_set_tensor(value, &tensor);
+        mend_bfloat16(type, value);
         return 0;
     }
     if (!text_ends(path, ".pb"))

@@ -72,6 +72,16 @@ void describe_attribute(struct str *out, const Onnx__AttributeProto *a)
 
 void describe_type(struct str *out, const Onnx__TypeProto *type)
 {
+    if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE && type->sequence_type) {
+        str_add(out, "sequence of ");
+        describe_type(out, type->sequence_type->elem_type);
+        return;
+    }
+    if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE && type->optional_type) {
+        str_add(out, "optional ");
+        describe_type(out, type->optional_type->elem_type);
+        return;
+    }
     if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type) {
         str_add(out, "unknown");
         return;

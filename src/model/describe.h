@@ -8,7 +8,7 @@
 /* "[1, 2, 3]", "0.5", "\"SAME_UPPER\"", "float32 tensor [3,3]", "graph of 4 nodes". */
 void describe_attribute(struct str *out, const Onnx__AttributeProto *attribute);
 
-/* "float32 [1,3,N,?]"; "unknown" for NULL or what is no tensor. */
+/* "float32 [1,3,N,?]", "sequence of float32"; "unknown" for NULL, maps and the like. */
 void describe_type(struct str *out, const Onnx__TypeProto *type);
 
 #endif

@@ -9,7 +9,11 @@ static int fail(struct op_call *call, enum error_code code, const char *format, 
 {
     char text[400];
     vsnprintf(text, sizeof text, format, args);
-    return error_set(call->err, code, "%s: %s", call->node->op_type, text);
+    const Onnx__NodeProto *node = call->node;
+    const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
+    if (!name || !*name)
+        return error_set(call->err, code, "%s: %s", node->op_type, text);
+    return error_set(call->err, code, "%s (node %s): %s", node->op_type, name, text);
 }
 
 int call_invalid(struct op_call *call, const char *format, ...)

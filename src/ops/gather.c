@@ -10,6 +10,15 @@
 #include <math.h>
 #include <string.h>
 
+/* What the model calls one of the node's inputs. */
+static const char *name_of(const struct op_call *call, const struct bounded *input)
+{
+    for (size_t i = 0; i < call->n_inputs && i < call->node->n_input; i++)
+        if (call->inputs[i] == input)
+            return call->node->input[i];
+    return "the indices";
+}
+
 int index_at(struct op_call *call, const struct bounded *indices, size_t i, int64_t dim,
              struct picked *picked)
 {
@@ -21,7 +30,8 @@ int index_at(struct op_call *call, const struct bounded *indices, size_t i, int6
     if (picked->undecided && dim > 0)
         at = fminl(fmaxl(at, -dim), dim - 1);
     if (!(at >= -dim && at < dim))
-        return call_invalid(call, "index %.0Lf is out of range for a dimension of %" PRId64, at, dim);
+        return call_invalid(call, "index %.0Lf of %s is out of range for a dimension of %" PRId64, at,
+                            name_of(call, indices), dim);
     picked->at = (size_t)(at < 0 ? (int64_t)at + dim : (int64_t)at);
     return 0;
 }

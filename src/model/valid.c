@@ -1,0 +1,68 @@
+#include "model/valid.h"
+
+#include "model/apart.h"
+#include "model/onnx.h"
+
+#include <stdlib.h>
+
+/* What the process apart says; its death is -1 and says nothing about the model. */
+enum { VALID = 0, INVALID = 2 };
+
+struct packed {
+    uint8_t *data;
+    size_t size;
+};
+
+static int check(void *context, uint8_t **out, size_t *size, struct error *err)
+{
+    const struct packed *packed = context;
+    *out = NULL;
+    *size = 0;
+    int result = onnx_check(packed->data, packed->size, err);
+    return result < 0 && err->code == ERROR_INVALID ? INVALID : VALID;
+}
+
+/* The checker looks at no element of raw data: without them a model of any size is quickly checked. */
+static void strip_weights(struct model *model)
+{
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        Onnx__TensorProto *tensor = model->graph->initializer[i];
+        if (tensor->has_raw_data && tensor->raw_data.len > MODEL_INLINE_LIMIT)
+            tensor->raw_data.len = 1;
+    }
+}
+
+/* It wants a shape of every input and output, though many exporters leave it open and every engine takes it.
+ */
+static void add_shapes(struct model *model, Onnx__ValueInfoProto **infos, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        Onnx__TypeProto *type = infos[i]->type;
+        if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || type->tensor_type->shape)
+            continue;
+        Onnx__TensorShapeProto *shape = arena_array(&model->arena, 1, sizeof *shape);
+        onnx__tensor_shape_proto__init(shape);
+        type->tensor_type->shape = shape;
+    }
+}
+
+int model_valid(const struct model *model, struct error *err)
+{
+    struct model *copy = NULL;
+    struct packed packed = {0};
+    struct error why = {0};
+    uint8_t *nothing = NULL;
+    size_t size;
+    int result = VALID;
+    if (model_clone(&copy, model, NULL))
+        return 0;
+    strip_weights(copy);
+    add_shapes(copy, copy->graph->input, copy->graph->n_input);
+    add_shapes(copy, copy->graph->output, copy->graph->n_output);
+    if (model_pack(copy, &packed.data, &packed.size, NULL) == 0)
+        result = apart(check, &packed, &nothing, &size, &why);
+    free(nothing);
+    free(packed.data);
+    model_free(copy);
+    return result == INVALID ? error_set(err, ERROR_INVALID, "not a valid ONNX model: %s", why.message) : 0;
+}
