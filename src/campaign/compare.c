@@ -241,6 +241,15 @@ static int receive_answer(struct run *run, const struct job *job, const struct t
     return status;
 }
 
+/* No engine can be judged by a case that is not valid, nor blamed for what it does with it. */
+static int check_valid(const struct run *run, size_t sample, const struct result *reference,
+                       struct error *err)
+{
+    if (reference->outcome != OUTCOME_REJECTED)
+        return 0;
+    return inputs_invalid(run->inputs, sample, reference->message ? reference->message : "", err);
+}
+
 static int receive(struct run *run, struct error *err)
 {
     struct job job;
@@ -256,8 +265,9 @@ static int receive(struct run *run, struct error *err)
     errand->parcel->pending--;
     if (!target->hearing)
         return receive_answer(run, &job, target, errand->alone, &result, err);
-    target->hearing->reference = result;
-    return 0;
+    struct hearing *hearing = target->hearing;
+    hearing->reference = result;
+    return check_valid(run, hearing->group->first + hearing->offset, &hearing->reference, err);
 }
 
 static void free_parcel(struct parcel *parcel)
@@ -408,7 +418,8 @@ static int hear_worst(struct run *run, const struct memory *memory, struct error
     job.n_inputs = run->inputs->count;
     job.inputs = inputs;
     if (status == 0 && run->options->reference >= 0)
-        status = pool_run_one(run->pool, &job, &reference, err);
+        status = pool_run_one(run->pool, &job, &reference, err) ||
+                 check_valid(run, memory->sample, &reference, err);
     if (status == 0) {
         hear(run, memory->sample, inputs, group.count > 1 ? group.inputs : NULL, memory->results,
              run->options->reference < 0 ? NULL : &reference);

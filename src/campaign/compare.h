@@ -94,7 +94,8 @@ struct compare_options {
     bool progress;
 };
 
-/* path is the file that the model was loaded from; the pool holds `engines` engines to compare, numbered from 0. */
+/* path is the file that the model was loaded from; fails, blaming nobody, when the reference calls a sample
+ * invalid. The pool holds `engines` engines to compare, numbered from 0. */
 int compare_run(struct compare *compare, const char *path, const struct model *model,
                 const struct inputs *inputs, struct pool *pool, size_t engines,
                 const struct compare_options *options, struct error *err);

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SETTLED = 4 }; /* suspects of one engine */
+enum {
+    MAX_SETTLED = 4,
+    MAX_UNDECIDED = 20
+}; /* suspects of one engine; answers that cannot be judged whole */
 
 void words_init(struct words *words, struct arena *arena, struct pool *pool, size_t engines)
 {
@@ -176,9 +179,29 @@ static bool settle_undecided(const struct words *words, size_t engine, const str
         verdict->kind = settlement->kind;
     } else if (settlement->every_node) {
         verdict->kind = settlement->kind = VERDICT_AGREES;
+        verdict->blank = 0;
         snprintf(settlement->text, sizeof settlement->text, "operator by operator");
     }
     return true;
+}
+
+static void note_heard(struct words *words, struct word *word, const struct verdict *verdict)
+{
+    enum heard heard = verdict_heard(verdict);
+    if (!word->heard[heard]++)
+        word->why[heard] = arena_strdup(words->arena, verdict->text);
+}
+
+void word_stands(const struct word *word, const char *engine, struct standing *standing)
+{
+    size_t all = 0;
+    for (int i = 0; i < HEARD_COUNT; i++)
+        all += word->heard[i];
+    for (int i = HEARD_COUNT; i-- > 0;)
+        if (word->heard[i])
+            standing_heard(standing, engine, (enum heard)i, word->heard[i], all, word->why[i]);
+    if (!all)
+        standing_heard(standing, engine, HEARD_NOTHING, 1, 1, "it was not asked");
 }
 
 static void add_verdict(struct words *words, size_t engine, const struct words_sample *sample,
@@ -194,14 +217,19 @@ static void add_verdict(struct words *words, size_t engine, const struct words_s
         .n_inputs = sample->n_inputs,
     };
     lack_decide(words->lacks, &which, &sample->results[engine], verdict);
-    bool undecided = verdict->kind == VERDICT_UNDECIDED && sample->reference && !verdict->by_vote;
+    bool blank = verdict->kind == VERDICT_AGREES && verdict->blank;
+    bool undecided = (verdict->kind == VERDICT_UNDECIDED || blank) && sample->reference && !verdict->by_vote;
     bool some = verdict->kind == VERDICT_SUSPECT || undecided; /* are settled, others once */
-    bool wanted = some ? word->settled < MAX_SETTLED : loudness(word->verdict.kind) < loudness(verdict->kind);
+    bool wanted = undecided ? word->resolved < MAX_UNDECIDED
+                  : some    ? word->settled < MAX_SETTLED
+                            : loudness(word->verdict.kind) < loudness(verdict->kind);
     bool settled =
         wanted && sample->results[engine].outcome == OUTCOME_OK &&
         (undecided ? settle_undecided : settle_sample)(words, engine, sample, verdict, &settlement);
-    word->settled += settled && some;
+    word->settled += settled && some && !undecided;
+    word->resolved += settled && undecided;
     word->counts[verdict->kind]++;
+    note_heard(words, word, verdict);
     if (loudness(verdict->kind) > loudness(word->verdict.kind))
         keep(words, word, sample, verdict, settled ? &settlement : NULL);
     settlement_release(&settlement);
@@ -289,6 +317,10 @@ void word_sentence(const struct word *word, struct str *out)
     if (word->detail && *word->detail)
         str_printf(out, "%s%s", text_starts(word->detail, "at ") && kind != VERDICT_OPEN ? " " : ": ",
                    word->detail);
+    const struct verdict *verdict = &word->verdict;
+    if (kind == VERDICT_AGREES && !*word->detail && verdict->judged < verdict->total)
+        str_printf(out, "; %zu of %zu elements could not be judged", verdict->total - verdict->judged,
+                   verdict->total);
     if (samples > 1 && loudness(kind) > 2)
         str_printf(out, ", on %zu of %zu samples, first on sample %zu", alike(word), samples, word->sample);
     else if (samples > 1 && alike(word) < samples)

@@ -3,13 +3,16 @@
  *
  * Samples are judged as they come; of each engine the worst verdict is kept, the first of its kind, with the
  * node or fused group that settling finds. Settling runs the engine again, so of each engine only the first
- * wrong answer is settled, and a few suspects; suspects beyond those stay suspect.
+ * wrong answer is settled, and a few suspects; suspects beyond those stay suspect. Answers of which some
+ * output cannot be judged as a whole are looked at operator by operator, more of them, as they would else
+ * count as not judged.
  */
 #ifndef CAMPAIGN_WORD_H
 #define CAMPAIGN_WORD_H
 
 #include "base/arena.h"
 #include "judge/judge.h"
+#include "judge/standing.h"
 #include "locate/settle.h"
 
 /* Of one engine. Strings live in the arena given to words_init. */
@@ -17,11 +20,14 @@ struct word {
     struct verdict verdict;
     size_t sample;                /* the one it is about */
     size_t counts[VERDICT_COUNT]; /* samples; they sum up to those judged */
+    size_t heard[HEARD_COUNT];    /* the same samples */
+    const char *why[HEARD_COUNT]; /* what was said of the first of each */
     size_t n_nodes;               /* to blame; 0: not known, or nobody */
     const char **operators, **nodes;
     bool fused;         /* the nodes are wrong only together */
     const char *detail; /* what is off and where, without the engine's name; may be empty */
     size_t settled;     /* suspects that were */
+    size_t resolved;    /* answers that could not be judged as a whole, looked at operator by operator */
 };
 
 struct words {
@@ -48,6 +54,9 @@ struct words_sample {
     const struct result *reference; /* with bounds; NULL when it was not asked */
 };
 void words_add(struct words *words, const struct words_sample *sample);
+
+/* What the engine's samples mean for the exit status. */
+void word_stands(const struct word *word, const char *engine, struct standing *standing);
 
 /* The only engine with a finding, or -1: none, or several. */
 int words_culprit(const struct words *words);

@@ -4,8 +4,8 @@
  * A subcommand is a `const struct command command_NAME`: its words, its options as a table that binds each to
  * a member of its settings, and its function. Help, usage errors and shell completion derive from the table.
  *
- * Exit status is diff's: 0 all agree, 1 something was found, 2 trouble (usage, no such engine, unreadable
- * file).
+ * Exit status is diff's (judge/standing.h): 0 every engine answered, every answer was judged and all agree; 1
+ * something was found; 2 trouble (usage, no such engine, unreadable file, nothing judged).
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
@@ -13,11 +13,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "judge/standing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-enum { STATUS_AGREE = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
 
 enum option_kind {
     OPTION_FLAG,   /* bool */

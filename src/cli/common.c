@@ -4,6 +4,9 @@
 #include "base/memory.h"
 #include "config.h"
 #include "findings/bundle.h"
+#include "model/valid.h"
+#include "report/junit.h"
+#include "report/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +71,7 @@ static int too_few(size_t least, struct error *err)
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err)
 {
-    *session = (struct session){.reference = -1};
+    *session = (struct session){.reference = -1, .referee = -1};
     arena_init(&session->arena);
     const struct engine_spec *reference = NULL;
     struct cli_list engines = {0};
@@ -101,7 +104,7 @@ int session_open(struct session *session, const struct common *common, size_t le
     for (size_t i = 0; i < session->count; i++)
         pool_add(session->pool, session->specs[i]);
     if (reference)
-        session->reference = pool_add(session->pool, reference);
+        session->referee = session->reference = pool_add(session->pool, reference);
     pool_warm(session->pool);
     return 0;
 }
@@ -115,6 +118,66 @@ void session_close(struct session *session)
     free(session->specs);
     free(session->labels);
     arena_release(&session->arena);
+}
+
+int model_open(struct model **model, const char *path, struct error *err)
+{
+    if (model_load(model, path, err))
+        return -1;
+    return model_valid(*model, err) ? error_prefix(err, "%s", path) : 0;
+}
+
+int session_valid(struct session *session, const struct job *job, const struct inputs *inputs, size_t sample,
+                  struct error *err)
+{
+    const struct engine_spec *spec;
+    struct job asked = *job;
+    struct result result;
+    if (session->referee < 0) {
+        if (registry_find(session->registry, "reference", &spec, NULL))
+            return 0;
+        session->referee = pool_add(session->pool, spec);
+    }
+    result_init(&result);
+    asked.engine = session->referee;
+    int status = pool_run_one(session->pool, &asked, &result, err);
+    if (status == 0 && result.outcome == OUTCOME_REJECTED)
+        status = inputs_invalid(inputs, sample, result.message ? result.message : "", err);
+    result_release(&result);
+    return status;
+}
+
+void standing_print(const struct standing *standing, struct str *out, bool colour)
+{
+    if (!standing->troubles)
+        return;
+    style_print(out, colour, STYLE_BAD, "Not everything was judged");
+    str_add(out, ": ");
+    text_print(out, standing->reason, 0);
+    if (standing->troubles > 1)
+        str_printf(out, " (and %zu more such)", standing->troubles - 1);
+    str_add(out, "\n\n");
+}
+
+void standing_json(const struct standing *standing, struct json *json)
+{
+    json_bool(json, "complete", !standing->troubles);
+    json_string(json, "why_incomplete", standing->troubles ? standing->reason : NULL);
+}
+
+void trouble_junit(const struct common *common, const char *command, const struct error *err)
+{
+    if (common->format != FORMAT_JUNIT || err->code == ERROR_USAGE)
+        return;
+    struct junit junit;
+    struct str out;
+    junit_init(&junit);
+    str_init(&out);
+    junit_trouble(&junit, command, err->message);
+    junit_write(&junit, &out);
+    output_write(common, &out, NULL);
+    str_release(&out);
+    junit_release(&junit);
 }
 
 bool output_colour(const struct common *common)
@@ -167,7 +230,7 @@ int inputs_from_settings(struct inputs *inputs, const struct model *model,
     if (settings->data && settings->random > 0)
         return error_set(err, ERROR_USAGE, "give --data or --random, not both");
     if (settings->data)
-        return inputs_read(inputs, model, settings->data, err);
+        return inputs_read(inputs, model, settings->data, err) || inputs_check(inputs, err) ? -1 : 0;
     size_t samples = settings->random > 0 ? (size_t)settings->random : 1;
     return inputs_random(inputs, model, samples, (uint64_t)settings->seed, settings->dims.items,
                          settings->dims.count, err);

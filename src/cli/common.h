@@ -2,6 +2,7 @@
 #ifndef CLI_COMMON_H
 #define CLI_COMMON_H
 
+#include "base/json.h"
 #include "base/output.h"
 #include "cli/cli.h"
 #include "engine/pool.h"
@@ -63,6 +64,7 @@ struct session {
     const struct engine_spec **specs;
     const char **labels;
     int reference; /* the arbiter's number in the pool, or -1 */
+    int referee;   /* the reference, asked whether a case is valid; -1: not started yet */
 };
 
 /* `least` engines must be named; the workers start at once. arbiter: the healthy reference engine is added,
@@ -70,6 +72,25 @@ struct session {
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err);
 void session_close(struct session *session);
+
+/* A model from the command line. One that breaks ONNX's rules is the user's mistake, told before any engine
+ * starts (model/valid.h). */
+int model_open(struct model **model, const char *path, struct error *err);
+
+/* The line at the top of the output, when not everything was heard and judged. */
+void standing_print(const struct standing *standing, struct str *out, bool colour);
+void standing_json(const struct standing *standing, struct json *json); /* "complete", "why_incomplete" */
+
+/* Of a command that ends with an error: JUnit, where it was asked for, that says so, so that no CI server
+ * takes a file of an earlier run, or none at all, for success. */
+void trouble_junit(const struct common *common, const char *command, const struct error *err);
+
+/*
+ * Fails, as the user's mistake, when the reference calls the case invalid: asked where an engine did not
+ * answer, before it is blamed. job: the model and the inputs.
+ */
+int session_valid(struct session *session, const struct job *job, const struct inputs *inputs, size_t sample,
+                  struct error *err);
 
 /* Writes the result to the output file, as base/output.h says, or to stdout when there is none. A text for
  * people gets a first line in a file, by which it is known again; a plain one does not. */

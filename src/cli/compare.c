@@ -27,6 +27,18 @@ static int own_labels(struct inputs *inputs, const char *model, const char *data
     return status;
 }
 
+/* The model and its inputs, before any engine starts: what is wrong with them is the user's to mend. */
+static int open_model(struct compare_model *entry, const struct compare_settings *settings, struct error *err)
+{
+    if (model_open(&entry->model, entry->path, err))
+        return -1;
+    int status = inputs_from_settings(&entry->inputs, entry->model, &settings->inputs, err);
+    if (status == 0 && settings->inputs.data)
+        status = own_labels(&entry->inputs, entry->path, settings->inputs.data, err);
+    entry->classes = entry->inputs.classes != NULL;
+    return status ? error_prefix(err, "%s", entry->path) : 0;
+}
+
 static int compare_one(struct compare_model *entry, const struct compare_settings *settings,
                        struct session *session, struct error *err)
 {
@@ -43,57 +55,48 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
         .keep = settings->keep,
         .progress = true,
     };
-    struct model *model = NULL;
-    struct inputs inputs = {0};
-    if (model_load(&model, entry->path, err))
-        return -1;
-    int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
-    if (status == 0 && settings->inputs.data)
-        status = own_labels(&inputs, entry->path, settings->inputs.data, err);
-    if (status)
-        error_prefix(err, "%s", entry->path);
-    else
-        status = compare_run(&entry->compare, entry->path, model, &inputs, session->pool, session->count,
-                             &options, err);
-    entry->classes = inputs.classes != NULL;
-    inputs_release(&inputs);
-    model_free(model);
-    return status;
+    int status = compare_run(&entry->compare, entry->path, entry->model, &entry->inputs, session->pool,
+                             session->count, &options, err);
+    return status && err->code == ERROR_INVALID ? error_prefix(err, "%s", entry->path) : status;
 }
 
-static int exit_status(const struct compare_model *models, size_t count)
+static void close_model(struct compare_model *entry)
 {
-    bool finding = false, trouble = false;
+    inputs_release(&entry->inputs);
+    model_free(entry->model);
+    entry->model = NULL;
+}
+
+static void stand(const struct compare_model *models, size_t count, const char *const *labels,
+                  struct standing *standing)
+{
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
-        for (size_t i = 0; i < compare->engines; i++) {
-            const struct verdict *verdict = &compare->words.word[i].verdict;
-            enum verdict_kind kind = verdict->kind;
-            /* When all agree against the reference, nobody knows. */
-            trouble |= kind == VERDICT_NO_ENGINE || kind == VERDICT_UNSUPPORTED ||
-                       (kind == VERDICT_MISTRUSTED && verdict->wrong);
-            finding |= verdict_is_finding(kind);
-        }
+        for (size_t i = 0; i < compare->engines; i++)
+            word_stands(&compare->words.word[i], labels[i], standing);
         for (size_t i = 0; i < compare->pairs; i++)
-            finding |= compare->pair[i].differs;
+            if (compare->pair[i].differs)
+                standing_finding(standing);
     }
-    return finding ? STATUS_FINDINGS : trouble ? STATUS_TROUBLE : STATUS_AGREE;
 }
 
 static int report(const struct compare_model *models, size_t count, const struct session *session,
                   const struct compare_settings *settings, struct error *err)
 {
+    struct standing standing = {0};
     struct str out;
     str_init(&out);
+    stand(models, count, session->labels, &standing);
     if (settings->common.format == FORMAT_JSON)
-        compare_write_json(models, count, session->labels, settings, &out);
+        compare_write_json(models, count, session->labels, settings, &standing, &out);
     else if (settings->common.format == FORMAT_JUNIT)
         compare_write_junit(models, count, session->labels, &out);
     else
-        compare_write_text(models, count, session->labels, settings, output_colour(&settings->common), &out);
+        compare_write_text(models, count, session->labels, settings, &standing,
+                           output_colour(&settings->common), &out);
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
-    return status ? -1 : exit_status(models, count);
+    return status ? -1 : standing_status(&standing);
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
@@ -105,15 +108,26 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "--top takes 1 to 60");
     if (output_check(&settings->common, err))
         return -1;
-    struct session session;
+    struct session session = {0};
     struct compare_model *models = memory_zeroed(words->count, sizeof *models);
-    int status = session_open(&session, &settings->common, settings->common.no_reference ? 2 : 1, true, err);
+    int status = 0;
     for (size_t i = 0; i < words->count && status == 0; i++) {
         models[i].path = words->items[i];
-        status = compare_one(&models[i], settings, &session, err);
+        status = open_model(&models[i], settings, err);
+        close_model(&models[i]); /* one at a time in memory */
+    }
+    if (status == 0)
+        status = session_open(&session, &settings->common, settings->common.no_reference ? 2 : 1, true, err);
+    for (size_t i = 0; i < words->count && status == 0; i++) {
+        status = open_model(&models[i], settings, err);
+        if (status == 0)
+            status = compare_one(&models[i], settings, &session, err);
+        close_model(&models[i]);
     }
     if (status == 0)
         status = report(models, words->count, &session, settings, err);
+    if (status < 0)
+        trouble_junit(&settings->common, "compare", err);
     session_close(&session);
     for (size_t i = 0; i < words->count; i++)
         compare_release(&models[i].compare);

@@ -18,14 +18,18 @@ struct compare_settings {
 /* One model of the command line. */
 struct compare_model {
     const char *path;
+    struct model *model; /* until it was run */
+    struct inputs inputs;
     struct compare compare;
     bool classes; /* labels are classes */
 };
 
 void compare_write_text(const struct compare_model *models, size_t count, const char *const *labels,
-                        const struct compare_settings *settings, bool colour, struct str *out);
+                        const struct compare_settings *settings, const struct standing *standing, bool colour,
+                        struct str *out);
 void compare_write_json(const struct compare_model *models, size_t count, const char *const *labels,
-                        const struct compare_settings *settings, struct str *out);
+                        const struct compare_settings *settings, const struct standing *standing,
+                        struct str *out);
 void compare_write_junit(const struct compare_model *models, size_t count, const char *const *labels,
                          struct str *out);
 

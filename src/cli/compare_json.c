@@ -189,10 +189,12 @@ static void json_model(struct json *json, const struct compare_model *model, con
 }
 
 void compare_write_json(const struct compare_model *models, size_t count, const char *const *labels,
-                        const struct compare_settings *settings, struct str *out)
+                        const struct compare_settings *settings, const struct standing *standing,
+                        struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
+    standing_json(standing, &json);
     json_object(&json, "settings");
     json_double(&json, "rtol", settings->rtol);
     json_double(&json, "atol", settings->atol);
@@ -209,26 +211,31 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
     json_end(&json);
 }
 
-static enum junit_result junit_result(enum verdict_kind kind)
+/* A wrong value is a failure; what ended otherwise, or was not heard and judged, an error. */
+static enum junit_result junit_result(const struct word *word, const char *label, struct standing *standing)
 {
-    if (kind >= VERDICT_WRONG && kind <= VERDICT_DTYPE)
+    enum verdict_kind kind = word->verdict.kind;
+    if (kind == VERDICT_WRONG || kind == VERDICT_NAN || kind == VERDICT_SHAPE || kind == VERDICT_DTYPE)
         return JUNIT_FAILURE;
-    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE || kind == VERDICT_UNTESTED)
-        return JUNIT_ERROR;
-    return kind == VERDICT_AGREES || kind == VERDICT_IMPRECISE ? JUNIT_PASS : JUNIT_SKIPPED;
+    word_stands(word, label, standing);
+    return standing_status(standing) == STATUS_AGREE ? JUNIT_PASS : JUNIT_ERROR;
 }
 
 static void junit_engine(struct junit *junit, const struct compare *compare, size_t number, const char *label)
 {
     const struct compare_engine *engine = &compare->engine[number];
     const struct word *word = &compare->words.word[number];
+    struct standing standing = {0};
     struct str sentence;
     str_init(&sentence);
     word_sentence(word, &sentence);
+    enum junit_result result = junit_result(word, label, &standing);
+    if (result == JUNIT_ERROR && !standing.findings)
+        str_printf(&sentence, " (%s)", standing.reason);
     junit_case(junit, &(struct junit_case){
                           .name = label,
                           .seconds = (double)(engine->load_ns + engine->run_ns) * 1e-9,
-                          .result = junit_result(word->verdict.kind),
+                          .result = result,
                           .type = verdict_name(word->verdict.kind),
                           .message = sentence.data,
                           .details = engine->message,

@@ -363,8 +363,10 @@ static void text_summary(const struct compare_model *models, size_t count, const
 }
 
 void compare_write_text(const struct compare_model *models, size_t count, const char *const *labels,
-                        const struct compare_settings *settings, bool colour, struct str *out)
+                        const struct compare_settings *settings, const struct standing *standing, bool colour,
+                        struct str *out)
 {
+    standing_print(standing, out, colour);
     for (size_t i = 0; i < count; i++) {
         const struct compare *compare = &models[i].compare;
         str_add(out, i ? "\n" : "");

@@ -77,6 +77,9 @@ int inputs_check(const struct inputs *inputs, struct error *err);
  */
 int inputs_fit(const struct model *model, const struct value *values, size_t count, struct error *err);
 
+/* The reference calls a sample invalid: what to say, and what to do about it. Fails always. */
+int inputs_invalid(const struct inputs *inputs, size_t sample, const char *why, struct error *err);
+
 /* Fails when the file at `path`, read as the input `wanted`, says that it holds another input of the model.
  */
 int inputs_name_fits(const struct model *model, const char *path, const char *said, const char *wanted,

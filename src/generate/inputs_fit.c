@@ -240,3 +240,11 @@ int inputs_name_fits(const struct model *model, const char *path, const char *sa
                      "order of the model's inputs",
                      path, said, wanted);
 }
+
+int inputs_invalid(const struct inputs *inputs, size_t sample, const char *why, struct error *err)
+{
+    return error_set(err, ERROR_INVALID, "sample %zu is not valid for this model: %.300s; %s", sample, why,
+                     inputs->kind == INPUTS_RANDOM
+                         ? "values drawn at random do not suit it: give them with --data"
+                         : "correct the inputs or the model");
+}

@@ -303,6 +303,8 @@ void judge_case(struct judgement *judgement, const struct result *reference,
     for (size_t i = 0; i < count; i++) {
         struct verdict *verdict = &judgement->verdicts[i];
         const struct result *result = entries[i].result;
+        verdict->unanswered = result->outcome != OUTCOME_OK;
+        verdict->invalid = judgement->invalid;
         if (judge_outcome(verdict, result))
             continue;
         if (result->outcome != OUTCOME_OK)

@@ -129,7 +129,9 @@ void verdict_output(struct verdict *verdict, size_t output, const struct bounded
     else if (!shape_equal(&got->tensors[0].shape, &expected->shape))
         form = VERDICT_SHAPE;
     if (form == VERDICT_AGREES) {
+        size_t before = verdict->judged;
         judge_elements(verdict, output, expected, &got->tensors[0]);
+        verdict->blank += expected->count && verdict->judged == before;
         return;
     }
     verdict->total += expected->count;
@@ -178,5 +180,9 @@ void verdict_finish(struct verdict *verdict, const char *name)
     } else if (verdict->kind == VERDICT_AGREES && verdict->total && !verdict->judged) {
         verdict->kind = verdict->open >= verdict->undecided ? VERDICT_OPEN : VERDICT_UNDECIDED;
         snprintf(verdict->text, sizeof verdict->text, "none of %zu elements can be judged", verdict->total);
+    } else if (verdict->kind == VERDICT_AGREES && verdict->blank) {
+        snprintf(verdict->text, sizeof verdict->text,
+                 "%zu of its outputs could not be judged: %zu of %zu elements were", verdict->blank,
+                 verdict->judged, verdict->total);
     }
 }

@@ -43,10 +43,13 @@ bool verdict_is_finding(enum verdict_kind kind);
 
 struct verdict {
     enum verdict_kind kind;
-    bool by_vote;   /* no reference: other engines and a tolerance decided, and it is said so */
-    size_t output;  /* the output it is about */
-    size_t element; /* the worst element */
+    bool unanswered; /* the engine gave no outputs */
+    bool invalid;    /* the reference calls the model or its inputs invalid */
+    bool by_vote;    /* no reference: other engines and a tolerance decided, and it is said so */
+    size_t output;   /* the output it is about */
+    size_t element;  /* the worst element */
     size_t total, judged, wrong, suspect, undecided, open; /* elements over all outputs */
+    size_t blank;      /* outputs that have elements of which none was judged */
     double factor;     /* largest error over its hard bound; infinite where the bound is 0 */
     double deviations; /* largest error in standard deviations of the likely bound */
     long double expected, got;

@@ -97,6 +97,21 @@ void junit_case(struct junit *junit, const struct junit_case *entry)
     suite->seconds += entry->seconds;
 }
 
+void junit_trouble(struct junit *junit, const char *name, const char *message)
+{
+    junit_suite(junit, "assay");
+    junit_case(junit, &(struct junit_case){
+                          .name = name, .result = JUNIT_ERROR, .type = "trouble", .message = message});
+}
+
+size_t junit_errors(const struct junit *junit)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < junit->count; i++)
+        count += junit->suites[i].totals[JUNIT_ERROR];
+    return count;
+}
+
 static void attribute(struct str *out, const char *name, const char *value)
 {
     str_printf(out, " %s=\"", name);

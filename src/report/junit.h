@@ -34,6 +34,10 @@ void junit_release(struct junit *junit);
 /* Begins a suite (an engine, a pair of engines); the cases that follow belong to it. */
 void junit_suite(struct junit *junit, const char *name);
 void junit_case(struct junit *junit, const struct junit_case *entry); /* strings are copied */
+
+/* A suite of one case that is an error: what the whole run lacks. */
+void junit_trouble(struct junit *junit, const char *name, const char *message);
+size_t junit_errors(const struct junit *junit);
 void junit_write(const struct junit *junit, struct str *out);
 
 /* Appends text escaped for XML content and attributes alike. */

@@ -1,0 +1,78 @@
+#include "judge/standing.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum heard verdict_kind_heard(enum verdict_kind kind)
+{
+    if (verdict_is_finding(kind))
+        return HEARD_FINDING;
+    switch (kind) {
+    case VERDICT_AGREES:
+    case VERDICT_IMPRECISE:
+    case VERDICT_SUSPECT:    /* inside the hard bound */
+    case VERDICT_MISTRUSTED: /* every element agrees, and all are the same number */
+        return HEARD_JUDGED;
+    case VERDICT_UNSUPPORTED:
+        return HEARD_LACK;
+    case VERDICT_UNDECIDED:
+    case VERDICT_OPEN:
+        return HEARD_UNJUDGED;
+    default:
+        return HEARD_NOTHING;
+    }
+}
+
+enum heard verdict_heard(const struct verdict *verdict)
+{
+    enum heard heard = verdict_kind_heard(verdict->kind);
+    if (heard == HEARD_FINDING || heard == HEARD_LACK)
+        return heard;
+    if (verdict->unanswered)
+        return HEARD_NOTHING;
+    /* All engines agree against the reference; outvoted by nobody in particular; an output left out. */
+    bool doubtful = (verdict->kind == VERDICT_MISTRUSTED && verdict->wrong) ||
+                    (verdict->kind == VERDICT_SUSPECT && verdict->by_vote) || verdict->blank;
+    return heard == HEARD_JUDGED && doubtful ? HEARD_UNJUDGED : heard;
+}
+
+void standing_finding(struct standing *standing)
+{
+    standing->findings++;
+}
+
+void standing_trouble(struct standing *standing, const char *format, ...)
+{
+    if (standing->troubles++)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(standing->reason, sizeof standing->reason, format, args);
+    va_end(args);
+}
+
+void standing_heard(struct standing *standing, const char *engine, enum heard heard, size_t count, size_t all,
+                    const char *why)
+{
+    static const char *const texts[HEARD_COUNT] = {
+        [HEARD_NOTHING] = "gave no answer",
+        [HEARD_LACK] = "does not support it",
+        [HEARD_UNJUDGED] = "answered, and the answer could not be judged",
+    };
+    char where[60] = "", because[240] = "";
+    if (heard == HEARD_FINDING)
+        standing_finding(standing);
+    if (!count || !texts[heard])
+        return;
+    if (all > 1)
+        snprintf(where, sizeof where, " on %zu of %zu samples", count, all);
+    if (why && *why)
+        snprintf(because, sizeof because, ": %.230s", why);
+    standing_trouble(standing, "%s %s%s%s", engine, texts[heard], where, because);
+}
+
+int standing_status(const struct standing *standing)
+{
+    return standing->findings ? STATUS_FINDINGS : standing->troubles ? STATUS_TROUBLE : STATUS_AGREE;
+}
