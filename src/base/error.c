@@ -14,6 +14,7 @@ int error_set(struct error *err, enum error_code code, const char *format, ...)
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
     err->code = code;
+    err->cause = 0;
     return -1;
 }
 
@@ -45,6 +46,7 @@ int error_errno(struct error *err, const char *format, ...)
     size_t used = n < 0 ? 0 : (size_t)n;
     if (used < sizeof err->message)
         snprintf(err->message + used, sizeof err->message - used, ": %s", strerror(saved));
+    err->cause = saved;
     err->code = saved == ENOENT ? ERROR_NOT_FOUND : saved == ENOMEM ? ERROR_MEMORY : ERROR_IO;
     return -1;
 }
@@ -54,5 +56,6 @@ void error_clear(struct error *err)
     if (!err)
         return;
     err->code = ERROR_NONE;
+    err->cause = 0;
     err->message[0] = '\0';
 }

@@ -26,6 +26,7 @@ enum error_code {
 
 struct error {
     enum error_code code;
+    int cause; /* the errno behind it, or 0 */
     char message[500];
 };
 

@@ -19,7 +19,8 @@ int file_map_open(struct file_map *map, const char *path, struct error *err)
 {
     map->data = NULL;
     map->size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe that nobody writes to is no reason to wait */
     if (fd < 0)
         return error_errno(err, "cannot open %s", path);
     int result = 0;
@@ -27,7 +28,10 @@ int file_map_open(struct file_map *map, const char *path, struct error *err)
     if (fstat(fd, &info) < 0) {
         result = error_errno(err, "cannot stat %s", path);
     } else if (!S_ISREG(info.st_mode)) {
-        result = error_set(err, ERROR_IO, "%s is not a regular file", path);
+        errno = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+        result = S_ISDIR(info.st_mode)
+                     ? error_errno(err, "cannot read %s", path)
+                     : error_set(err, ERROR_IO, "%s is a pipe or a device; give a regular file", path);
     } else if (info.st_size > 0) {
         void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {

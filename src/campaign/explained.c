@@ -143,7 +143,7 @@ void explained_nodes(struct str *out, const struct model *model, const struct te
     scene_release(&scene);
 }
 
-static void add_row(struct explained *table, char *line)
+static int add_row(struct explained *table, char *line, struct error *err)
 {
     char *field[FIELDS] = {line};
     int n = 1;
@@ -152,26 +152,33 @@ static void add_row(struct explained *table, char *line)
             *at = '\0';
             field[n++] = at + 1;
         }
-    if (*line == '#' || n < FIELDS)
-        return;
+    if (*line == '#')
+        return 0;
+    if (n < FIELDS)
+        return error_set(err, ERROR_FORMAT,
+                         "%d of the %d columns engine, verdict, node and document, which tabs must separate",
+                         n, FIELDS);
     table->rows = memory_grow(table->rows, &table->capacity, table->count + 1, sizeof *table->rows);
     table->rows[table->count++] = (struct explained_row){memory_strdup(field[0]), memory_strdup(field[1]),
                                                          memory_strdup(field[2]), memory_strdup(field[3]), 0};
+    return 0;
 }
 
 int explained_read(struct explained *table, const char *path, struct error *err)
 {
     char *data, *save = NULL;
     size_t size;
+    int status = 0;
     *table = (struct explained){0};
     if (!path)
         return 0;
     if (file_read(path, TABLE_LIMIT, &data, &size, err))
         return -1;
-    for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        add_row(table, line);
+    for (char *line = strtok_r(data, "\n", &save); line && !status; line = strtok_r(NULL, "\n", &save))
+        if (add_row(table, line, err))
+            status = error_prefix(err, "%s: '%.40s'", path, line);
     free(data);
-    return 0;
+    return status;
 }
 
 void explained_release(struct explained *table)

@@ -150,8 +150,10 @@ static int check_names(const char *ops, struct error *err)
         name[length < sizeof name ? length : 0] = '\0';
         const struct op *op = op_find(name);
         if (!op || !op->sample)
-            return error_set(err, ERROR_NOT_FOUND, "there is no operator '%.*s' in the table",
-                             (int)(length < 100 ? length : 100), at);
+            return error_set(
+                err, ERROR_NOT_FOUND,
+                "there is no operator '%.*s' for --ops; 'assay blocks list --operators' lists them",
+                (int)(length < 100 ? length : 100), at);
     }
     return 0;
 }

@@ -83,7 +83,11 @@ static int open_folder(struct suite *suite, const char *folder, bool several, co
     char *name = file_exists(model) || several ? folder_name(folder) : memory_strdup("");
     int status = search(suite, folder, name, pattern, 0, &found, err);
     if (status == 0 && found == 0)
-        status = error_set(err, ERROR_NOT_FOUND, "%s: no model.onnx in or below it", folder);
+        status = error_set(
+            err, ERROR_NOT_FOUND,
+            "%s: no model.onnx in or below it; give a folder with model.onnx and test_data_set_0, or a "
+            "folder of such",
+            folder);
     free(model);
     free(name);
     return status;
@@ -98,7 +102,8 @@ int suite_open(struct suite *suite, const char *const *folders, size_t count, co
         if (open_folder(suite, folders[i], count > 1, pattern, err))
             return -1;
     if (suite->count == 0)
-        return error_set(err, ERROR_NOT_FOUND, "no case matches '%s'", pattern ? pattern : "*");
+        return error_set(err, ERROR_NOT_FOUND, "no case matches '%s'; leave out --match to run all",
+                         pattern ? pattern : "*");
     return 0;
 }
 

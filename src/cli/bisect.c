@@ -233,8 +233,6 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "give one case: a folder, or a model");
     if (settings->common.engines.count != 1)
         return error_set(err, ERROR_USAGE, "name one engine with -e; 'assay engines' lists them");
-    if (settings->step < 1)
-        return error_set(err, ERROR_USAGE, "--step takes 1 or more");
     if (output_check(&settings->common, err))
         return -1;
     if (registry_open(&registry, settings->common.registries.items, settings->common.registries.count, err))
@@ -247,7 +245,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_INPUTS(struct settings),
-    {0, "step", OPTION_COUNT, "N", offsetof(struct settings, step),
+    {0, "step", OPTION_SEVERAL, "N", offsetof(struct settings, step),
      "run every Nth release at first (default 2); 1 runs them all"},
     {0, "no-knobs", OPTION_FLAG, NULL, offsetof(struct settings, no_knobs),
      "releases alone, no knobs and passes"},

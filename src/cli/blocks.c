@@ -148,7 +148,7 @@ static int gather_file(struct gathering *g, const char *path, bool named, struct
     g->models += !status;
     g->unread += status != 0;
     /* In a folder of many, one that is no good is no trouble. */
-    return status && named ? error_prefix(err, "%s", path) : 0;
+    return named ? status : 0;
 }
 
 enum { FOLDER_DEPTH = 4, TEXT_LIMIT = 1 << 20 };
@@ -243,6 +243,10 @@ static int harvest(const struct settings *settings, const struct cli_list *words
     int status = 0;
     for (size_t i = 1; !status && i < words->count; i++)
         status = gather_path(&g, words->items[i], 0, err);
+    if (!status && !g.models)
+        status = error_set(err, ERROR_NOT_FOUND,
+                           "no model that can be read in %s; give .onnx files, or folders of them",
+                           words->items[1]);
     if (!status)
         status = write_blocks(&g, err);
     if (!status)
@@ -270,8 +274,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = harvest(settings, words, &out, err);
         common.output = NULL; /* the blocks went there */
     } else {
-        status =
-            error_set(err, ERROR_USAGE, "blocks does one of list, show NAME... and harvest MODEL... -o DIR");
+        status = error_set(err, ERROR_USAGE,
+                           "blocks does one of list, show NAME... and harvest MODEL... -o DIR, not '%s%s'",
+                           verb, words->count > 1 ? " ..." : "");
     }
     if (!status)
         status = show_it ? output_write_plain(&common, &out, err) : output_write(&common, &out, err);
@@ -283,7 +288,7 @@ static const struct cli_option options[] = {
     {0, "blocks", OPTION_LIST, "DIR", offsetof(struct settings, folders),
      "subgraphs from DIR too (list, show); repeatable"},
     {0, "operators", OPTION_FLAG, NULL, offsetof(struct settings, operators), "list the operators too"},
-    {0, "most", OPTION_COUNT, "N", offsetof(struct settings, most),
+    {0, "most", OPTION_SEVERAL, "N", offsetof(struct settings, most),
      "harvest at most N blocks (default: all)"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the result is written"},

@@ -19,14 +19,15 @@
 #include <stddef.h>
 
 enum option_kind {
-    OPTION_FLAG,   /* bool */
-    OPTION_TEXT,   /* const char * */
-    OPTION_LIST,   /* struct cli_list; repeatable */
-    OPTION_COUNT,  /* long long, >= 0 */
-    OPTION_NUMBER, /* double, >= 0 */
-    OPTION_TIME,   /* double, seconds: 90, 90s, 5m, 8h */
-    OPTION_SIZE,   /* long long, bytes: 500M, 4G */
-    OPTION_CHOICE, /* int, the number of the word in `argument`: "text|json|junit" */
+    OPTION_FLAG,    /* bool */
+    OPTION_TEXT,    /* const char * */
+    OPTION_LIST,    /* struct cli_list; repeatable */
+    OPTION_COUNT,   /* long long, >= 0 */
+    OPTION_SEVERAL, /* long long, >= 1 */
+    OPTION_NUMBER,  /* double, >= 0 */
+    OPTION_TIME,    /* double, seconds, > 0: 90, 90s, 5m, 8h */
+    OPTION_SIZE,    /* long long, bytes, > 0: 500M, 4G */
+    OPTION_CHOICE,  /* int, the number of the word in `argument`: "text|json|junit" */
 };
 
 struct cli_option {
@@ -77,6 +78,9 @@ int cli_parse(const struct command *command, int count, char **argv, struct aren
  */
 int cli_spare_inputs(const struct command *command, const void *settings, const struct cli_list *words,
                      struct error *err);
+
+/* What to do about an error: the line that follows its message, or NULL where the message says it. */
+const char *cli_advice(const struct error *err);
 
 void cli_help(const struct command *command, struct str *out);
 void cli_overview(struct str *out);

@@ -229,6 +229,9 @@ int inputs_from_settings(struct inputs *inputs, const struct model *model,
 {
     if (settings->data && settings->random > 0)
         return error_set(err, ERROR_USAGE, "give --data or --random, not both");
+    if (settings->data && settings->dims.count)
+        return error_set(err, ERROR_USAGE,
+                         "--dim is for random inputs: leave it out, --data has its own sizes");
     if (settings->data)
         return inputs_read(inputs, model, settings->data, err) || inputs_check(inputs, err) ? -1 : 0;
     size_t samples = settings->random > 0 ? (size_t)settings->random : 1;

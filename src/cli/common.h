@@ -38,7 +38,7 @@ struct common {
      "for each request to an engine (default 30s)"},                                                \
     {0, "memory", OPTION_SIZE, "SIZE", offsetof(type, common.memory),                               \
      "an engine process may take (default 4G)"},                                                    \
-    {0, "workers", OPTION_COUNT, "N", offsetof(type, common.workers),                               \
+    {0, "workers", OPTION_SEVERAL, "N", offsetof(type, common.workers),                               \
      "processes for each engine (default 1)"},                                                      \
     {0, "fresh", OPTION_FLAG, NULL, offsetof(type, common.fresh),                                   \
      "a new process for every case, so that none sees what another left in memory"}
@@ -117,7 +117,7 @@ struct input_settings {
 /* clang-format off */
 #define COMMON_INPUTS(type)                                                                         \
     {'d', "data", OPTION_TEXT, "DIR", offsetof(type, inputs.data), "inputs (.pb, .npy) and labels from DIR"}, \
-    {'n', "random", OPTION_COUNT, "N", offsetof(type, inputs.random), "N random samples (default 1)"}, \
+    {'n', "random", OPTION_SEVERAL, "N", offsetof(type, inputs.random), "N random samples (default 1)"}, \
     {0, "seed", OPTION_COUNT, "S", offsetof(type, inputs.seed), "of the random samples (default 1)"}, \
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(type, inputs.dims),                               \
      "size of a symbolic dimension (default 1); repeatable"}

@@ -104,8 +104,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     const struct compare_settings *settings = raw;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "give a model");
-    if (settings->top < 1 || settings->top > 60)
-        return error_set(err, ERROR_USAGE, "--top takes 1 to 60");
+    if (settings->top > 60)
+        return error_set(err, ERROR_USAGE, "--top takes 1 to 60, not %lld", settings->top);
+    if (settings->percent > 100)
+        return error_set(err, ERROR_USAGE, "--percent takes 0 to 100, not %g", settings->percent);
     if (output_check(&settings->common, err))
         return -1;
     struct session session = {0};
@@ -145,7 +147,7 @@ static const struct cli_option options[] = {
      "absolute tolerance (default 1e-5)"},
     {0, "scale", OPTION_NUMBER, "X", offsetof(struct compare_settings, scale),
      "or this part of an output's largest magnitude, if more (default 1e-5)"},
-    {0, "top", OPTION_COUNT, "K", offsetof(struct compare_settings, top),
+    {0, "top", OPTION_SEVERAL, "K", offsetof(struct compare_settings, top),
      "ranks that count for class distance and accuracy (default 5)"},
     {0, "class-threshold", OPTION_NUMBER, "T", offsetof(struct compare_settings, class),
      "class distance from which a sample counts (default 8)"},
@@ -153,7 +155,7 @@ static const struct cli_option options[] = {
      "MAD distance from which a sample counts (default 0.2)"},
     {0, "percent", OPTION_NUMBER, "P", offsetof(struct compare_settings, percent),
      "of the samples that must count (default 0: one is enough)"},
-    {0, "batch", OPTION_COUNT, "N", offsetof(struct compare_settings, batch),
+    {0, "batch", OPTION_SEVERAL, "N", offsetof(struct compare_settings, batch),
      "samples in one run where the model's first dimension is open (default 100)"},
     {0, "judge", OPTION_COUNT, "N", offsetof(struct compare_settings, judge),
      "samples the judge hears besides the worst (default all up to 200, else 20)"},

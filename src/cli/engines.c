@@ -285,6 +285,33 @@ static void write_list(const struct list *list, const struct pool *pool, const s
     json_end(&json);
 }
 
+/* Each name on the command line must be an engine's. */
+static int check_names(const struct list *list, struct error *err)
+{
+    for (size_t i = 0; i < list->wanted->count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < list->count; k++)
+            found |= text_equal(list->wanted->items[i], list->entries[k].name);
+        if (!found)
+            return error_set(err, ERROR_NOT_FOUND,
+                             "no engine is called '%s'; 'assay engines' lists all, by their plain names",
+                             list->wanted->items[i]);
+    }
+    return list->count ? 0
+                       : error_set(err, ERROR_NOT_FOUND,
+                                   "no engine is installed or registered; docs/engines.md says how");
+}
+
+/* An engine that was asked for by name and cannot be used is trouble; in the whole list it is a line. */
+static int tell_unusable(const struct list *list, struct error *err)
+{
+    for (size_t i = 0; i < list->count && list->wanted->count; i++)
+        if (list->entries[i].problem)
+            return error_set(err, ERROR_FORMAT, "%s cannot be used: %s", list->entries[i].name,
+                             list->entries[i].problem);
+    return 0;
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
@@ -300,19 +327,15 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         registry_open(&registry, common->registries.items, common->registries.count, err) ||
         registry_each(registry, visit, &list))
         goto out;
-    if (list.count == 0) {
-        error_set(err, ERROR_NOT_FOUND, "%s",
-                  words->count ? "no such engine; 'assay engines' lists all"
-                               : "no engine is installed or registered; docs/engines.md says how");
+    if (check_names(&list, err))
         goto out;
-    }
     pool = pool_new(&(struct pool_options){.deadline = common->deadline});
     ask(&list, registry, pool);
     if (settings->faults)
         write_faults(&list, pool, common, &out);
     else
         write_list(&list, pool, common, &out);
-    status = output_write(common, &out, err) ? -1 : STATUS_AGREE;
+    status = output_write(common, &out, err) || tell_unusable(&list, err) ? -1 : STATUS_AGREE;
 out:
     if (pool)
         pool_free(pool);

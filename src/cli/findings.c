@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "findings/store.h"
+#include "judge/verdict.h"
+#include "ops/op.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -227,12 +229,35 @@ static int write_all(struct writer *writer, const struct settings *settings, str
     return status;
 }
 
+/* A filter that can match nothing is a slip. */
+static int check_filter(const struct settings *settings, struct error *err)
+{
+    struct str kinds;
+    bool known = !settings->kind;
+    str_init(&kinds);
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        if (verdict_is_finding((enum verdict_kind)kind)) {
+            const char *name = verdict_name((enum verdict_kind)kind);
+            known |= settings->kind && text_equal(name, settings->kind);
+            str_printf(&kinds, "%s%s", kinds.length ? ", " : "", name);
+        }
+    int status =
+        known ? 0
+              : error_set(err, ERROR_USAGE, "--kind takes one of %s, not '%s'", kinds.data, settings->kind);
+    str_release(&kinds);
+    if (status == 0 && settings->op && !op_find(settings->op))
+        status =
+            error_set(err, ERROR_USAGE,
+                      "there is no operator '%s'; 'assay blocks list --operators' lists them", settings->op);
+    return status;
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give the folder of one campaign");
-    if (output_check(&settings->common, err))
+    if (check_filter(settings, err) || output_check(&settings->common, err))
         return -1;
     struct str out;
     struct writer writer = {

@@ -259,6 +259,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "fuzz takes engines with -e, not '%s'", words->items[0]);
     if (!settings->replay && !settings->common.output)
         return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    if (settings->opset && (settings->opset < OPSET_FIRST || settings->opset > OPSET_LAST))
+        return error_set(err, ERROR_USAGE, "--opset takes %d to %d, not %lld", OPSET_FIRST, OPSET_LAST,
+                         settings->opset);
     int status = session_open(&session, &settings->common, 1, true, err);
     if (status == 0)
         status = settings->replay ? replay(settings, &session, err) : fuzz(settings, &session, err);
@@ -272,15 +275,15 @@ static const struct cli_option options[] = {
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "the campaign's folder; one that is there is gone on with"},
     {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
-    {'n', "count", OPTION_COUNT, "N", offsetof(struct settings, count),
+    {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
     {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "of all cases (default 1)"},
     {0, "strategy", OPTION_CHOICE, "mcts|random", offsetof(struct settings, strategy),
      "how blocks are chosen"},
-    {0, "blocks", OPTION_COUNT, "N", offsetof(struct settings, blocks),
+    {0, "blocks", OPTION_SEVERAL, "N", offsetof(struct settings, blocks),
      "of every model (default 2 to 15, and a third of single operators)"},
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops), "only these operators"},
-    {0, "opset", OPTION_COUNT, "N", offsetof(struct settings, opset), "only this opset (default 11 to 21)"},
+    {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset), "only this opset (default 11 to 21)"},
     {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
      "engine bugs that are written up already; docs/commands.md has the format"},
     {0, "no-probe", OPTION_FLAG, NULL, offsetof(struct settings, no_probe),

@@ -186,7 +186,7 @@ static const struct cli_option options[] = {
      "judge every node on the inputs it had, CRADLE's rate between two engines, or both (default)"},
     {0, "group", OPTION_SIZE, "SIZE", offsetof(struct settings, group),
      "of intermediate values held at once (default 32M)"},
-    {0, "window", OPTION_COUNT, "N", offsetof(struct settings, window),
+    {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
      "nodes of the largest fused group looked for (default 12)"},
     COMMON_OUTPUT(struct settings, "text|json|html"),
 };

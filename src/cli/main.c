@@ -10,8 +10,11 @@
 static int trouble(const struct command *command, const struct error *err)
 {
     fprintf(stderr, "assay %s: %s\n", command->name, err->message);
+    const char *advice = cli_advice(err);
     if (err->code == ERROR_USAGE)
         fprintf(stderr, "Try 'assay %s --help'.\n", command->name);
+    else if (advice)
+        fprintf(stderr, "%s\n", advice);
     return STATUS_TROUBLE;
 }
 
@@ -59,6 +62,12 @@ static int run(const struct command *command, int count, char **argv)
     return status;
 }
 
+static int no_command(const char *word)
+{
+    fprintf(stderr, "assay: there is no command '%s'. 'assay help' lists them.\n", word);
+    return STATUS_TROUBLE;
+}
+
 int main(int argc, char **argv)
 {
     /* A worker that dies while we write to it is an outcome, not our end. */
@@ -72,16 +81,16 @@ int main(int argc, char **argv)
         puts("assay " ASSAY_VERSION);
         return STATUS_AGREE;
     }
-    if (text_equal(word, "help") && argc > 2 && cli_find(argv[2]))
-        return print_help(cli_find(argv[2]));
+    if (text_equal(word, "help") && argc > 2) {
+        const struct command *which = cli_find(argv[2]);
+        return which ? print_help(which) : no_command(argv[2]);
+    }
     if (text_equal(word, "help") || text_equal(word, "--help") || text_equal(word, "-h"))
         return print(cli_overview);
     if (text_equal(word, "completion"))
         return print(cli_completion);
     const struct command *command = cli_find(word);
-    if (!command) {
-        fprintf(stderr, "assay: there is no command '%s'. 'assay help' lists them.\n", word);
-        return STATUS_TROUBLE;
-    }
+    if (!command)
+        return no_command(word);
     return run(command, argc - 2, argv + 2);
 }

@@ -24,6 +24,46 @@ static const struct cli_option *find_letter(const struct command *command, char 
     return NULL;
 }
 
+/* Letters to change, add or take away to make one name of another; names are short. */
+static size_t distance(const char *a, size_t length, const char *b)
+{
+    enum { LONGEST = 40 };
+    size_t row[LONGEST + 1], other = strlen(b);
+    if (length > LONGEST || other > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= other; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= other; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            best = best < row[j] + 1 ? best : row[j] + 1;
+            row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+        }
+    }
+    return row[other];
+}
+
+static int no_option(const struct command *command, const char *name, size_t length, struct error *err)
+{
+    enum { NEAR = 3 }; /* letters off by which a name is still taken for a slip */
+    const char *nearest = NULL;
+    size_t least = NEAR;
+    for (size_t i = 0; i < command->n_options; i++) {
+        size_t apart = distance(name, length, command->options[i].name);
+        if (apart < least && apart < length) {
+            least = apart;
+            nearest = command->options[i].name;
+        }
+    }
+    int shown = (int)(length < 100 ? length : 100);
+    return nearest ? error_set(err, ERROR_USAGE, "there is no option --%.*s; did you mean --%s?", shown, name,
+                               nearest)
+                   : error_set(err, ERROR_USAGE, "there is no option --%.*s", shown, name);
+}
+
 static void list_add(struct cli_list *list, struct arena *arena, const char *item)
 {
     /* Command lines are short: growing by one copy each keeps the list a plain array. */
@@ -48,7 +88,7 @@ static bool scaled(const char *text, const char *units, const double *factors, d
         factor = factors[unit - units];
         number[length - 1] = '\0';
     }
-    if (!text_double(number, value) || !(*value >= 0))
+    if (!text_double(number, value) || !(*value > 0))
         return false;
     *value *= factor;
     return true;
@@ -72,8 +112,9 @@ static int bad_value(const struct cli_option *option, const char *text, struct e
 {
     static const char *const wanted[] = {
         [OPTION_COUNT] = "a whole number",
+        [OPTION_SEVERAL] = "a whole number of at least 1",
         [OPTION_NUMBER] = "a number of at least 0",
-        [OPTION_TIME] = "a time such as 90, 90s, 5m or 8h",
+        [OPTION_TIME] = "a time above 0 such as 90, 90s, 5m or 8h",
         [OPTION_SIZE] = "a size such as 500M or 4G",
     };
     if (option->kind == OPTION_CHOICE)
@@ -100,7 +141,8 @@ static int store(const struct cli_option *option, const char *text, struct arena
         list_add(member, arena, text);
         break;
     case OPTION_COUNT:
-        good = text_int64(text, &whole) && whole >= 0;
+    case OPTION_SEVERAL:
+        good = text_int64(text, &whole) && whole >= (option->kind == OPTION_SEVERAL);
         *(long long *)member = whole;
         break;
     case OPTION_NUMBER:
@@ -148,8 +190,7 @@ static int take_long(const struct command *command, const char *text, struct cur
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
     const struct cli_option *option = find_long(command, text, length);
     if (!option)
-        return error_set(err, ERROR_USAGE, "there is no option --%.*s", (int)(length < 100 ? length : 100),
-                         text);
+        return no_option(command, text, length, err);
     return take(option, equals ? equals + 1 : NULL, at, arena, settings, err);
 }
 
@@ -176,7 +217,9 @@ int cli_parse(const struct command *command, int count, char **argv, struct aren
     while (at.next < at.count) {
         const char *text = at.argv[at.next++];
         int status = 0;
-        if (only_words || text[0] != '-' || !text[1])
+        if (!*text)
+            status = error_set(err, ERROR_USAGE, "argument %d is empty: ''", at.next);
+        else if (only_words || text[0] != '-' || !text[1])
             list_add(words, arena, text);
         else if (text_equal(text, "--"))
             only_words = true;

@@ -455,11 +455,12 @@ static int no_version(const struct entry *entry, const char *version, const stru
 {
     const char *where = entry->versions ? entry->versions : entry->library;
     if (!where)
-        return error_set(err, ERROR_NOT_FOUND, "engine %s has no versions to choose from: write plain '%s'",
+        return error_set(err, ERROR_NOT_FOUND,
+                         "no version '%s' of %s, which has none to choose from: write plain '%s'", version,
                          entry->name, entry->name);
     struct str text;
     str_init(&text);
-    str_printf(&text, "no version %s of %s; ", version, entry->name);
+    str_printf(&text, "no version '%s' of %s; ", version, entry->name);
     if (entry->fetch && entry->versions)
         str_printf(&text, "plain %s is this system's, '%s' fetches others; ", entry->name, entry->fetch);
     else if (entry->fetch)

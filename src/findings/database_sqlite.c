@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,13 @@ static int fail(struct sqlite *sqlite, struct error *err)
                            : code == SQLITE_TOOBIG                         ? ERROR_LIMIT
                            : code == SQLITE_NOMEM                          ? ERROR_MEMORY
                                                                            : ERROR_IO;
-    return error_set(err, kind, "%s%s", kind == ERROR_FORMAT ? "the database is damaged: " : "",
-                     sqlite3_errmsg(sqlite->handle));
+    error_set(err, kind, "%s%s", kind == ERROR_FORMAT ? "the database is damaged: " : "",
+              sqlite3_errmsg(sqlite->handle));
+    if (err && kind == ERROR_IO)
+        err->cause = code == SQLITE_FULL       ? ENOSPC
+                     : code == SQLITE_READONLY ? EACCES
+                                               : sqlite3_system_errno(sqlite->handle);
+    return -1;
 }
 
 static int bind(struct sqlite *sqlite, sqlite3_stmt *statement, const struct cell *params, size_t count,
@@ -168,7 +174,7 @@ static int compare_object(void *context, const struct cell *cells, size_t count,
             comparison->found++;
             return 0;
         }
-    return error_set(err, ERROR_FORMAT, "made by another version, or by somebody else");
+    return error_set(err, ERROR_FORMAT, "made by another version of Assay, or by another program");
 }
 
 static int check_schema(struct sqlite *sqlite, const char *const *schema, struct error *err)
@@ -180,7 +186,7 @@ static int check_schema(struct sqlite *sqlite, const char *const *schema, struct
     if (run(&sqlite->base, "SELECT type, sql FROM sqlite_master", NULL, 0, compare_object, &comparison, err))
         return -1;
     if (comparison.found != wanted)
-        return error_set(err, ERROR_FORMAT, "made by another version, or by somebody else");
+        return error_set(err, ERROR_FORMAT, "made by another version of Assay, or by another program");
     return 0;
 }
 
@@ -218,7 +224,7 @@ static int prepare(struct sqlite *sqlite, enum database_mode mode, const char *c
     if (check_schema(sqlite, schema, err))
         return -1;
     if (mode == DATABASE_READ)
-        return 0;
+        return pragma(sqlite, "PRAGMA query_only = ON", err);
     /* NORMAL: a killed process loses nothing; a machine that loses power may lose its last seconds. */
     return pragma(sqlite, "PRAGMA journal_mode = WAL", err) ||
                    pragma(sqlite, "PRAGMA synchronous = NORMAL", err)
@@ -241,22 +247,29 @@ static int open_unchanging(struct sqlite *sqlite, const char *path)
     return code;
 }
 
+static bool is_unwritable(const struct sqlite *sqlite)
+{
+    int code = sqlite3_errcode(sqlite->handle) & 0xff;
+    return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
+}
+
 int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
                          const char *const *schema, struct error *err)
 {
     *database = NULL;
     if (mode != DATABASE_CREATE && !file_exists(path))
-        return error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
+        return error_set(err, ERROR_NOT_FOUND,
+                         "%s: there is no such file; 'assay fuzz -o DIR' makes a campaign", path);
     struct sqlite *sqlite = memory_zeroed(1, sizeof *sqlite);
     sqlite->base.driver = &driver;
-    int flags = mode == DATABASE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    flags |= mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0;
+    /* A reader may write where it can: the last one to leave takes the WAL's files along. */
+    int flags = SQLITE_OPEN_READWRITE | (mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0);
     int code = sqlite3_open_v2(path, &sqlite->handle, flags, NULL), status = -1;
     if (code != SQLITE_OK) {
         fail(sqlite, err);
     } else {
         status = prepare(sqlite, mode, schema, err);
-        if (status && mode == DATABASE_READ && sqlite3_errcode(sqlite->handle) == SQLITE_CANTOPEN &&
+        if (status && mode == DATABASE_READ && is_unwritable(sqlite) &&
             open_unchanging(sqlite, path) == SQLITE_OK)
             status = prepare(sqlite, mode, schema, err);
     }

@@ -253,14 +253,19 @@ int blocks_add_dir(struct blocks *blocks, const char *path, struct error *err)
     if (file_list(path, &names, &count, err))
         return -1;
     int result = 0;
+    size_t found = 0;
     for (size_t i = 0; !result && i < count; i++) {
         if (!text_ends(names[i], suffix))
             continue;
+        found++;
         char *file = file_join(path, names[i]);
         result = blocks_add_file(blocks, file, err);
         free(file);
     }
     file_names_free(names, count);
+    if (!result && !found)
+        return error_set(err, ERROR_NOT_FOUND, "%s holds no block: give a folder of NAME%s files", path,
+                         suffix);
     return result;
 }
 

@@ -173,8 +173,15 @@ int model_load(struct model **model, const char *path, struct error *err)
     if (!file)
         goto fail;
     const uint8_t *data = model_file_data(file, &size);
-    if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err) ||
-        unpack(loaded, data, size, detached, err)) {
+    if (size == 0) {
+        error_set(err, ERROR_FORMAT, "%s is empty", path);
+        goto fail;
+    }
+    if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err)) {
+        error_prefix(err, "%s is no ONNX model, or is cut off", path);
+        goto fail;
+    }
+    if (unpack(loaded, data, size, detached, err)) {
         error_prefix(err, "%s", path);
         goto fail;
     }

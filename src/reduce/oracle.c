@@ -415,7 +415,8 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
         if (status || found)
             return status;
     }
-    return error_set(err, ERROR_NOT_FOUND, "%s shows no failure on this case", oracle->label);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "%s shows no failure on this case; 'assay compare' tells what it does", oracle->label);
 }
 
 bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
