@@ -18,11 +18,37 @@ static bool is_whole(long double y)
     return isfinite(y) && y == floorl(y);
 }
 
-/* Squares are most of all powers, and powl is slow. To the power of -2^63, which is even, glibc's has minus
- * infinity become infinity (x86, 2.36), so that is taken without the sign. */
+static bool is_odd(long double y)
+{
+    return isfinite(y) && fabsl(fmodl(y, 2)) == 1;
+}
+
+/* x^y of x >= 0, neither of them NaN, y not 0. */
+static long double magnitude(long double x, long double y)
+{
+    if (x == 1)
+        return 1;
+    if (x == 0 || isinf(x) || isinf(y))
+        return (x > 1) == (y > 0) ? INFINITY : 0;
+    return powl(x, y);
+}
+
+/*
+ * The C library is asked for powers of positive finite numbers only; signs, zeros and infinities are decided
+ * here, as IEEE 754 has them. What powl makes of them is not the same everywhere: glibc's for x86 takes -2^63
+ * for odd, and a compiler that sees an even exponent may take the fabsl from its base. Squares are most of
+ * all powers, and powl is slow.
+ */
 static long double power(long double x, long double y)
 {
-    return y == 2 ? x * x : powl(y == -0x1p63L ? fabsl(x) : x, y);
+    if (y == 2)
+        return x * x;
+    if (y == 0 || x == 1) /* even of NaN */
+        return 1;
+    if (isnan(x) || isnan(y) || (x < 0 && isfinite(x) && isfinite(y) && !is_whole(y)))
+        return NAN;
+    long double size = magnitude(fabsl(x), y);
+    return signbit(x) && is_odd(y) ? -size : size;
 }
 
 /* pow is monotone in each argument for x > 0, and in x on either side of 0 for a whole exponent: the ends of
@@ -85,7 +111,7 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
     /* An exponent brought into the base's type may become whole: a negative base then has a power. */
     bool changed = p->a < 0 && isfinite(p->b) && !is_whole(p->b) && is_whole(dtype_round(p->type, p->b));
     /* An odd negative power of 0 is the infinity of the zero's sign. */
-    bool signed_zero = p->a == 0 && p->b < 0 && fabsl(fmodl(p->b, 2)) == 1;
+    bool signed_zero = p->a == 0 && p->b < 0 && is_odd(p->b);
     if (changed || signed_zero) {
         bounded_put_undecided(out, i, z);
         return;
@@ -105,7 +131,7 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
 
 static void put_integer(const struct pair *p, struct bounded *out, size_t i)
 {
-    long double z = truncl(powl(p->a, p->b)), spread = 0;
+    long double z = truncl(power(p->a, p->b)), spread = 0;
     bool whole = is_whole(p->b);
     if (!whole || fabsl(z) > 0x1p53L)
         spread = 1 + fabsl(z) * library * (whole ? 0x1p-53L : 0x1p-24L);
