@@ -25,7 +25,8 @@ dnnl_status_t api_memory(dnnl_memory_t *memory, const struct md *md, dnnl_engine
 /* A primitive's implementations, one at a time. */
 struct pick {
     dnnl_primitive_desc_t pd;
-    void *more; /* 2.x's iterator */
+    void *more; /* 2.x's iterator, */
+    void *op;   /* and the description it walks the implementations of */
 };
 bool pick_next(struct pick *pick); /* the next implementation; false when there is none */
 void pick_release(struct pick *pick);

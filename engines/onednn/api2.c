@@ -2,7 +2,10 @@
  * walked by an iterator. */
 #include "api.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 struct md {
     dnnl_memory_desc_t raw;
@@ -72,6 +75,7 @@ void pick_release(struct pick *pick)
     dnnl_primitive_desc_destroy(pick->pd);
     if (pick->more)
         dnnl_primitive_desc_iterator_destroy(pick->more);
+    free(pick->op);
     *pick = (struct pick){0};
 }
 
@@ -80,14 +84,17 @@ const struct md *pick_argument(const struct pick *pick, int argument)
     return (const struct md *)dnnl_primitive_desc_query_md(pick->pd, dnnl_query_exec_arg_md, argument);
 }
 
-/* The first implementation of what was described, unless describing it failed. */
+/* The first implementation of what was described, unless describing it failed. The iterator does not copy the
+ * description, and reads it again for every further implementation: the pick keeps one for it. */
 static dnnl_status_t first(struct pick *pick, dnnl_engine_t engine, dnnl_status_t described,
-                           const_dnnl_op_desc_t op)
+                           const_dnnl_op_desc_t op, size_t size)
 {
     dnnl_primitive_desc_iterator_t iterator;
     if (described != dnnl_success)
         return described;
-    dnnl_status_t status = dnnl_primitive_desc_iterator_create(&iterator, op, NULL, engine, NULL);
+    pick->op = memory_zeroed(1, size);
+    memcpy(pick->op, op, size);
+    dnnl_status_t status = dnnl_primitive_desc_iterator_create(&iterator, pick->op, NULL, engine, NULL);
     if (status != dnnl_success)
         return status;
     pick->more = iterator;
@@ -100,15 +107,15 @@ dnnl_status_t api_eltwise(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind
 {
     dnnl_eltwise_desc_t op;
     return first(pick, engine,
-                 dnnl_eltwise_forward_desc_init(&op, dnnl_forward_inference, kind, raw(md), alpha, beta),
-                 &op);
+                 dnnl_eltwise_forward_desc_init(&op, dnnl_forward_inference, kind, raw(md), alpha, beta), &op,
+                 sizeof op);
 }
 
 dnnl_status_t api_binary(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *a,
                          const struct md *b, const struct md *dst)
 {
     dnnl_binary_desc_t op;
-    return first(pick, engine, dnnl_binary_desc_init(&op, kind, raw(a), raw(b), raw(dst)), &op);
+    return first(pick, engine, dnnl_binary_desc_init(&op, kind, raw(a), raw(b), raw(dst)), &op, sizeof op);
 }
 
 dnnl_status_t api_convolution(struct pick *pick, dnnl_engine_t engine, bool transposed, const struct md *src,
@@ -124,14 +131,15 @@ dnnl_status_t api_convolution(struct pick *pick, dnnl_engine_t engine, bool tran
                                : dnnl_dilated_convolution_forward_desc_init(
                                      &op, dnnl_forward_inference, dnnl_convolution_auto, raw(src),
                                      raw(weights), raw(bias), raw(dst), strides, dilations, before, after);
-    return first(pick, engine, status, &op);
+    return first(pick, engine, status, &op, sizeof op);
 }
 
 dnnl_status_t api_matmul(struct pick *pick, dnnl_engine_t engine, const struct md *a, const struct md *b,
                          const struct md *bias, const struct md *dst)
 {
     dnnl_matmul_desc_t op;
-    return first(pick, engine, dnnl_matmul_desc_init(&op, raw(a), raw(b), raw(bias), raw(dst)), &op);
+    return first(pick, engine, dnnl_matmul_desc_init(&op, raw(a), raw(b), raw(bias), raw(dst)), &op,
+                 sizeof op);
 }
 
 dnnl_status_t api_softmax(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *src,
@@ -140,7 +148,8 @@ dnnl_status_t api_softmax(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind
     dnnl_softmax_v2_desc_t op;
     return first(
         pick, engine,
-        dnnl_softmax_v2_forward_desc_init(&op, dnnl_forward_inference, kind, raw(src), raw(dst), axis), &op);
+        dnnl_softmax_v2_forward_desc_init(&op, dnnl_forward_inference, kind, raw(src), raw(dst), axis), &op,
+        sizeof op);
 }
 
 dnnl_status_t api_pool(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *src,
@@ -151,7 +160,7 @@ dnnl_status_t api_pool(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t 
     return first(pick, engine,
                  dnnl_pooling_v2_forward_desc_init(&op, dnnl_forward_inference, kind, raw(src), raw(dst),
                                                    strides, kernel, dilations, before, after),
-                 &op);
+                 &op, sizeof op);
 }
 
 dnnl_status_t api_lrn(struct pick *pick, dnnl_engine_t engine, const struct md *md, dnnl_dim_t size,
@@ -161,7 +170,7 @@ dnnl_status_t api_lrn(struct pick *pick, dnnl_engine_t engine, const struct md *
     return first(pick, engine,
                  dnnl_lrn_forward_desc_init(&op, dnnl_forward_inference, dnnl_lrn_across_channels, raw(md),
                                             size, alpha, beta, k),
-                 &op);
+                 &op, sizeof op);
 }
 
 dnnl_status_t api_batchnorm(struct pick *pick, dnnl_engine_t engine, const struct md *md, float epsilon,
@@ -170,8 +179,8 @@ dnnl_status_t api_batchnorm(struct pick *pick, dnnl_engine_t engine, const struc
     dnnl_batch_normalization_desc_t op;
     return first(
         pick, engine,
-        dnnl_batch_normalization_forward_desc_init(&op, dnnl_forward_inference, raw(md), epsilon, flags),
-        &op);
+        dnnl_batch_normalization_forward_desc_init(&op, dnnl_forward_inference, raw(md), epsilon, flags), &op,
+        sizeof op);
 }
 
 dnnl_status_t api_layernorm(struct pick *pick, dnnl_engine_t engine, const struct md *md,
@@ -181,14 +190,14 @@ dnnl_status_t api_layernorm(struct pick *pick, dnnl_engine_t engine, const struc
     return first(pick, engine,
                  dnnl_layer_normalization_forward_desc_init(&op, dnnl_forward_training, raw(md),
                                                             raw(statistics), epsilon, flags),
-                 &op);
+                 &op, sizeof op);
 }
 
 dnnl_status_t api_reduction(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind,
                             const struct md *src, const struct md *dst, float p)
 {
     dnnl_reduction_desc_t op;
-    return first(pick, engine, dnnl_reduction_desc_init(&op, kind, raw(src), raw(dst), p, 0), &op);
+    return first(pick, engine, dnnl_reduction_desc_init(&op, kind, raw(src), raw(dst), p, 0), &op, sizeof op);
 }
 
 dnnl_status_t api_resampling(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind,
@@ -198,14 +207,14 @@ dnnl_status_t api_resampling(struct pick *pick, dnnl_engine_t engine, dnnl_alg_k
     return first(
         pick, engine,
         dnnl_resampling_forward_desc_init(&op, dnnl_forward_inference, kind, factors, raw(src), raw(dst)),
-        &op);
+        &op, sizeof op);
 }
 
 dnnl_status_t api_prelu(struct pick *pick, dnnl_engine_t engine, const struct md *md, const struct md *slope)
 {
     dnnl_prelu_desc_t op;
     return first(pick, engine, dnnl_prelu_forward_desc_init(&op, dnnl_forward_inference, raw(md), raw(slope)),
-                 &op);
+                 &op, sizeof op);
 }
 
 dnnl_status_t api_reorder(struct pick *pick, dnnl_engine_t engine, const struct md *from, const struct md *to)
@@ -262,5 +271,5 @@ dnnl_status_t api_recurrent(struct pick *pick, dnnl_engine_t engine, const struc
     else
         status = dnnl_vanilla_rnn_forward_desc_init(&op, forward, r->activation, r->direction, x, h, w, u, b,
                                                     y, y_h, 0, 0, 0);
-    return first(pick, engine, status, &op);
+    return first(pick, engine, status, &op, sizeof op);
 }
