@@ -179,7 +179,7 @@ static int write_finding(const struct keep_options *options, const struct trial_
 struct present {
     bool bundled, known; /* known: written up elsewhere */
     int64_t nodes;
-    char same_as[SIGNATURE_TEXT_SIZE];
+    char name[SIGNATURE_NAME_SIZE], same_as[SIGNATURE_TEXT_SIZE];
 };
 
 static int note_present(void *context, const struct stored *stored, struct error *err)
@@ -189,8 +189,17 @@ static int note_present(void *context, const struct stored *stored, struct error
     present->bundled = *stored->bundle != '\0';
     present->known = text_starts(stored->status, "known");
     present->nodes = stored->nodes;
+    snprintf(present->name, sizeof present->name, "%s", stored->name);
     snprintf(present->same_as, sizeof present->same_as, "%s", stored->same_as);
     return 0;
+}
+
+static int find_present(struct store *store, const char *signature, struct present *present,
+                        struct error *err)
+{
+    struct store_filter filter = {.signature = signature, .merged = true};
+    *present = (struct present){0};
+    return store_list(store, &filter, note_present, present, err);
 }
 
 static int look_up(const struct keep_options *options, const struct trial_done *done, const char *label,
@@ -212,7 +221,8 @@ static int look_up(const struct keep_options *options, const struct trial_done *
 }
 
 static int store_kept(const struct keep_options *options, const char *from, const struct trial_done *done,
-                      const char *label, const struct signature *signature, size_t nodes, struct error *err)
+                      const char *label, const struct signature *signature, size_t nodes, bool known,
+                      struct error *err)
 {
     struct model *model;
     struct str title, operators;
@@ -242,8 +252,11 @@ static int store_kept(const struct keep_options *options, const char *from, cons
         .nodes = (int64_t)nodes,
     };
     char *bundle = file_join("findings", signature->name);
-    struct settled settled = {
-        .status = "bundled", .bundle = bundle, .title = title.data, .nodes = (int64_t)nodes};
+    struct settled settled = {/* what is written up stays so */
+                              .status = known ? NULL : "bundled",
+                              .bundle = bundle,
+                              .title = title.data,
+                              .nodes = (int64_t)nodes};
     int status = strcmp(from, signature->text) == 0 ? 0 : store_add(options->store, &finding, NULL, err);
     if (status == 0)
         status = store_settle(options->store, signature->text, &settled, err);
@@ -276,18 +289,24 @@ static size_t count_nodes(const struct testcase *testcase)
     return nodes;
 }
 
-/* Bundled, unless somebody else's bundle of the same bug is as small, or the bug is written up. */
+/* Bundled, unless the bundle of another finding of the same bug is as small, or that one is written up. A
+ * finding's own bundle is made anew: it may lack what is known now, such as its releases. */
 static int bundle_it(const struct keep_options *options, const char *from, const struct trial_done *trial,
                      int engine, struct keep_done *done, struct error *err)
 {
     const char *label = pool_engine(options->pool, engine)->label;
-    struct present present = {0};
-    struct store_filter filter = {.signature = done->signature.text, .merged = true};
-    if (store_list(options->store, &filter, note_present, &present, err))
+    struct present present;
+    if (find_present(options->store, done->signature.text, &present, err))
         return -1;
-    bool written_up = present.known && !text_equal(from, done->signature.text);
-    if (present.same_as[0] || written_up ||
-        (present.bundled && present.nodes <= (int64_t)done->nodes_after)) {
+    if (text_equal(present.same_as, from)) { /* one that was merged into it: then it is its own still */
+        if (find_present(options->store, from, &present, err))
+            return -1;
+        snprintf(done->signature.text, sizeof done->signature.text, "%s", from);
+        snprintf(done->signature.name, sizeof done->signature.name, "%s", present.name);
+    }
+    bool own = text_equal(from, done->signature.text);
+    bool as_small = present.bundled && present.nodes <= (int64_t)done->nodes_after;
+    if (present.same_as[0] || (!own && (present.known || as_small))) {
         done->end = KEEP_MERGED;
         return store_merge(options->store, from, present.same_as[0] ? present.same_as : done->signature.text,
                            err);
@@ -296,7 +315,8 @@ static int bundle_it(const struct keep_options *options, const char *from, const
     look_back(&past, options, trial, label);
     int status = write_finding(options, trial, engine, &done->signature, &past, err);
     if (status == 0)
-        status = store_kept(options, from, trial, label, &done->signature, done->nodes_after, err);
+        status =
+            store_kept(options, from, trial, label, &done->signature, done->nodes_after, present.known, err);
     if (status == 0)
         status = keep_past(options, &done->signature, &past, err);
     if (status == 0)

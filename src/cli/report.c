@@ -320,7 +320,7 @@ static const struct cli_option options[] = {
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again),
-     "also those that have a bundle, or are known"},
+     "make bundles anew where there are some (those of fuzz lack other releases), also of what is known"},
     {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
      "a table of bugs that are written up: findings that it has are marked as known"},
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "leave the cases as they are"},

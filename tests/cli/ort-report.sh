@@ -1,0 +1,36 @@
+# What other releases say comes into a report that was made without them. Two releases, so that it is the same wherever more are fetched.
+mkdir -p data/onnxruntime
+for version in 1.12.0 1.30.0; do ln -s "$ASSAY_DATA/onnxruntime/$version" data/onnxruntime/; done
+ASSAY_DATA=$PWD/data
+quietly fuzz -e onnxruntime@1.12.0 --no-probe --no-reduce --blocks 1 --ops Floor --count 20 -o campaign
+names() { sed -E 's/-[0-9a-f]{12}/-HASH/g'; }
+releases() { grep -hE '^(- )?(Shows it|Does not)' campaign/findings/*/report.md; assay findings campaign --show wrong-floor | sed -n '/other engines/,$p'; }
+assay report campaign --no-bisect | names
+releases
+assay report campaign --again | names
+releases
+# It is the same finding still, once, and also without making it smaller.
+assay report campaign --again --no-reduce | names
+releases
+ls campaign/findings | names
+assay findings campaign | names | cut -c -60
+# The case of one that others were merged into, made again whole, has a signature of those: it is the same finding.
+quietly fuzz -e onnxruntime@1.12.0 --no-probe --no-reduce --blocks 3 --ops ConvTranspose,Relu,Add --count 150 -o merging
+quietly report merging --no-bisect
+listed() { assay findings merging "$@" | grep -oE '^(wrong|refused)-.*-[0-9a-f]{12} |^[0-9]+ findings?$|  merged ' | sort; }
+listed >before
+listed --merged | grep -c '^  merged '
+assay report merging --again --no-reduce --no-bisect | tail -n 3
+listed | diff before - && listed --merged | grep -c '^  merged '
+for folder in merging/findings/*/; do
+    grep -q "\"name\": \"$(basename "$folder")\"" "$folder/finding.json" || echo "$folder has another's name"
+done
+# What is known stays known, and is bundled again when asked for.
+printf 'onnxruntime*\twrong\t*\tdocs/found/floor\n' >known.tsv
+assay report campaign --explained known.tsv
+assay report campaign --again | names
+assay findings campaign --format json | grep '"status"'
+# A bundle into which somebody put something stays, and that is said.
+echo sent in May >"$(echo campaign/findings/wrong-*)/notes.txt"
+assay report campaign --again | names
+cat campaign/findings/*/notes.txt
