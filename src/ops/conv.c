@@ -1,4 +1,4 @@
-/* Conv and ConvInteger. Bounds: contract.h, and Winograd's in convolve.c. */
+/* Conv and ConvInteger. Bounds: contract.h and winograd.h. */
 #include "ops/convolve.h"
 #include "ops/draw.h"
 #include "ops/draw_window.h"

@@ -1,4 +1,4 @@
-/* ConvTranspose: the input spread by the stride under a flipped kernel. Bounds: contract.h. */
+/* ConvTranspose: the input spread by the stride under a flipped kernel. Bounds: contract.h and winograd.h. */
 #include "ops/convolve.h"
 #include "ops/draw_window.h"
 
