@@ -288,8 +288,8 @@ size_t worker_resident(const struct worker *worker)
     ssize_t got = read(fd, text, sizeof text - 1);
     close(fd);
     text[got > 0 ? got : 0] = '\0';
-    unsigned long total, resident;
-    if (sscanf(text, "%lu %lu", &total, &resident) != 2)
+    unsigned long total, resident, shared;
+    if (sscanf(text, "%lu %lu %lu", &total, &resident, &shared) != 3 || shared > resident)
         return 0;
-    return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+    return (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
 }

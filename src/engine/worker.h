@@ -62,7 +62,8 @@ void worker_read_log(struct worker *worker, void *buffer, size_t size);
  * empty. */
 char *worker_log_since(const struct worker *worker, uint64_t mark);
 
-size_t worker_resident(const struct worker *worker); /* bytes now; 0 when not known */
+/* Bytes of memory now, without mapped files, which a model's weights may lie in; 0 when not known. */
+size_t worker_resident(const struct worker *worker);
 
 #ifdef __cplusplus
 }

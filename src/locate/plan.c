@@ -34,10 +34,8 @@ static void form_inputs(struct sizing *sizing)
         const struct tensor *tensor = work_value(work, i);
         if (tensor && tensor->type != DTYPE_STRING && form_of(&sizing->forms[i], tensor))
             bounded_release(&sizing->forms[i]);
-        if (!was_known && tensor) {
-            work->known[i] = NULL;
-            tensor_release(&work->weights[i]);
-        }
+        if (!was_known && tensor)
+            work_drop_weight(work, i);
     }
 }
 
@@ -57,10 +55,7 @@ static bool form_constant(struct sizing *sizing, const Onnx__NodeProto *node)
     if (tensor && tensor->type != DTYPE_STRING && form_of(&sizing->forms[made], tensor))
         bounded_release(&sizing->forms[made]);
     sizing->work->known[made] = NULL;
-    if (tensor && sizing->work->weights[made].type != DTYPE_NONE) {
-        tensor_release(&sizing->work->weights[made]);
-        sizing->work->weights[made] = (struct tensor){0};
-    }
+    work_drop_weight(sizing->work, made);
     return true;
 }
 

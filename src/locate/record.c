@@ -49,9 +49,7 @@ static void forget(struct work *work)
         if (work->index.values[i].source == SOURCE_INPUT)
             continue;
         work->known[i] = NULL;
-        if (work->weights[i].data)
-            tensor_release(&work->weights[i]);
-        work->weights[i] = (struct tensor){0};
+        work_drop_weight(work, i);
     }
     result_release(&work->held);
     result_init(&work->held);

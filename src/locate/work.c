@@ -28,6 +28,7 @@ int work_init(struct work *work, const struct settle_case *which, struct error *
     size_t count = work->index.count;
     work->known = arena_array(&work->arena, count, sizeof(struct tensor *));
     work->weights = arena_array(&work->arena, count, sizeof *work->weights);
+    work->viewed = arena_array(&work->arena, count, sizeof *work->viewed);
     work->planned = arena_array(&work->arena, count, sizeof *work->planned);
     work->folded = arena_array(&work->arena, count, sizeof *work->folded);
     work->forms = arena_array(&work->arena, count, sizeof *work->forms);
@@ -42,13 +43,21 @@ int work_init(struct work *work, const struct settle_case *which, struct error *
     return 0;
 }
 
+void work_drop_weight(struct work *work, size_t number)
+{
+    if (work->known[number] == &work->weights[number])
+        work->known[number] = NULL;
+    if (work->weights[number].data && !work->viewed[number])
+        tensor_release(&work->weights[number]);
+    work->weights[number] = (struct tensor){0};
+}
+
 void work_release(struct work *work)
 {
     if (!work->known)
         return;
     for (size_t i = 0; i < work->index.count; i++) {
-        if (work->weights[i].data)
-            tensor_release(&work->weights[i]);
+        work_drop_weight(work, i);
         if (work->folded[i].data)
             tensor_release(&work->folded[i]);
     }
@@ -199,19 +208,28 @@ int work_compute(struct work *work, const char *const *names, size_t wanted)
     return 0;
 }
 
+static bool read_weight(struct work *work, size_t number)
+{
+    const struct model *model = work->which->model;
+    size_t index = work->index.values[number].number;
+    work->viewed[number] = model_weight_view(model, index, &work->weights[number]);
+    return work->viewed[number] || !model_weight(model, index, &work->weights[number], NULL);
+}
+
 const struct tensor *work_value(struct work *work, size_t number)
 {
-    const struct index_value *value = &work->index.values[number];
-    if (!work->known[number] && value->source == SOURCE_INITIALIZER &&
-        !model_weight(work->which->model, value->number, &work->weights[number], NULL))
+    if (!work->known[number] && work->index.values[number].source == SOURCE_INITIALIZER &&
+        read_weight(work, number))
         work->known[number] = &work->weights[number];
     if (work->known[number] || !work_is_hidden(work, number))
         return work->known[number];
     const Onnx__TensorProto *constant = constant_of(work, number);
     if (!constant)
         work->known[number] = &work->folded[number];
-    else if (!model_tensor_read(constant, &work->weights[number], NULL))
+    else if (!model_tensor_read(constant, &work->weights[number], NULL)) {
+        work->viewed[number] = false;
         work->known[number] = &work->weights[number];
+    }
     return work->known[number];
 }
 
@@ -229,7 +247,15 @@ struct value work_view(const char *name, const struct tensor *tensor)
                           .tensors = (struct tensor *)(uintptr_t)tensor};
 }
 
-/* The node's inputs as the engine had them; false when one was not recorded. */
+static bool has_body(const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->g || node->attribute[i]->n_graphs)
+            return true;
+    return false;
+}
+
+/* The node's inputs as the engine had them, and what its bodies use; false when one was not recorded. */
 static bool node_inputs(struct work *work, size_t number, const struct tensor **inputs,
                         struct value *captured, size_t *n_captured)
 {
@@ -240,7 +266,7 @@ static bool node_inputs(struct work *work, size_t number, const struct tensor **
             return false;
     }
     *n_captured = 0;
-    for (size_t i = 0; i < work->index.n_uses[number]; i++) {
+    for (size_t i = 0; has_body(node) && i < work->index.n_uses[number]; i++) {
         size_t use = work->index.uses[number][i];
         const struct tensor *tensor = work_value(work, use);
         if (!tensor)

@@ -28,7 +28,8 @@ struct work {
     /* For each value of the index: graph input, initialiser, or what is recorded and still held; may be NULL.
      */
     const struct tensor **known;
-    struct tensor *weights;  /* storage for initialisers, one for each value of the index */
+    struct tensor *weights;  /* initialisers and constants looked at, one for each value of the index: */
+    bool *viewed;            /* as views into the model, or as copies */
     struct tensor *folded;   /* what follows from the inputs' shapes alone (Shape and what is computed from
                                 it); data NULL elsewhere */
     bool terse;              /* such values are not asked for: engines that fold them cannot show them */
@@ -74,6 +75,9 @@ int work_run(struct work *work, const struct model *model, const struct value *i
  * outputs have none. What cannot be inferred stays as it is. */
 void work_infer(struct work *work);
 int work_run_plain(struct work *work); /* into work->plain; fails unless the engine answers */
+
+/* An initialiser or constant is no longer at hand. */
+void work_drop_weight(struct work *work, size_t number);
 
 /* A known value by its number or name, initialisers included; NULL when it is not at hand. */
 const struct tensor *work_value(struct work *work, size_t number);

@@ -323,3 +323,20 @@ int model_weight(const struct model *model, size_t index, struct tensor *tensor,
         return error_prefix(err, "initialiser '%s'", proto->name);
     return 0;
 }
+
+bool model_weight_view(const struct model *model, size_t index, struct tensor *view)
+{
+    tensor_init(view);
+    if (index >= model->graph->n_initializer)
+        return false;
+    const Onnx__TensorProto *proto = model->graph->initializer[index];
+    size_t count;
+    if (!proto->has_raw_data || !proto->raw_data.len || model_tensor_check(proto, NULL))
+        return false;
+    enum dtype type = (enum dtype)proto->data_type;
+    struct shape shape = shape_make((int)proto->n_dims, proto->dims);
+    if ((uintptr_t)proto->raw_data.data % dtype_size(type) || shape_count(&shape, &count, NULL))
+        return false;
+    *view = (struct tensor){type, shape, count, proto->raw_data.len, proto->raw_data.data};
+    return true;
+}

@@ -92,6 +92,12 @@ int model_opset(const struct model *model);
  */
 int model_weight(const struct model *model, size_t index, struct tensor *tensor, struct error *err);
 
+/*
+ * The same without a copy: false where its bytes do not lie as a tensor's do (model_weight has it then). The
+ * view lives as long as the model, and is neither changed nor released.
+ */
+bool model_weight_view(const struct model *model, size_t index, struct tensor *view);
+
 int model_sparse_read(const Onnx__SparseTensorProto *sparse, struct tensor *dense, struct error *err);
 
 /* A TensorProto inside the tree (an attribute, a subgraph's initialiser, an input_0.pb) as a tensor and back.

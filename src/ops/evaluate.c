@@ -382,10 +382,12 @@ static int ensure_initializers(struct scope *scope, const struct evaluator *eval
         if (value->source != SOURCE_INITIALIZER || slot->view)
             continue;
         struct tensor tensor;
-        if (model_weight(evaluator->model, value->number, &tensor, err))
+        bool view = model_weight_view(evaluator->model, value->number, &tensor);
+        if (!view && model_weight(evaluator->model, value->number, &tensor, err))
             return -1;
         int result = bounded_from_tensor(&slot->own, &tensor, err);
-        tensor_release(&tensor);
+        if (!view)
+            tensor_release(&tensor);
         if (result)
             return error_prefix(err, "initializer %s", value->name);
         slot->view = &slot->own;
