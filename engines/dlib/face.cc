@@ -28,6 +28,48 @@ bool give(const face_array &to, const resizable_tensor &from)
     return true;
 }
 
+/*
+ * Calls that changed between releases, newer form first: the one that compiles is taken. A convolution with
+ * biases came to be asked whether a Relu follows (19.24.6), and reorg whether it adds to what is there (20).
+ */
+template <typename conv_type>
+auto convolve_biased(conv_type &conv, resizable_tensor &out, const resizable_tensor *in, int)
+    -> decltype(conv(false, out, in[0], in[1], in[2], false))
+{
+    conv(false, out, in[0], in[1], in[2], false);
+}
+
+template <typename conv_type>
+void convolve_biased(conv_type &conv, resizable_tensor &out, const resizable_tensor *in, long)
+{
+    conv(false, out, in[0], in[1], in[2]);
+}
+
+template <typename tensor_type>
+auto reorg(tensor_type &out, int block, const tensor_type &in, int)
+    -> decltype(tt::reorg(false, out, block, block, in))
+{
+    tt::reorg(false, out, block, block, in);
+}
+
+template <typename tensor_type> void reorg(tensor_type &out, int block, const tensor_type &in, long)
+{
+    tt::reorg(out, block, block, in);
+}
+
+template <typename tensor_type>
+auto reorg_back(tensor_type &out, int block, const tensor_type &in, int)
+    -> decltype(tt::reorg_gradient(false, out, block, block, in))
+{
+    tt::reorg_gradient(false, out, block, block, in);
+}
+
+template <typename tensor_type> void reorg_back(tensor_type &out, int block, const tensor_type &in, long)
+{
+    out = 0; /* it adds */
+    tt::reorg_gradient(out, block, block, in);
+}
+
 void convolve(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
 {
     const int *w = call.window;
@@ -39,7 +81,7 @@ void convolve(const face_call &call, resizable_tensor &out, const resizable_tens
     }
     conv.setup(in[0], in[1], w[0], w[1], w[2], w[3]);
     if (call.n_inputs > 2)
-        conv(false, out, in[0], in[1], in[2]);
+        convolve_biased(conv, out, in, 0);
     else
         conv(false, out, in[0], in[1]);
 }
@@ -105,10 +147,9 @@ void compute(const face_call &call, resizable_tensor &out, const resizable_tenso
     case FACE_BATCH_NORMALIZE:
         return tt::batch_normalize_conv_inference(a, out, in[0], in[1], in[2], in[3], in[4]);
     case FACE_REORG:
-        return tt::reorg(out, w[0], w[0], in[0]);
+        return reorg(out, w[0], in[0], 0);
     case FACE_REORG_BACK:
-        out = 0;
-        return tt::reorg_gradient(out, w[0], w[0], in[0]);
+        return reorg_back(out, w[0], in[0], 0);
     }
 }
 

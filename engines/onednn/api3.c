@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { INFERENCE = dnnl_forward_inference };
+static const dnnl_prop_kind_t inference = dnnl_forward_inference;
 
 static const_dnnl_memory_desc_t raw(const struct md *md)
 {
@@ -73,7 +73,7 @@ dnnl_status_t api_eltwise(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind
         alpha = 1.0F / 6;
         beta = 0.5F;
     }
-    return dnnl_eltwise_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, kind, raw(md), raw(md),
+    return dnnl_eltwise_forward_primitive_desc_create(&pick->pd, engine, inference, kind, raw(md), raw(md),
                                                       alpha, beta, NULL);
 }
 
@@ -90,9 +90,9 @@ dnnl_status_t api_convolution(struct pick *pick, dnnl_engine_t engine, bool tran
 {
     if (transposed)
         return dnnl_deconvolution_forward_primitive_desc_create(
-            &pick->pd, engine, INFERENCE, dnnl_deconvolution_direct, raw(src), raw(weights), raw(bias),
+            &pick->pd, engine, inference, dnnl_deconvolution_direct, raw(src), raw(weights), raw(bias),
             raw(dst), strides, dilations, before, after, NULL);
-    return dnnl_convolution_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, dnnl_convolution_auto,
+    return dnnl_convolution_forward_primitive_desc_create(&pick->pd, engine, inference, dnnl_convolution_auto,
                                                           raw(src), raw(weights), raw(bias), raw(dst),
                                                           strides, dilations, before, after, NULL);
 }
@@ -106,7 +106,7 @@ dnnl_status_t api_matmul(struct pick *pick, dnnl_engine_t engine, const struct m
 dnnl_status_t api_softmax(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *src,
                           const struct md *dst, int axis)
 {
-    return dnnl_softmax_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, kind, raw(src), raw(dst),
+    return dnnl_softmax_forward_primitive_desc_create(&pick->pd, engine, inference, kind, raw(src), raw(dst),
                                                       axis, NULL);
 }
 
@@ -114,21 +114,21 @@ dnnl_status_t api_pool(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t 
                        const struct md *dst, const dnnl_dims_t strides, const dnnl_dims_t kernel,
                        const dnnl_dims_t dilations, const dnnl_dims_t before, const dnnl_dims_t after)
 {
-    return dnnl_pooling_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, kind, raw(src), raw(dst),
+    return dnnl_pooling_forward_primitive_desc_create(&pick->pd, engine, inference, kind, raw(src), raw(dst),
                                                       strides, kernel, dilations, before, after, NULL);
 }
 
 dnnl_status_t api_lrn(struct pick *pick, dnnl_engine_t engine, const struct md *md, dnnl_dim_t size,
                       float alpha, float beta, float k)
 {
-    return dnnl_lrn_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, dnnl_lrn_across_channels,
+    return dnnl_lrn_forward_primitive_desc_create(&pick->pd, engine, inference, dnnl_lrn_across_channels,
                                                   raw(md), raw(md), size, alpha, beta, k, NULL);
 }
 
 dnnl_status_t api_batchnorm(struct pick *pick, dnnl_engine_t engine, const struct md *md, float epsilon,
                             unsigned flags)
 {
-    return dnnl_batch_normalization_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, raw(md),
+    return dnnl_batch_normalization_forward_primitive_desc_create(&pick->pd, engine, inference, raw(md),
                                                                   raw(md), epsilon, flags, NULL);
 }
 
@@ -148,13 +148,13 @@ dnnl_status_t api_reduction(struct pick *pick, dnnl_engine_t engine, dnnl_alg_ki
 dnnl_status_t api_resampling(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind,
                              const float *factors, const struct md *src, const struct md *dst)
 {
-    return dnnl_resampling_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, kind, factors,
+    return dnnl_resampling_forward_primitive_desc_create(&pick->pd, engine, inference, kind, factors,
                                                          raw(src), raw(dst), NULL);
 }
 
 dnnl_status_t api_prelu(struct pick *pick, dnnl_engine_t engine, const struct md *md, const struct md *slope)
 {
-    return dnnl_prelu_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, raw(md), raw(slope),
+    return dnnl_prelu_forward_primitive_desc_create(&pick->pd, engine, inference, raw(md), raw(slope),
                                                     raw(md), NULL);
 }
 
@@ -183,17 +183,17 @@ dnnl_status_t api_recurrent(struct pick *pick, dnnl_engine_t engine, const struc
     const_dnnl_memory_desc_t b = raw(r->bias), y = raw(r->dst), y_h = raw(r->dst_h);
     switch (r->cell) {
     case dnnl_vanilla_lstm:
-        return dnnl_lstm_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, r->direction, x, h,
+        return dnnl_lstm_forward_primitive_desc_create(&pick->pd, engine, inference, r->direction, x, h,
                                                        raw(r->src_c), w, u, raw(r->peephole), NULL, b, y, y_h,
                                                        raw(r->dst_c), 0, NULL);
     case dnnl_vanilla_gru:
-        return dnnl_gru_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, r->direction, x, h, w, u,
+        return dnnl_gru_forward_primitive_desc_create(&pick->pd, engine, inference, r->direction, x, h, w, u,
                                                       b, y, y_h, 0, NULL);
     case dnnl_lbr_gru:
-        return dnnl_lbr_gru_forward_primitive_desc_create(&pick->pd, engine, INFERENCE, r->direction, x, h, w,
+        return dnnl_lbr_gru_forward_primitive_desc_create(&pick->pd, engine, inference, r->direction, x, h, w,
                                                           u, b, y, y_h, 0, NULL);
     default:
         return dnnl_vanilla_rnn_forward_primitive_desc_create(
-            &pick->pd, engine, INFERENCE, r->activation, r->direction, x, h, w, u, b, y, y_h, 0, 0, 0, NULL);
+            &pick->pd, engine, inference, r->activation, r->direction, x, h, w, u, b, y, y_h, 0, 0, 0, NULL);
     }
 }

@@ -200,6 +200,19 @@ static void draw_value(struct pen *pen, size_t number)
         draw_edge(pen, from, draw_end(pen, "o", number, value->name), value->name);
 }
 
+/* Into a stream: gvRenderData's length is an unsigned or a size_t, by Graphviz's version. */
+static int render_to(char **data, GVC_t *context, Agraph_t *graph, struct error *err)
+{
+    size_t length = 0;
+    FILE *stream = open_memstream(data, &length);
+    if (!stream)
+        return error_set(err, ERROR_IO, "no memory for a drawing");
+    int status = gvRender(context, graph, "svg", stream);
+    if (fclose(stream) != 0 || status != 0 || !strstr(*data, "<svg"))
+        return error_set(err, ERROR_IO, "Graphviz gives no SVG");
+    return 0;
+}
+
 static int render(struct str *out, Agraph_t *graph, struct error *err)
 {
     static const lt_symlist_t plugins[] = {
@@ -208,18 +221,14 @@ static int render(struct str *out, Agraph_t *graph, struct error *err)
         {NULL, NULL}};
     GVC_t *context = gvContextPlugins(plugins, 0);
     char *data = NULL;
-    unsigned length = 0;
     int result = -1;
     if (gvLayout(context, graph, "dot") != 0)
         error_set(err, ERROR_IO, "Graphviz cannot lay the graph out");
-    else if (gvRenderData(context, graph, "svg", &data, &length) != 0 || !data || !strstr(data, "<svg"))
-        error_set(err, ERROR_IO, "Graphviz gives no SVG");
     else
-        result = 0;
+        result = render_to(&data, context, graph, err);
     if (!result) /* without the XML head: it goes into a page */
         str_add(out, strstr(data, "<svg"));
-    if (data)
-        gvFreeRenderData(data);
+    free(data);
     gvFreeLayout(context, graph);
     gvFreeContext(context);
     return result;
