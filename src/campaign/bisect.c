@@ -318,6 +318,12 @@ static int ask_reference(struct work *work)
     work->has_reference = true;
     if (work->reference.outcome == OUTCOME_OK || work->which->n_answers)
         return 0;
+    if (work->reference.outcome == OUTCOME_REJECTED)
+        return error_set(
+            work->err, ERROR_INVALID,
+            "the case is not valid, so no release can be blamed: %.300s; correct the inputs or the "
+            "model",
+            work->reference.message ? work->reference.message : "");
     return error_set(work->err, ERROR_UNSUPPORTED,
                      "nothing to judge by: the reference says %s, and the case brings no answer",
                      work->reference.message ? work->reference.message

@@ -27,6 +27,50 @@ bool conform_is_finding(enum conform_verdict verdict)
            verdict != CONFORM_NOT_RUNNABLE;
 }
 
+bool conform_is_unjudged(const struct conform_result *result)
+{
+    if (result->verdict != CONFORM_PASS || !result->bare)
+        return false;
+    enum heard heard = result->judged ? verdict_heard(&result->judged->verdict) : HEARD_UNJUDGED;
+    return heard != HEARD_JUDGED && heard != HEARD_FINDING;
+}
+
+bool conform_is_beyond_rounding(const struct conform_result *result)
+{
+    return result->verdict == CONFORM_PASS && result->judged &&
+           verdict_is_finding(result->judged->verdict.kind);
+}
+
+static void case_stands(const struct conform_result *result, const char *name, const char *label,
+                        struct standing *standing)
+{
+    const char *message = result->message ? result->message : "";
+    if (result->verdict == CONFORM_NO_ENGINE)
+        standing_trouble(standing, "%s gave no answer to %s: %.200s", label, name, message);
+    else if (result->verdict == CONFORM_NOT_RUNNABLE)
+        standing_trouble(standing, "%s is not runnable: %.300s", name, message);
+    else if (conform_is_unjudged(result))
+        standing_trouble(standing, "%s brings no answer, and that of %s could not be judged", name, label);
+    else if (conform_is_finding(result->verdict) || conform_is_beyond_rounding(result))
+        standing_finding(standing);
+}
+
+void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing)
+{
+    for (size_t engine = 0; engine < conform->engines; engine++) {
+        size_t ran = 0;
+        for (size_t i = 0; i < conform->suite->count; i++) {
+            const struct conform_result *result = conform_at(conform, i, engine);
+            case_stands(result, conform->suite->cases[i].name, labels[engine], standing);
+            ran += result->verdict != CONFORM_UNSUPPORTED && result->verdict != CONFORM_NO_ENGINE &&
+                   result->verdict != CONFORM_NOT_RUNNABLE;
+        }
+        if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])
+            standing_trouble(standing, "nothing ran on %s: it supports none of %zu cases", labels[engine],
+                             conform->suite->count);
+    }
+}
+
 /* A case under way. */
 struct flight {
     struct flight *next, **link;
@@ -134,6 +178,7 @@ static void record(struct run *run, const struct flight *flight, size_t set, siz
     enum conform_verdict verdict = hold(run, flight, set, result);
     if (is_broken(run, flight, set, verdict))
         verdict = CONFORM_NOT_RUNNABLE;
+    kept->bare |= flight->loaded.data[set].n_outputs == 0;
     kept->load_ns += result->load_ns;
     kept->run_ns += result->run_ns;
     if (kept->verdict != CONFORM_UNTESTED && kept->verdict != CONFORM_PASS)

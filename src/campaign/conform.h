@@ -44,6 +44,7 @@ struct conform_result {
     int64_t load_ns, run_ns;
     const char *message;       /* one line, or NULL; lives in the conform */
     const char *log;           /* the tail of the engine's stderr when it died; or NULL */
+    bool bare;                 /* a data set brings no answer: only the judge can say whether it is right */
     const struct word *judged; /* over the case's data sets; NULL when the case is not runnable or random */
 };
 
@@ -64,6 +65,18 @@ struct conform_options {
     int reference;       /* its number in the pool, or -1: no arbiter */
     bool progress;
 };
+
+/* A pass that nobody judged: the case brings no answer, and the judge cannot tell. */
+bool conform_is_unjudged(const struct conform_result *result);
+
+/* A case that passes though no rounding explains the answer: its tolerance is wider than the bound. */
+bool conform_is_beyond_rounding(const struct conform_result *result);
+
+/*
+ * What it all means for the exit status. Unsupported cases are no finding, but an engine on which nothing ran
+ * at all was not tested. labels: one an engine.
+ */
+void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing);
 
 /* The pool holds `engines` engines to test, numbered from 0. */
 int conform_run(struct conform *conform, const struct suite *suite, struct pool *pool, size_t engines,

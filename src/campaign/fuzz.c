@@ -23,6 +23,8 @@
 #define REDUCE_SHARE 0.33
 #define REDUCE_SECONDS 15
 
+enum { SILENT_CASES = 20 };
+
 struct fuzz {
     const struct fuzz_options *options;
     struct fuzz_status *status;
@@ -37,6 +39,7 @@ struct fuzz {
     int lock;               /* file, held while the campaign runs */
     double reducing;        /* seconds spent on it in this start */
     bool stop;
+    size_t silent[FUZZ_MAX_ENGINES]; /* cases in a row on which an engine did not start */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
 };
 
@@ -88,6 +91,7 @@ static void init_status(struct fuzz *fuzz)
         .strategy = o->source.strategy,
         .last_new = -1,
         .n_engines = o->n_engines + (o->reference >= 0),
+        .judged_engines = o->n_engines,
     };
     for (size_t i = 0; i < o->n_engines; i++)
         status->engines[i].label = o->specs[i]->label;
@@ -129,6 +133,22 @@ static void met(void *context, uint64_t signature, bool is_new)
     fuzz->added |= is_new;
 }
 
+/* An engine that started once and no longer does, case after case, is not tested any more. */
+static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
+{
+    for (size_t i = 0; i < done->n_engines; i++) {
+        bool silent = done->results[i].outcome == OUTCOME_NO_ENGINE;
+        fuzz->silent[i] = silent ? fuzz->silent[i] + 1 : 0;
+        if (fuzz->silent[i] < SILENT_CASES || fuzz->stop)
+            continue;
+        fuzz->stop = true;
+        snprintf(fuzz->status->stopped, sizeof fuzz->status->stopped,
+                 "the campaign stopped, as %s did not start on %d cases in a row: %.180s",
+                 fuzz->status->engines[i].label, SILENT_CASES,
+                 done->results[i].message ? done->results[i].message : "it gave no reason");
+    }
+}
+
 /* One finished case; number: its place in the range, or FUZZ_RANGE for one of the probe's. */
 static int take(struct fuzz *fuzz, struct trial_done *done, struct error *err)
 {
@@ -144,6 +164,7 @@ static int take(struct fuzz *fuzz, struct trial_done *done, struct error *err)
     if (!status && number < FUZZ_RANGE) {
         fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
         fuzz_count(fuzz->status, done);
+        watch_engines(fuzz, done);
         fuzz->status->session_cases++;
         status = keep(fuzz, fuzz->added, err);
     }
@@ -423,6 +444,17 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
     return note_engines(fuzz, err) || publish(fuzz, err) ? -1 : 0;
 }
 
+/* Before a folder is made and thousands of cases are. */
+static int check_engines(const struct fuzz_options *options, struct error *err)
+{
+    for (size_t i = 0; i <= options->n_engines; i++) {
+        int engine = i < options->n_engines ? options->engines[i] : options->reference;
+        if (engine >= 0 && pool_starts(options->pool, engine, err))
+            return error_prefix(err, "%s does not start", pool_engine(options->pool, engine)->label);
+    }
+    return 0;
+}
+
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
     struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
@@ -435,6 +467,8 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     };
     if (options->n_engines > FUZZ_MAX_ENGINES)
         return error_set(err, ERROR_USAGE, "a campaign takes at most %d engines", FUZZ_MAX_ENGINES);
+    if (check_engines(options, err))
+        return -1;
     init_status(&fuzz);
     fuzz_state_init(&fuzz.state, status);
     int result = open_campaign(&fuzz, err);

@@ -14,7 +14,7 @@
 #include "engine/pool.h"
 #include "findings/bundle.h"
 #include "findings/store.h"
-#include "judge/verdict.h"
+#include "judge/standing.h"
 
 /* The status of a test in the words of the graph-fuzzing paper. */
 enum paper_status {
@@ -49,6 +49,7 @@ struct fuzz_status {
     uint64_t session_cases; /* of this one */
     double last_new;        /* of `elapsed`, when the newest finding was met; negative: none yet */
     size_t n_engines;       /* the reference is the last one, when there is one */
+    size_t judged_engines;  /* without it */
     struct fuzz_engine engines[FUZZ_MAX_ENGINES + 1];
     size_t findings, explained; /* distinct; explained ones are among them */
     size_t waiting;             /* findings that are not reduced and bundled yet */
@@ -56,7 +57,11 @@ struct fuzz_status {
     struct coverage_figures coverage;
     size_t tree;           /* nodes of the search tree */
     char last[FUZZ_TITLE]; /* the newest finding */
+    char stopped[300]; /* why the campaign ended before its time: an engine that no longer starts; or "" */
 };
+
+/* Whether each engine was heard, and its answers judged: a few that cannot be are normal, all are not. */
+void fuzz_stands(const struct fuzz_status *status, struct standing *standing);
 
 struct fuzz_options {
     struct pool *pool;
@@ -82,7 +87,8 @@ struct fuzz_options {
     void *context;
 };
 
-/* Fails with ERROR_USAGE when the folder holds a campaign with other engines or options. */
+/* Fails with ERROR_USAGE when the folder holds a campaign with other engines or options, and before anything
+ * is written when an engine does not start. */
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "findings/signature.h"
 #include "judge/metrics.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +70,33 @@ void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
     }
     if (done->n_engines < status->n_engines)
         status->engines[done->n_engines].busy += seconds_of(&done->reference);
+}
+
+static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, struct standing *standing)
+{
+    uint64_t heard[HEARD_COUNT] = {0};
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        heard[verdict_kind_heard((enum verdict_kind)kind)] += engine->verdicts[kind];
+    if (heard[HEARD_JUDGED] || heard[HEARD_FINDING])
+        return;
+    if (heard[HEARD_UNJUDGED])
+        standing_trouble(standing, "none of the %" PRIu64 " answers of %s could be judged",
+                         heard[HEARD_UNJUDGED], engine->label);
+    else
+        standing_trouble(standing, "%s answered none of %" PRIu64 " cases%s", engine->label, cases,
+                         heard[HEARD_LACK] ? ": it says that it does not support them" : "");
+}
+
+void fuzz_stands(const struct fuzz_status *status, struct standing *standing)
+{
+    for (size_t i = status->explained; i < status->findings; i++)
+        standing_finding(standing);
+    if (*status->stopped)
+        standing_trouble(standing, "%s", status->stopped);
+    if (!status->cases)
+        standing_trouble(standing, "no case was run");
+    for (size_t i = 0; i < status->judged_engines && status->cases; i++)
+        engine_stands(&status->engines[i], status->cases, standing);
 }
 
 static void operators_text(struct str *out, const struct model *model, const struct settlement *settlement)

@@ -392,6 +392,9 @@ static int try_smallest(const struct keep_options *options, const char *signatur
         return -1;
     if (keep_signature(options->pool, engine, trial, 0, &done->signature))
         return 1;
+    done->verdict = trial->judgement.verdicts[0];
+    if (trial->judgement.invalid)
+        snprintf(done->verdict.text, sizeof done->verdict.text, "%s", trial->judgement.reason);
     trial_done_release(trial);
     done->end = KEEP_GONE;
     return 0;

@@ -47,6 +47,7 @@ struct keep_done {
     size_t nodes_before, nodes_after;
     double reduce_seconds;
     struct signature signature; /* of the case as it was kept */
+    struct verdict verdict;     /* of a case that is gone: what was said instead */
 };
 
 /* recipe and engine (label) as the store has them with the signature. */

@@ -29,18 +29,11 @@ void replay_release(struct replay *replay)
     arena_release(&replay->arena);
 }
 
-/* The judge had the reference's word on it. */
-static bool is_judged(const struct conform_result *result)
+static enum replay_state by_answer(const struct conform_result *result)
 {
-    return result->judged && result->judged->verdict.kind != VERDICT_UNTESTED &&
-           result->judged->verdict.kind != VERDICT_UNDECIDED && !result->judged->verdict.by_vote;
-}
-
-static enum replay_state by_answer(enum conform_verdict verdict)
-{
-    switch (verdict) {
+    switch (result->verdict) {
     case CONFORM_PASS:
-        return REPLAY_AGREES;
+        return conform_is_unjudged(result) ? REPLAY_TROUBLE : REPLAY_AGREES;
     case CONFORM_RANDOM:
     case CONFORM_UNSUPPORTED:
         return REPLAY_SKIPPED;
@@ -53,14 +46,21 @@ static enum replay_state by_answer(enum conform_verdict verdict)
     }
 }
 
+/* The judge had the reference's word on it, whatever that is. */
+static bool is_judged(const struct conform_result *result)
+{
+    const struct verdict *verdict = result->judged ? &result->judged->verdict : NULL;
+    return verdict && verdict->kind != VERDICT_UNTESTED && verdict->kind != VERDICT_UNDECIDED &&
+           !verdict->by_vote && !(verdict->kind == VERDICT_AGREES && verdict->blank);
+}
+
 static enum replay_state by_judge(const struct conform_result *result)
 {
-    enum verdict_kind kind = result->judged->verdict.kind;
-    if (kind == VERDICT_NO_ENGINE)
-        return REPLAY_TROUBLE;
-    if (kind == VERDICT_UNSUPPORTED)
-        return REPLAY_SKIPPED;
-    return verdict_is_finding(kind) ? REPLAY_WRONG : REPLAY_AGREES;
+    static const enum replay_state states[HEARD_COUNT] = {
+        [HEARD_NOTHING] = REPLAY_TROUBLE, [HEARD_LACK] = REPLAY_SKIPPED,  [HEARD_UNJUDGED] = REPLAY_TROUBLE,
+        [HEARD_JUDGED] = REPLAY_AGREES,   [HEARD_FINDING] = REPLAY_WRONG,
+    };
+    return states[verdict_heard(&result->judged->verdict)];
 }
 
 static bool is_about_values(enum conform_verdict verdict)
@@ -88,15 +88,29 @@ static bool lacks_as_before(const struct conform_result *result, const struct bu
     return same;
 }
 
-static enum replay_state state_of(const struct conform_result *result, bool is_bundle)
+/* What killed an engine, though the case is not valid, is mended when it is refused in words. */
+static bool was_death(const struct bundle *bundle)
 {
-    enum replay_state plain = by_answer(result->verdict);
+    static const enum verdict_kind deaths[] = {VERDICT_CRASH, VERDICT_HANG, VERDICT_MEMORY, VERDICT_GARBAGE};
+    for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++)
+        if (strcmp(bundle->kind, verdict_name(deaths[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum replay_state state_of(const struct conform_result *result, const struct bundle *bundle)
+{
+    enum replay_state plain = by_answer(result);
+    bool invalid = result->judged && result->judged->verdict.invalid;
+    if (bundle && invalid && result->verdict == CONFORM_NOT_RUNNABLE && was_death(bundle))
+        return REPLAY_AGREES;
     if (plain == REPLAY_TROUBLE || !is_judged(result))
         return plain;
     /* A case that is no bundle brings an answer that somebody vouched for. */
-    if (!is_bundle && is_about_values(result->verdict))
-        return REPLAY_WRONG;
-    return by_judge(result);
+    enum replay_state judged = by_judge(result);
+    if (!bundle && (is_about_values(result->verdict) || judged == REPLAY_TROUBLE))
+        return plain;
+    return judged;
 }
 
 static void say(struct replay *replay, struct replay_row *row, const struct conform_result *result)
@@ -110,6 +124,8 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
         word_sentence(result->judged, &text);
     else if (result->message && row->state != REPLAY_AGREES)
         str_add(&text, result->message);
+    else if (result->judged && row->state == REPLAY_TROUBLE)
+        word_sentence(result->judged, &text);
     row->text = arena_strdup(&replay->arena, text.data);
     str_release(&text);
 }
@@ -128,7 +144,7 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
         .title = is_bundle ? bundle.title : "",
         .was = is_bundle ? bundle.kind : "",
         .engine = arena_strdup(&replay->arena, label),
-        .state = state_of(result, is_bundle),
+        .state = state_of(result, is_bundle ? &bundle : NULL),
         .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
     };
     say(replay, row, result);
@@ -149,6 +165,20 @@ int replay_run(struct replay *replay, const struct suite *suite, struct pool *po
             add_row(replay, &suite->cases[i], conform_at(&conform, i, e), labels[e]);
     conform_release(&conform);
     return status;
+}
+
+void replay_stands(const struct replay *replay, struct standing *standing)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        const struct replay_row *row = &replay->rows[i];
+        if (row->state == REPLAY_WRONG)
+            standing_finding(standing);
+        else if (row->state == REPLAY_TROUBLE || row->state == REPLAY_UNTESTED)
+            standing_trouble(standing, "%s on %s was not judged (%s)%s%.200s", row->name, row->engine,
+                             row->verdict, *row->text ? ": " : "", row->text);
+    }
+    if (replay->count == replay->counts[REPLAY_SKIPPED])
+        standing_trouble(standing, "nothing ran: every case was skipped");
 }
 
 static void read_names(struct replay *replay, const char *data, size_t size)

@@ -17,7 +17,7 @@ enum replay_state {
     REPLAY_WRONG,   /* wrong, refused, dead: still a finding */
     REPLAY_KNOWN,   /* the same, and known to be: replay_known */
     REPLAY_SKIPPED, /* the engine says cleanly that it lacks this, or the answer is random */
-    REPLAY_TROUBLE, /* no engine, unreadable case */
+    REPLAY_TROUBLE, /* no engine, unreadable or invalid case, an answer that nobody can judge */
     REPLAY_STATES
 };
 const char *replay_state_name(enum replay_state state); /* "agrees", "still wrong" ... */
@@ -53,6 +53,9 @@ void replay_release(struct replay *replay);
 /* The pool holds `engines` engines from number 0 on; labels are copied. Rows are appended, case by case. */
 int replay_run(struct replay *replay, const struct suite *suite, struct pool *pool, const char *const *labels,
                size_t engines, const struct conform_options *options, struct error *err);
+
+/* What the rows mean for the exit status. Skipped ones are well, as long as something ran. */
+void replay_stands(const struct replay *replay, struct standing *standing);
 
 /*
  * Rows that are wrong and whose cases stand in the file, one name a line ('#' starts a comment), become

@@ -96,8 +96,27 @@ static void write_stretches(const struct bisect *bisect, struct str *out)
     str_add(out, any ? "\n" : "no release is bad\n");
 }
 
-static void write_text(const struct bisect *bisect, const struct casefile *file, struct str *out, bool colour)
+/* Releases that lack an operator say nothing, as long as some release was judged. */
+static void stand(const struct bisect *bisect, struct standing *standing)
 {
+    size_t judged = 0;
+    for (size_t i = 0; i < bisect->n_windows; i++) {
+        const struct bisect_window *window = &bisect->windows[i];
+        enum heard heard = verdict_kind_heard(window->word.kind);
+        judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
+        if (window->bad)
+            standing_finding(standing);
+        else if (heard == HEARD_NOTHING || heard == HEARD_UNJUDGED)
+            standing_heard(standing, release_name(bisect, window->first), heard, 1, 1, window->word.text);
+    }
+    if (!judged)
+        standing_trouble(standing, "no release of %s gave an answer that could be judged", bisect->engine);
+}
+
+static void write_text(const struct bisect *bisect, const struct casefile *file,
+                       const struct standing *standing, struct str *out, bool colour)
+{
+    standing_print(standing, out, colour);
     str_printf(out, "%s on %s: %zu release%s, %zu engine run%s\n\n", file->name, bisect->engine,
                bisect->n_releases, bisect->n_releases == 1 ? "" : "s", bisect->runs,
                bisect->runs == 1 ? "" : "s");
@@ -160,10 +179,12 @@ static void json_knobs(struct json *json, const struct bisect *bisect)
     json_end(json);
 }
 
-static void write_json(const struct bisect *bisect, const struct casefile *file, struct str *out)
+static void write_json(const struct bisect *bisect, const struct casefile *file,
+                       const struct standing *standing, struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
+    standing_json(standing, &json);
     json_string(&json, "case", file->name);
     json_string(&json, "engine", bisect->engine);
     json_int(&json, "releases", (int64_t)bisect->n_releases);
@@ -180,18 +201,17 @@ static void write_json(const struct bisect *bisect, const struct casefile *file,
 static int report(const struct bisect *bisect, const struct casefile *file, const struct settings *settings,
                   struct error *err)
 {
+    struct standing standing = {0};
     struct str out;
     str_init(&out);
+    stand(bisect, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(bisect, file, &out);
+        write_json(bisect, file, &standing, &out);
     else
-        write_text(bisect, file, &out, output_colour(&settings->common));
+        write_text(bisect, file, &standing, &out, output_colour(&settings->common));
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
-    bool bad = false;
-    for (size_t i = 0; i < bisect->n_windows; i++)
-        bad |= bisect->windows[i].bad;
-    return status ? -1 : bad ? STATUS_FINDINGS : STATUS_AGREE;
+    return status ? -1 : standing_status(&standing);
 }
 
 static int bisect_case(const struct settings *settings, const char *path, struct registry *registry,
@@ -272,7 +292,7 @@ const struct command command_bisect = {
         "without which the fault is gone, where the engine can leave them out by name. An engine with a\n"
         "version (onnxruntime@1.20.0) is only asked about those.\n"
         "\n"
-        "The exit status is 1 when some release is bad, 0 when none is.\n",
+        "The exit status is 1 when some release is bad, 0 when none is, 2 when none could be judged.\n",
     .examples = "  assay bisect findings/1f3a -e onnxruntime\n"
                 "  assay bisect model.onnx --data data/ -e onnxruntime:opt=none --step 1\n"
                 "  assay bisect findings/1f3a -e onnxruntime@1.30.0 --format json\n",

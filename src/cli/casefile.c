@@ -31,7 +31,7 @@ static int open_model(struct casefile *file, const char *path, const struct inpu
                       struct error *err)
 {
     struct inputs inputs = {0};
-    if (model_load(&file->model, path, err))
+    if (model_open(&file->model, path, err))
         return -1;
     file->name = path;
     int status = inputs_from_settings(&inputs, file->model, settings, err);

@@ -147,24 +147,6 @@ int session_valid(struct session *session, const struct job *job, const struct i
     return status;
 }
 
-void standing_print(const struct standing *standing, struct str *out, bool colour)
-{
-    if (!standing->troubles)
-        return;
-    style_print(out, colour, STYLE_BAD, "Not everything was judged");
-    str_add(out, ": ");
-    text_print(out, standing->reason, 0);
-    if (standing->troubles > 1)
-        str_printf(out, " (and %zu more such)", standing->troubles - 1);
-    str_add(out, "\n\n");
-}
-
-void standing_json(const struct standing *standing, struct json *json)
-{
-    json_bool(json, "complete", !standing->troubles);
-    json_string(json, "why_incomplete", standing->troubles ? standing->reason : NULL);
-}
-
 void trouble_junit(const struct common *common, const char *command, const struct error *err)
 {
     if (common->format != FORMAT_JUNIT || err->code == ERROR_USAGE)

@@ -2,12 +2,12 @@
 #ifndef CLI_COMMON_H
 #define CLI_COMMON_H
 
-#include "base/json.h"
 #include "base/output.h"
 #include "cli/cli.h"
 #include "engine/pool.h"
 #include "engine/registry.h"
 #include "generate/inputs.h"
+#include "report/standing.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 
@@ -76,10 +76,6 @@ void session_close(struct session *session);
 /* A model from the command line. One that breaks ONNX's rules is the user's mistake, told before any engine
  * starts (model/valid.h). */
 int model_open(struct model **model, const char *path, struct error *err);
-
-/* The line at the top of the output, when not everything was heard and judged. */
-void standing_print(const struct standing *standing, struct str *out, bool colour);
-void standing_json(const struct standing *standing, struct json *json); /* "complete", "why_incomplete" */
 
 /* Of a command that ends with an error: JUnit, where it was asked for, that says so, so that no CI server
  * takes a file of an earlier run, or none at all, for success. */

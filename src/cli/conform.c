@@ -98,13 +98,6 @@ static void text_judged(const char *engine, const char *name, const struct confo
     str_release(&sentence);
 }
 
-/* The case passes, and yet no rounding explains the answer: its tolerance is wider than the bound. */
-static bool is_beyond_rounding(const struct conform_result *result)
-{
-    return result->verdict == CONFORM_PASS && result->judged &&
-           verdict_is_finding(result->judged->verdict.kind);
-}
-
 static void text_golden(const struct conform *conform, struct str *out, bool colour)
 {
     for (size_t i = 0; i < conform->suite->count; i++) {
@@ -117,9 +110,10 @@ static void text_golden(const struct conform *conform, struct str *out, bool col
     }
 }
 
-static void write_text(const struct conform *conform, const struct session *session, bool all,
-                       struct str *out, bool colour)
+static void write_text(const struct conform *conform, const struct session *session,
+                       const struct standing *standing, bool all, struct str *out, bool colour)
 {
+    standing_print(standing, out, colour);
     size_t findings = 0;
     struct table table;
     struct str judged;
@@ -129,7 +123,7 @@ static void write_text(const struct conform *conform, const struct session *sess
     for (size_t i = 0; i < conform->suite->count; i++) {
         for (size_t engine = 0; engine < conform->engines; engine++) {
             const struct conform_result *result = conform_at(conform, i, engine);
-            bool finding = conform_is_finding(result->verdict) || is_beyond_rounding(result);
+            bool finding = conform_is_finding(result->verdict) || conform_is_beyond_rounding(result);
             findings += finding;
             if (!all && !(finding && findings <= SHOWN_FINDINGS))
                 continue;
@@ -170,10 +164,12 @@ static void json_engine(struct json *json, const struct conform *conform, const 
     json_end(json);
 }
 
-static void write_json(const struct conform *conform, const struct session *session, struct str *out)
+static void write_json(const struct conform *conform, const struct session *session,
+                       const struct standing *standing, struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
+    standing_json(standing, &json);
     json_int(&json, "cases", (int64_t)conform->suite->count);
     json_array(&json, "engines");
     for (size_t engine = 0; engine < conform->engines; engine++)
@@ -209,11 +205,13 @@ static void write_json(const struct conform *conform, const struct session *sess
     json_end(&json);
 }
 
-static enum junit_result junit_result(enum conform_verdict verdict)
+static enum junit_result junit_result(const struct conform_result *result)
 {
-    switch (verdict) {
+    switch (result->verdict) {
     case CONFORM_PASS:
-        return JUNIT_PASS;
+        return conform_is_beyond_rounding(result) ? JUNIT_FAILURE
+               : conform_is_unjudged(result)      ? JUNIT_ERROR
+                                                  : JUNIT_PASS;
     case CONFORM_WRONG:
     case CONFORM_NAN:
     case CONFORM_SHAPE:
@@ -221,14 +219,14 @@ static enum junit_result junit_result(enum conform_verdict verdict)
         return JUNIT_FAILURE;
     case CONFORM_RANDOM:
     case CONFORM_UNSUPPORTED:
-    case CONFORM_NOT_RUNNABLE:
         return JUNIT_SKIPPED;
     default:
         return JUNIT_ERROR;
     }
 }
 
-static void write_junit(const struct conform *conform, const struct session *session, struct str *out)
+static void write_junit(const struct conform *conform, const struct session *session,
+                        const struct standing *standing, struct str *out)
 {
     struct junit junit;
     junit_init(&junit);
@@ -248,46 +246,36 @@ static void write_junit(const struct conform *conform, const struct session *ses
             junit_case(&junit, &(struct junit_case){
                                    .name = conform->suite->cases[i].name,
                                    .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
-                                   .result = junit_result(result->verdict),
+                                   .result = junit_result(result),
                                    .type = conform_verdict_name(result->verdict),
                                    .message = result->message,
                                    .details = details.data,
                                });
         }
     }
+    if (standing->troubles && !junit_errors(&junit))
+        junit_trouble(&junit, "conform", standing->reason);
     junit_write(&junit, out);
     junit_release(&junit);
     str_release(&details);
 }
 
-static int exit_status(const struct conform *conform)
-{
-    bool finding = false, trouble = false;
-    for (size_t engine = 0; engine < conform->engines; engine++) {
-        const size_t *counts = conform->counts[engine];
-        for (int v = 0; v < CONFORM_COUNT; v++)
-            finding |= counts[v] && v != CONFORM_NO_ENGINE && conform_is_finding((enum conform_verdict)v);
-        trouble |= counts[CONFORM_NO_ENGINE] || counts[CONFORM_NOT_RUNNABLE];
-    }
-    for (size_t i = 0; i < conform->suite->count * conform->engines; i++)
-        finding |= is_beyond_rounding(&conform->results[i]);
-    return finding ? STATUS_FINDINGS : trouble ? STATUS_TROUBLE : STATUS_AGREE;
-}
-
 static int report(const struct conform *conform, const struct session *session,
                   const struct settings *settings, struct error *err)
 {
+    struct standing standing = {0};
     struct str out;
     str_init(&out);
+    conform_stands(conform, session->labels, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(conform, session, &out);
+        write_json(conform, session, &standing, &out);
     else if (settings->common.format == FORMAT_JUNIT)
-        write_junit(conform, session, &out);
+        write_junit(conform, session, &standing, &out);
     else
-        write_text(conform, session, settings->list, &out, output_colour(&settings->common));
+        write_text(conform, session, &standing, settings->list, &out, output_colour(&settings->common));
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
-    return status ? -1 : exit_status(conform);
+    return status ? -1 : standing_status(&standing);
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
@@ -314,6 +302,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = conform_run(&conform, &suite, session.pool, session.count, &options, err);
     if (status == 0)
         status = report(&conform, &session, settings, err);
+    if (status < 0)
+        trouble_junit(&settings->common, "conform", err);
     session_close(&session);
     conform_release(&conform);
     suite_release(&suite);

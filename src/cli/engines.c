@@ -78,17 +78,9 @@ static void ask(struct list *list, struct registry *registry, struct pool *pool)
     pool_warm(pool);
     for (size_t i = 0; i < list->count; i++) {
         struct entry *entry = &list->entries[i];
-        if (entry->number < 0 || pool_engine(pool, entry->number)->welcome)
-            continue;
-        struct job job = {.engine = entry->number};
-        struct result result;
         struct error err = {0};
-        result_init(&result);
-        if (pool_run_one(pool, &job, &result, &err))
+        if (entry->number >= 0 && pool_starts(pool, entry->number, &err))
             entry->problem = arena_strdup(&list->arena, err.message);
-        else
-            entry->problem = arena_strdup(&list->arena, result.message ? result.message : "does not start");
-        result_release(&result);
     }
 }
 

@@ -99,8 +99,8 @@ static void add_next(struct str *text, const struct fuzz_status *status)
         str_add(text, "\n");
 }
 
-static int write_summary(const struct settings *settings, const struct fuzz_status *status, struct view *view,
-                         struct error *err)
+static int write_summary(const struct settings *settings, const struct fuzz_status *status,
+                         const struct standing *standing, struct view *view, struct error *err)
 {
     struct common to_stdout = {0};
     struct str text;
@@ -108,8 +108,9 @@ static int write_summary(const struct settings *settings, const struct fuzz_stat
     if (view->terminal && view->lines)
         fprintf(stderr, "\033[%zuA\033[J", view->lines);
     if (settings->common.format == FORMAT_JSON)
-        fuzz_json(&text, status);
+        fuzz_json(&text, status, standing);
     else {
+        standing_print(standing, &text, output_colour(&to_stdout));
         fuzz_screen(&text, status, output_colour(&to_stdout), 0);
         add_next(&text, status);
     }
@@ -171,19 +172,22 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         .context = &view,
     };
     struct fuzz_status status;
+    struct standing standing = {0};
     sigset_t ours, before;
     sigemptyset(&ours);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     sigprocmask(SIG_BLOCK, &ours, &before);
     int result = fuzz_run(&options, &status, err);
-    if (!result)
-        result = write_summary(settings, &status, &view, err);
+    if (!result) {
+        fuzz_stands(&status, &standing);
+        result = write_summary(settings, &status, &standing, &view, err);
+    }
     pool_free(fresh);
     free(engines);
     if (result)
         return -1;
-    return status.findings > status.explained ? STATUS_FINDINGS : STATUS_AGREE;
+    return standing_status(&standing);
 }
 
 static void print_replay(const struct session *session, const struct trial_done *done, struct str *out,
@@ -236,11 +240,13 @@ static int replay(const struct settings *settings, struct session *session, stru
     trials_submit(trials, &made.test, NULL);
     gencase_release(&made);
     int status = trials_next(trials, &done, err) == 1 ? 0 : -1;
-    bool found = false;
+    struct standing standing = {0};
     if (!status) {
         struct common to_stdout = {0};
         for (size_t i = 0; i < session->count; i++)
-            found |= verdict_is_finding(done.judgement.verdicts[i].kind);
+            standing_heard(&standing, session->labels[i], verdict_heard(&done.judgement.verdicts[i]), 1, 1,
+                           done.judgement.verdicts[i].text);
+        standing_print(&standing, &out, output_colour(&to_stdout));
         print_replay(session, &done, &out, output_colour(&to_stdout));
         status = output_write(&to_stdout, &out, err);
         trial_done_release(&done);
@@ -248,7 +254,7 @@ static int replay(const struct settings *settings, struct session *session, stru
     trials_free(trials);
     str_release(&out);
     free(engines);
-    return status ? -1 : found ? STATUS_FINDINGS : STATUS_AGREE;
+    return status ? -1 : standing_status(&standing);
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)

@@ -26,6 +26,7 @@ struct work {
     int second; /* number in the pool */
     size_t sample;
     struct localization found;
+    struct standing standing;
 };
 
 static enum localize_method method_of(const struct settings *settings)
@@ -88,6 +89,19 @@ static int choose_sample(struct work *work, struct error *err)
     return 0;
 }
 
+/* Before an engine that gave no answer is blamed. */
+static int check_valid(struct work *work, const struct value *values, struct error *err)
+{
+    struct job job = {.n_inputs = work->inputs.count, .inputs = values};
+    uint8_t *bytes = NULL;
+    int status = model_pack(work->model, &bytes, &job.model_size, err);
+    job.model = bytes;
+    if (status == 0)
+        status = session_valid(&work->session, &job, &work->inputs, work->sample, err);
+    free(bytes);
+    return status;
+}
+
 static int locate(struct work *work, struct error *err)
 {
     struct value *values;
@@ -107,6 +121,8 @@ static int locate(struct work *work, struct error *err)
         .progress = true,
     };
     int status = localize(&work->found, &which, err);
+    if (status == 0 && !work->found.n_judged && verdict_is_finding(work->found.kind))
+        status = check_valid(work, values, err);
     values_free(values, work->inputs.count);
     return status;
 }
@@ -122,13 +138,25 @@ static int write_map(const struct localize_report *said, struct str *out, struct
     return status;
 }
 
+/* CRADLE's rate judges nothing: then it is enough that the engines answered. */
+static void stand(struct work *work)
+{
+    const struct localization *found = &work->found;
+    enum heard heard = verdict_kind_heard(found->kind);
+    bool doubtful = found->kind == VERDICT_MISTRUSTED || found->kind == VERDICT_SUSPECT;
+    if (found->local)
+        standing_heard(&work->standing, found->engine, doubtful ? HEARD_UNJUDGED : heard, 1, 1, found->text);
+}
+
 static int report(struct work *work, const char *path, struct error *err)
 {
     const struct common *common = &work->settings->common;
-    struct localize_report said = {path, work->model, work->sample, work->inputs.samples, &work->found};
+    struct localize_report said = {path,         work->model,    work->sample, work->inputs.samples,
+                                   &work->found, &work->standing};
     struct str out;
     str_init(&out);
     int status = 0;
+    stand(work);
     if (common->format == LOCALIZE_JSON)
         localize_write_json(&said, &out);
     else if (common->format == LOCALIZE_HTML)
@@ -160,7 +188,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "give one model");
     if (output_check(&work.settings->common, err))
         return -1;
-    int status = model_load(&work.model, words->items[0], err);
+    int status = model_open(&work.model, words->items[0], err);
     if (status == 0)
         status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
     if (status == 0)
@@ -169,12 +197,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = locate(&work, err);
     if (status == 0)
         status = report(&work, words->items[0], err);
-    bool finding = verdict_is_finding(work.found.kind);
+    struct standing standing = work.standing;
     localization_release(&work.found);
     inputs_release(&work.inputs);
     session_close(&work.session);
     model_free(work.model);
-    return status ? -1 : finding ? STATUS_FINDINGS : STATUS_AGREE;
+    return status ? -1 : standing_status(&standing);
 }
 
 static const struct cli_option options[] = {

@@ -10,6 +10,7 @@ struct localize_report {
     const struct model *model;
     size_t sample, samples;
     const struct localization *found;
+    const struct standing *standing;
 };
 
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out);

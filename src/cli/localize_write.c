@@ -144,6 +144,7 @@ static void text_rate(const struct localize_report *report, bool colour, struct 
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out)
 {
     const struct localization *found = report->found;
+    standing_print(report->standing, out, colour);
     text_print(out, report->path, 0);
     str_printf(out, " on %s, sample %zu of %zu, %zu nodes\n", found->engine, report->sample, report->samples,
                found->n_nodes);
@@ -270,6 +271,7 @@ void localize_write_json(const struct localize_report *report, struct str *out)
     const struct localization *found = report->found;
     struct json json;
     output_json(&json, out, true);
+    standing_json(report->standing, &json);
     json_string(&json, "model", report->path);
     json_string(&json, "engine", found->engine);
     json_int(&json, "sample", (int64_t)report->sample);

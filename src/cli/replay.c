@@ -34,9 +34,10 @@ static void write_fixed(const struct replay *replay, const char *path, struct st
     }
 }
 
-static void write_text(const struct replay *replay, const char *known, bool list, bool colour,
-                       struct str *out)
+static void write_text(const struct replay *replay, const struct standing *standing, const char *known,
+                       bool list, bool colour, struct str *out)
 {
+    standing_print(standing, out, colour);
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_row *row = &replay->rows[i];
         if (!list &&
@@ -71,10 +72,11 @@ static void write_text(const struct replay *replay, const char *known, bool list
     str_add(out, "\n");
 }
 
-static void write_json(const struct replay *replay, struct str *out)
+static void write_json(const struct replay *replay, const struct standing *standing, struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
+    standing_json(standing, &json);
     json_array(&json, "replayed");
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_row *row = &replay->rows[i];
@@ -107,7 +109,7 @@ static enum junit_result junit_result(enum replay_state state)
 }
 
 /* A suite an engine, the cases in their order. */
-static void write_junit(const struct replay *replay, struct str *out)
+static void write_junit(const struct replay *replay, const struct standing *standing, struct str *out)
 {
     struct junit junit;
     bool *done = calloc(replay->count + 1, sizeof *done);
@@ -129,6 +131,8 @@ static void write_junit(const struct replay *replay, struct str *out)
                                                     .details = row->title});
         }
     }
+    if (standing->troubles && !junit_errors(&junit))
+        junit_trouble(&junit, "replay", standing->reason);
     junit_write(&junit, out);
     junit_release(&junit);
     free(done);
@@ -199,21 +203,20 @@ static int run_recorded(struct replay *replay, const struct settings *settings, 
 
 static int report(const struct replay *replay, const struct settings *settings, struct error *err)
 {
+    struct standing standing = {0};
     struct str out;
     str_init(&out);
+    replay_stands(replay, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(replay, &out);
+        write_json(replay, &standing, &out);
     else if (settings->common.format == FORMAT_JUNIT)
-        write_junit(replay, &out);
+        write_junit(replay, &standing, &out);
     else
-        write_text(replay, settings->known, settings->list, output_colour(&settings->common), &out);
+        write_text(replay, &standing, settings->known, settings->list, output_colour(&settings->common),
+                   &out);
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
-    if (status)
-        return -1;
-    return replay->counts[REPLAY_WRONG]                                        ? STATUS_FINDINGS
-           : replay->counts[REPLAY_TROUBLE] || replay->counts[REPLAY_UNTESTED] ? STATUS_TROUBLE
-                                                                               : STATUS_AGREE;
+    return status ? -1 : standing_status(&standing);
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
@@ -237,6 +240,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = replay_known(&replay, settings->known, err);
     if (status == 0)
         status = report(&replay, settings, err);
+    if (status < 0)
+        trouble_junit(&settings->common, "replay", err);
     replay_release(&replay);
     suite_release(&suite);
     return status;

@@ -233,6 +233,25 @@ static int copy_case(struct testcase *testcase, const struct casefile *file, str
     return 0;
 }
 
+/* No finding: because the engine is right, or because nothing could be judged. The exit status, or -1. */
+static int say_gone(const char *path, const char *engine, const struct verdict *verdict, struct error *err)
+{
+    struct standing standing = {0};
+    struct str out;
+    if (verdict->invalid)
+        return error_set(
+            err, ERROR_INVALID,
+            "%s is not a valid case, so %s cannot be blamed: %.200s; correct the inputs or the model", path,
+            engine, verdict->text);
+    str_init(&out);
+    standing_heard(&standing, engine, verdict_heard(verdict), 1, 1, verdict->text);
+    standing_print(&standing, &out, false);
+    str_printf(&out, "%s: no finding on %s\n", path, engine);
+    fputs(out.data, stdout);
+    str_release(&out);
+    return standing_status(&standing);
+}
+
 static int report_case(const struct settings *settings, const char *path, struct error *err)
 {
     struct casefile file = {0};
@@ -253,14 +272,14 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0)
         status = keep_case(&places.options, &testcase, settings->common.output, &done, err);
     if (status == 0 && done.end == KEEP_GONE)
-        printf("%s: no finding on %s\n", path, settings->common.engines.items[0]);
+        status = say_gone(path, settings->common.engines.items[0], &done.verdict, err);
     else if (status == 0)
         printf("%s: %s, %zu nodes of %zu, in %s\n", path, done.signature.name, done.nodes_after,
                done.nodes_before, settings->common.output);
     places_close(&places);
     testcase_release(&testcase);
     casefile_close(&file);
-    return status ? -1 : done.end == KEEP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
+    return status ? status : done.end == KEEP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
 }
 
 static bool is_case(const char *path)

@@ -26,7 +26,7 @@ struct work {
     struct inputs inputs;
     struct table table;
     struct json json;
-    bool trouble, finding;
+    struct standing standing;
 };
 
 static void first_values(const struct tensor *tensor, struct str *out)
@@ -205,6 +205,23 @@ static int check_folder(const struct work *work, struct error *err)
     return status;
 }
 
+static bool is_failure(enum outcome outcome)
+{
+    return outcome != OUTCOME_OK && outcome != OUTCOME_NO_ENGINE && outcome != OUTCOME_UNSUPPORTED;
+}
+
+/* Nothing is judged here: to answer is enough. */
+static void stand(struct work *work, const char *engine, size_t sample, const struct result *result)
+{
+    const char *message = result->message ? result->message : outcome_name(result->outcome);
+    if (is_failure(result->outcome))
+        standing_finding(&work->standing);
+    else if (result->outcome != OUTCOME_OK)
+        standing_trouble(&work->standing, "%s %s on sample %zu: %.200s", engine,
+                         result->outcome == OUTCOME_UNSUPPORTED ? "does not support it" : "gave no answer",
+                         sample, message);
+}
+
 static int run_sample(struct work *work, size_t sample, struct error *err)
 {
     struct value *values;
@@ -217,10 +234,10 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
         struct result result;
         result_init(&result);
         status = pool_run_one(work->session.pool, &job, &result, err);
+        if (status == 0 && is_failure(result.outcome))
+            status = session_valid(&work->session, &job, &work->inputs, sample, err);
         if (status == 0) {
-            bool absent = result.outcome == OUTCOME_NO_ENGINE || result.outcome == OUTCOME_UNSUPPORTED;
-            work->trouble |= absent;
-            work->finding |= result.outcome != OUTCOME_OK && !absent;
+            stand(work, work->session.labels[i], sample, &result);
             if (work->settings->common.format == FORMAT_TEXT)
                 text_result(work, work->session.labels[i], sample, &result);
             else
@@ -251,9 +268,11 @@ static int run_all(struct work *work, struct str *out, struct error *err)
         if (run_sample(work, sample, err))
             return -1;
     if (text) {
+        standing_print(&work->standing, out, output_colour(&screen));
         table_print(&work->table, out, output_colour(&screen), 0);
     } else {
         json_end(&work->json);
+        standing_json(&work->standing, &work->json);
         json_end(&work->json);
     }
     return output_write(&screen, out, err);
@@ -268,15 +287,15 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     str_init(&out);
     table_init(&work.table, "lrlllrrrrrl");
     work.given = words->items[0];
-    int status = session_open(&work.session, &work.settings->common, 1, false, err);
+    int status = model_open(&work.model, work.given, err);
     if (status == 0)
-        status = model_load(&work.model, work.given, err);
+        status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
     if (status == 0)
-        status = handover_open(&work.handover, work.session.pool, work.model, err);
+        status = session_open(&work.session, &work.settings->common, 1, false, err);
     if (status == 0)
         status = check_folder(&work, err);
     if (status == 0)
-        status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
+        status = handover_open(&work.handover, work.session.pool, work.model, err);
     if (status == 0)
         status = run_all(&work, &out, err);
     inputs_release(&work.inputs);
@@ -285,9 +304,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     model_free(work.model);
     table_release(&work.table);
     str_release(&out);
-    if (status)
-        return -1;
-    return work.finding ? STATUS_FINDINGS : work.trouble ? STATUS_TROUBLE : STATUS_AGREE;
+    return status ? -1 : standing_status(&work.standing);
 }
 
 static const struct cli_option options[] = {

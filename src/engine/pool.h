@@ -89,6 +89,9 @@ int pool_plain(struct pool *pool, int engine);
 /* Whether two engines are settings of one release that select the same kernels. */
 bool pool_same_kernels(const struct engine_info *a, const struct engine_info *b);
 
+/* Fails, saying why, when the engine has never answered hello and does not do so now. */
+int pool_starts(struct pool *pool, int engine, struct error *err);
+
 /* Queues a job (copied). Never blocks. */
 void pool_submit(struct pool *pool, const struct job *job);
 

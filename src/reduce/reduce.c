@@ -185,6 +185,12 @@ static int start(struct work *work, const struct testcase *from, const struct re
         work->oracle.by_companion = first.code == ERROR_UNSUPPORTED;
         status = oracle_start(&work->oracle, &work->best, &first);
     }
+    if (status && first.code == ERROR_INVALID)
+        return error_set(
+            err, ERROR_INVALID,
+            "the case is not valid, so no engine can be blamed: %.300s; correct the inputs or the "
+            "model",
+            first.message);
     if (status)
         return error_set(err, first.code, "%s", first.message);
     bool spoken = !work->oracle.n_blamed && work->oracle.keep.text[0];

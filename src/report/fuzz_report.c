@@ -1,6 +1,7 @@
 #include "report/fuzz_report.h"
 
 #include "base/output.h"
+#include "report/standing.h"
 #include "report/table.h"
 
 #include <inttypes.h>
@@ -153,10 +154,11 @@ static void json_engine(struct json *json, const struct fuzz_engine *engine)
     json_end(json);
 }
 
-void fuzz_json(struct str *out, const struct fuzz_status *status)
+void fuzz_json(struct str *out, const struct fuzz_status *status, const struct standing *standing)
 {
     struct json json;
     output_json(&json, out, true);
+    standing_json(standing, &json);
     json_string(&json, "folder", status->folder);
     json_int(&json, "seed", (int64_t)status->seed);
     json_string(&json, "strategy", status->strategy == FUZZ_MCTS ? "mcts" : "random");

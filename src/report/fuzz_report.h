@@ -11,6 +11,7 @@ void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour,
 /* One line: "0:01:00  61234 cases (1020/s)  OLC 61.5 %  12 findings (5 explained), newest 0:00:07 ago". */
 void fuzz_line(struct str *out, const struct fuzz_status *status);
 
-void fuzz_json(struct str *out, const struct fuzz_status *status); /* docs/json.md */
+void fuzz_json(struct str *out, const struct fuzz_status *status,
+               const struct standing *standing); /* docs/json.md */
 
 #endif
