@@ -268,7 +268,7 @@ static void test_convtranspose_odd_padding(void **state)
     assert_true(isinf(bounded_hard(&y, 0)));
     bounded_release(&y);
     assert_int_equal(run_body(11, body, NULL, &y, &err), 0);
-    assert_true(y.value[0] == 0 && bounded_hard(&y, 0) == 0);
+    assert_true(y.value[0] == 0 && bounded_hard(&y, 0) < 1e-4);
     bounded_release(&y);
 }
 
