@@ -1,6 +1,10 @@
 #include "cli/casefile.h"
 
 #include "base/file.h"
+#include "base/memory.h"
+#include "locate/excerpt.h"
+
+#include <stdio.h>
 
 static int open_folder(struct casefile *file, const char *path, struct error *err)
 {
@@ -48,6 +52,42 @@ int casefile_open(struct casefile *file, const char *path, const struct input_se
 {
     *file = (struct casefile){0};
     return file_is_folder(path) ? open_folder(file, path, err) : open_model(file, path, settings, err);
+}
+
+static int copy_whole(struct testcase *copy, const struct casefile *file, struct error *err)
+{
+    testcase_init(copy);
+    copy->inputs = memory_zeroed(file->n_inputs + 1, sizeof *copy->inputs);
+    for (; copy->n_inputs < file->n_inputs; copy->n_inputs++)
+        if (value_copy(&copy->inputs[copy->n_inputs], &file->inputs[copy->n_inputs], err))
+            return -1;
+    return model_to_bytes(file->model, &copy->model, &copy->model_size, err);
+}
+
+static int copy_part(struct testcase *copy, const struct casefile *file, struct pool *pool, int engine,
+                     struct error *err)
+{
+    struct excerpt_case which = {
+        .pool = pool,
+        .engine = engine,
+        .model = file->model,
+        .inputs = file->inputs,
+        .n_inputs = file->n_inputs,
+    };
+    fprintf(stderr,
+            "%s: with its weights it has %.1f GB, which do not fit into one file: looking for the nodes at "
+            "fault\n",
+            file->name, (double)model_size(file->model) / 1e9);
+    return excerpt_make(copy, &which, err);
+}
+
+int casefile_copy(struct testcase *copy, const struct casefile *file, struct pool *pool, int engine,
+                  struct error *err)
+{
+    int status = model_size(file->model) > INT32_MAX ? copy_part(copy, file, pool, engine, err)
+                                                     : copy_whole(copy, file, err);
+    copy->recipe = memory_strdup(file->name);
+    return status ? error_prefix(err, "%s", file->name) : 0;
 }
 
 void casefile_close(struct casefile *file)

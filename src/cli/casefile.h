@@ -7,6 +7,7 @@
 
 #include "campaign/suite.h"
 #include "cli/common.h"
+#include "generate/testcase.h"
 
 struct casefile {
     const char *name; /* of the folder or file */
@@ -22,6 +23,12 @@ struct casefile {
 };
 
 int casefile_open(struct casefile *file, const char *path, const struct input_settings *settings,
+                  struct error *err);
+/*
+ * The case on memory of its own, to be changed or bundled: whole, with weights that lie in other files. Of a
+ * model that is too large for one file (2 GB) it is the part at fault on this engine of the pool.
+ */
+int casefile_copy(struct testcase *copy, const struct casefile *file, struct pool *pool, int engine,
                   struct error *err);
 void casefile_close(struct casefile *file); /* also after a failure */
 

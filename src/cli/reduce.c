@@ -195,7 +195,7 @@ static int reduce_file(const struct settings *settings, const char *path, struct
     testcase_init(&small.test);
     int status = casefile_open(&file, path, &settings->inputs, err);
     if (!status) {
-        struct testcase from = {.n_inputs = file.n_inputs, .inputs = file.inputs};
+        struct testcase from;
         struct reduce_options options = {
             .pool = session->pool,
             .engine = 0,
@@ -205,14 +205,14 @@ static int reduce_file(const struct settings *settings, const char *path, struct
             .deadline = settings->common.deadline,
             .progress = true,
         };
-        status = model_pack(file.model, &from.model, &from.model_size, err);
+        status = casefile_copy(&from, &file, session->pool, 0, err);
         if (!status)
             status = reduce_case(&small.test, &from, &options, &small.stats, err);
         if (!status)
             status = model_parse(&small.model, small.test.model, small.test.model_size, err);
         if (!status)
             status = report(&small, &file, settings, err);
-        free(from.model);
+        testcase_release(&from);
     }
     testcase_release(&small.test);
     model_free(small.model);

@@ -218,21 +218,6 @@ static int with_engines(const struct settings *settings, struct store *store, co
     return status;
 }
 
-/* The case that a casefile holds, on its own memory: weights in other files are in its bytes, as a bundle
- * must be whole. */
-static int copy_case(struct testcase *testcase, const struct casefile *file, struct error *err)
-{
-    testcase_init(testcase);
-    testcase->recipe = memory_strdup(file->name);
-    if (model_to_bytes(file->model, &testcase->model, &testcase->model_size, err))
-        return error_prefix(err, "%s", file->name);
-    testcase->inputs = memory_zeroed(file->n_inputs + 1, sizeof *testcase->inputs);
-    for (; testcase->n_inputs < file->n_inputs; testcase->n_inputs++)
-        if (value_copy(&testcase->inputs[testcase->n_inputs], &file->inputs[testcase->n_inputs], err))
-            return -1;
-    return 0;
-}
-
 /* No finding: because the engine is right, or because nothing could be judged. The exit status, or -1. */
 static int say_gone(const char *path, const char *engine, const struct verdict *verdict, struct error *err)
 {
@@ -266,9 +251,9 @@ static int report_case(const struct settings *settings, const char *path, struct
         return -1;
     int status = casefile_open(&file, path, &settings->inputs, err);
     if (status == 0)
-        status = copy_case(&testcase, &file, err);
-    if (status == 0)
         status = places_open(&places, settings, &settings->common.engines, err);
+    if (status == 0)
+        status = casefile_copy(&testcase, &file, places.options.pool, places.numbers[0], err);
     if (status == 0)
         status = keep_case(&places.options, &testcase, settings->common.output, &done, err);
     if (status == 0 && done.end == KEEP_GONE)

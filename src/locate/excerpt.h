@@ -1,0 +1,26 @@
+/*
+ * The part of a case that is at fault, as a case of its own: for models that are too large to be carried
+ * about whole.
+ *
+ * The nodes that localize blames (or whose refusal it finds) are cut out; what they use of the rest is an
+ * input, with the reference's value. Whether the part still fails is for the caller to see.
+ */
+#ifndef LOCATE_EXCERPT_H
+#define LOCATE_EXCERPT_H
+
+#include "engine/pool.h"
+#include "generate/testcase.h"
+#include "model/model.h"
+
+struct excerpt_case {
+    struct pool *pool;
+    int engine;
+    const struct model *model;
+    const struct value *inputs;
+    size_t n_inputs;
+};
+
+/* ERROR_NOT_FOUND when no node is to blame. *part is the caller's to release, also after a failure. */
+int excerpt_make(struct testcase *part, const struct excerpt_case *which, struct error *err);
+
+#endif
