@@ -1,6 +1,7 @@
 /* How models go out to engines: as bytes, by their own path, or written for them. */
 #include "base/file.h"
 #include "engine/handover.h"
+#include "engine/registry.h"
 #include "model/build.h"
 #include "model/edit.h"
 
@@ -251,6 +252,47 @@ static void the_hash_is_of_all_files(void **state)
     model_free(model);
 }
 
+/* x is 0: y = -(x + w) ends with -7. An engine that is not installed shows nothing. */
+static void expect_answer(struct bench *bench, const char *label, const char *path)
+{
+    const struct engine_spec *spec;
+    struct registry *registry;
+    struct value x;
+    struct tensor zeros;
+    struct result result;
+    result_init(&result);
+    value_init(&x);
+    assert_int_equal(registry_open(&registry, NULL, 0, &bench->err), 0);
+    assert_int_equal(
+        tensor_alloc(&zeros, DTYPE_FLOAT, &(struct shape){.rank = 1, .dims = {SMALL}}, 0, &bench->err), 0);
+    value_set_tensor(&x, &zeros);
+    value_set_name(&x, "x");
+    if (registry_find(registry, label, &spec, &bench->err) == 0) {
+        struct pool *pool = pool_new(NULL);
+        struct job job = {.engine = pool_add(pool, spec), .path = path, .n_inputs = 1, .inputs = &x};
+        assert_int_equal(pool_run_one(pool, &job, &result, &bench->err), 0);
+        if (result.outcome != OUTCOME_NO_ENGINE) {
+            assert_int_equal(result.outcome, OUTCOME_OK);
+            assert_true(tensor_get(&result.outputs[0].tensors[0], 0) == 0);
+            assert_true(tensor_get(&result.outputs[0].tensors[0], SMALL - 1) == -7);
+        }
+        pool_free(pool);
+    }
+    result_release(&result);
+    value_release(&x);
+    registry_free(registry);
+}
+
+static void engines_read_weights_beside_the_model(void **state)
+{
+    struct bench *bench = *state;
+    model_free(make(bench, SMALL, false));
+    static const char *const engines[] = {
+        "reference", "onnxruntime@1.12.0", "onnxruntime@1.30.0", "opencv", "torch", "onednn", "xnnpack"};
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        expect_answer(bench, engines[i], bench->path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +304,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(edited_ones_share_the_weights, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(what_was_read_counts, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(edits_leave_the_path_behind, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(engines_read_weights_beside_the_model, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(the_hash_is_of_all_files, bench_open, bench_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
