@@ -39,6 +39,11 @@ int handover_open(struct handover *handover, struct pool *pool, const struct mod
             handover->bytes = handover->packed;
         return 0;
     }
+    if (model_size(model) > pool_memory(pool))
+        return error_set(err, ERROR_LIMIT,
+                         "with its weights the model has %.2f GB, and an engine may take %.2f GB: raise that "
+                         "with --memory",
+                         (double)model_size(model) / 1e9, (double)pool_memory(pool) / 1e9);
     if (model->path)
         handover->file = absolute(model->path, err);
     else if (write_out(handover, pool, model, err))

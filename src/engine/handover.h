@@ -28,7 +28,9 @@ struct handover {
     char *file, *folder;
 };
 
-/* Add the engines to the pool first. The model must outlive the handover, and that all jobs made of it. */
+/* Refuses with ERROR_LIMIT a model that is larger than what an engine may take: it could not even map it, and
+ * would be blamed for that. Add the engines to the pool first. The model must outlive the handover, and that
+ * all jobs made of it. */
 int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err);
 void handover_close(struct handover *handover); /* of a zeroed one too, and after a failure */
 

@@ -157,6 +157,15 @@ bool pool_is_local(const struct pool *pool)
     return true;
 }
 
+size_t pool_memory(const struct pool *pool)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < pool->n_engines; i++)
+        if (pool->engines[i]->memory < least)
+            least = pool->engines[i]->memory;
+    return least;
+}
+
 int pool_folder(struct pool *pool, char **folder, struct error *err)
 {
     if (!pool->scratch.folder && scratch_open(&pool->scratch, err))

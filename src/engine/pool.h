@@ -79,6 +79,9 @@ const struct engine_info *pool_engine(const struct pool *pool, int engine);
 /* Whether all engines run on this machine, and can read files by path. */
 bool pool_is_local(const struct pool *pool);
 
+/* The least that an engine of the pool may take, in bytes. */
+size_t pool_memory(const struct pool *pool);
+
 /* A fresh folder that all workers can read, as a heap path; it goes with the pool at the latest. */
 int pool_folder(struct pool *pool, char **folder, struct error *err);
 

@@ -172,6 +172,21 @@ static void engines_elsewhere_get_bytes(void **state)
     model_free(model);
 }
 
+/* An engine that cannot hold the model is not asked, and so not blamed. */
+static void limits_are_said_beforehand(void **state)
+{
+    struct bench *bench = *state;
+    struct handover handover;
+    struct model *model = make(bench, LARGE, false);
+    struct pool *pool = pool_new(&(struct pool_options){.memory = (size_t)80 << 20});
+    pool_add(pool, &here);
+    assert_int_equal(handover_open(&handover, pool, model, &bench->err), -1);
+    assert_non_null(strstr(bench->err.message, "has 0.08 GB, and an engine may take 0.08 GB: raise that"));
+    handover_close(&handover);
+    pool_free(pool);
+    model_free(model);
+}
+
 /* The edited copy of a large model, read back from where it was written; its weights in `data`. */
 static void hand_out_edited(struct bench *bench, const struct model *model, struct handover *handover,
                             struct model **read, char data[static 512])
@@ -301,6 +316,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(large_ones_go_by_path, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(relative_paths_become_absolute, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(engines_elsewhere_get_bytes, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(limits_are_said_beforehand, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(edited_ones_share_the_weights, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(what_was_read_counts, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(edits_leave_the_path_behind, bench_open, bench_close),
