@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "judge/message.h"
 #include "locate/localize.h"
 #include "locate/nodes.h"
 #include "locate/work.h"
@@ -15,9 +16,15 @@
 /* Of all values between the nodes of a model: with more, its nodes are not asked for one by one. */
 static const size_t most_bytes = (size_t)1 << 30;
 
-enum answer { ANSWER_HAS, ANSWER_LACKS, ANSWER_UNKNOWN };
+enum answer {
+    ANSWER_HAS,     /* it runs it, or ends in a way that says nothing about kernels */
+    ANSWER_LACKS,   /* it says that it lacks it */
+    ANSWER_REFUSES, /* it refuses it for another reason */
+    ANSWER_UNKNOWN, /* it could not be asked */
+};
 
-/* What an engine answered; text: its message where it lacks the node. */
+/* What an engine answered. text: where it lacks the node, its message; where it refuses it, the message
+ * without what changes from case to case. */
 struct known_answer {
     enum answer answer;
     const char *text;
@@ -60,6 +67,8 @@ struct question {
     struct settle_case plain; /* the case on the engine that leaves graphs alone */
     struct work work;
     bool *fed;           /* by value: computed from the data of the model's inputs */
+    const char *words;   /* of the refusal, without what changes from case to case */
+    bool says_lack;      /* the whole, in this setting or the plain one, ended in the words of a lack */
     size_t node;         /* the one that is lacking */
     const char *message; /* and what the engine says of it */
 };
@@ -124,42 +133,61 @@ static int freeze_constants(const struct question *question, struct work_part *p
     return 0;
 }
 
+static char *normal_words(struct arena *arena, const char *message, const struct model *model)
+{
+    struct str words;
+    str_init(&words);
+    message_normalise(&words, message ? message : "", model);
+    char *text = arena_strdup(arena, words.data);
+    str_release(&words);
+    return text;
+}
+
+static struct known_answer read_answer(struct arena *arena, const struct result *result,
+                                       const struct model *part)
+{
+    switch (result->outcome) {
+    case OUTCOME_UNSUPPORTED:
+        return (struct known_answer){ANSWER_LACKS,
+                                     arena_strdup(arena, result->message ? result->message : "")};
+    case OUTCOME_REJECTED:
+    case OUTCOME_FAILED:
+        return (struct known_answer){ANSWER_REFUSES, normal_words(arena, result->message, part)};
+    case OUTCOME_NO_ENGINE:
+        return (struct known_answer){ANSWER_UNKNOWN, NULL};
+    default:
+        return (struct known_answer){ANSWER_HAS, NULL};
+    }
+}
+
 /* One node as a model of its own on the plain engine; constants: see lack.h. */
-static enum answer ask_once(struct question *question, size_t number, bool constants, bool *frozen,
-                            struct result *result)
+static struct known_answer ask_once(struct question *question, size_t number, bool constants, bool *frozen)
 {
     struct work *work = &question->work;
     struct work_part part;
-    enum answer answer = ANSWER_UNKNOWN;
+    struct result result;
+    struct known_answer answer = {.answer = ANSWER_UNKNOWN};
     size_t *nodes = memory_zeroed(work->which->model->graph->n_node, sizeof *nodes), n_inputs;
     size_t size = nodes_with_constants(work, &number, 1, nodes);
+    result_init(&result);
     if (work_part_cut(&part, work, nodes, size)) {
         n_inputs = part.model->graph->n_input;
         if (!(constants && freeze_constants(question, &part, &n_inputs, frozen)) &&
-            !work_run(work, part.model, part.inputs, n_inputs, 0, result))
-            answer = result->outcome == OUTCOME_UNSUPPORTED ? ANSWER_LACKS : ANSWER_HAS;
+            !work_run(work, part.model, part.inputs, n_inputs, 0, &result))
+            answer = read_answer(&question->known->arena, &result, part.model);
     }
+    question->known->asked++;
     free(nodes);
+    result_release(&result);
     work_part_release(&part);
     return answer;
 }
 
 static struct known_answer ask_node(struct question *question, size_t number)
 {
-    struct result first, second;
-    struct known_answer answer = {0};
     bool frozen = false;
-    result_init(&first);
-    result_init(&second);
-    answer.answer = ask_once(question, number, true, &frozen, &first);
-    if (answer.answer == ANSWER_LACKS && frozen)
-        answer.answer = ask_once(question, number, false, &frozen, &second);
-    if (answer.answer == ANSWER_LACKS)
-        answer.text = arena_strdup(&question->known->arena, first.message ? first.message : "");
-    question->known->asked++;
-    result_release(&first);
-    result_release(&second);
-    return answer;
+    struct known_answer answer = ask_once(question, number, true, &frozen);
+    return answer.answer == ANSWER_LACKS && frozen ? ask_once(question, number, false, &frozen) : answer;
 }
 
 /* An engine keeps what a Constant holds, and computes nothing. */
@@ -185,6 +213,7 @@ static struct known_answer ask_remembering(struct question *question, size_t num
     return answer;
 }
 
+/* All nodes, as one that is refused alone in the words of the whole outweighs those that are lacking. */
 static enum answer ask_nodes(struct question *question)
 {
     const Onnx__GraphProto *graph = question->plain.model->graph;
@@ -193,12 +222,14 @@ static enum answer ask_nodes(struct question *question)
         if (!needs_kernel(graph->node[i]))
             continue;
         struct known_answer one = ask_remembering(question, i);
-        if (one.answer == ANSWER_LACKS) {
+        if (one.answer == ANSWER_REFUSES && text_equal(one.text, question->words))
+            return ANSWER_HAS;
+        if (one.answer == ANSWER_LACKS && all != ANSWER_LACKS) {
+            all = ANSWER_LACKS;
             question->node = i;
             question->message = one.text;
-            return ANSWER_LACKS;
         }
-        if (one.answer == ANSWER_UNKNOWN)
+        if (one.answer == ANSWER_UNKNOWN && all != ANSWER_LACKS)
             all = ANSWER_UNKNOWN;
     }
     return all;
@@ -243,39 +274,49 @@ static int run_whole(const struct settle_case *which, int engine, struct result 
     return status;
 }
 
-/* The plain engine, and how it ends on the whole: as `ended` where it is the engine itself. */
-static int ask_plain(const struct settle_case *which, const struct result *ended, enum outcome *outcome)
+/* The number of the plain engine, -1 when there is none. */
+static int find_plain(const struct settle_case *which)
 {
-    struct result result;
     int plain = pool_plain(which->pool, which->engine);
-    *outcome = ended->outcome;
-    if (plain < 0) { /* not up in this pool, where it then says what its knobs are */
-        result_init(&result);
-        run_whole(which, which->engine, &result);
-        result_release(&result);
-        plain = pool_plain(which->pool, which->engine);
-    }
-    if (plain < 0 || plain == which->engine)
+    if (plain >= 0)
         return plain;
+    struct result result; /* it is not up in this pool: once it is, it says what its knobs are */
     result_init(&result);
-    *outcome = run_whole(which, plain, &result) ? OUTCOME_UNTESTED : result.outcome;
+    run_whole(which, which->engine, &result);
     result_release(&result);
-    return plain;
+    return pool_plain(which->pool, which->engine);
 }
 
-static enum answer ask(struct question *question, const struct settle_case *which, const struct result *ended,
-                       bool *says_lack)
+/* By how the plain engine ends on the whole; a model of one node is that node alone. */
+static enum answer ask_by_whole(struct question *question, const struct result *whole)
 {
-    enum outcome outcome;
-    int plain = ask_plain(which, ended, &outcome);
-    *says_lack = ended->outcome == OUTCOME_UNSUPPORTED || outcome == OUTCOME_UNSUPPORTED;
-    if (plain < 0 || outcome == OUTCOME_UNTESTED || outcome == OUTCOME_NO_ENGINE)
+    struct known_answer answer = read_answer(&question->known->arena, whole, question->plain.model);
+    question->says_lack = question->says_lack || answer.answer == ANSWER_LACKS;
+    question->message = answer.text;
+    if (answer.answer == ANSWER_UNKNOWN || whole->outcome == OUTCOME_OK)
+        return answer.answer;
+    if (question->plain.model->graph->n_node == 1)
+        return answer.answer == ANSWER_LACKS ? ANSWER_LACKS : ANSWER_HAS;
+    return ask_alone(question);
+}
+
+static enum answer ask(struct question *question, const struct settle_case *which, const struct result *ended)
+{
+    struct result whole;
+    int plain = find_plain(which);
+    if (plain < 0)
         return ANSWER_UNKNOWN;
-    if (outcome == OUTCOME_OK)
-        return ANSWER_HAS;
     question->plain = *which;
     question->plain.engine = plain;
-    return ask_alone(question);
+    question->says_lack = ended->outcome == OUTCOME_UNSUPPORTED;
+    question->words = normal_words(&question->known->arena, ended->message, which->model);
+    if (plain == which->engine)
+        return ask_by_whole(question, ended);
+    result_init(&whole);
+    question->known->asked++;
+    enum answer answer = run_whole(which, plain, &whole) ? ANSWER_UNKNOWN : ask_by_whole(question, &whole);
+    result_release(&whole);
+    return answer;
 }
 
 static void tell(const struct question *question, const struct settle_case *which, enum answer answer,
@@ -295,13 +336,14 @@ static void tell(const struct question *question, const struct settle_case *whic
 bool lack_decide(struct lacks *known, const struct settle_case *which, const struct result *ended,
                  struct verdict *verdict)
 {
-    bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED, says_lack;
+    bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
     if (!refused || !which->model->graph->n_node)
         return false;
     struct question question = {.known = known ? known : lacks_new()};
-    enum answer answer = ask(&question, which, ended, &says_lack);
+    enum answer answer = ask(&question, which, ended);
     if (answer != ANSWER_HAS) {
-        verdict->kind = answer == ANSWER_LACKS || says_lack ? VERDICT_UNSUPPORTED : VERDICT_UNDECIDED;
+        verdict->kind =
+            answer == ANSWER_LACKS || question.says_lack ? VERDICT_UNSUPPORTED : VERDICT_UNDECIDED;
         tell(&question, which, answer, verdict);
     }
     if (!known)

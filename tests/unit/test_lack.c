@@ -1,0 +1,197 @@
+/* Whether an engine lacks what it refuses, asked of ONNX Runtime. Skipped where that release was not fetched
+ * (tools/setup brings it). */
+#include "locate/lack.h"
+#include "model/onnx.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MESON_SKIP = 77 };
+
+static const char optimised[] = "onnxruntime@1.17.0:opt=all", plain[] = "onnxruntime@1.17.0:opt=none";
+
+/* There is no QuantizeLinear of int32; the optimiser stumbles over the Clip before that shows. */
+static const char no_kernel[] = "<ir_version: 8, opset_import: [\"\" : 12]>"
+                                "g (int32[4] x, float scale) => (uint8[4] y) <int32 low = {0}>"
+                                "{ c = Clip(x, low) y = QuantizeLinear(c, scale) }";
+
+/* The optimiser wants a Clip of float32; without it both run. */
+static const char fused[] = "<ir_version: 8, opset_import: [\"\" : 13]>"
+                            "g (double[4] x) => (double[4] y) <double low = {-1.0}>"
+                            "{ r = Relu(x) y = Clip(r, low) }";
+
+/* The same as the first, beside an operator that the reference lacks. */
+static const char unknown[] = "<ir_version: 8, opset_import: [\"\" : 12, \"ai.onnx.ml\" : 2]>"
+                              "g (int32[4] x, float scale, float[4] z) => (uint8[4] y, float[4] b)"
+                              "<int32 low = {0}>"
+                              "{ c = Clip(x, low) y = QuantizeLinear(c, scale) b = ai.onnx.ml.Binarizer(z) }";
+
+/* A model on one engine, with inputs of ones. */
+struct scene {
+    struct pool *pool;
+    struct model *model;
+    struct settle_case which;
+    struct value inputs[3];
+    struct result ended;
+};
+
+static void make_inputs(struct scene *scene)
+{
+    static const int32_t ints[4] = {1, 1, 1, 1};
+    static const float floats[4] = {1, 1, 1, 1};
+    static const double doubles[4] = {1, 1, 1, 1};
+    for (size_t i = 0; i < scene->model->graph->n_input; i++) {
+        const Onnx__ValueInfoProto *info = scene->model->graph->input[i];
+        enum dtype type = (enum dtype)info->type->tensor_type->elem_type;
+        bool scalar = strcmp(info->name, "scale") == 0;
+        struct shape shape = shape_make(scalar ? 0 : 1, (int64_t[]){4});
+        const void *data = type == DTYPE_INT32    ? (const void *)ints
+                           : type == DTYPE_DOUBLE ? (const void *)doubles
+                                                  : (const void *)floats;
+        struct tensor tensor;
+        assert_int_equal(
+            tensor_from_bytes(&tensor, type, &shape, data, (scalar ? 1 : 4) * dtype_size(type), NULL), 0);
+        value_init(&scene->inputs[i]);
+        value_set_name(&scene->inputs[i], info->name);
+        value_set_tensor(&scene->inputs[i], &tensor);
+    }
+}
+
+static void scene_open(struct scene *scene, struct registry *registry, const char *label, const char *text)
+{
+    struct error err = {0};
+    const struct engine_spec *spec;
+    uint8_t *bytes;
+    size_t size;
+    *scene = (struct scene){0};
+    assert_int_equal(registry_find(registry, label, &spec, &err), 0);
+    if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene->model, bytes, size, &err))
+        fail_msg("%s", err.message);
+    make_inputs(scene);
+    scene->pool = pool_new(&(struct pool_options){.deadline = 60});
+    scene->which = (struct settle_case){.pool = scene->pool,
+                                        .engine = pool_add(scene->pool, spec),
+                                        .model = scene->model,
+                                        .inputs = scene->inputs,
+                                        .n_inputs = scene->model->graph->n_input};
+    struct job job = {.engine = scene->which.engine,
+                      .model = bytes,
+                      .model_size = size,
+                      .inputs = scene->inputs,
+                      .n_inputs = scene->which.n_inputs};
+    result_init(&scene->ended);
+    assert_int_equal(pool_run_one(scene->pool, &job, &scene->ended, &err), 0);
+    free(bytes);
+}
+
+static void scene_close(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->which.n_inputs; i++)
+        value_release(&scene->inputs[i]);
+    result_release(&scene->ended);
+    model_free(scene->model);
+    pool_free(scene->pool);
+}
+
+static void what_is_lacking_is_asked_once(void **state)
+{
+    struct scene scene;
+    struct lacks *known = lacks_new();
+    scene_open(&scene, *state, optimised, no_kernel);
+    assert_int_equal(scene.ended.outcome, OUTCOME_REJECTED); /* in other words than those of a lack */
+    struct verdict first = {.kind = VERDICT_REJECTED, .text = "at load: something"}, second = first;
+    assert_true(lack_decide(known, &scene.which, &scene.ended, &first));
+    assert_int_equal(first.kind, VERDICT_UNSUPPORTED);
+    assert_non_null(strstr(first.text, "QuantizeLinear (node y) is not supported alone"));
+    size_t asked = lacks_asked(known);
+    assert_int_equal(asked, 3); /* the whole at opt=none, and two nodes */
+    assert_true(lack_decide(known, &scene.which, &scene.ended, &second));
+    assert_int_equal(lacks_asked(known), asked + 1); /* the whole */
+    assert_int_equal(second.kind, VERDICT_UNSUPPORTED);
+    assert_string_equal(second.text, first.text);
+    lacks_free(known);
+    scene_close(&scene);
+}
+
+static void what_runs_unoptimised_is_not_lacking(void **state)
+{
+    struct scene scene;
+    struct verdict verdict = {.kind = VERDICT_REJECTED, .text = "at load: something"};
+    scene_open(&scene, *state, optimised, fused);
+    assert_int_equal(scene.ended.outcome, OUTCOME_REJECTED);
+    assert_false(lack_decide(NULL, &scene.which, &scene.ended, &verdict));
+    assert_int_equal(verdict.kind, VERDICT_REJECTED);
+    assert_string_equal(verdict.text, "at load: something");
+    scene_close(&scene);
+}
+
+static void what_cannot_be_asked_blames_nobody(void **state)
+{
+    struct scene scene;
+    scene_open(&scene, *state, plain, unknown);
+    /* In the words of a lack, and in others. */
+    struct verdict verdict = {.kind = VERDICT_REJECTED}, other = {.kind = VERDICT_FAILED};
+    assert_int_equal(scene.ended.outcome, OUTCOME_UNSUPPORTED);
+    assert_true(lack_decide(NULL, &scene.which, &scene.ended, &verdict));
+    assert_int_equal(verdict.kind, VERDICT_UNSUPPORTED);
+    assert_non_null(strstr(verdict.text, "could not be asked"));
+    scene.ended.outcome = OUTCOME_REJECTED;
+    assert_true(lack_decide(NULL, &scene.which, &scene.ended, &other));
+    assert_int_equal(other.kind, VERDICT_UNDECIDED);
+    scene_close(&scene);
+}
+
+static void other_verdicts_are_left_alone(void **state)
+{
+    struct scene scene;
+    static const enum verdict_kind kinds[] = {VERDICT_OPEN, VERDICT_SUSPECT, VERDICT_UNSUPPORTED,
+                                              VERDICT_CRASH, VERDICT_WRONG};
+    scene_open(&scene, *state, optimised, no_kernel);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct verdict verdict = {.kind = kinds[i]};
+        assert_false(lack_decide(NULL, &scene.which, &scene.ended, &verdict));
+        assert_int_equal(verdict.kind, kinds[i]);
+    }
+    scene_close(&scene);
+}
+
+static int open_registry(void **state)
+{
+    return registry_open((struct registry **)state, NULL, 0, NULL);
+}
+
+static int close_registry(void **state)
+{
+    registry_free(*state);
+    return 0;
+}
+
+static bool is_here(void)
+{
+    struct error err = {0};
+    struct registry *registry;
+    const struct engine_spec *spec;
+    bool here = !registry_open(&registry, NULL, 0, &err) && !registry_find(registry, optimised, &spec, &err);
+    registry_free(registry);
+    if (!here)
+        fprintf(stderr, "skipped: %s\n", err.message);
+    return here;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_lacking_is_asked_once),
+        cmocka_unit_test(what_runs_unoptimised_is_not_lacking),
+        cmocka_unit_test(what_cannot_be_asked_blames_nobody),
+        cmocka_unit_test(other_verdicts_are_left_alone),
+    };
+    return is_here() ? cmocka_run_group_tests(tests, open_registry, close_registry) : MESON_SKIP;
+}
