@@ -268,7 +268,7 @@ static int note_finding(void *context, const struct stored *stored, struct error
 {
     struct findings *findings = context;
     (void)err;
-    if (text_starts(stored->status, "known") || text_equal(stored->status, "gone"))
+    if (text_starts(stored->status, "known"))
         return 0;
     findings->items =
         memory_grow(findings->items, &findings->capacity, findings->count + 1, sizeof *findings->items);

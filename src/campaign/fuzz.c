@@ -279,7 +279,7 @@ static int publish(struct fuzz *fuzz, struct error *err)
 /* The next range: its guidance knows what the one before found. */
 static int begin_range(struct fuzz *fuzz, struct error *err)
 {
-    struct store_filter all = {.merged = true};
+    struct store_filter all = {.merged = true, .gone = true};
     if (store_list(fuzz->store, &all, learn, &fuzz->state, err))
         return -1;
     update_status(fuzz);

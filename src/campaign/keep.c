@@ -197,7 +197,7 @@ static int note_present(void *context, const struct stored *stored, struct error
 static int find_present(struct store *store, const char *signature, struct present *present,
                         struct error *err)
 {
-    struct store_filter filter = {.signature = signature, .merged = true};
+    struct store_filter filter = {.signature = signature, .merged = true, .gone = true};
     *present = (struct present){0};
     return store_list(store, &filter, note_present, present, err);
 }
@@ -290,7 +290,7 @@ static size_t count_nodes(const struct testcase *testcase)
 }
 
 /* Bundled, unless the bundle of another finding of the same bug is as small, or that one is written up. A
- * finding's own bundle is made anew: it may lack what is known now, such as its releases. */
+ * finding's own bundle is made anew where that is asked for, and stays where it came in meanwhile. */
 static int bundle_it(const struct keep_options *options, const char *from, const struct trial_done *trial,
                      int engine, struct keep_done *done, struct error *err)
 {
@@ -306,7 +306,7 @@ static int bundle_it(const struct keep_options *options, const char *from, const
     }
     bool own = text_equal(from, done->signature.text);
     bool as_small = present.bundled && present.nodes <= (int64_t)done->nodes_after;
-    if (present.same_as[0] || (!own && (present.known || as_small))) {
+    if (present.same_as[0] || (!own && present.known) || (as_small && !(own && options->again))) {
         done->end = KEEP_MERGED;
         return store_merge(options->store, from, present.same_as[0] ? present.same_as : done->signature.text,
                            err);
@@ -414,7 +414,7 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
     int status = try_smallest(options, signature, &made.test, engine, &trial, done, err);
     gencase_release(&made);
     if (status == 0)
-        return store_settle(options->store, signature, &(struct settled){.status = "gone"}, err);
+        return store_settle(options->store, signature, &(struct settled){.status = STORE_GONE}, err);
     if (status < 0)
         return -1;
     status = bundle_it(options, signature, &trial, engine, done, err);

@@ -32,6 +32,7 @@ struct keep_options {
     const struct explained *table;
     bundle_draw *draw; /* for map.svg; may be NULL */
     bool no_reduce;
+    bool again; /* a finding's own bundle is made anew: it may lack what is known now, such as its releases */
     bool force; /* of keep_case: a bundle that is there is replaced; the campaign's own always are */
     double reduce_seconds; /* at most for one case; 0: 60 */
 };

@@ -18,7 +18,7 @@ enum { SHOWN_OCCURRENCES = 10, TITLE_LIMIT = 100 };
 struct settings {
     struct common common;
     const char *engine, *op, *kind, *show;
-    bool merged;
+    bool merged, gone;
 };
 
 /* What the list and the single finding are written into, as they come from the store. */
@@ -207,6 +207,7 @@ static int write_all(struct writer *writer, const struct settings *settings, str
         .kind = settings->kind,
         .signature = settings->show,
         .merged = settings->merged,
+        .gone = settings->gone || settings->show,
     };
     if (settings->common.format == FORMAT_JSON) {
         output_json(&writer->json, writer->out, true);
@@ -291,6 +292,8 @@ static const struct cli_option options[] = {
      "all about one finding, by its name, the start of its name, or its signature"},
     {0, "merged", OPTION_FLAG, NULL, offsetof(struct settings, merged),
      "also those that turned out to be another one, once reduced"},
+    {0, "gone", OPTION_FLAG, NULL, offsetof(struct settings, gone),
+     "also those that did not show again in a fresh process"},
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 

@@ -184,6 +184,7 @@ static int places_open(struct places *places, const struct settings *settings, c
         .draw = map_svg,
         .no_reduce = settings->no_reduce,
         .reduce_seconds = settings->reduce_time,
+        .again = settings->again,
         .force = settings->common.force,
     };
     return status;
@@ -290,7 +291,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct str out;
     str_init(&out);
     arena_init(&tasks.arena);
-    struct store_filter filter = {.signature = settings->show};
+    struct store_filter filter = {.signature = settings->show, .gone = true};
     struct explained table;
     int status = explained_read(&table, settings->explained, err);
     if (status == 0)

@@ -380,9 +380,10 @@ int store_list(struct store *store, const struct store_filter *filter,
                "FROM occurrences o JOIN findings m ON m.signature = o.signature "
                "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
                "ON t.own = f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
+               "AND ($4 = 1 OR f.status <> '" STORE_GONE "') "
                "ORDER BY f.first_seen, f.signature",
                PARAMS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
-                      cell_text(or_empty(filter->kind))),
+                      cell_text(or_empty(filter->kind)), cell_int(filter->gone)),
                list_row, &listing, err);
 }
 

@@ -86,7 +86,12 @@ struct stored {
 struct store_filter {
     const char *engine, *op, *kind, *signature;
     bool merged; /* those merged into others, too, each with its own occurrences */
+    bool gone;   /* those that were not seen again, too (STORE_GONE) */
 };
+
+/* The status of what did not show in a fresh process. The findings of a campaign, wherever they are counted
+ * or listed, are those of an empty filter. */
+#define STORE_GONE "gone"
 
 /* In the order in which they were first seen. A non-zero result of visit ends it and is returned. */
 int store_list(struct store *store, const struct store_filter *filter,

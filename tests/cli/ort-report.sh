@@ -34,3 +34,16 @@ assay findings campaign --format json | grep '"status"'
 echo sent in May >"$(echo campaign/findings/wrong-*)/notes.txt"
 assay report campaign --again | names
 cat campaign/findings/*/notes.txt
+# What does not show again is no finding: its number is the same in fuzz's summary and in the list.
+engine='-e onnxruntime@1.12.0 --no-probe --no-reduce --blocks 1 --ops Floor'
+numbers()
+{
+    echo "fuzz: $(assay fuzz $engine --count 20 --format json -o changed 2>/dev/null | grep -m 1 -oE '"findings": [0-9]+')," \
+        "list: $(assay findings changed "$@" | grep -E '^[0-9]+ finding'), status $(assay findings changed | tail -n 2 | head -n 1)"
+}
+numbers
+rm data/onnxruntime/1.12.0
+cp -r "$ASSAY_DATA/onnxruntime/1.30.0/." data/onnxruntime/1.12.0 # the engine is mended
+assay report changed --no-bisect | names
+numbers
+numbers --gone

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "campaign/fuzz_record.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -122,6 +123,23 @@ static void merged_findings_count_for_their_owner(void **state)
     add(store, "smaller", "e", "r3");
     assert_int_equal(store_merge(store, "small", "smaller", &err), 0); /* all follow */
     assert_listed(store, (struct store_filter){0}, "smaller:4 new|");
+    store_close(store);
+}
+
+/* The number of findings is one everywhere: of the screen and of the list. */
+static void what_is_gone_is_no_finding(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE);
+    struct fuzz_status status = {0};
+    add(store, "a", "e", "r1");
+    add(store, "b", "e", "r2");
+    assert_int_equal(store_settle(store, "b", &(struct settled){.status = STORE_GONE}, NULL), 0);
+    assert_listed(store, (struct store_filter){0}, "a:1 new|");
+    assert_listed(store, (struct store_filter){.merged = true}, "a:1 new|");
+    assert_listed(store, (struct store_filter){.gone = true}, "a:1 new|b:1 gone|");
+    assert_int_equal(fuzz_recount(&status, store, NULL), 0);
+    assert_int_equal(status.findings, 1);
     store_close(store);
 }
 
@@ -362,6 +380,7 @@ int main(void)
         TEST(the_rest_reads_back),           TEST(a_range_has_one_owner),
         TEST(a_kill_loses_nothing),          TEST(hostile_files_are_refused),
         TEST(foreign_databases_are_refused), TEST(an_empty_folder_has_no_store),
+        TEST(what_is_gone_is_no_finding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
