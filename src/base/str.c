@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,37 @@ bool text_ends(const char *text, const char *suffix)
 bool text_equal(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Rows of the usual table, the one at hand and the two before it. */
+size_t text_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 63 };
+    size_t rows[3][LONGEST + 1], n = strlen(a), m = strlen(b);
+    if (n > LONGEST || m > LONGEST)
+        return n > m ? n : m;
+    for (size_t i = 0; i <= n; i++)
+        for (size_t k = 0; k <= m; k++) {
+            size_t *row = rows[i % 3], *before = rows[(i + 2) % 3];
+            if (i == 0 || k == 0) {
+                row[k] = i + k;
+                continue;
+            }
+            row[k] = least(before[k - 1] + !is_same(a[i - 1], b[k - 1]), least(before[k], row[k - 1]) + 1);
+            if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) && is_same(a[i - 2], b[k - 1]))
+                row[k] = least(row[k], rows[(i + 1) % 3][k - 2] + 1);
+        }
+    return rows[n % 3][m];
 }
 
 bool text_int64(const char *text, long long *value)

@@ -8,6 +8,7 @@
 #include "campaign/fuzz_record.h"
 #include "campaign/fuzz_state.h"
 #include "campaign/keep.h"
+#include "generate/maker.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -416,9 +417,10 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
-    if (store_check_folder(o->folder, err) || explained_read(&fuzz->table, o->explained, err) ||
-        lock_folder(fuzz, err) || store_open(&fuzz->store, o->folder, STORE_CREATE, err) ||
-        check_options(fuzz, err))
+    /* Whatever may be wrong with the options comes before the folder. */
+    if (options_check(&source.generate, err) || explained_read(&fuzz->table, o->explained, err) ||
+        store_check_folder(o->folder, err) || lock_folder(fuzz, err) ||
+        store_open(&fuzz->store, o->folder, STORE_CREATE, err) || check_options(fuzz, err))
         return -1;
     if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))
         return -1;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "generate/maker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static int quick_probe(const struct fuzz_options *options, size_t engine, const 
         .n_engines = 1,
         .engines = &options->engines[engine],
         .specs = &options->specs[engine],
+        .ops = options->source.generate.ops,
         .seed = 1,
         .quick = true,
         .progress = true,
@@ -33,12 +35,21 @@ static int quick_probe(const struct fuzz_options *options, size_t engine, const 
     return probe_keep(*results, folder, err);
 }
 
-static void add_finds(struct fuzz_probe *probe, const struct probe_result *result, struct map *seen)
+/* Whether the campaign may run a case that a probe, perhaps a whole one that was kept, came upon. */
+static bool is_wanted(const struct generate_options *options, const struct probe_op *op,
+                      const struct probe_find *find)
+{
+    const struct op *row = op_find(op->name);
+    return row && options_allow(options, row) && (!options->opset || find->opset == options->opset);
+}
+
+static void add_finds(struct fuzz_probe *probe, const struct generate_options *options,
+                      const struct probe_result *result, struct map *seen)
 {
     for (size_t i = 0; i < result->n_ops; i++)
         for (size_t k = 0; k < result->ops[i].n_finds; k++) {
             const char *recipe = result->ops[i].finds[k].recipe;
-            if (map_has(seen, recipe))
+            if (map_has(seen, recipe) || !is_wanted(options, &result->ops[i], &result->ops[i].finds[k]))
                 continue;
             probe->recipes = memory_grow(probe->recipes, &probe->recipes_capacity, probe->n_recipes + 1,
                                          sizeof *probe->recipes);
@@ -47,13 +58,14 @@ static void add_finds(struct fuzz_probe *probe, const struct probe_result *resul
         }
 }
 
-static void add_engine(struct fuzz_probe *probe, const struct probe_result *result, struct map *seen)
+static void add_engine(struct fuzz_probe *probe, const struct generate_options *options,
+                       const struct probe_result *result, struct map *seen)
 {
     struct probe_support *support = probe_support_new();
     probe_support_add(support, result);
     probe_support_add(probe->all_lack, result);
     probe->lacks[probe->n_engines++] = support;
-    add_finds(probe, result, seen);
+    add_finds(probe, options, result, seen);
 }
 
 /* True when one of the folders has it; the caller releases result->arena either way. */
@@ -80,7 +92,7 @@ static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *opti
     bool found = find_kept(&kept, folders, name);
     int status = 0;
     if (found) {
-        add_engine(probe, &kept, seen);
+        add_engine(probe, &options->source.generate, &kept, seen);
         kept.engine = name;
         status = probe_keep(&kept, folders[0], err);
     }
@@ -88,7 +100,7 @@ static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *opti
     if (!found)
         status = quick_probe(options, engine, folders[0], &results, err);
     if (!found && !status)
-        add_engine(probe, results, seen);
+        add_engine(probe, &options->source.generate, results, seen);
     if (results)
         probe_results_free(results, 1);
     free(name);

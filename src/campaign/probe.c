@@ -141,23 +141,6 @@ static bool wanted(const char *ops, const char *name)
     return !ops;
 }
 
-static int check_names(const char *ops, struct error *err)
-{
-    for (const char *at = ops; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        char name[64];
-        size_t length = strcspn(at, ",");
-        memcpy(name, at, length < sizeof name ? length : 0);
-        name[length < sizeof name ? length : 0] = '\0';
-        const struct op *op = op_find(name);
-        if (!op || !op->sample)
-            return error_set(
-                err, ERROR_NOT_FOUND,
-                "there is no operator '%.*s' for --ops; 'assay blocks list --operators' lists them",
-                (int)(length < 100 ? length : 100), at);
-    }
-    return 0;
-}
-
 /* Quick: some opsets at which many operators changed, or the operator's first when it is newer. */
 static bool opset_probed(const struct op *op, int opset, bool quick)
 {
@@ -374,7 +357,7 @@ int probe_run(const struct probe_options *options, struct probe_result **results
 {
     struct plan plan;
     *results = NULL;
-    if (check_names(options->ops, err))
+    if (op_check_names(options->ops, err))
         return -1;
     plan_init(&plan, options);
     *results = memory_zeroed(options->n_engines, sizeof **results);

@@ -270,6 +270,19 @@ bool options_allow(const struct generate_options *options, const struct op *op)
     return !options->ops;
 }
 
+int options_check(const struct generate_options *options, struct error *err)
+{
+    if (op_check_names(options->ops, err))
+        return -1;
+    if (options->opset && (options->opset < OPSET_FIRST || options->opset > OPSET_LAST))
+        return error_set(err, ERROR_USAGE, "cases are drawn for opsets %d to %d, not %d", OPSET_FIRST,
+                         OPSET_LAST, options->opset);
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        if (options_allow(options, op))
+            return 0;
+    return error_set(err, ERROR_NOT_FOUND, "opset %d has none of %s", options->opset, options->ops);
+}
+
 int draw_opset(struct rng *rng, const struct generate_options *options, int since)
 {
     int low = since > OPSET_FIRST ? since : OPSET_FIRST, high = OPSET_LAST;

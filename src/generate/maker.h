@@ -68,6 +68,10 @@ int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct er
 /* An operator allowed by the options at some opset; NULL when there is none. `graph`: one that extends a
  * graph. */
 bool options_allow(const struct generate_options *options, const struct op *op);
+
+/* Fails unless something can be drawn by them: operators that there are, an opset that there is. */
+int options_check(const struct generate_options *options, struct error *err);
+
 int draw_opset(struct rng *rng, const struct generate_options *options, int since);
 enum dtype draw_primary_type(struct rng *rng, dtype_set set);
 

@@ -72,6 +72,10 @@ struct op {
 /* NULL when the table has no such operator. */
 const struct op *op_find(const char *name);
 
+/* Fails with ERROR_NOT_FOUND, and the name that was meant where one is near, unless each of the names, with
+ * commas between, is an operator of which cases can be drawn. NULL: nothing was named. */
+int op_check_names(const char *names, struct error *err);
+
 /* All rows in table order. */
 size_t op_count(void);
 const struct op *op_at(size_t index);

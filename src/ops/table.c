@@ -1,5 +1,7 @@
 #include "ops/op.h"
 
+#include "base/str.h"
+
 #include <string.h>
 
 /* ops/families.inc is generated from the list in src/ops/meson.build: FAMILY(math) FAMILY(arithmetic) ... */
@@ -28,6 +30,51 @@ const struct op *op_find(const char *name)
             if (op->name[0] == name[0] && strcmp(op->name, name) == 0)
                 return op;
     return NULL;
+}
+
+/* The operator of the table whose name is nearest, when it is near enough to be meant. */
+static const struct op *op_near(const char *name)
+{
+    const struct op *nearest = NULL;
+    name += strspn(name, " ");
+    size_t least = strlen(name) < 4 ? 2 : 3;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
+        size_t distance = text_distance(name, op->name);
+        if (distance < least && op->sample) {
+            nearest = op;
+            least = distance;
+        }
+    }
+    return nearest;
+}
+
+static int check_name(const char *name, struct error *err)
+{
+    const struct op *op = op_find(name), *near = op ? NULL : op_near(name);
+    if (op && op->sample)
+        return 0;
+    if (op)
+        return error_set(err, ERROR_NOT_FOUND, "no cases can be drawn of the operator %s", name);
+    if (near)
+        return error_set(err, ERROR_NOT_FOUND, "there is no operator '%.60s'; did you mean %s?", name,
+                         near->name);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "there is no operator '%.60s'; 'assay blocks list --operators' lists them", name);
+}
+
+int op_check_names(const char *names, struct error *err)
+{
+    int status = names && !names[strspn(names, ",")]
+                     ? error_set(err, ERROR_USAGE, "no operator is named; 'Conv,Relu' names two")
+                     : 0;
+    for (const char *at = names; at && *at && !status; at += strcspn(at, ","), at += *at == ',') {
+        struct str name;
+        str_init(&name);
+        str_append(&name, at, strcspn(at, ","));
+        status = check_name(name.data, err);
+        str_release(&name);
+    }
+    return status;
 }
 
 size_t op_count(void)

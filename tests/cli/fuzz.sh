@@ -8,7 +8,21 @@ assay fuzz $engines $small --count 120 --format json -o two 2>/dev/null | grep -
 diff <(tail -n +2 one.json) <(tail -n +2 two.json) && grep '"cases"' one.json
 assay fuzz $engines --no-reduce --no-probe --ops Conv,Relu,Add --count 60 -o three 2>/dev/null | sed -E '/newest/d; s/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g'
 assay fuzz $engines --no-probe --ops Relu --count 60 -o three
-assay fuzz -e reference --no-probe --ops Nothing --count 60 -o four
+# Operators that there are not, before a folder is made; --ops binds probing too.
+for ops in Nothing Cnov conv Relu,Cov 'Conv, Relu' , ''; do
+    assay fuzz -e reference --ops "$ops" --count 60 -o four
+done
+assay fuzz -e reference --ops Gelu --opset 13 --count 60 -o four
+assay fuzz -e reference --opset 99 --count 60 -o four
+assay fuzz -e reference --explained nowhere --count 60 -o four
+ls
+mkdir data
+ASSAY_DATA=$PWD/data quietly fuzz -e reference:fault=conv-rotated --ops Relu --count 20 -o four
+grep -oh '"operator": .*' four/probe/*.json
+assay findings four
+ASSAY_DATA=$PWD/data quietly probe -e reference:fault=conv-rotated --ops Conv,Relu --keep data/probe
+ASSAY_DATA=$PWD/data quietly fuzz -e reference:fault=conv-rotated --ops Relu --count 20 -o six # from a probe that was kept
+assay findings six
 assay fuzz $engines --replay 'one seed=1 index=3 ops=Relu' | sed 's/hash .*/hash/'
 assay fuzz -e reference --replay 'one seed=1 index=3 ops=Conv colour=red'
 assay fuzz -e reference

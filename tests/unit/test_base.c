@@ -108,6 +108,24 @@ static void stream_values_never_change(void **state)
     assert_int_equal(rng_u64(&split), UINT64_C(0xb8610b870558346));
 }
 
+static void distances_count_letters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        size_t distance;
+    } rows[] = {{"Conv", "Conv", 0},  {"conv", "Conv", 0}, {"Cnov", "Conv", 1},      {"Con", "Conv", 1},
+                {"Convv", "Conv", 1}, {"", "Conv", 4},     {"kitten", "sitting", 3}, {"", "", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(text_distance(rows[i].a, rows[i].b), rows[i].distance);
+        assert_int_equal(text_distance(rows[i].b, rows[i].a), rows[i].distance);
+    }
+    char longer[100];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(text_distance(longer, longer), 99);
+}
+
 static void json_escapes_and_nests(void **state)
 {
     (void)state;
@@ -195,6 +213,7 @@ int main(void)
         cmocka_unit_test(map_finds_what_was_set),
         cmocka_unit_test(streams_are_reproducible_and_independent),
         cmocka_unit_test(stream_values_never_change),
+        cmocka_unit_test(distances_count_letters),
         cmocka_unit_test(json_escapes_and_nests),
         cmocka_unit_test(files_are_written_whole_and_listed_in_order),
         cmocka_unit_test(what_is_no_file_is_written_to_as_it_is),
