@@ -10,11 +10,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -210,6 +212,17 @@ static void what_came_meanwhile_stays(void **state)
     assert_entries(".", 3);
 }
 
+/* What a child that shall have fewer rights or less room says: 0 when all was as it should. */
+static void assert_in_child(bool (*check)(void))
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(check() ? 0 : 1);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* A kernel, or a file system, that has no renameat2. */
 static bool forbid_renameat2(void)
 {
@@ -224,21 +237,18 @@ static bool forbid_renameat2(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+static bool writes_without_an_exchange(void)
+{
+    struct error err = {0};
+    return forbid_renameat2() && mkdir("empty", 0777) == 0 && write_thing("one", "old", false, &err) == 0 &&
+           write_thing("one", "new", true, &err) == 0 && write_thing("empty", "new", false, &err) == 0 &&
+           write_thing("one", "x", false, &err);
+}
+
 static void without_an_exchange_it_is_the_same(void **state)
 {
     (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        struct error err = {0};
-        bool good = forbid_renameat2() && mkdir("empty", 0777) == 0 &&
-                    write_thing("one", "old", false, &err) == 0 &&
-                    write_thing("one", "new", true, &err) == 0 &&
-                    write_thing("empty", "new", false, &err) == 0 && write_thing("one", "x", false, &err);
-        _exit(good ? 0 : 1);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_in_child(writes_without_an_exchange);
     assert_text("one/model", "new");
     assert_text("empty/model", "new");
     assert_entries("one", 3);
@@ -350,6 +360,48 @@ static void a_file_is_written_whole(void **state)
     str_release(&taken);
 }
 
+static bool is_told_when_closed(void)
+{
+    struct error err = {0};
+    if (geteuid() == 0 && setuid(65534))
+        return false;
+    return output_file_check("closed/new", true, &err) && strstr(err.message, "takes no files") &&
+           output_folder_check("closed/new", &layout, true, &err) && strstr(err.message, "takes no files") &&
+           output_folder_check("closed/empty", &layout, true, &err) &&
+           strstr(err.message, "takes no files") && output_file_check("read-only", true, &err) &&
+           strstr(err.message, "Permission denied");
+}
+
+static void closed_places_are_told(void **state)
+{
+    (void)state;
+    put("read-only", OUTPUT_TEXT_MARK);
+    assert_int_equal(mkdir("closed", 0755) | mkdir("closed/empty", 0555) | chmod("closed", 0555) |
+                         chmod("read-only", 0444) | chmod(".", 0755),
+                     0);
+    assert_in_child(is_told_when_closed);
+    assert_int_equal(chmod("closed", 0755), 0);
+    assert_entries("closed/empty", 0);
+}
+
+/* A file may grow to so much and no more. */
+static bool fails_when_full(void)
+{
+    static const char much[100000];
+    struct rlimit limit = {1000, 1000};
+    signal(SIGXFSZ, SIG_IGN);
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 && output_file_write("report", much, sizeof much, true, NULL);
+}
+
+static void a_failure_leaves_the_old_file(void **state)
+{
+    (void)state;
+    put("report", OUTPUT_TEXT_MARK);
+    assert_in_child(fails_when_full);
+    assert_text("report", OUTPUT_TEXT_MARK);
+    assert_entries(".", 1);
+}
+
 static void own_files_begin_like_ours(void **state)
 {
     (void)state;
@@ -385,6 +437,8 @@ int main(void)
         TEST(reports_are_known_again),
         TEST(files_that_cannot_be_written_are_told),
         TEST(a_file_is_written_whole),
+        TEST(closed_places_are_told),
+        TEST(a_failure_leaves_the_old_file),
         TEST(own_files_begin_like_ours),
         TEST(within_follows_links),
     };
