@@ -241,7 +241,7 @@ static void conclude(struct run *run, struct flight *flight)
     for (size_t set = 0; set < flight->loaded.sets; set++)
         for (size_t engine = 0; engine < run->conform->engines; engine++)
             record(run, flight, set, engine);
-    if (!flight->loaded.random)
+    if (!flight->loaded.random && !flight->loaded.misfit)
         judge_flight(run, flight);
 }
 

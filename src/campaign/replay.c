@@ -117,7 +117,8 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
 {
     struct str text;
     str_init(&text);
-    bool judged = is_judged(result) && (row->state == by_judge(result) || row->state != REPLAY_WRONG);
+    bool judged = is_judged(result) && result->verdict != CONFORM_NOT_RUNNABLE &&
+                  (row->state == by_judge(result) || row->state != REPLAY_WRONG);
     row->verdict =
         judged ? verdict_name(result->judged->verdict.kind) : conform_verdict_name(result->verdict);
     if (judged && row->state == REPLAY_WRONG)

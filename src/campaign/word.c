@@ -274,7 +274,7 @@ static const char *predicate(const struct verdict *verdict)
         [VERDICT_AGREES] = "agrees with the reference",
         [VERDICT_UNSUPPORTED] = "does not support this",
         [VERDICT_UNDECIDED] = "cannot be judged",
-        [VERDICT_OPEN] = "is free here, the result is open",
+        [VERDICT_OPEN] = "cannot be judged, as ONNX leaves this result unspecified",
         [VERDICT_MISTRUSTED] = "is mistrusted",
         [VERDICT_IMPRECISE] = "is imprecise, though no operator is outside its bound",
         [VERDICT_SUSPECT] = "is suspect",
@@ -291,6 +291,8 @@ static const char *predicate(const struct verdict *verdict)
         [VERDICT_NONDETERMINISTIC] = "is nondeterministic",
         [VERDICT_NO_ENGINE] = "does not start",
     };
+    if (verdict->kind == VERDICT_OPEN && verdict->invalid)
+        return "cannot be judged, as the case is not valid";
     return verdict->kind == VERDICT_AGREES && verdict->by_vote ? "agrees" : texts[verdict->kind];
 }
 

@@ -230,7 +230,8 @@ static void junit_engine(struct junit *junit, const struct compare *compare, siz
     str_init(&sentence);
     word_sentence(word, &sentence);
     enum junit_result result = junit_result(word, label, &standing);
-    if (result == JUNIT_ERROR && !standing.findings)
+    /* The word is of the loudest sample; another may be what was not judged. */
+    if (result == JUNIT_ERROR && verdict_kind_heard(word->verdict.kind) == HEARD_JUDGED)
         str_printf(&sentence, " (%s)", standing.reason);
     junit_case(junit, &(struct junit_case){
                           .name = label,

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
+#include "judge/standing.h"
 #include "locate/lack.h"
 #include "locate/rate.h"
 #include "locate/twin.h"
@@ -85,8 +86,9 @@ static void keep_verdict(struct search *search, size_t number, const struct verd
     node->verdict = verdict->kind;
     node->wrong = verdict->wrong;
     node->total = verdict->total;
+    enum heard heard = verdict_kind_heard(verdict->kind);
+    search->result->n_judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
     if (verdict->kind != VERDICT_UNTESTED) {
-        search->result->n_judged++;
         node->factor = verdict->factor;
         node->deviations = verdict->deviations;
     }
