@@ -150,7 +150,7 @@ static size_t points_of(const struct scheme *s)
     return s->axis[0].b.rows * s->axis[1].b.rows;
 }
 
-/* u (1 + u)^n - 1 is below this, and the double precision here is added. */
+/* (1 + u)^n - 1 is below this; what is lost in double precision here is added. */
 static double relative(double roundings, double u)
 {
     return expm1(roundings * u) + 0x1p-48;
@@ -179,8 +179,7 @@ static struct scheme scheme_make(const struct winograd *w, const struct winograd
     /* The product, the sum over the channels, the output, and a bias and a store that follow. */
     double rest = (double)w->channels + out + 2;
     s.rest = relative(rest, u);
-    /* Errors at each point of the tile, and those of each rounding, are independent, and even from -u to u.
-     */
+    /* Each point of the tile and each rounding errs on its own, evenly from -u to u. */
     s.deviations = sqrt(3 * (in + kernel + rest) * (double)points_of(&s));
     double tiny = (double)contract_underflow(type);
     s.tiny = rest * tiny;
@@ -275,7 +274,7 @@ static void fill_right(const struct winograd *w, const struct scheme *s, struct 
         for (size_t n = 0; n < p->tiles; n += LANES) {
             size_t lanes = at_most(p->tiles - n, LANES);
             read_tiles(w, s, c, tile + n, lanes, &reach);
-            transform(b0, b1, &reach, s->in, s->tiny_in, s->highest / s->in_norm, &t);
+            transform(b0, b1, &reach, s->in, s->tiny_in, s->highest / (1 + s->in) / s->in_norm, &t);
             for (size_t point = 0; point < points_of(s); point++) {
                 double *row = p->right + (point * 2 * w->channels + c) * p->tiles + n;
                 const double *size = t.size.at[point / b1->rows][point % b1->rows];
@@ -309,7 +308,8 @@ static void fill_left(const struct winograd *w, const struct scheme *s, struct p
         for (size_t c = 0; c < w->channels; c += LANES) {
             size_t lanes = at_most(w->channels - c, LANES);
             read_kernels(w, s, output + i, c, lanes, &reach);
-            transform(g0, g1, &reach, s->kernel, s->tiny_kernel, s->highest / s->kernel_norm, &t);
+            transform(g0, g1, &reach, s->kernel, s->tiny_kernel,
+                      s->highest / (1 + s->kernel) / s->kernel_norm, &t);
             for (size_t point = 0; point < points_of(s); point++) {
                 double *row = p->left + (point * p->outputs + i) * 2 * w->channels + c;
                 memcpy(row, t.size.at[point / g1->rows][point % g1->rows], lanes * sizeof *row);

@@ -60,11 +60,13 @@ struct winograd {
 /* Whether a kernel of these taps is ever transformed: 7 at most, and not 1 on both axes. */
 bool winograd_applies(const size_t kernel[2]);
 
-/* Of each output, [outputs][size - kernel + 1]. */
+/*
+ * The error of each output, [outputs][size - kernel + 1]: the largest, and one standard deviation. The
+ * largest is infinite, and the deviation not, where the image or the weights are not finite within the tile,
+ * and where something inside a transform may be beyond the type's largest number.
+ */
 struct winograd_errors {
-    double *hard;   /* the largest; infinite where the image or the weights are not finite within the tile, or
-                     * where   something inside a transform may be beyond the type's largest number */
-    double *likely; /* one standard deviation, 0 where the largest is infinite */
+    double *hard, *likely;
 };
 int winograd_bound(const struct winograd *w, struct winograd_errors *errors, struct error *err);
 
