@@ -263,8 +263,7 @@ const struct command command_reduce = {
         "smaller and simpler, also inside the bodies of If and Loop, as long as the engine fails with the\n"
         "same signature: the same symptom and message, the same operators to blame. The right answer is\n"
         "computed anew by the reference for every candidate, and the verdict stays a true one: outside what\n"
-        "rounding can explain, or refused though valid. Of a model over 2 GB, whose weights fit into no "
-        "single\n"
+        "rounding can explain, or refused though valid. Of a model over 2 GB, which fits into no single\n"
         "file, the nodes that localize finds at fault are what is made smaller.\n"
         "\n"
         "The exit status is 1 when there is a small failing case, 2 when the engine does not fail on it.\n",

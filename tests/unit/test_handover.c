@@ -268,7 +268,7 @@ static void the_hash_is_of_all_files(void **state)
 }
 
 /* x is 0: y = -(x + w) ends with -7. An engine that is not installed shows nothing. */
-static void expect_answer(struct bench *bench, const char *label, const char *path)
+static void expect_answer(struct bench *bench, const char *label, const char *path, bool bubblewrap)
 {
     const struct engine_spec *spec;
     struct registry *registry;
@@ -283,7 +283,7 @@ static void expect_answer(struct bench *bench, const char *label, const char *pa
     value_set_tensor(&x, &zeros);
     value_set_name(&x, "x");
     if (registry_find(registry, label, &spec, &bench->err) == 0) {
-        struct pool *pool = pool_new(NULL);
+        struct pool *pool = pool_new(&(struct pool_options){.bubblewrap = bubblewrap});
         struct job job = {.engine = pool_add(pool, spec), .path = path, .n_inputs = 1, .inputs = &x};
         assert_int_equal(pool_run_one(pool, &job, &result, &bench->err), 0);
         if (result.outcome != OUTCOME_NO_ENGINE) {
@@ -305,7 +305,23 @@ static void engines_read_weights_beside_the_model(void **state)
     static const char *const engines[] = {
         "reference", "onnxruntime@1.12.0", "onnxruntime@1.30.0", "opencv", "torch", "onednn", "xnnpack"};
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
-        expect_answer(bench, engines[i], bench->path);
+        expect_answer(bench, engines[i], bench->path, false);
+}
+
+/* Under bubblewrap too workers read what is written for them: outside their own folders, and only read. */
+static void boxed_workers_read_it_too(void **state)
+{
+    struct bench *bench = *state;
+    if (access("/usr/bin/bwrap", X_OK))
+        skip();
+    char *folder, path[512];
+    struct model *model = make(bench, SMALL, false);
+    assert_int_equal(pool_folder(bench->pool, &folder, &bench->err), 0);
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    assert_int_equal(model_save_linked(model, path, &bench->err), 0);
+    expect_answer(bench, "reference", path, true);
+    free(folder);
+    model_free(model);
 }
 
 int main(void)
@@ -321,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_read_counts, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(edits_leave_the_path_behind, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(engines_read_weights_beside_the_model, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(boxed_workers_read_it_too, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(the_hash_is_of_all_files, bench_open, bench_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
