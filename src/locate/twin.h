@@ -19,7 +19,7 @@ struct twin {
     const struct tensor **known; /* for each value of the index: what is at hand */
     struct model *part;
     struct handover handover; /* of the part */
-    struct value *inputs; /* views */
+    struct value *inputs;     /* views */
     bool under_way;
 };
 
