@@ -25,7 +25,7 @@ enum { WORDS_LIMIT = 256 };
 struct oracle {
     struct pool *pool;
     int engine;
-    int companion;     /* another setting of the same release, run too when not -1: see judge.h on settings */
+    int companion;     /* another setting of the release with its kernels, run too when not -1: see judge.h */
     const char *label; /* of the engine */
     double deadline;   /* for each request; 0: from how long the case itself takes, see oracle_start */
     int64_t end_ns;    /* clock: no new candidates after it; 0: none */
@@ -53,7 +53,7 @@ struct oracle {
 
 /*
  * Where the reference lacks an operator only refusals and deaths can be kept, and the companion's answer
- * takes its place: what one setting of a release runs, another may not refuse.
+ * takes its place: what one setting of a release runs, another with the same kernels may not refuse.
  *
  * The failure of the subject itself becomes what is kept; its outputs get their types. Candidates are no
  * larger than it, so they get a deadline of twenty times what it took, at least 2 s; where it hangs, 1 s

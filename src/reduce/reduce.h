@@ -21,8 +21,8 @@
 struct reduce_options {
     struct pool *pool; /* nobody else's jobs may be in it meanwhile */
     int engine;
-    /* Another setting of the same release in the pool (opt=none), or -1: what it runs, the engine may not
-     * call unsupported. Only asked when the engine does. */
+    /* Another setting of the same release and kernels in the pool (opt=none), or -1: what it runs, the engine
+     * may not call unsupported. Only asked when the engine does. */
     int companion;
     const char *label;            /* of the engine, for the signature; NULL: as in the pool */
     const struct signature *keep; /* NULL: the one the case itself has */
