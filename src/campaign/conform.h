@@ -42,10 +42,11 @@ struct conform_result {
     enum conform_verdict verdict;
     enum stage stage;
     int64_t load_ns, run_ns;
-    const char *message;       /* one line, or NULL; lives in the conform */
-    const char *log;           /* the tail of the engine's stderr when it died; or NULL */
-    bool bare;                 /* a data set brings no answer: only the judge can say whether it is right */
-    const struct word *judged; /* over the case's data sets; NULL when the case is not runnable, random or misfit */
+    const char *message; /* one line, or NULL; lives in the conform */
+    const char *log;     /* the tail of the engine's stderr when it died; or NULL */
+    bool bare;           /* a data set brings no answer: only the judge can say whether it is right */
+    const struct word
+        *judged; /* over the case's data sets; NULL when the case is not runnable, random or misfit */
 };
 
 struct conform {

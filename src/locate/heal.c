@@ -1,6 +1,6 @@
 /*
  * Is it that node? What it makes is replaced by what is due, as an input of the model, and the engine
- * computes the rest: an answer that is as wrong as before is not wrong because of the node.
+ * computes the rest: an answer that is as far off as before is not off because of the node.
  */
 #include "base/memory.h"
 #include "base/str.h"
@@ -115,35 +115,51 @@ static int cure_make(struct cure *cure, struct work *work, const size_t *nodes, 
     return count == 1 ? cure_node(cure, work, nodes[0]) : cure_all(cure, work, named);
 }
 
-static bool is_wrong(const struct bounded *expected, const struct value *got)
+/* How far off an answer is. */
+enum distance { NEAR, FAR, WRONG };
+
+static enum distance distance_of(enum verdict_kind kind)
+{
+    return verdict_is_finding(kind) ? WRONG : kind == VERDICT_SUSPECT ? FAR : NEAR;
+}
+
+static enum distance distance(const struct bounded *expected, const struct value *got)
 {
     struct verdict verdict = {.kind = VERDICT_AGREES};
     verdict_output(&verdict, 0, expected, got);
     verdict_finish(&verdict, NULL);
-    return verdict_is_finding(verdict.kind);
+    return distance_of(verdict.kind);
 }
 
-/* The graph's outputs that are wrong and not replaced, by number. */
-static size_t list_wrong(const struct work *work, const struct cure *cure, size_t *outputs)
+/* Of output `number` of the graph, as the engine gave it at first. */
+static enum distance plain_distance(const struct work *work, size_t number)
+{
+    bool there = number < work->whole.count && number < work->plain.count;
+    return there ? distance(&work->whole.expected[number], &work->plain.outputs[number]) : NEAR;
+}
+
+/* The graph's outputs that are off and not replaced, by number. */
+static size_t list_off(const struct work *work, const struct cure *cure, size_t *outputs)
 {
     const Onnx__GraphProto *graph = work->which->model->graph;
     size_t count = 0;
-    for (size_t i = 0; i < graph->n_output && i < work->whole.count && i < work->plain.count; i++)
+    for (size_t i = 0; i < graph->n_output; i++)
         if (find_name(cure->names, cure->count, graph->output[i]->name) == cure->count &&
-            is_wrong(&work->whole.expected[i], &work->plain.outputs[i]))
+            plain_distance(work, i) != NEAR)
             outputs[count++] = i;
     return count;
 }
 
-/* Whether an output of the graph that is replaced is as wrong by what it is replaced with: then it was what
+/* Whether an output of the graph that is replaced is as far off by what it is replaced with: then it was what
  * the node was given. */
-static bool cure_is_wrong(const struct work *work, const struct cure *cure)
+static bool cure_is_off(const struct work *work, const struct cure *cure)
 {
     const Onnx__GraphProto *graph = work->which->model->graph;
-    for (size_t i = 0; i < graph->n_output && i < work->whole.count; i++) {
+    for (size_t i = 0; i < graph->n_output; i++) {
         size_t at = find_name(cure->names, cure->count, graph->output[i]->name);
         struct value value = work_view(NULL, at < cure->count ? cure->views[at] : NULL);
-        if (at < cure->count && is_wrong(&work->whole.expected[i], &value))
+        enum distance before = at < cure->count ? plain_distance(work, i) : NEAR;
+        if (before != NEAR && distance(&work->whole.expected[i], &value) >= before)
             return true;
     }
     return false;
@@ -164,16 +180,16 @@ static bool list_inputs(struct work *work, const struct cure *cure, const struct
     return true;
 }
 
-/* Whether one of these outputs is still wrong when the engine computes them, and nothing else, from what is
- * replaced. One that does not answer shows nothing. */
-static bool computes_wrong(struct work *work, const struct cure *cure, const size_t *outputs, size_t count)
+/* Whether one of these outputs is still as far off when the engine computes them, and nothing else, from what
+ * is replaced. One that does not answer shows nothing. */
+static bool computes_off(struct work *work, const struct cure *cure, const size_t *outputs, size_t count)
 {
     const Onnx__GraphProto *graph = work->which->model->graph;
     const char **names = memory_zeroed(count, sizeof *names);
     struct edit_types types = {cure->count, cure->names, cure->views};
     struct model *part = NULL;
     struct result result;
-    bool wrong = false;
+    bool off = false;
     result_init(&result);
     for (size_t i = 0; i < count; i++)
         names[i] = graph->output[outputs[i]]->name;
@@ -182,17 +198,18 @@ static bool computes_wrong(struct work *work, const struct cure *cure, const siz
         bool answered = list_inputs(work, cure, part, inputs) &&
                         !work_run(work, part, inputs, part->graph->n_input, 0, &result) &&
                         result.outcome == OUTCOME_OK && result.count == count;
-        for (size_t i = 0; i < count && answered && !wrong; i++)
-            wrong = is_wrong(&work->whole.expected[outputs[i]], &result.outputs[i]);
+        for (size_t i = 0; i < count && answered && !off; i++)
+            off = distance(&work->whole.expected[outputs[i]], &result.outputs[i]) >=
+                  plain_distance(work, outputs[i]);
         free(inputs);
     }
     model_free(part);
     result_release(&result);
     free(names);
-    return wrong;
+    return off;
 }
 
-bool work_stays_wrong(struct work *work, const size_t *nodes, size_t count)
+bool work_stays_off(struct work *work, const size_t *nodes, size_t count)
 {
     const Onnx__GraphProto *graph = work->which->model->graph;
     struct verdict verdict;
@@ -200,17 +217,17 @@ bool work_stays_wrong(struct work *work, const size_t *nodes, size_t count)
     if (graph->n_node <= count)
         return false;
     work_judge_whole(work, &work->plain, &verdict);
-    if (!verdict_is_finding(verdict.kind))
+    if (distance_of(verdict.kind) == NEAR)
         return false;
     size_t *outputs = memory_zeroed(graph->n_output, sizeof *outputs);
-    bool wrong = false;
+    bool off = false;
     if (!cure_make(&cure, work, nodes, count)) {
-        size_t n_wrong = list_wrong(work, &cure, outputs);
-        wrong = cure_is_wrong(work, &cure) || (n_wrong && computes_wrong(work, &cure, outputs, n_wrong));
+        size_t n_off = list_off(work, &cure, outputs);
+        off = cure_is_off(work, &cure) || (n_off && computes_off(work, &cure, outputs, n_off));
     }
     cure_release(&cure);
     free(outputs);
-    return wrong;
+    return off;
 }
 
 size_t work_needed(struct work *work, size_t output, size_t *nodes)
@@ -224,7 +241,7 @@ size_t work_needed(struct work *work, size_t output, size_t *nodes)
         if (needed[p])
             nodes[count++] = work->index.order[p];
     free(needed);
-    if (count && count < graph->n_node && computes_wrong(work, &(struct cure){0}, &output, 1))
+    if (count && count < graph->n_node && computes_off(work, &(struct cure){0}, &output, 1))
         return count;
     for (size_t i = 0; i < graph->n_node; i++)
         nodes[i] = i;

@@ -138,17 +138,17 @@ static bool others_are_wrong(struct work *work)
     for (size_t i = 0; i < n; i++)
         if (work->spare.nodes[i])
             nodes[count++] = i;
-    bool wrong = work_stays_wrong(work, nodes, count);
+    bool wrong = work_stays_off(work, nodes, count);
     free(nodes);
     return wrong;
 }
 
-/* The answer is judged, and right by its hard bounds. */
+/* The answer is judged, and as it should be. */
 static bool answer_is_right(struct work *work)
 {
     struct verdict verdict;
     work_judge_whole(work, &work->plain, &verdict);
-    return verdict.kind == VERDICT_AGREES || verdict.kind == VERDICT_SUSPECT;
+    return verdict.kind == VERDICT_AGREES;
 }
 
 enum settle_weight settle_weigh(struct work *work, size_t number, const struct verdict *verdict)
@@ -162,8 +162,8 @@ enum settle_weight settle_weigh(struct work *work, size_t number, const struct v
     if (wrong && work->which->model->graph->n_node > SMALL_ENOUGH)
         return WEIGHT_FULL;
     if (!wrong)
-        return answer_is_right(work) || work_stays_wrong(work, nodes, count) ? WEIGHT_NONE : WEIGHT_FULL;
-    if (!work_stays_wrong(work, nodes, count))
+        return answer_is_right(work) || work_stays_off(work, nodes, count) ? WEIGHT_NONE : WEIGHT_FULL;
+    if (!work_stays_off(work, nodes, count))
         return WEIGHT_FULL;
     spare(work, nodes, count, fused, verdict);
     return more && !others_are_wrong(work) ? WEIGHT_TOGETHER : WEIGHT_SPARE;

@@ -119,11 +119,11 @@ void work_judge_whole(struct work *work, const struct result *result, struct ver
 bool work_is_fused(const struct work *work, const struct result *result);
 
 /*
- * Whether the answer, which is wrong, stays so when what the nodes make is replaced: by what one node makes
- * of the inputs that it had, or by the reference's own values of several. False, too, where that cannot be
- * seen: the answer is not wrong as a whole, or the engine does not compute the rest.
+ * Whether the answer, which is wrong or suspect, stays so when what the nodes make is replaced: by what one
+ * node makes of the inputs that it had, or by the reference's own values of several. False, too, where that
+ * cannot be seen: the answer is not off as a whole, or the engine does not compute the rest.
  */
-bool work_stays_wrong(struct work *work, const size_t *nodes, size_t count);
+bool work_stays_off(struct work *work, const size_t *nodes, size_t count);
 
 /* The nodes that a wrong output is computed from, when it is as wrong without the others; else all nodes. */
 size_t work_needed(struct work *work, size_t output, size_t *nodes);

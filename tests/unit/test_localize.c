@@ -399,11 +399,11 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     work.all_held = true;
     work_judge_node(&work, 2, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
-    assert_true(work_stays_wrong(&work, (size_t[]){2}, 1));
+    assert_true(work_stays_off(&work, (size_t[]){2}, 1));
     assert_int_equal(settle_weigh(&work, 2, &verdict), WEIGHT_NONE);
     work_judge_node(&work, 1, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
-    assert_false(work_stays_wrong(&work, (size_t[]){1}, 1));
+    assert_false(work_stays_off(&work, (size_t[]){1}, 1));
     assert_int_equal(settle_weigh(&work, 1, &verdict), WEIGHT_FULL);
     work_release(&work);
     tensor_release(&n);
