@@ -279,7 +279,7 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
-     "the campaign's folder; one that is there is gone on with"},
+     "the campaign's folder: new, empty, or one of a campaign, which is resumed"},
     {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
