@@ -230,7 +230,7 @@ def tables(here):
     put(f"{here}/explained.tsv", "one column only\n")
     put(f"{here}/explained-picture.tsv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0")
     put(f"{here}/known.txt", "some-case\n")
-    put(f"{here}/blocks-broken/mine.txt", "this is no block {\n")
+    put(f"{here}/blocks-broken/mine.onnxtxt", "this is no block {\n")
     put(f"{here}/blocks-other/readme.md", "Nothing here yet.\n")
     put(f"{here}/thesis.txt", "The only copy.\n")
     put(f"{here}/notes/todo.txt", "Call home.\n")

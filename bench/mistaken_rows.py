@@ -58,9 +58,10 @@ rows("run", "invalid model", ("broken/no-graph.onnx -e reference", "graph"), ("b
      ("broken/arity.onnx -e onnxruntime", "Relu"), ("broken/cycle.onnx -e reference", "cycle|sorted"), ("broken/twice.onnx -e onnxruntime", "'?y'?"),
      ("broken/weights-gone.onnx -e onnxruntime", r"gone\.bin"), ("broken/weights-short.onnx -e reference", r"short\.bin"))
 rows("run", "input", ("relu.onnx -e onnxruntime --data data/shape", r"\[3,2\]"), ("relu.onnx -e onnxruntime --data data/double", "float64"),
-     ("relu.onnx -e reference --data data/misspelt", r"\bx\b"), ("add.onnx -e onnxruntime --data add-data/half", r"\bb\b"),
      ("relu.onnx -e reference --data data/cut", "input_0.npy"), ("sequence.onnx -e reference", "parts"), ("add.onnx -e reference --dim bach=3", "bach"),
      ("tokens.onnx -e onnxruntime --data tokens-data/int32", "int32"), ("shapeless.onnx -e reference", r"\bx\b"))
+MISSING = r"input_\d\.pb or \.npy"  # the file that is wanted
+rows("run", "missing input", ("relu.onnx -e reference --data data/misspelt", r"\bx\b"), ("add.onnx -e onnxruntime --data add-data/half", r"\bb\b"), next=MISSING)
 rows("run", "engine", ("relu.onnx -e onnxrt", "onnxrt"), ("relu.onnx -e onnxruntime@9.9.9", r"9\.9\.9"), ("relu.onnx -e onnxruntime:optt=none", "optt"),
      ("relu.onnx -e onnxruntime:opt=fast", "fast"), ("relu.onnx -e onnxruntime:opt", "opt"), ("relu.onnx -e opencv@all", "opencv"))
 row("run", "library", "relu.onnx -e onnxruntime", "/nowhere", env={"ASSAY_LIBRARY_ONNXRUNTIME": "/nowhere/libonnxruntime.so"})
@@ -69,8 +70,7 @@ row("run", "engine file", "relu.onnx -E engines/mute.ini -e mine", "mine")
 row("run", "output", "relu.onnx -e reference -o notes", "notes")
 row("run", "output", "relu.onnx -e reference -o .", r"'?\.'?")
 row("run", "output", "relu.onnx -e reference -o thesis.txt", r"thesis\.txt")
-row("run", "no rights", "relu.onnx -e reference -o locked/out", "locked")
-ROWS[-1].update(user=True)
+row("run", "no rights", "relu.onnx -e reference -o locked/out", "locked", user=True)
 row("run", "no rights", "secret.onnx -e reference", r"secret\.onnx", user=True)
 row("run", "disk full", "lenet5.onnx -e reference -o full/out", "full", full=True, makes="full*")
 row("run", "few open files", "relu.onnx -e reference", "(?i)open files|file descriptors", nofile=6)
@@ -101,8 +101,9 @@ rows("compare", "input", ("relu.onnx -e onnxruntime --data data/shape", r"\[3,2\
      ("add.onnx -e onnxruntime --data add-data/counts", r"samples_1|4|5"), ("lenet5.onnx -e onnxruntime --data colours", r"\[\d*,?3,32,32\]"))
 rows("compare", "data", ("relu.onnx -e reference --data data/cut-header", "input_0.npy"), ("relu.onnx -e reference --data data/text", "input_0.npy"),
      ("relu.onnx -e reference --data data/structures", "input_0.npy"), ("relu.onnx -e reference --data data/huge", "input_0.npy"),
-     ("relu.onnx -e reference --data data/nothing", r"data/nothing|\bx\b"), ("relu.onnx -e reference --data data/hole", "test_data_set_1"),
      ("relu.onnx -e reference --data data/cut-pb", "input_0.pb"))
+rows("compare", "missing input", ("relu.onnx -e reference --data data/nothing", r"\bx\b"), ("relu.onnx -e reference --data data/hole", "test_data_set_1"),
+     ("relu.onnx -e reference --data data/number", r"\bx\b"), ("relu.onnx -e reference --data data/picture", r"\bx\b"), next=MISSING)
 rows("compare", "labels", ("lenet5.onnx -e onnxruntime --data digits-few", "labels.npy"), ("lenet5.onnx -e onnxruntime --data digits-words", "seven"),
      ("lenet5.onnx -e onnxruntime --data digits-uneven", "labels.txt"), ("lenet5.onnx -e onnxruntime --data digits-text-array", "labels.npy"),
      ("lenet5.onnx -e onnxruntime --data digits-none", "labels.txt"), ("lenet5.onnx -e onnxruntime --data digits-objects", "labels.npy"))
@@ -198,7 +199,8 @@ rows("blocks", "option", ("list --operator", "--operator"), ("list --format html
 rows("blocks", "word", ("harvset lenet5.onnx -o new", "harvset"), ("show", "NAME|name"), ("show atention", "atention"), ("harvest -o new", "MODEL|model"), ("harvest lenet5.onnx", "-o"))
 rows("blocks", "no such file", ("harvest gone.onnx -o new", r"gone\.onnx"), ("list --blocks gone", "gone"), next=PATH)
 rows("blocks", "broken model", ("harvest broken/cut.onnx -o new", r"cut\.onnx"), ("harvest thesis.txt -o new", r"thesis\.txt"), ("harvest notes -o new", "notes"))
-row("blocks", "block", "list --blocks blocks-broken", "mine.txt|mine")
+row("blocks", "block", "list --blocks blocks-broken", "mine")
+row("blocks", "block", "list --blocks blocks-other", "blocks-other")
 row("blocks", "block", "list", "blocks-gone", env={"ASSAY_BLOCKS": "blocks-gone"})
 row("blocks", "output", "harvest lenet5.onnx -o notes", "notes")
 row("blocks", "output", "harvest lenet5.onnx -o thesis.txt", r"thesis\.txt")

@@ -42,6 +42,9 @@ int error_errno(struct error *err, const char *format, ...) __attribute__((forma
 
 void error_clear(struct error *err);
 
+/* What to do about it, as a sentence; NULL where only the message itself can say. */
+const char *error_advice(const struct error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -195,8 +195,10 @@ int file_make_folders(const char *path, struct error *err)
             break;
     }
     free(copy);
-    if (!result && !file_is_folder(path))
-        return error_set(err, ERROR_IO, "%s is not a folder", path);
+    if (!result && !file_is_folder(path)) {
+        errno = ENOTDIR;
+        return error_errno(err, "cannot make folder %s", path);
+    }
     return result;
 }
 

@@ -26,6 +26,7 @@ struct entry {
 };
 
 struct answers {
+    char *path;
     FILE *file;
     struct file_map map; /* what was there at the beginning */
     struct entry *entries;
@@ -110,7 +111,7 @@ int answers_put(struct answers *answers, uint64_t inputs, const struct result *r
                    fwrite(payload.data, 1, payload.length, answers->file) == payload.length &&
                    fflush(answers->file) == 0;
     str_release(&payload);
-    return written ? 0 : error_errno(err, "cannot keep an answer");
+    return written ? 0 : error_errno(err, "cannot keep an answer in %s", answers->path);
 }
 
 /* Reading: every step is checked, and says whether it went well. */
@@ -313,7 +314,7 @@ int answers_open(struct answers **answers, const char *folder, const struct answ
         status = error_errno(err, "%s", path);
     if (status == 0 && !(opened->file = fopen(path, "ab")))
         status = error_errno(err, "%s", path);
-    free(path);
+    opened->path = path;
     if (status) {
         answers_close(opened);
         opened = NULL;
@@ -329,6 +330,7 @@ void answers_close(struct answers *answers)
     if (answers->file)
         fclose(answers->file);
     file_map_close(&answers->map);
+    free(answers->path);
     free(answers->entries);
     free(answers);
 }

@@ -271,8 +271,9 @@ static int words_of(struct work *work, char *const *labels, size_t count, struct
         status = run_engines(work, engines, count, results);
     for (size_t i = 0; i < count; i++) {
         if (!status && results[i].outcome == OUTCOME_NO_ENGINE)
-            status = error_set(work->err, ERROR_NOT_FOUND, "%s does not start: %s", labels[i],
-                               results[i].message ? results[i].message : "");
+            status = error_set(work->err, ERROR_NOT_FOUND,
+                               "%s does not start: %s; 'assay engines %s' tells its versions and knobs",
+                               labels[i], results[i].message ? results[i].message : "", work->name);
         if (!status) {
             struct judge_entry entry = entry_of(work, engines[i], &results[i]);
             judge_word(work, engines[i], &entry, 1, &words[i]);

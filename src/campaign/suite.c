@@ -246,7 +246,8 @@ static void note_misfit(struct suite_loaded *loaded, const struct suite_data *da
 static int read_data(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
 {
     if (entry->sets == 0)
-        return error_set(err, ERROR_NOT_FOUND, "%s has no test_data_set_0", entry->folder);
+        return error_set(err, ERROR_NOT_FOUND,
+                         "%s has no test_data_set_0: add it with input_0.pb", entry->folder);
     loaded->data = memory_zeroed(entry->sets, sizeof *loaded->data);
     const Onnx__GraphProto *graph = loaded->model->graph;
     for (size_t i = 0; i < entry->sets; i++) {

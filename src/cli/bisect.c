@@ -237,6 +237,12 @@ static int bisect_case(const struct settings *settings, const char *path, struct
             .no_knobs = settings->no_knobs,
         };
         status = bisect_run(&bisect, &which, &options, err);
+        if (!status && settings->no_knobs && bisect.n_releases < 2)
+            status =
+                error_set(err, ERROR_USAGE,
+                          "%s is one release, so there is nothing to bisect: leave out --no-knobs, or name "
+                          "an engine with several releases ('assay engines')",
+                          options.engine);
         if (!status)
             status = report(&bisect, &file, settings, err);
         bisect_release(&bisect);

@@ -79,9 +79,6 @@ int cli_parse(const struct command *command, int count, char **argv, struct aren
 int cli_spare_inputs(const struct command *command, const void *settings, const struct cli_list *words,
                      struct error *err);
 
-/* What to do about an error: the line that follows its message, or NULL where the message says it. */
-const char *cli_advice(const struct error *err);
-
 void cli_help(const struct command *command, struct str *out);
 void cli_overview(struct str *out);
 void cli_completion(struct str *out); /* a bash completion script */

@@ -109,10 +109,24 @@ int session_open(struct session *session, const struct common *common, size_t le
     return 0;
 }
 
+/* On stderr, so that every format of the result leaves room for it. */
+static void tell_broken(const struct session *session)
+{
+    for (size_t i = 0; i < session->count; i++) {
+        const struct engine_info *info = pool_engine(session->pool, (int)i);
+        if (info->problem)
+            fprintf(stderr,
+                    "assay: %s does not start: %s\n'assay engines %s' tells its versions and knobs.\n",
+                    info->label, info->problem, info->name);
+    }
+}
+
 void session_close(struct session *session)
 {
-    if (session->pool)
+    if (session->pool) {
+        tell_broken(session);
         pool_free(session->pool);
+    }
     if (session->registry)
         registry_free(session->registry);
     free(session->specs);

@@ -71,7 +71,7 @@ struct session {
  * behind those of the command line, unless the user does without. */
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err);
-void session_close(struct session *session);
+void session_close(struct session *session); /* says which engines did not start, and the next step */
 
 /* A model from the command line. One that breaks ONNX's rules is the user's mistake, told before any engine
  * starts (model/valid.h). */

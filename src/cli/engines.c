@@ -299,8 +299,9 @@ static int tell_unusable(const struct list *list, struct error *err)
 {
     for (size_t i = 0; i < list->count && list->wanted->count; i++)
         if (list->entries[i].problem)
-            return error_set(err, ERROR_FORMAT, "%s cannot be used: %s", list->entries[i].name,
-                             list->entries[i].problem);
+            return error_set(err, ERROR_NOT_FOUND,
+                             "%s cannot be used: %s; check its library and its entry in the engine files",
+                             list->entries[i].name, list->entries[i].problem);
     return 0;
 }
 

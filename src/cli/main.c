@@ -10,7 +10,7 @@
 static int trouble(const struct command *command, const struct error *err)
 {
     fprintf(stderr, "assay %s: %s\n", command->name, err->message);
-    const char *advice = cli_advice(err);
+    const char *advice = error_advice(err);
     if (err->code == ERROR_USAGE)
         fprintf(stderr, "Try 'assay %s --help'.\n", command->name);
     else if (advice)

@@ -170,8 +170,8 @@ struct cursor {
     char **argv;
 };
 
-static int take(const struct cli_option *option, const char *attached, struct cursor *at, struct arena *arena,
-                void *settings, struct error *err)
+static int take(const struct command *command, const struct cli_option *option, const char *attached,
+                struct cursor *at, struct arena *arena, void *settings, struct error *err)
 {
     if (option->kind == OPTION_FLAG) {
         if (attached)
@@ -180,6 +180,10 @@ static int take(const struct cli_option *option, const char *attached, struct cu
     }
     if (!attached && at->next == at->count)
         return error_set(err, ERROR_USAGE, "--%s wants a value: %s", option->name, option->argument);
+    if (!attached && text_starts(at->argv[at->next], "--") &&
+        find_long(command, at->argv[at->next] + 2, strcspn(at->argv[at->next] + 2, "=")))
+        return error_set(err, ERROR_USAGE, "--%s wants a value: %s, and %s is an option", option->name,
+                         option->argument, at->argv[at->next]);
     return store(option, attached ? attached : at->argv[at->next++], arena, settings, err);
 }
 
@@ -191,7 +195,7 @@ static int take_long(const struct command *command, const char *text, struct cur
     const struct cli_option *option = find_long(command, text, length);
     if (!option)
         return no_option(command, text, length, err);
-    return take(option, equals ? equals + 1 : NULL, at, arena, settings, err);
+    return take(command, option, equals ? equals + 1 : NULL, at, arena, settings, err);
 }
 
 static int take_letters(const struct command *command, const char *letters, struct cursor *at,
@@ -202,8 +206,8 @@ static int take_letters(const struct command *command, const char *letters, stru
         if (!option)
             return error_set(err, ERROR_USAGE, "there is no option -%c", *letters);
         if (option->kind != OPTION_FLAG)
-            return take(option, letters[1] ? letters + 1 : NULL, at, arena, settings, err);
-        if (take(option, NULL, at, arena, settings, err))
+            return take(command, option, letters[1] ? letters + 1 : NULL, at, arena, settings, err);
+        if (take(command, option, NULL, at, arena, settings, err))
             return -1;
     }
     return 0;

@@ -98,9 +98,6 @@ static int probe(const struct settings *settings, struct session *session, struc
         status = keep(settings, results, session->count, err);
     if (!status)
         status = write_report(settings, results, session->count, err);
-    for (size_t i = 0; !status && i < session->count; i++)
-        if (!results[i].started)
-            fprintf(stderr, "assay probe: %s could not be started\n", results[i].engine);
     if (!status)
         status = exit_status(results, session->count);
     probe_results_free(results, session->count);

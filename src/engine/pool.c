@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -199,6 +200,10 @@ static void start_worker(struct pool *pool, int number)
     }
     free(scratch);
     free(seat);
+    const char *advice = error_advice(&err);
+    size_t length = strlen(err.message);
+    if (advice)
+        snprintf(err.message + length, sizeof err.message - length, ". %s", advice);
     struct result start = {.exit_status = -1, .message = err.message};
     engine->failures = 1000; /* the system refuses: waiting does not help */
     engine_failed(pool, number, &start);

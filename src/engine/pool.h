@@ -39,6 +39,7 @@ struct engine_info {
     const char *label, *name, *version;
     const Assay__Welcome *welcome; /* NULL until the first worker is up */
     const char *kernels; /* the settings that select its kernels (engine/knobs.h); NULL until then as well */
+    const char *problem; /* why it does not start, or NULL */
 };
 
 struct job_set {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum {
+    EXIT_LAUNCH = 125,  /* of assay-launch, when it cannot execute the engine */
     START_FAILURES = 3, /* crashes at the start in a row until an engine counts as broken */
     MS = 1000 * 1000,
 };
@@ -484,15 +485,30 @@ static void conclude_task(struct pool *pool, struct seat *seat, enum outcome out
     list_push_front(&engine_of(pool, seat)->queue, task);
 }
 
+/* The launcher could not execute it, and said why. */
+static void describe_launch(struct result *result)
+{
+    static const char name[] = "assay-launch: ";
+    char text[400];
+    const char *said = result->log;
+    if (!said)
+        return;
+    said += text_starts(said, name) ? strlen(name) : 0;
+    snprintf(text, sizeof text, "cannot run its command: %.*s", (int)strcspn(said, "\n"), said);
+    set_message(result, text);
+}
+
 static void conclude_start(struct pool *pool, struct seat *seat, enum outcome outcome, char *log)
 {
     struct engine *engine = engine_of(pool, seat);
     struct result start;
     result_init(&start);
     blame(&start, seat, OUTCOME_NO_ENGINE, STAGE_START, log);
+    if (seat->worker.exit_status == EXIT_LAUNCH)
+        describe_launch(&start);
     /* Only a death may be bad luck; who hangs or babbles at the start, or could not be executed, would do so
      * again. */
-    bool hopeless = outcome != OUTCOME_CRASH || seat->worker.exit_status == 125;
+    bool hopeless = outcome != OUTCOME_CRASH || seat->worker.exit_status == EXIT_LAUNCH;
     engine->failures = hopeless ? START_FAILURES : engine->failures + 1;
     engine_failed(pool, seat->engine, &start);
     result_release(&start);
@@ -517,6 +533,7 @@ void engine_failed(struct pool *pool, int number, const struct result *start)
     copy_text(&engine->start.message, start->message);
     copy_text(&engine->start.log, start->log);
     engine->broken = engine->failures >= START_FAILURES;
+    engine->info.problem = engine->broken ? engine->start.message : NULL;
 }
 
 void seat_conclude(struct pool *pool, struct seat *seat)

@@ -75,7 +75,7 @@ static int parse_type(struct parser *parser, struct header *header)
     char descr[32];
     skip_space(parser);
     if (parser->at < parser->end && *parser->at == '[')
-        return error_set(parser->err, ERROR_UNSUPPORTED, "a .npy file of structures");
+        return error_set(parser->err, ERROR_UNSUPPORTED, "a .npy file of structures: save the numbers alone");
     if (parse_text(parser, descr, sizeof descr))
         return -1;
     const char *code = descr + (strchr("<>|=", descr[0]) && descr[0] ? 1 : 0);
@@ -87,7 +87,8 @@ static int parse_type(struct parser *parser, struct header *header)
         header->has_type = true;
         return 0;
     }
-    return error_set(parser->err, ERROR_UNSUPPORTED, "a .npy file of type '%s'", descr);
+    return error_set(parser->err, ERROR_UNSUPPORTED, "a .npy file of type '%s': save it as numbers or bools",
+                     descr);
 }
 
 static int parse_order(struct parser *parser, struct header *header)

@@ -11,6 +11,9 @@ assay findings campaign | grep -oE '^wrong-batchnormalization|onnx.*' | sort -u
 assay findings campaign --op BatchNormalization --engine reference --kind wrong | counts 2
 assay findings campaign --op Relu
 assay findings campaign --kind crash
+assay findings campaign --op Reluu
+assay findings campaign --kind crashes
+ls campaign # reading leaves nothing behind
 assay findings campaign --show wrong-batch | grep -oE '^  [a-z ]+  |^wrong-batchnormalization' | sort -u
 assay findings campaign --format json | grep -oE '^ +"[a-z_]+":' | sort -u
 assay findings campaign --show nothing

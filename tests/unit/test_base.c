@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -55,6 +56,22 @@ static void error_prefix_keeps_the_message(void **state)
     longer[sizeof longer - 1] = '\0';
     error_prefix(&err, "%s", longer);
     assert_int_equal(strlen(err.message), sizeof err.message - 1);
+}
+
+static void errors_know_the_next_step(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    errno = EMFILE;
+    error_errno(&err, "cannot make a pipe");
+    error_prefix(&err, "engine");
+    assert_int_equal(err.cause, EMFILE);
+    assert_non_null(strstr(error_advice(&err), "ulimit -n"));
+    error_set(&err, ERROR_FORMAT, "cut off");
+    assert_int_equal(err.cause, 0);
+    assert_non_null(strstr(error_advice(&err), "Repair"));
+    error_set(&err, ERROR_USAGE, "give a model");
+    assert_null(error_advice(&err));
 }
 
 static void map_finds_what_was_set(void **state)
@@ -210,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(error_prefix_keeps_the_message),
+        cmocka_unit_test(errors_know_the_next_step),
         cmocka_unit_test(map_finds_what_was_set),
         cmocka_unit_test(streams_are_reproducible_and_independent),
         cmocka_unit_test(stream_values_never_change),

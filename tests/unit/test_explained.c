@@ -19,8 +19,7 @@
 static const char rows[] = "# a comment\n"
                            "a-engine\twrong\tRelu opset=* :: *nan*\tdocs/relu\n"
                            "a-*\twrong\tFloor opset=13 * :: *\t-\n"
-                           "a-*\twrong\tFloor * :: *\tdocs/floor\n"
-                           "too\tfew\tfields\n";
+                           "a-*\twrong\tFloor * :: *\tdocs/floor\n";
 
 static char folder[] = "/tmp/test-explained-XXXXXX";
 
@@ -46,6 +45,21 @@ static void the_first_row_counts(void **state)
                         "docs/floor");
     assert_null(explained_find(&table, "a-b", "wrong", "Floor opset=13 float32[2]", "is 7"));
     explained_release(&table);
+}
+
+static void a_row_has_all_its_columns(void **state)
+{
+    (void)state;
+    struct explained table;
+    struct error err = {0};
+    const char *text = "a-engine\twrong\tRelu * :: *\tdocs/relu\ntoo\tfew\tfields\n";
+    char *path = file_join(folder, "table.tsv");
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+    assert_int_equal(explained_read(&table, path, &err), -1);
+    assert_non_null(strstr(err.message, "table.tsv: 'too'"));
+    assert_non_null(strstr(err.message, "3 of the 4 columns"));
+    explained_release(&table);
+    free(path);
 }
 
 static int status_of(void *context, const struct stored *stored, struct error *err)
@@ -116,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_row_counts),
+        cmocka_unit_test(a_row_has_all_its_columns),
         cmocka_unit_test(a_later_table_is_looked_at),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

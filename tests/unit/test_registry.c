@@ -180,8 +180,8 @@ static void what_is_missing_is_said(void **state)
         const char *label, *says, *says_too;
     } cases[] = {
         {"y", "no engine 'y'", "identity"},
-        {"x@9", "no version 9 of x; get it with 'tools/fetch-x 9'", "1.10.1"},
-        {"plain@1", "no versions to choose from", "plain"},
+        {"x@9", "no version '9' of x; get it with 'tools/fetch-x 9'", "1.10.1"},
+        {"plain@1", "no version '1' of plain, which has none to choose from", "plain"},
     };
     struct registry *registry;
     const struct engine_spec *spec;
