@@ -146,7 +146,8 @@ static bool opset_probed(const struct op *op, int opset, bool quick)
 {
     if (!quick)
         return true;
-    return opset == 13 || opset == 17 || opset == OPSET_LAST || (op->since > 17 && opset == op->since);
+    return opset == 13 || opset == 17 || opset == OPSET_LAST ||
+           (op_drawn_since(op) > 17 && opset == op_drawn_since(op));
 }
 
 /* Quick: at most two ranks, one of them a frequent one; but all where the first input is no tensor data, as
@@ -214,7 +215,8 @@ static void plan_init(struct plan *plan, const struct probe_options *options)
             continue;
         plan->rows_capacity = 0;
         plan->layout.ops[plan->layout.n_ops++] = (struct probe_op){.name = op->name, .family = op_family(op)};
-        for (int opset = op->since > OPSET_FIRST ? op->since : OPSET_FIRST; opset <= OPSET_LAST; opset++)
+        for (int opset = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST;
+             opset <= OPSET_LAST; opset++)
             if (opset_probed(op, opset, options->quick))
                 plan_opset(plan, op, opset, options->quick, &index);
     }

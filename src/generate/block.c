@@ -81,7 +81,7 @@ static void add_operator(struct blocks *blocks, const struct op *op)
                             .op = op,
                             .ops = ops,
                             .n_ops = 1,
-                            .since = op->since > OPSET_FIRST ? op->since : OPSET_FIRST,
+                            .since = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST,
                             .until = OPSET_LAST,
                             .inputs = data_inputs(op)};
     add_block(blocks, block);

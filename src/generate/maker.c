@@ -259,9 +259,9 @@ int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct er
 
 bool options_allow(const struct generate_options *options, const struct op *op)
 {
-    if (!op->sample || op->since > (options->opset ? options->opset : OPSET_LAST))
+    if (!op->sample || op_drawn_since(op) > (options->opset ? options->opset : OPSET_LAST))
         return false;
-    if (options->max_opset && op->since > options->max_opset)
+    if (options->max_opset && op_drawn_since(op) > options->max_opset)
         return false;
     size_t length = options->ops ? strlen(op->name) : 0;
     for (const char *at = options->ops; at && *at; at += strcspn(at, ","), at += *at == ',')

@@ -63,7 +63,7 @@ enum { ATTEMPTS = 200, LACKING = 1 };
 static int attempt(struct rng rng, const struct op *op, const struct generate_options *options,
                    struct gencase *out, struct str *note, struct error *err)
 {
-    int opset = draw_opset(&rng, options, op->since);
+    int opset = draw_opset(&rng, options, op_drawn_since(op));
     dtype_set set = op_types_at(op, opset) & (options->types ? options->types : ~(dtype_set)0);
     if (!set)
         return error_set(err, ERROR_NOT_FOUND, "%s has none of the types at opset %d", op->name, opset);

@@ -87,6 +87,10 @@ const char *op_family(const struct op *op);
 /* Types of input 0 at an opset; empty before `since`. */
 dtype_set op_types_at(const struct op *op, int opset);
 
+/* The first opset of cases that are drawn: the operator's own, or that of its first types where ONNX has
+ * withdrawn what was before them. */
+int op_drawn_since(const struct op *op);
+
 /*
  * One evaluation of one node. Inputs are borrowed; outputs are the kernel's to fix, one by one, with
  * call_output; an output that the node leaves unnamed may still be made, and is dropped.

@@ -129,3 +129,8 @@ dtype_set op_types_at(const struct op *op, int opset)
             set = op->types[i].set;
     return set;
 }
+
+int op_drawn_since(const struct op *op)
+{
+    return op->types[0].since > op->since ? op->types[0].since : op->since;
+}

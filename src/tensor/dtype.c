@@ -31,8 +31,8 @@ static const struct row rows[DTYPE_COUNT] = {
 };
 
 /* Types that later releases of ONNX added, so that the refusal can name them. */
-static const char *const newer[] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-                                    "uint4",        "int4",           "float4e2m1", "float8e8m0"};
+static const char *const newer[] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",
+                                    "int4",         "float4e2m1",     "float8e8m0", "uint2",          "int2"};
 
 int dtype_check(int64_t number, struct error *err)
 {

@@ -1,7 +1,8 @@
 /*
  * usage: opencv_direct CASE FOLDER
  * One official case on cv::dnn with nothing in between: output K's bytes go to FOLDER/output_K.raw. Model and
- * inputs are taken apart by direct.hh (float32, int32, int8 and uint8, raw data).
+ * inputs are taken apart by direct.hh (float32, int32, int8 and uint8, raw data). Exit status 3 for an input
+ * of another type, which cv::Mat has not.
  */
 #include "direct.hh"
 
@@ -51,9 +52,11 @@ cv::Mat read_input(const bytes &tensor)
     if (dims.empty())
         dims.push_back(1);
     int type = type_of(static_cast<int64_t>(proto.type));
-    cv::Mat mat(static_cast<int>(dims.size()), dims.data(), type < 0 ? CV_8U : type);
-    if (type < 0 || proto.raw.size != mat.total() * mat.elemSize()) {
-        std::fprintf(stderr, "opencv_direct: only float32, int32, int8 and uint8 in raw_data\n");
+    if (type < 0)
+        std::exit(3);
+    cv::Mat mat(static_cast<int>(dims.size()), dims.data(), type);
+    if (proto.raw.size != mat.total() * mat.elemSize()) {
+        std::fprintf(stderr, "opencv_direct: only raw_data\n");
         std::exit(2);
     }
     std::memcpy(mat.data, proto.raw.data, proto.raw.size);

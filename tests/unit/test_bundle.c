@@ -301,8 +301,8 @@ static const struct title_row titles[] = {
      "Concat of a constant empty int64 tensor with axis=0 crashes at load: segmentation fault"},
     {"g (double[2] x) => (float[2] y) { y = Cast <to = 1> (x) }", 1, false, VERDICT_WRONG, STAGE_RUN, 0, NULL,
      "Cast of double with to=float gives 0 instead of 0.5"},
-    {"g (uint8[1,1,1] x) => (int32[1,1,1] y) <uint8[1,1,1] w = {0}> { y = ConvInteger (x, w, ) }", 1, false,
-     VERDICT_HANG, STAGE_RUN, 0, NULL,
+    {"g (uint8[1,1,1] x) => (int32[1,1,1] y) <uint8[1,1,1] w = {0}> { y = ConvInteger (x, w, none) }", 1,
+     false, VERDICT_HANG, STAGE_RUN, 0, NULL,
      "ConvInteger of uint8 with an input left out does not come back at run"},
     {"g () => (float y) <float x = {0.25}> { y = Erf (x) }", 1, false, VERDICT_NAN, STAGE_RUN, 0, NULL,
      "Erf of 0.25 gives 0 instead of 0.5"},
@@ -320,6 +320,10 @@ static void check_title(const struct title_row *row)
     str_init(&title);
     str_printf(&text, "%s%s", head, row->model);
     struct model *model = read_model(text.data, NULL);
+    Onnx__NodeProto *first = model->graph->node[0];
+    for (size_t i = 0; i < first->n_input; i++)
+        if (text_equal(first->input[i], "none")) /* left out: how that is written hangs on libonnx */
+            first->input[i] = (char *)protobuf_c_empty_string;
     size_t nodes[] = {0, 1, 2, 3, 4};
     struct settlement settlement = {.count = row->blamed, .nodes = nodes, .fused = row->fused};
     struct verdict verdict = {.kind = row->kind, .got = 0, .expected = 0.5L};

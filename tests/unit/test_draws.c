@@ -125,7 +125,8 @@ static int try_operator(const struct op *op, size_t count)
     int result = 0;
     for (size_t n = 0; n < count && result == 0; n++) {
         struct rng rng = rng_split(&root, n);
-        int opset = (int)rng_range(&rng, op->since > OPSET_FIRST ? op->since : OPSET_FIRST, OPSET_LAST);
+        int opset = (int)rng_range(&rng, op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST,
+                                   OPSET_LAST);
         dtype_set set = op_types_at(op, opset);
         struct arena arena;
         arena_init(&arena);

@@ -290,8 +290,15 @@ static size_t read_data_set(const char *folder, const struct model *model, const
         struct error err = {0};
         char *path = file_join(folder, names[i]);
         const Onnx__TypeProto *type = type_of(model, names[i]);
-        if (data_read(path, type, &value, &err))
-            fail_msg("%s", err.message);
+        bool newer = type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                     type->tensor_type->elem_type >= DTYPE_COUNT;
+        if (newer != (data_read(path, type, &value, &err) != 0))
+            fail_msg("%s: %s", path, newer ? "read, of a type that there is not" : err.message);
+        if (newer) { /* float8, int4 ...: refused by name */
+            assert_int_equal(err.code, ERROR_UNSUPPORTED);
+            free(path);
+            continue;
+        }
         if (type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
             assert_int_equal(value.tensors[0].type, type->tensor_type->elem_type);
         if (type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)

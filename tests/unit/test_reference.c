@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "model/data.h"
+#include "model/onnx.h"
 #include "ops/evaluate.h"
 
 #include <math.h>
@@ -28,15 +29,27 @@ static const char *const faulty[] = {
     "test_castlike_BFLOAT16_to_FLOAT_expanded",
     "test_castlike_FLOAT_to_BFLOAT16",
     "test_castlike_FLOAT_to_BFLOAT16_expanded",
-    "test_cast_FLOAT_to_BFLOAT16", /* truncated, not rounded */
+    "test_cast_FLOAT_to_BFLOAT16",  /* truncated, not rounded */
+    "test_affine_grid_2d_expanded", /* a scalar for Unsqueeze's list of axes */
+    "test_affine_grid_2d_align_corners_expanded",
+    "test_affine_grid_3d_expanded",
+    "test_affine_grid_3d_align_corners_expanded",
     "test_bernoulli",
     "test_training_dropout",
     NULL,
 };
 
-/* Official outputs computed with a shortened pi (3.14159 for the windows): held to ONNX's own tolerance
- * instead. */
-static const char *const rough[] = {"test_blackmanwindow", "test_hammingwindow", "test_hannwindow", NULL};
+/* Wrong in ONNX up to opset 22 (1.17), right in what came later. */
+enum { MENDED_AFTER = 22 };
+static const char *const mended[] = {
+    "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True",
+    NULL,
+};
+
+/* Official outputs computed with a shortened pi (3.14159 for the windows) or written with four digits: held
+ * to ONNX's own tolerance instead. */
+static const char *const rough[] = {"test_blackmanwindow", "test_hammingwindow", "test_hannwindow",
+                                    "test_averagepool_2d_ceil_last_window_starts_on_pad", NULL};
 
 enum verdict { PASSED, FAILED, MISSING, SKIPPED };
 
@@ -58,6 +71,8 @@ static bool close_enough(long double got, double hard, long double want, double 
         return want == got;
     return fabsl(got - want) <= hard + slack * fabsl(want);
 }
+
+enum { MAX_VALUES = 64 };
 
 static bool same(const struct bounded *got, const struct value *want, double slack, struct str *why)
 {
@@ -84,40 +99,41 @@ static bool same(const struct bounded *got, const struct value *want, double sla
     return true;
 }
 
-static size_t read_values(const char *folder, const char *prefix, Onnx__ValueInfoProto **infos,
-                          size_t n_infos, struct value *values, size_t max, struct error *err)
+/* The values of files PREFIX_0.pb, PREFIX_1.pb ... into `values`, *count of them even when one cannot be
+ * read. */
+static int read_values(const char *folder, const char *prefix, Onnx__ValueInfoProto **infos, size_t n_infos,
+                       struct value *values, size_t *count_out, struct error *err)
 {
+    int result = 0;
     size_t count = 0;
-    for (; count < max; count++) {
+    for (; count < MAX_VALUES; count++) {
         char name[64];
         snprintf(name, sizeof name, "%s_%zu.pb", prefix, count);
         char *path = file_join(folder, name);
         bool there = file_exists(path);
         const Onnx__TypeProto *type = count < n_infos ? infos[count]->type : NULL;
-        int result = there ? data_read(path, type, &values[count], err) : 0;
+        result = there ? data_read(path, type, &values[count], err) : 0;
         free(path);
         if (!there || result)
             break;
         value_set_name(&values[count], count < n_infos ? infos[count]->name : NULL);
     }
-    return count;
+    *count_out = count;
+    return result;
 }
-
-enum { MAX_VALUES = 64 };
 
 static enum verdict run_set(struct evaluator *evaluator, const struct model *model, const char *folder,
                             double slack, struct str *why)
 {
     struct value inputs[MAX_VALUES] = {0}, wanted[MAX_VALUES] = {0};
     struct error err = {0};
-    size_t n_inputs =
-        read_values(folder, "input", model->graph->input, model->graph->n_input, inputs, MAX_VALUES, &err);
-    size_t n_wanted =
-        read_values(folder, "output", model->graph->output, model->graph->n_output, wanted, MAX_VALUES, &err);
+    const Onnx__GraphProto *graph = model->graph;
     struct bounded *results = NULL;
-    size_t count = 0;
+    size_t count = 0, n_inputs = 0, n_wanted = 0;
     enum verdict verdict = PASSED;
-    if (evaluator_run(evaluator, inputs, n_inputs, NULL, 0, &results, &count, &err)) {
+    if (read_values(folder, "input", graph->input, graph->n_input, inputs, &n_inputs, &err) ||
+        read_values(folder, "output", graph->output, graph->n_output, wanted, &n_wanted, &err) ||
+        evaluator_run(evaluator, inputs, n_inputs, NULL, 0, &results, &count, &err)) {
         verdict = err.code == ERROR_UNSUPPORTED ? MISSING : FAILED;
         str_add(why, err.message);
     }
@@ -169,7 +185,9 @@ static int run_folder(const char *root, const char *pattern, size_t counts[4])
         struct str why;
         str_init(&why);
         if (file_is_folder(folder) && (!pattern || strstr(names[i], pattern))) {
-            enum verdict verdict = listed(faulty, names[i]) ? SKIPPED : run_case(folder, &why);
+            bool known =
+                listed(faulty, names[i]) || (onnx_max_opset() <= MENDED_AFTER && listed(mended, names[i]));
+            enum verdict verdict = known ? SKIPPED : run_case(folder, &why);
             counts[verdict]++;
             if (verdict == FAILED || verdict == MISSING || pattern)
                 printf("%s %s: %s\n",

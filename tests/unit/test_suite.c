@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "campaign/suite.h"
+#include "corpus.h"
 
 #include <string.h>
 
@@ -19,7 +20,11 @@ static void test_find(void **state)
     struct error err;
     const char *folders[] = {official};
     assert_int_equal(suite_open(&suite, folders, 1, NULL, &err), 0);
-    assert_int_equal(suite.count, 1072);
+    struct corpus corpus;
+    corpus_open(&corpus);
+    assert_true(corpus.count >= 1072); /* as many as ONNX 1.12 has; later ones have more */
+    assert_int_equal(suite.count, corpus.count);
+    corpus_close(&corpus);
     for (size_t i = 1; i < suite.count; i++)
         assert_string_not_equal(suite.cases[i - 1].name, suite.cases[i].name);
     suite_release(&suite);
