@@ -201,6 +201,9 @@ def campaigns(here, run):
     """A real campaign on a planted fault, and what becomes of such folders."""
     run("fuzz", "-e", "reference:fault=bn-sqrt-var", "--no-probe", "--ops", "BatchNormalization,Relu", "--count", "40", "-o", "campaign")
     run("report", "campaign", "--no-bisect", "--reduce-time", "5s")
+    run("blocks", "harvest", "lenet5.onnx", "-o", "blocks-mine")
+    for name in os.listdir(f"{here}/blocks-mine"):
+        put(f"{here}/blocks-mine/{name}", "# Changed by hand.\n" + open(f"{here}/blocks-mine/{name}").read())
     database = open(f"{here}/campaign/assay.db", "rb").read()
     bundles = [name for name in os.listdir(f"{here}/campaign/findings") if os.path.isdir(f"{here}/campaign/findings/{name}")]
     shutil.copytree(f"{here}/campaign/findings/{sorted(bundles)[0]}", f"{here}/bundle")
@@ -231,6 +234,7 @@ def tables(here):
     put(f"{here}/explained-picture.tsv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0")
     put(f"{here}/known.txt", "some-case\n")
     put(f"{here}/blocks-broken/mine.onnxtxt", "this is no block {\n")
+    put(f"{here}/outputs/reference/mine.txt", "Outputs that took a week.\n")
     put(f"{here}/blocks-other/readme.md", "Nothing here yet.\n")
     put(f"{here}/thesis.txt", "The only copy.\n")
     put(f"{here}/notes/todo.txt", "Call home.\n")

@@ -67,8 +67,8 @@ rows("run", "engine", ("relu.onnx -e onnxrt", "onnxrt"), ("relu.onnx -e onnxrunt
 row("run", "library", "relu.onnx -e onnxruntime", "/nowhere", env={"ASSAY_LIBRARY_ONNXRUNTIME": "/nowhere/libonnxruntime.so"})
 row("run", "engine file", "relu.onnx -E engines/absent.ini -e mine", "/nowhere/engine")
 row("run", "engine file", "relu.onnx -E engines/mute.ini -e mine", "mine")
-row("run", "output", "relu.onnx -e reference -o notes", "notes")
-row("run", "output", "relu.onnx -e reference -o .", r"'?\.'?")
+row("run", "output", "relu.onnx -e reference -o outputs", "outputs/reference")
+row("run", "output", "lenet5.onnx -e reference --data digits -o digits/samples.npy", r"samples\.npy")
 row("run", "output", "relu.onnx -e reference -o thesis.txt", r"thesis\.txt")
 row("run", "no rights", "relu.onnx -e reference -o locked/out", "locked", user=True)
 row("run", "no rights", "secret.onnx -e reference", r"secret\.onnx", user=True)
@@ -133,7 +133,7 @@ row("conform", "name", "cases -e reference --match 'test_conv*'", r"test_conv\*"
 rows("conform", "case", ("mistaken/half -e onnxruntime", r"\bb\b|input_1"), ("mistaken/cut-input -e onnxruntime", r"input_0\.pb"), ("mistaken/type -e onnxruntime", "float64"),
      ("mistaken/shape -e onnxruntime --format json", r"\[3,3\]"), ("mistaken/too-many -e onnxruntime", r"input_1\.pb"), ("mistaken/cut-answer -e onnxruntime", r"output_0\.pb"),
      ("mistaken/answers -e onnxruntime --format junit", r"output_1\.pb"), ("mistaken/no-data -e onnxruntime", "test_data_set_0"), ("mistaken/empty -e onnxruntime", r"empty"),
-     ("mistaken/unknown-operator -e onnxruntime", "Reluu"), ("mistaken/weights-gone -e onnxruntime", r"gone\.bin"), ("mistaken/folder-model -e onnxruntime", "folder-model"),
+     ("mistaken/unknown-operator -e onnxruntime", "Reluu|onnxruntime"), ("mistaken/weights-gone -e onnxruntime", r"gone\.bin"), ("mistaken/folder-model -e onnxruntime", "folder-model"),
      ("mistaken/no-inputs -e onnxruntime", r"\bx\b|input_0"))
 rows("conform", "engine", ("cases -e nobody", "nobody"), ("cases -e onnxruntime@0.1", r"0\.1"), ("cases -e onnxruntime:graph=off", "graph"))
 row("conform", "library", "cases -e onnxruntime", "/nowhere", env={"ASSAY_LIBRARY_ONNXRUNTIME": "/nowhere/libonnxruntime.so"})
@@ -178,7 +178,7 @@ rows("fuzz", "option", ("-e reference -o new --time never", "never"), ("-e refer
      ("-e reference -o new --random 3", "--random"), next="--help|'assay")
 rows("fuzz", "number of arguments", ("-e reference --count 3", "-o"), ("-o new --count 3", "engine"), ("relu.onnx -e reference -o new --count 3", r"relu\.onnx"), next=HELP)
 rows("fuzz", "operator", ("-e reference -o new --no-probe --count 3 --ops Relu,Convv", "Convv"), ("-e reference -o new --no-probe --count 3 --ops relu", "relu"),
-     ("-e reference -o new --count 3 --ops Reluu", "Reluu"), ("-e reference -o new --no-probe --count 3 --ops ''", "--ops"), next="'assay |did you mean|--help")
+     ("-e reference -o new --count 3 --ops Reluu", "Reluu"), ("-e reference -o new --no-probe --count 3 --ops ''", "operator"), next="'assay |did you mean|--help")
 rows("fuzz", "recipe", ("-e reference --replay 'two seed=1'", "two"), ("-e reference --replay 'one seed=x index=12'", "seed=x|x"), ("-e reference --replay ''", "recipe"))
 rows("fuzz", "no such file", ("-e reference -o new --no-probe --count 3 --explained gone.tsv", r"gone\.tsv"), next=PATH)
 rows("fuzz", "table", ("-e reference -o new --no-probe --count 3 --explained explained.tsv", r"explained\.tsv"),
@@ -202,7 +202,7 @@ rows("blocks", "broken model", ("harvest broken/cut.onnx -o new", r"cut\.onnx"),
 row("blocks", "block", "list --blocks blocks-broken", "mine")
 row("blocks", "block", "list --blocks blocks-other", "blocks-other")
 row("blocks", "block", "list", "blocks-gone", env={"ASSAY_BLOCKS": "blocks-gone"})
-row("blocks", "output", "harvest lenet5.onnx -o notes", "notes")
+row("blocks", "output", "harvest lenet5.onnx -o blocks-mine", "blocks-mine")
 row("blocks", "output", "harvest lenet5.onnx -o thesis.txt", r"thesis\.txt")
 row("blocks", "no rights", "harvest lenet5.onnx -o locked/blocks", "locked", user=True)
 
@@ -222,7 +222,7 @@ rows("replay", "no such file", ("bundel", "bundel"), ("bundle --known gone.txt",
 rows("replay", "bundle", ("notes", "notes"), ("hollow", "hollow"), ("thesis.txt", r"thesis\.txt"), ("cases/good", "cases/good"), ("bundle-no-model", "bundle-no-model"),
      ("bundle-broken", "bundle-broken"), ("campaign-rubbish", "campaign-rubbish"))
 rows("replay", "case", ("mistaken/half -e onnxruntime", r"\bb\b|input_1"), ("mistaken/type -e onnxruntime", "float64"), ("mistaken/empty -e onnxruntime", "empty"),
-     ("mistaken/unknown-operator -e onnxruntime", "Reluu"), ("mistaken/no-data -e onnxruntime", "test_data_set_0"), ("mistaken/weights-gone -e onnxruntime --format junit", r"gone\.bin"))
+     ("mistaken/unknown-operator -e onnxruntime", "Reluu|skipped"), ("mistaken/no-data -e onnxruntime", "test_data_set_0"), ("mistaken/weights-gone -e onnxruntime --format junit", r"gone\.bin"))
 rows("replay", "engine", ("bundle -e nobody", "nobody"), ("bundle --release 77", "77"), ("cases/good -e onnxruntime:op=all", r"\bop\b"))
 row("replay", "library", "cases -e onnxruntime", "/nowhere", env={"ASSAY_LIBRARY_ONNXRUNTIME": "/nowhere/libonnxruntime.so"})
 row("replay", "output", "cases -e reference -o cases/good/model.onnx", r"model\.onnx")

@@ -307,7 +307,9 @@ static void launch(struct run *run, size_t number)
         return;
     }
     flight->loaded.size = 0;
-    const char *message = arena_strdup(&conform->arena, err.message);
+    const char *advice = error_advice(&err);
+    const char *message =
+        arena_printf(&conform->arena, "%s%s%s", err.message, advice ? ". " : "", advice ? advice : "");
     for (size_t engine = 0; engine < conform->engines; engine++)
         conform->results[number * conform->engines + engine] =
             (struct conform_result){.verdict = CONFORM_NOT_RUNNABLE, .message = message};

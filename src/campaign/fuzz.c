@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* How often progress is kept and the watcher called. */
@@ -413,13 +414,27 @@ static int lock_folder(struct fuzz *fuzz, struct error *err)
     return status;
 }
 
+/* A database that is no campaign's is told before anything is made beside it; an empty one is a campaign that
+ * was killed at its first moment. */
+static int check_store(const char *folder, struct error *err)
+{
+    char *path = file_join(folder, "assay.db");
+    struct store *store = NULL;
+    struct stat info;
+    bool there = stat(path, &info) == 0 && info.st_size > 0;
+    free(path);
+    int status = there ? store_open(&store, folder, STORE_READ, err) : 0;
+    store_close(store);
+    return status;
+}
+
 static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
     /* Whatever may be wrong with the options comes before the folder. */
     if (options_check(&source.generate, err) || explained_read(&fuzz->table, o->explained, err) ||
-        store_check_folder(o->folder, err) || lock_folder(fuzz, err) ||
+        store_check_folder(o->folder, err) || check_store(o->folder, err) || lock_folder(fuzz, err) ||
         store_open(&fuzz->store, o->folder, STORE_CREATE, err) || check_options(fuzz, err))
         return -1;
     if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))

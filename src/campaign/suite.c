@@ -141,9 +141,9 @@ static int read_values(const char *folder, const char *stem, Onnx__ValueInfoProt
         }
         *values = memory_grow(*values, &capacity, *count + 1, sizeof **values);
         value_init(&(*values)[*count]);
-        int status = *count < n_infos
-                         ? data_read(path.data, infos[*count]->type, &(*values)[*count], err)
-                         : error_set(err, ERROR_INVALID, "%s: the model has only %zu", path.data, n_infos);
+        int status = *count < n_infos ? data_read(path.data, infos[*count]->type, &(*values)[*count], err)
+                                      : error_set(err, ERROR_INVALID, "%s: the model has only %zu %s%s",
+                                                  path.data, n_infos, stem, n_infos == 1 ? "" : "s");
         if (status == 0 && inputs)
             status = inputs_name_fits(inputs, path.data, (*values)[*count].name, infos[*count]->name, err);
         if (status == 0)
@@ -246,8 +246,8 @@ static void note_misfit(struct suite_loaded *loaded, const struct suite_data *da
 static int read_data(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
 {
     if (entry->sets == 0)
-        return error_set(err, ERROR_NOT_FOUND,
-                         "%s has no test_data_set_0: add it with input_0.pb", entry->folder);
+        return error_set(err, ERROR_NOT_FOUND, "%s has no test_data_set_0: add it with input_0.pb",
+                         entry->folder);
     loaded->data = memory_zeroed(entry->sets, sizeof *loaded->data);
     const Onnx__GraphProto *graph = loaded->model->graph;
     for (size_t i = 0; i < entry->sets; i++) {

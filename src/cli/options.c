@@ -52,10 +52,11 @@ static int no_option(const struct command *command, const char *name, size_t len
     const char *nearest = NULL;
     size_t least = NEAR;
     for (size_t i = 0; i < command->n_options; i++) {
-        size_t apart = distance(name, length, command->options[i].name);
+        const char *candidate = command->options[i].name;
+        size_t apart = strncmp(candidate, name, length) == 0 ? 0 : distance(name, length, candidate);
         if (apart < least && apart < length) {
             least = apart;
-            nearest = command->options[i].name;
+            nearest = candidate;
         }
     }
     int shown = (int)(length < 100 ? length : 100);

@@ -55,14 +55,23 @@ static void name_it(char **name)
         *name = (char *)(uintptr_t) "";
 }
 
+static const char *external_location(const Onnx__TensorProto *tensor)
+{
+    for (size_t i = 0; i < tensor->n_external_data; i++)
+        if (text_equal(tensor->external_data[i]->key, "location"))
+            return tensor->external_data[i]->value;
+    return NULL;
+}
+
 static int settle_tensor(struct model *model, Onnx__TensorProto *tensor, struct error *err)
 {
     name_it(&tensor->name);
     int result = 0;
+    const char *location = external_location(tensor);
     if (tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
         result = model_file_resolve(model, tensor, err);
-    if (!result)
-        result = model_tensor_check(tensor, err);
+    if (!result && model_tensor_check(tensor, err))
+        result = location ? error_prefix(err, "external data '%s'", location) : -1;
     return result ? error_prefix(err, "tensor '%s'", tensor->name) : 0;
 }
 
