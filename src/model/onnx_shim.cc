@@ -214,6 +214,21 @@ void print_head(std::ostream &out, const ModelProto &model)
     out << "\n>\n";
 }
 
+/* libonnx's parser and converter write empty names since 1.18, which its printer shows as [""]. */
+void clear_empty_names(google::protobuf::RepeatedPtrField<NodeProto> *nodes)
+{
+    for (auto &node : *nodes) {
+        if (node.name().empty())
+            node.clear_name();
+        for (auto &attribute : *node.mutable_attribute()) {
+            if (attribute.has_g())
+                clear_empty_names(attribute.mutable_g()->mutable_node());
+            for (auto &graph : *attribute.mutable_graphs())
+                clear_empty_names(graph.mutable_node());
+        }
+    }
+}
+
 } // namespace
 
 extern "C" int onnx_max_opset(void)
@@ -291,6 +306,9 @@ extern "C" int onnx_print_text(const uint8_t *data, size_t size, char **text, st
         // A newer model prints as well as an older one.
         if (read_model(data, size, model, err) < 0)
             return -1;
+        clear_empty_names(model.mutable_graph()->mutable_node());
+        for (auto &function : *model.mutable_functions())
+            clear_empty_names(function.mutable_node());
         std::ostringstream out;
         out.precision(9);
         print_head(out, model);
