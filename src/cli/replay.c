@@ -266,7 +266,8 @@ const struct command command_replay = {
     .about =
         "BUNDLE is a finding that 'assay fuzz' kept, any case in ONNX's backend-test layout, or a tree of\n"
         "them. Without -e each finding runs on the engine it was found on. The status is 0 when all agree\n"
-        "(or the engine cleanly lacks what a case needs), 1 when something is still wrong, 2 on trouble:\n"
+        "(or the engine cleanly lacks what a case needs, and some case ran), 1 when something is still\n"
+        "wrong, 2 on trouble, such as an answer that nobody can judge:\n"
         "a corpus of past findings is a regression test.\n",
     .examples =
         "  assay replay campaign/findings/wrong-resize-3fa9c2d1b0e4\n"

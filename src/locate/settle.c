@@ -214,7 +214,7 @@ int settle_whole(struct work *work, struct settlement *settlement)
         return error_set(work->err, ERROR_UNSUPPORTED, "the reference cannot compute the model");
     settlement->verdict = verdict;
     settlement->kind = verdict.kind == VERDICT_SUSPECT ? VERDICT_IMPRECISE : verdict.kind;
-    settlement->every_node = !work->changed && work->right >= model->graph->n_node;
+    settlement->every_node = (!work->changed || work->close) && work->right >= model->graph->n_node;
     if (!verdict_is_finding(verdict.kind) && work_is_fused(work, &work->plain)) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
         snprintf(settlement->verdict.text, sizeof settlement->verdict.text,

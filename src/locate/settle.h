@@ -33,8 +33,8 @@ struct settlement {
     bool fused;    /* vanishes when the values between are exposed */
     struct verdict verdict; /* of that node or group on its recorded inputs */
     char text[320];         /* one line: "Softmax (node sm3): output y[7] is ..." */
-    bool
-        every_node; /* each is inside its hard bound on the inputs it had, and showing them changed nothing */
+    bool every_node; /* each is inside its hard bound on the inputs it had, and showing them changed nothing,
+                        or no more than the published tolerance */
 };
 
 struct settle_case {

@@ -199,10 +199,68 @@ static void test_folder(void **state)
     model_free(model);
 }
 
+static void set(struct value *value, const char *name, enum dtype type, struct shape shape)
+{
+    struct tensor tensor;
+    assert_int_equal(tensor_alloc(&tensor, type, &shape, 0, NULL), 0);
+    value_release(value);
+    value_init(value);
+    value_set_tensor(value, &tensor);
+    value_set_name(value, name);
+}
+
+/* Fits at first; then one thing at a time is wrong, and the message says which. */
+static void test_fit(void **state)
+{
+    struct fixture *f = *state;
+    struct error err;
+    struct value *values = calloc(3, sizeof *values);
+    struct shape x = shape_make(2, (int64_t[]){5, 3}), one = shape_make(1, (int64_t[]){5});
+    struct shape two = shape_make(1, (int64_t[]){2}), flat = shape_make(1, (int64_t[]){15});
+    struct shape wide = shape_make(2, (int64_t[]){5, 4}), other = shape_make(1, (int64_t[]){4});
+    const struct {
+        size_t number;
+        const char *name;
+        enum dtype type;
+        struct shape shape;
+        const char *says;
+    } rows[] = {
+        {0, "x", DTYPE_FLOAT, wide, "your input x is float32 [5,4], the model wants float32 [batch,3]"},
+        {0, "x", DTYPE_DOUBLE, x, "your input x is float64 [5,3], the model wants float32 [batch,3]"},
+        {0, "x", DTYPE_FLOAT, flat, "your input x is float32 [15], the model wants float32 [batch,3]"},
+        {1, "mask", DTYPE_BOOL, other,
+         "the model wants one size for its dimension batch: it is 5 in your input x and 4 in your input "
+         "mask"},
+        {2, "index", DTYPE_INT32, two, "your input index is int32 [2], the model wants int64 [2]"},
+        {2, "indices", DTYPE_INT64, two, "the model has no input indices; its inputs are x, mask, w, index"},
+    };
+    for (size_t i = 0; i < 3; i++)
+        value_init(&values[i]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        set(&values[0], "x", DTYPE_FLOAT, x);
+        set(&values[1], "mask", DTYPE_BOOL, one);
+        set(&values[2], "index", DTYPE_INT64, two);
+        assert_int_equal(inputs_fit(f->model, values, 3, &err), 0);
+        set(&values[rows[i].number], rows[i].name, rows[i].type, rows[i].shape);
+        assert_int_equal(inputs_fit(f->model, values, 3, &err), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+        assert_string_equal(err.message, rows[i].says);
+    }
+    set(&values[2], "index", DTYPE_INT64, two);
+    assert_int_equal(inputs_fit(f->model, values, 2, &err), -1);
+    assert_string_equal(err.message, "input index is not given; the model wants int64 [2]");
+    values[0].kind = VALUE_SEQUENCE;
+    assert_int_equal(inputs_fit(f->model, values, 3, &err), -1);
+    assert_non_null(strstr(err.message, "your input x is a sequence of 1 tensors"));
+    values[0].kind = VALUE_TENSOR;
+    values_free(values, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dims, setup, teardown),
         cmocka_unit_test_setup_teardown(test_samples, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folder, setup, teardown),

@@ -1,5 +1,6 @@
 /* The judge itself: what must pass and what must fail, each both ways. */
 #include "judge/judge.h"
+#include "judge/standing.h"
 
 #include "base/memory.h"
 #include "engine/bounds.h"
@@ -379,6 +380,73 @@ static void findings_are_what_engines_must_mend(void **state)
     assert_false(verdict_is_finding(VERDICT_NO_ENGINE));
 }
 
+static void only_what_was_judged_earns_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        struct verdict verdict;
+        int status;
+    } rows[] = {
+        {{.kind = VERDICT_AGREES, .total = 4, .judged = 1}, STATUS_AGREE},
+        {{.kind = VERDICT_AGREES, .total = 4, .judged = 2, .blank = 1}, STATUS_TROUBLE},
+        {{.kind = VERDICT_AGREES, .by_vote = true}, STATUS_AGREE},
+        {{.kind = VERDICT_IMPRECISE}, STATUS_AGREE},
+        {{.kind = VERDICT_SUSPECT}, STATUS_AGREE},
+        {{.kind = VERDICT_SUSPECT, .by_vote = true}, STATUS_TROUBLE},
+        {{.kind = VERDICT_SUSPECT, .unanswered = true}, STATUS_TROUBLE},
+        {{.kind = VERDICT_MISTRUSTED}, STATUS_AGREE},
+        {{.kind = VERDICT_MISTRUSTED, .wrong = 1}, STATUS_TROUBLE},
+        {{.kind = VERDICT_OPEN}, STATUS_TROUBLE},
+        {{.kind = VERDICT_UNDECIDED}, STATUS_TROUBLE},
+        {{.kind = VERDICT_UNSUPPORTED, .unanswered = true}, STATUS_TROUBLE},
+        {{.kind = VERDICT_NO_ENGINE, .unanswered = true}, STATUS_TROUBLE},
+        {{.kind = VERDICT_UNTESTED}, STATUS_TROUBLE},
+        {{.kind = VERDICT_WRONG}, STATUS_FINDINGS},
+        {{.kind = VERDICT_CRASH, .unanswered = true}, STATUS_FINDINGS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct standing standing = {0};
+        standing_heard(&standing, "e", verdict_heard(&rows[i].verdict), 1, 1, "why");
+        assert_int_equal(standing_status(&standing), rows[i].status);
+        assert_int_equal(*standing.reason != 0, rows[i].status == STATUS_TROUBLE);
+    }
+}
+
+static void findings_win_and_the_first_reason_is_kept(void **state)
+{
+    (void)state;
+    struct standing standing = {0};
+    assert_int_equal(standing_status(&standing), STATUS_AGREE);
+    standing_heard(&standing, "a", HEARD_NOTHING, 2, 10, "gone");
+    standing_heard(&standing, "b", HEARD_LACK, 1, 1, NULL);
+    assert_int_equal(standing_status(&standing), STATUS_TROUBLE);
+    assert_string_equal(standing.reason, "a gave no answer on 2 of 10 samples: gone");
+    assert_int_equal(standing.troubles, 2);
+    standing_finding(&standing);
+    assert_int_equal(standing_status(&standing), STATUS_FINDINGS);
+}
+
+/* Of two outputs one is open: the other agrees, and yet not every answer was judged. */
+static void an_output_that_is_not_judged_is_counted(void **state)
+{
+    (void)state;
+    struct shape shape = {1, {N}};
+    struct bounded sure, open;
+    expect_values(&sure, F(1, 2, 3, 4), 0.5, 0.1);
+    expect_values(&open, F(1, 2, 3, 4), INFINITY, INFINITY);
+    struct value value = answer(DTYPE_FLOAT, &shape, F(1, 2, 3, 4));
+    struct verdict verdict = {.kind = VERDICT_AGREES};
+    verdict_output(&verdict, 0, &sure, &value);
+    verdict_output(&verdict, 1, &open, &value);
+    verdict_finish(&verdict, "y");
+    assert_int_equal(verdict.kind, VERDICT_AGREES);
+    assert_int_equal(verdict.blank, 1);
+    assert_int_equal(verdict_heard(&verdict), HEARD_UNJUDGED);
+    value_release(&value);
+    bounded_release(&sure);
+    bounded_release(&open);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +465,9 @@ int main(void)
         cmocka_unit_test(without_a_reference_engines_vote),
         cmocka_unit_test(refusals_count_only_on_valid_cases),
         cmocka_unit_test(findings_are_what_engines_must_mend),
+        cmocka_unit_test(only_what_was_judged_earns_zero),
+        cmocka_unit_test(findings_win_and_the_first_reason_is_kept),
+        cmocka_unit_test(an_output_that_is_not_judged_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
