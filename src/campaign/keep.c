@@ -7,6 +7,7 @@
 #include "findings/bundle.h"
 #include "generate/onecase.h"
 #include "reduce/reduce.h"
+#include "reduce/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -400,6 +401,18 @@ static int try_smallest(const struct keep_options *options, const char *signatur
     return 0;
 }
 
+/* A model that ONNX's own checker refuses, an engine may refuse as well: as a rule it asks the same code. */
+static bool refused_rightly(const struct trial_done *trial)
+{
+    struct checker checker;
+    if (trial->judgement.verdicts[0].kind != VERDICT_REJECTED)
+        return false;
+    checker_start_newest(&checker);
+    unsigned doubts = model_doubts(&checker, trial->testcase.model, trial->testcase.model_size, NULL);
+    checker_stop(&checker);
+    return doubts & DOUBT_CHECKER;
+}
+
 int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
                  const char *label, struct keep_done *done, struct error *err)
 {
@@ -413,6 +426,11 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
         return -1;
     int status = try_smallest(options, signature, &made.test, engine, &trial, done, err);
     gencase_release(&made);
+    if (status == 1 && refused_rightly(&trial)) {
+        trial_done_release(&trial);
+        done->end = KEEP_GONE;
+        status = 0;
+    }
     if (status == 0)
         return store_settle(options->store, signature, &(struct settled){.status = STORE_GONE}, err);
     if (status < 0)

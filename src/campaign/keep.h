@@ -40,7 +40,8 @@ struct keep_options {
 enum keep_end {
     KEEP_BUNDLED,
     KEEP_MERGED, /* its bug is in a bundle already */
-    KEEP_GONE,   /* the case is no finding any more: not deterministic, or another engine than then */
+    KEEP_GONE, /* the case is no finding any more: not deterministic, another engine than then, or refused by
+                  ONNX's own checker as well */
 };
 
 struct keep_done {

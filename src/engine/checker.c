@@ -108,6 +108,15 @@ int checker_start(struct checker *checker, const char *program, struct error *er
     return -1;
 }
 
+void checker_start_newest(struct checker *checker)
+{
+    char *program = checker_newest();
+    *checker = (struct checker){0};
+    if (program && checker_start(checker, program, NULL))
+        *checker = (struct checker){0};
+    free(program);
+}
+
 void checker_stop(struct checker *checker)
 {
     if (!checker->program)

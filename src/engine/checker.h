@@ -29,6 +29,8 @@ char *checker_newest(void);
 
 /* Starts `program`. Ignores SIGPIPE from then on. A checker that is all zeros is none, and may be stopped. */
 int checker_start(struct checker *checker, const char *program, struct error *err);
+/* Starts the newest; where there is none, or it does not start, the checker is none. */
+void checker_start_newest(struct checker *checker);
 void checker_stop(struct checker *checker);
 
 /* 0 valid, -1 not (why is in err), ONNX_UNCHECKABLE (1): there is none, or it does not know the opset. When

@@ -348,8 +348,10 @@ static bool holds(struct oracle *oracle, const struct flight *flight, enum holdi
     }
     if (found && !oracle->by_companion) /* what the companion answers shows that nothing is lacking */
         found = !only_lacks(oracle, flight, &verdict);
-    if (found)
+    if (found) {
         keep(oracle, &signature, &verdict, &settlement);
+        oracle->doubts &= flight->doubts; /* what is valid stays so */
+    }
     settlement_release(&settlement);
     return found;
 }

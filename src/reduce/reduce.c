@@ -162,21 +162,12 @@ static bool cut_blamed(struct work *work)
     return cut;
 }
 
-/* Where there is none, or it does not start, this system's libonnx is asked. */
-static void start_checker(struct checker *checker)
-{
-    char *program = checker_newest();
-    if (program && checker_start(checker, program, NULL))
-        *checker = (struct checker){0};
-    free(program);
-}
-
 static int start(struct work *work, const struct testcase *from, const struct reduce_options *options,
                  struct error *err)
 {
     if (subject_from_case(&work->best, from, err))
         return -1;
-    start_checker(&work->oracle.checker);
+    checker_start_newest(&work->oracle.checker);
     struct error first = {0};
     int status = oracle_start(&work->oracle, &work->best, &first);
     if (status && options->companion >= 0 &&
