@@ -51,6 +51,22 @@ static void test_new_opsets(void **state)
     assert_int_equal(try_cases(generate_one, NULL, ONE_CASES / 5), 0);
 }
 
+/* What ONNX has withdrawn (GroupNormalization of opset 18) is not drawn. */
+static void test_withdrawn(void **state)
+{
+    (void)state;
+    struct generate_options options = {.ops = "GroupNormalization"};
+    for (uint64_t i = 0; i < 100; i++) {
+        struct gencase c;
+        assert_int_equal(generate_one(1, i, &options, &c, NULL), 0);
+        assert_true(c.opset >= 21);
+        gencase_release(&c);
+    }
+    struct gencase c;
+    options.opset = 18;
+    assert_int_equal(generate_one(1, 0, &options, &c, NULL), -1);
+}
+
 static void test_graphs(void **state)
 {
     (void)state;
@@ -139,10 +155,10 @@ static void test_recipes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recipes),      cmocka_unit_test(test_options),
-        cmocka_unit_test(test_illegal),      cmocka_unit_test(test_one),
-        cmocka_unit_test(test_graphs),       cmocka_unit_test(test_new_opsets),
-        cmocka_unit_test(test_large_graphs),
+        cmocka_unit_test(test_recipes),   cmocka_unit_test(test_options),
+        cmocka_unit_test(test_illegal),   cmocka_unit_test(test_one),
+        cmocka_unit_test(test_graphs),    cmocka_unit_test(test_new_opsets),
+        cmocka_unit_test(test_withdrawn), cmocka_unit_test(test_large_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
