@@ -209,6 +209,54 @@ static bool computes_off(struct work *work, const struct cure *cure, const size_
     return off;
 }
 
+/* By a node that is no Constant. */
+static bool is_made(const struct work *work, size_t number)
+{
+    const struct index_value *value = &work->index.values[number];
+    return value->source == SOURCE_NODE &&
+           !text_equal(work->which->model->graph->node[value->number]->op_type, "Constant");
+}
+
+/* The values that a node was given by others, as they are recorded or, where the engine folds them away, due;
+ * borrowed. */
+static int cure_inputs(struct cure *cure, struct work *work, size_t number)
+{
+    size_t room = work->index.n_uses[number];
+    *cure = (struct cure){.names = memory_zeroed(room, sizeof *cure->names),
+                          .tensors = memory_zeroed(room, sizeof *cure->tensors),
+                          .views = memory_zeroed(room, sizeof(struct tensor *))};
+    for (size_t i = 0; i < room; i++) {
+        size_t use = work->index.uses[number][i];
+        const struct tensor *tensor = work_value(work, use);
+        if (!tensor)
+            return -1;
+        if (!is_made(work, use))
+            continue;
+        cure->names[cure->count] = work->index.values[use].name;
+        cure->views[cure->count++] = tensor;
+    }
+    return 0;
+}
+
+bool work_breaks_right_inputs(struct work *work, size_t number)
+{
+    const Onnx__GraphProto *graph = work->which->model->graph;
+    struct verdict verdict;
+    struct cure cure;
+    work_judge_whole(work, &work->plain, &verdict);
+    if (distance_of(verdict.kind) == NEAR)
+        return false;
+    size_t *outputs = memory_zeroed(graph->n_output, sizeof *outputs);
+    bool off = false;
+    if (!cure_inputs(&cure, work, number)) {
+        size_t n_off = list_off(work, &cure, outputs);
+        off = n_off && computes_off(work, &cure, outputs, n_off);
+    }
+    cure_release(&cure);
+    free(outputs);
+    return off;
+}
+
 bool work_stays_off(struct work *work, const size_t *nodes, size_t count)
 {
     const Onnx__GraphProto *graph = work->which->model->graph;

@@ -143,14 +143,6 @@ static bool others_are_wrong(struct work *work)
     return wrong;
 }
 
-/* The answer is judged, and as it should be. */
-static bool answer_is_right(struct work *work)
-{
-    struct verdict verdict;
-    work_judge_whole(work, &work->plain, &verdict);
-    return verdict.kind == VERDICT_AGREES;
-}
-
 enum settle_weight settle_weigh(struct work *work, size_t number, const struct verdict *verdict)
 {
     bool fused = work->n_group && work->group_of == number, more = work->spare.nodes != NULL;
@@ -161,10 +153,12 @@ enum settle_weight settle_weigh(struct work *work, size_t number, const struct v
     bool wrong = fused || work->alone || is_wrong_alone(work, number);
     if (wrong && work->which->model->graph->n_node > SMALL_ENOUGH)
         return WEIGHT_FULL;
-    if (!wrong)
-        return answer_is_right(work) || work_stays_off(work, nodes, count) ? WEIGHT_NONE : WEIGHT_FULL;
+    if (!wrong && !work_breaks_right_inputs(work, number))
+        return WEIGHT_NONE;
     if (!work_stays_off(work, nodes, count))
         return WEIGHT_FULL;
+    if (!wrong)
+        return WEIGHT_NONE;
     spare(work, nodes, count, fused, verdict);
     return more && !others_are_wrong(work) ? WEIGHT_TOGETHER : WEIGHT_SPARE;
 }

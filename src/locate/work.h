@@ -125,6 +125,10 @@ bool work_is_fused(const struct work *work, const struct result *result);
  */
 bool work_stays_off(struct work *work, const size_t *nodes, size_t count);
 
+/* Whether the answer is as far off when the node is given, as inputs of the model, the values that are
+ * recorded of its inputs: if not, it had others. False where that cannot be seen. */
+bool work_breaks_right_inputs(struct work *work, size_t number);
+
 /* The nodes that a wrong output is computed from, when it is as wrong without the others; else all nodes. */
 size_t work_needed(struct work *work, size_t output, size_t *nodes);
 
@@ -205,8 +209,9 @@ void settle_node(struct work *work, size_t number, struct verdict *verdict); /* 
 
 /*
  * What speaks for blaming the node judged last, which is outside its bound. A node that is so as a model of
- * its own as well is wrong, whatever the answer is; one that is not, and without which the answer is as
- * wrong, is not to blame at all: what is recorded of it and its inputs does not belong together.
+ * its own as well is wrong, whatever the answer is. One that is not is to blame when the answer is as wrong
+ * with the inputs that it is said to have had, and right with its output right; else what is recorded of it
+ * and its inputs does not belong together, and it is not to blame at all.
  */
 enum settle_weight {
     WEIGHT_NONE,

@@ -203,7 +203,7 @@ static struct model *make_frame(const struct model *whole)
     struct model *part = model_new(1);
     Onnx__ModelProto frame = *whole->proto;
     frame.graph = part->graph;
-    frame.n_training_info = frame.n_metadata_props = 0;
+    frame.n_training_info = 0;
     part->proto = (Onnx__ModelProto *)tree_copy(&frame.base, &part->arena, model_file_holds, whole);
     part->graph = part->proto->graph;
     model_file_share(part, whole);

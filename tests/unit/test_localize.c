@@ -401,6 +401,7 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     assert_int_equal(verdict.kind, VERDICT_WRONG);
     assert_true(work_stays_off(&work, (size_t[]){2}, 1));
     assert_int_equal(settle_weigh(&work, 2, &verdict), WEIGHT_NONE);
+    assert_true(work_breaks_right_inputs(&work, 1));
     work_judge_node(&work, 1, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
     assert_false(work_stays_off(&work, (size_t[]){1}, 1));
@@ -409,6 +410,46 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     tensor_release(&n);
     tensor_release(&y);
     tensor_release(&z);
+    model_free(model);
+    scene_close(&scene);
+}
+
+/* What a node was given is shown as what it should be: given that, the answer is right, so it had another. */
+static void who_is_right_on_right_inputs_is_not_blamed(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct verdict verdict;
+    struct work work;
+    scene_open(&scene, "reference:fault=concat-three");
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &eight);
+    Onnx__NodeProto *node = model_add_node(model, "Concat", "concat", 3, NAMES("x", "x", "x"), 1, NAMES("z"));
+    node_set_int(&model->arena, node, "axis", 1);
+    model_add_node(model, "Neg", "neg", 1, NAMES("z"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    const struct shape three = {4, {1, 6, 2, 2}};
+    struct tensor z, y;
+    assert_int_equal(tensor_alloc(&z, DTYPE_FLOAT, &three, 0, NULL), 0);
+    const struct tensor *x = &scene.input.tensors[0];
+    for (size_t i = 0; i < z.count; i++)
+        tensor_set(&z, i, tensor_get(x, i % x->count));
+    struct settle_case which = {
+        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    assert_int_equal(work_init(&work, &which, NULL), 0);
+    assert_int_equal(work_run_plain(&work), 0);
+    assert_int_equal(tensor_copy(&y, &work.plain.outputs[0].tensors[0], NULL), 0);
+    record(&work, "z", &z);
+    record(&work, "y", &y);
+    work.all_held = true;
+    work_judge_node(&work, 1, false, &verdict);
+    assert_int_equal(verdict.kind, VERDICT_WRONG);
+    assert_false(work_stays_off(&work, (size_t[]){1}, 1)); /* its output is the answer */
+    assert_false(work_breaks_right_inputs(&work, 1));
+    assert_int_equal(settle_weigh(&work, 1, &verdict), WEIGHT_NONE);
+    work_release(&work);
+    tensor_release(&z);
+    tensor_release(&y);
     model_free(model);
     scene_close(&scene);
 }
@@ -456,6 +497,7 @@ int main(void)
         cmocka_unit_test(a_value_that_was_written_over_judges_nobody),
         cmocka_unit_test(a_fault_that_does_no_harm_is_not_blamed),
         cmocka_unit_test(who_does_no_harm_and_is_right_alone_is_not_blamed),
+        cmocka_unit_test(who_is_right_on_right_inputs_is_not_blamed),
         cmocka_unit_test(of_two_faults_the_first_is_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

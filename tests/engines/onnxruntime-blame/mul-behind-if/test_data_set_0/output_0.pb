@@ -1,0 +1,1 @@
+Bv38J(jYCM‘aCXHKÁ0>	ÂVùÂD‚C²{ùBNÊ5CògBu@ºÁ
