@@ -67,10 +67,22 @@ static int run_kernel(struct op_call *call, const struct evaluate_options *optio
     return call->op->eval(call);
 }
 
+/* Inputs that the operator has at an opset: those that act as parameters are the last ones, and came later.
+ */
+static size_t most_inputs(const struct op *op, int opset)
+{
+    size_t most = (size_t)op->max_inputs;
+    for (const struct op_param *param = op->params; param && param->name; param++)
+        most -= param->kind == PARAM_INPUT && opset < param->since;
+    return most;
+}
+
 /* Runs one node's kernel into `outputs` (room for op_outputs of them). */
 static int run_call(struct op_call *call, const struct evaluate_options *options)
 {
     struct older older;
+    if (call->opset && call->n_inputs > most_inputs(call->op, call->opset))
+        return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
     int result = older_adapt(&older, call);
     if (!result)
         result = run_kernel(call, options);

@@ -135,6 +135,29 @@ static void what_came_later_is_invalid(void **state)
     check(&scene, 6, (double[]){-1, -1, 0, 1, 1, 1});
 }
 
+/* Axes are an attribute of it up to opset 17. */
+static void what_became_an_input_later_is_none_before(void **state)
+{
+    (void)state;
+    const struct shape one = {1, {1}};
+    for (int opset = 17; opset <= 18; opset++) {
+        struct bounded x = {.type = DTYPE_FLOAT, .shape = six, .count = 6};
+        struct bounded axes = {.type = DTYPE_INT64, .shape = one, .count = 1};
+        long double zero = 0;
+        axes.value = &zero;
+        struct model *model = model_new(opset);
+        struct bounded y = {0};
+        struct error err = {0};
+        const Onnx__NodeProto *node =
+            model_add_node(model, "ReduceL1", "node", 2, NAMES("x", "axes"), 1, NAMES("y"));
+        const struct bounded *inputs[] = {&x, &axes};
+        assert_int_equal(infer_node(opset, node, inputs, 2, &y, 1, &err), opset == 18 ? 0 : -1);
+        assert_true(opset == 18 || err.code == ERROR_INVALID);
+        bounded_release(&y);
+        model_free(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +167,7 @@ int main(void)
         cmocka_unit_test(what_never_changed_is_known),
         cmocka_unit_test(no_operator_is_older_than_it_is),
         cmocka_unit_test(what_came_later_is_invalid),
+        cmocka_unit_test(what_became_an_input_later_is_none_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
