@@ -95,7 +95,7 @@ const char *error_advice(const struct error *err)
     case ERROR_FORMAT:
         return "Repair the file, get it anew, or name another one.";
     case ERROR_INVALID:
-        return "Correct it and try again; onnx.checker in Python tells more about a model.";
+        return "Correct the model or its inputs and try again.";
     case ERROR_MEMORY:
         return by_cause(ENOMEM);
     case ERROR_LIMIT:

@@ -66,8 +66,9 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
                    result->verdict != CONFORM_NOT_RUNNABLE;
         }
         if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])
-            standing_trouble(standing, "nothing ran on %s: it supports none of %zu cases", labels[engine],
-                             conform->suite->count);
+            standing_trouble(standing,
+                             "nothing ran on %s: it supports none of %zu cases; --list says what it lacks",
+                             labels[engine], conform->suite->count);
     }
 }
 

@@ -467,7 +467,8 @@ static int check_engines(const struct fuzz_options *options, struct error *err)
     for (size_t i = 0; i <= options->n_engines; i++) {
         int engine = i < options->n_engines ? options->engines[i] : options->reference;
         if (engine >= 0 && pool_starts(options->pool, engine, err))
-            return error_prefix(err, "%s does not start", pool_engine(options->pool, engine)->label);
+            return error_set(err, ERROR_NOT_FOUND, "%s does not start, so no campaign was begun",
+                             pool_engine(options->pool, engine)->label);
     }
     return 0;
 }

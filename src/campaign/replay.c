@@ -179,7 +179,8 @@ void replay_stands(const struct replay *replay, struct standing *standing)
                              row->verdict, *row->text ? ": " : "", row->text);
     }
     if (replay->count == replay->counts[REPLAY_SKIPPED])
-        standing_trouble(standing, "nothing ran: every case was skipped");
+        standing_trouble(standing,
+                         "nothing ran: every case was skipped; name an engine that supports one, with -e");
 }
 
 static void read_names(struct replay *replay, const char *data, size_t size)

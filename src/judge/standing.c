@@ -57,7 +57,7 @@ void standing_heard(struct standing *standing, const char *engine, enum heard he
 {
     static const char *const texts[HEARD_COUNT] = {
         [HEARD_NOTHING] = "gave no answer",
-        [HEARD_LACK] = "does not support it",
+        [HEARD_LACK] = "does not support it (name another engine, release or opset)",
         [HEARD_UNJUDGED] = "answered, and the answer could not be judged",
     };
     char where[60] = "", because[240] = "";

@@ -15,7 +15,7 @@ releases
 ls campaign/findings | names
 assay findings campaign | names | cut -c -60
 # The case of one that others were merged into, made again whole, has a signature of those: it is the same finding.
-quietly fuzz -e onnxruntime@1.12.0 --no-probe --no-reduce --blocks 3 --ops ConvTranspose,Relu,Add --count 150 -o merging
+quietly fuzz -e onnxruntime@1.12.0 --no-probe --no-reduce --blocks 3 --ops ConvTranspose,Relu,Add --count 200 --seed 4 -o merging
 quietly report merging --no-bisect
 listed() { assay findings merging "$@" | grep -oE '^(wrong|refused)-.*-[0-9a-f]{12} |^[0-9]+ findings?$|  merged ' | sort; }
 listed >before
