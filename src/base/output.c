@@ -82,7 +82,9 @@ static int check_parent(const char *path, struct error *err)
     char *folder = parent_of(path);
     int status = 0;
     if (!file_is_folder(folder))
-        status = error_set(err, ERROR_IO, "cannot write %s: there is no folder %s", path, folder);
+        status =
+            error_set(err, ERROR_IO, "cannot write %s: there is no folder %s; make it, or name another file",
+                      path, folder);
     else if (access(folder, W_OK | X_OK))
         status = error_errno(err, "cannot write %s: the folder %s takes no files", path, folder);
     free(folder);

@@ -67,7 +67,8 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
         }
         if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])
             standing_trouble(standing,
-                             "nothing ran on %s: it supports none of %zu cases; --list says what it lacks",
+                             "nothing ran on %s: it supports none of %zu cases; --list says what it lacks, "
+                             "name another engine",
                              labels[engine], conform->suite->count);
     }
 }
