@@ -158,6 +158,9 @@ static int write_grid_sample(struct emit *e)
     int padding = emit_word(e, "padding_mode", "border", "zeros")       ? 1
                   : emit_word(e, "padding_mode", "reflection", "zeros") ? 2
                                                                         : 0;
+    /* Before 1.8 the number is not refused, and the output is left as it was allocated. */
+    if (mode == 2 && face_is_before(1, 8))
+        return emit_unsupported(e, "cubic before 1.8");
     if (mode == 2 && emit_shape(e, 0)->rank != 4)
         return emit_unsupported(e, "cubic of rank %d", emit_shape(e, 0)->rank);
     return emit_out(e, 0, "torch.grid_sampler(%s, %s, %d, %d, %s)", emit_in(e, 0), emit_in(e, 1), mode,

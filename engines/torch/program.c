@@ -50,32 +50,16 @@ struct program {
     bool fresh; /* the slots hold the results for the inputs it was made with */
 };
 
-/* What the library says of types and forms that it lacks. */
+/* What the library, and torch_face.cc of text that it does not compile, say of what it lacks. */
 static const char *const lacking[] = {
     "not implemented for", "not supported", "nsupported",
     "not implemented",     "only supports", "only supported",
     "only support ",       "not yet",       NULL,
 };
 
-/* What releases before 1.12 say of operators and arguments that came later. Of newer ones it would be a fault
- * of ours. */
-static const char *const later[] = {
-    "Unknown builtin op",
-    "Arguments for call are not valid",
-    "Expected a value of type",
-    NULL,
-};
-
-static bool is_before_112(void)
-{
-    int minor = 0;
-    return sscanf(face_version(), "1.%d", &minor) == 1 && minor < 12;
-}
-
 static int library_error(struct error *err, const char *message)
 {
-    bool lacks = adapter_says(message, lacking) || (is_before_112() && adapter_says(message, later));
-    enum error_code code = lacks ? ERROR_UNSUPPORTED : ERROR_IO;
+    enum error_code code = adapter_says(message, lacking) ? ERROR_UNSUPPORTED : ERROR_IO;
     return error_set(err, code, "%.480s", message);
 }
 

@@ -101,6 +101,11 @@ const char *face_version(void)
     return TORCH_VERSION;
 }
 
+bool face_is_before(int major, int minor)
+{
+    return RELEASE < major * 100 + minor;
+}
+
 bool face_has_mode(enum face_mode mode)
 {
     return mode != FACE_OPTIMIZE || RELEASE >= 111;
@@ -212,7 +217,14 @@ int face_module_new(struct face_module **made, const char *text, size_t n_buffer
             module.register_attribute("training", c10::BoolType::get(), false);
         for (size_t i = 0; i < n_buffers; i++)
             module.register_buffer(buffers[i].name, buffers[i].tensor->tensor);
-        module.define(text);
+        try {
+            module.define(text);
+        } catch (const std::exception &e) {
+            /* The text is ours: a release that does not compile it lacks an operator, an argument or a type.
+             */
+            return say(message,
+                       ("unsupported by this release: " + std::string(after_traceback(e.what()))).c_str());
+        }
         /* One run is profiled, the next one compiles, the third is the compiled one. */
         *made = new face_module{in_mode(module, mode), mode, mode == FACE_NNC ? 2 : 0};
         return 0;

@@ -23,7 +23,8 @@ enum face_mode {
     FACE_NNC       /* the TensorExpr fuser, after profiled runs */
 };
 
-const char *face_version(void);          /* "1.13.1" */
+const char *face_version(void); /* "1.13.1" */
+bool face_is_before(int major, int minor);
 bool face_has_mode(enum face_mode mode); /* in this release */
 int face_scalar_type(enum dtype type);   /* the library's number of a type, for TorchScript text; -1: none */
 void face_start(enum face_mode mode, int threads);
