@@ -73,9 +73,15 @@ static int write_pow(struct emit *e)
     return emit_out(e, 0, "torch.pow(%s, %s)", emit_in(e, 0), power);
 }
 
+/* ONNX wants max where min is above it; the library's clamp promises so from 1.10 on. */
 static int write_clip(struct emit *e)
 {
     const char *x = emit_in(e, 0);
+    if (face_is_before(1, 10) && emit_has(e, 1) && emit_has(e, 2))
+        return emit_out(e, 0, "torch.min(torch.max(%s, %s), %s)", x, emit_in(e, 1), emit_in(e, 2));
+    if (face_is_before(1, 10) && node_attribute(e->node, "min") && node_attribute(e->node, "max"))
+        return emit_out(e, 0, "torch.clamp(torch.clamp(%s, min=%s), max=%s)", x,
+                        emit_attr_float(e, "min", -INFINITY), emit_attr_float(e, "max", INFINITY));
     if (node_attribute(e->node, "min") || node_attribute(e->node, "max"))
         return emit_out(e, 0, "torch.clamp(%s, %s, %s)", x, emit_attr_float(e, "min", -INFINITY),
                         emit_attr_float(e, "max", INFINITY));

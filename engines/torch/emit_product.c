@@ -72,6 +72,8 @@ static int write_einsum(struct emit *e)
     for (size_t i = 0; i < size; i++)
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ,.-> ", equation[i]) || !equation[i])
             return emit_invalid(e, "equation");
+    if (face_is_before(1, 8) && memchr(equation, '.', size))
+        return emit_unsupported(e, "dims behind ... broadcast from 1.8 on");
     struct str list;
     str_init(&list);
     for (size_t i = 0; i < e->n_inputs; i++)
