@@ -53,18 +53,22 @@ static void shorten(const char *message, char *text, size_t size)
             *at = at[1] ? ' ' : '\0';
 }
 
-/* A check of the importer itself: of a node's attributes, inputs or shapes, before any layer is made. It is
- * how the importer says which forms of an operator it has ("layer only supports keepdims = false"). */
-static bool importer_lacks(const char *text)
+/*
+ * A check of the importer itself: of a node's attributes, inputs or shapes, before any layer is made. It is
+ * how the importer says which forms of an operator it has ("layer only supports keepdims = false"). In a
+ * graph it may as well be the importer's own rewriting that made such a node, so only a node alone says so.
+ */
+static bool importer_lacks(const struct opencv *opencv, const char *text)
 {
-    return strstr(text, "onnx_importer") && (strstr(text, "(-215:") || strstr(text, "(expected: '"));
+    return opencv->model && opencv->model->graph->n_node == 1 && strstr(text, "onnx_importer") &&
+           (strstr(text, "(-215:") || strstr(text, "(expected: '"));
 }
 
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message)
 {
     char text[FACE_MESSAGE_SIZE];
     shorten(message, text, sizeof text);
-    bool lacks = adapter_says(message, lacking) || importer_lacks(text);
+    bool lacks = adapter_says(message, lacking) || importer_lacks(call->engine, text);
     enum adapter_class class = lacks                        ? ADAPTER_UNSUPPORTED
                                : stage == OPENCV_STAGE_LOAD ? ADAPTER_REJECTED
                                                             : ADAPTER_FAILED;
