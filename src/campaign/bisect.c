@@ -186,17 +186,22 @@ static void hold_against_answer(const struct work *work, const struct result *re
     }
 }
 
-/* A graph that is only suspect as a whole is settled, as everywhere. */
-static void settle_word(struct work *work, int engine, struct verdict *verdict, struct str *text)
+static struct settle_case case_of(const struct work *work, int engine)
 {
-    struct settlement settlement = {0};
-    struct settle_case which = {
+    return (struct settle_case){
         .pool = work->pool,
         .engine = engine,
         .model = work->which->model,
         .inputs = work->which->inputs,
         .n_inputs = work->which->n_inputs,
     };
+}
+
+/* A graph that is only suspect as a whole is settled, as everywhere. */
+static void settle_word(struct work *work, int engine, struct verdict *verdict, struct str *text)
+{
+    struct settlement settlement = {0};
+    struct settle_case which = case_of(work, engine);
     if (verdict->kind != VERDICT_SUSPECT || !word_settle(&which, verdict, &settlement))
         return;
     str_clear(text);
@@ -207,13 +212,7 @@ static void settle_word(struct work *work, int engine, struct verdict *verdict, 
 static void decide_refusal(struct work *work, int engine, const struct result *result,
                            struct verdict *verdict, struct str *text)
 {
-    struct settle_case which = {
-        .pool = work->pool,
-        .engine = engine,
-        .model = work->which->model,
-        .inputs = work->which->inputs,
-        .n_inputs = work->which->n_inputs,
-    };
+    struct settle_case which = case_of(work, engine);
     if (!lack_decide(work->lacks, &which, result, verdict))
         return;
     str_clear(text);

@@ -130,18 +130,23 @@ static void keep(struct words *words, struct word *word, const struct words_samp
         keep_nodes(words, word, sample->model, &only, 1);
 }
 
-/* Settles on the sample alone, and where it is right alone on the whole stack it was answered in. */
-static bool settle_sample(const struct words *words, size_t engine, const struct words_sample *sample,
-                          struct verdict *verdict, struct settlement *settlement)
+static struct settle_case case_of(const struct words *words, size_t engine, const struct words_sample *sample)
 {
-    struct verdict before = *verdict;
-    struct settle_case which = {
+    return (struct settle_case){
         .pool = words->pool,
         .engine = (int)engine,
         .model = sample->model,
         .inputs = sample->inputs,
         .n_inputs = sample->n_inputs,
     };
+}
+
+/* Settles on the sample alone, and where it is right alone on the whole stack it was answered in. */
+static bool settle_sample(const struct words *words, size_t engine, const struct words_sample *sample,
+                          struct verdict *verdict, struct settlement *settlement)
+{
+    struct verdict before = *verdict;
+    struct settle_case which = case_of(words, engine, sample);
     bool settled = word_settle(&which, verdict, settlement);
     if (!settled || settlement->kind != VERDICT_AGREES || !sample->stack)
         return settled;
@@ -163,13 +168,7 @@ static bool settle_undecided(const struct words *words, size_t engine, const str
                              struct verdict *verdict, struct settlement *settlement)
 {
     struct error err = {0};
-    struct settle_case which = {
-        .pool = words->pool,
-        .engine = (int)engine,
-        .model = sample->model,
-        .inputs = sample->inputs,
-        .n_inputs = sample->n_inputs,
-    };
+    struct settle_case which = case_of(words, engine, sample);
     if (settle(settlement, &which, &err)) {
         settlement_release(settlement);
         *settlement = (struct settlement){0};
@@ -209,13 +208,7 @@ static void add_verdict(struct words *words, size_t engine, const struct words_s
 {
     struct word *word = &words->word[engine];
     struct settlement settlement = {0};
-    struct settle_case which = {
-        .pool = words->pool,
-        .engine = (int)engine,
-        .model = sample->model,
-        .inputs = sample->inputs,
-        .n_inputs = sample->n_inputs,
-    };
+    struct settle_case which = case_of(words, engine, sample);
     lack_decide(words->lacks, &which, &sample->results[engine], verdict);
     bool blank = verdict->kind == VERDICT_AGREES && verdict->blank;
     bool undecided = (verdict->kind == VERDICT_UNDECIDED || blank) && sample->reference && !verdict->by_vote;
