@@ -48,10 +48,11 @@ static int bench_close(void **state)
     return 0;
 }
 
-/* y = x + w, w of the given length, its last element 7; w in a second file unless `whole`. */
+/* y = -(x + w), w of the given length, its last element 7; w in a second file unless `whole`. A row and no
+ * vector: OpenCV has no tensors of rank 1, and 4.10 broadcasts them against each other. */
 static struct model *make(struct bench *bench, int64_t length, bool whole)
 {
-    struct shape shape = shape_make(1, &length);
+    struct shape shape = shape_make(2, (const int64_t[]){1, length});
     struct tensor w;
     struct model *model = model_new(13), *loaded;
     assert_int_equal(tensor_alloc(&w, DTYPE_FLOAT, &shape, SIZE_MAX, &bench->err), 0);
@@ -279,7 +280,7 @@ static void expect_answer(struct bench *bench, const char *label, const char *pa
     value_init(&x);
     assert_int_equal(registry_open(&registry, NULL, 0, &bench->err), 0);
     assert_int_equal(
-        tensor_alloc(&zeros, DTYPE_FLOAT, &(struct shape){.rank = 1, .dims = {SMALL}}, 0, &bench->err), 0);
+        tensor_alloc(&zeros, DTYPE_FLOAT, &(struct shape){.rank = 2, .dims = {1, SMALL}}, 0, &bench->err), 0);
     value_set_tensor(&x, &zeros);
     value_set_name(&x, "x");
     if (registry_find(registry, label, &spec, &bench->err) == 0) {
