@@ -219,6 +219,8 @@ static int render(struct str *out, Agraph_t *graph, struct error *err)
         {"gvplugin_dot_layout_LTX_library", &gvplugin_dot_layout_LTX_library},
         {"gvplugin_core_LTX_library", &gvplugin_core_LTX_library},
         {NULL, NULL}};
+    /* Warnings, such as newer releases' about the width of a letter, are of no use here. */
+    agseterr(AGMAX);
     GVC_t *context = gvContextPlugins(plugins, 0);
     char *data = NULL;
     int result = -1;
