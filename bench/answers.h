@@ -3,8 +3,8 @@
 #ifndef BENCH_ANSWERS_H
 #define BENCH_ANSWERS_H
 
-#include "generate/testcase.h"
-#include "ops/evaluate.h"
+#include "case/test_case.h"
+#include "eval/evaluate.h"
 
 struct answers {
     struct bounded *values;

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "campaign/fuzz_source.h"
-#include "campaign/trial.h"
 #include "findings/signature.h"
+#include "trial/trial.h"
 
 #include <getopt.h>
 #include <stdio.h>

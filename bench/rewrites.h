@@ -7,8 +7,8 @@
 #define BENCH_REWRITES_H
 
 #include "base/random.h"
+#include "bounds/bounded.h"
 #include "model/model.h"
-#include "ops/bounded.h"
 
 /* What is known of a value by its name: type and shape; NULL: nothing. */
 typedef const struct bounded *(*rewrite_known)(const void *context, const char *name);

@@ -11,10 +11,10 @@
  */
 #include "base/memory.h"
 #include "base/str.h"
-#include "campaign/trial.h"
-#include "generate/onecase.h"
+#include "eval/evaluate.h"
+#include "generate/operator_case.h"
 #include "model/build.h"
-#include "ops/evaluate.h"
+#include "trial/trial.h"
 
 #include <math.h>
 #include <stdio.h>

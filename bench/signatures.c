@@ -7,8 +7,8 @@
  * together, as their verdicts depend on each other.
  */
 #include "base/memory.h"
-#include "campaign/keep.h"
-#include "campaign/suite.h"
+#include "campaign/follow_up.h"
+#include "case/backend_suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,9 +14,9 @@
 
 #include "base/memory.h"
 #include "campaign/fuzz_source.h"
-#include "generate/onecase.h"
+#include "eval/evaluate.h"
+#include "generate/operator_case.h"
 #include "model/model.h"
-#include "ops/evaluate.h"
 
 #include <float.h>
 #include <math.h>

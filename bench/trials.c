@@ -23,10 +23,10 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "campaign/explained.h"
-#include "campaign/probe_file.h"
-#include "campaign/trial.h"
+#include "findings/known_issues.h"
 #include "generate/plan.h"
+#include "releases/probe_file.h"
+#include "trial/trial.h"
 #include "variant.h"
 
 #include <getopt.h>

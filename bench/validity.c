@@ -16,15 +16,15 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "campaign/explained.h"
-#include "campaign/trial.h"
-#include "engine/checker.h"
-#include "generate/coverage_trace.h"
+#include "engine/onnx_checker.h"
+#include "eval/evaluate.h"
+#include "findings/known_issues.h"
 #include "generate/plan.h"
+#include "guide/coverage_trace.h"
 #include "model/build.h"
 #include "model/index.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
+#include "trial/trial.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef BENCH_VARIANT_H
 #define BENCH_VARIANT_H
 
-#include "generate/testcase.h"
+#include "case/test_case.h"
 
 /* edits: comma-separated words; NULL or "": none. The recipe gets " +edits". */
 int variant_apply(struct testcase *testcase, const char *edits, struct error *err);

@@ -10,10 +10,10 @@
 
 #include "config.h"
 
-#include "engine/bounds.h"
+#include "engine/wire_bounds.h"
+#include "eval/evaluate.h"
 #include "fault.h"
 #include "graph.h"
-#include "ops/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "walker.h"
 
 #include "base/memory.h"
+#include "eval/evaluate.h"
 #include "graph.h"
-#include "ops/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,11 +4,11 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "campaign/follow_up.h"
 #include "campaign/fuzz_probe.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/fuzz_state.h"
-#include "campaign/keep.h"
-#include "generate/maker.h"
+#include "generate/case_maker.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

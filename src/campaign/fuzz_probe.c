@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "generate/maker.h"
+#include "generate/case_maker.h"
 
 #include <stdlib.h>
 #include <string.h>

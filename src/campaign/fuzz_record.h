@@ -2,9 +2,9 @@
 #ifndef CAMPAIGN_FUZZ_RECORD_H
 #define CAMPAIGN_FUZZ_RECORD_H
 
-#include "campaign/explained.h"
 #include "campaign/fuzz.h"
-#include "campaign/trial.h"
+#include "findings/known_issues.h"
+#include "trial/trial.h"
 
 /* An engine's result against the reference's, as the paper would call it. */
 enum paper_status paper_status_of(const struct result *result, const struct result *reference);

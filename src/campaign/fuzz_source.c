@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "generate/maker.h"
+#include "generate/case_maker.h"
 #include "generate/plan.h"
 
 #include <math.h>

@@ -8,10 +8,10 @@
 #ifndef CAMPAIGN_FUZZ_SOURCE_H
 #define CAMPAIGN_FUZZ_SOURCE_H
 
-#include "campaign/probe_file.h"
-#include "generate/coverage.h"
-#include "generate/mcts.h"
-#include "generate/onecase.h"
+#include "generate/operator_case.h"
+#include "guide/coverage.h"
+#include "guide/mcts.h"
+#include "releases/probe_file.h"
 
 enum fuzz_strategy { FUZZ_RANDOM, FUZZ_MCTS };
 

@@ -1,9 +1,9 @@
 /* assay bisect: since which release, until which, under which knob, by which pass. */
-#include "campaign/bisect.h"
+#include "releases/bisect.h"
 
 #include "base/json.h"
 #include "cli/casefile.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 struct settings {
     struct common common;

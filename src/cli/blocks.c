@@ -5,7 +5,7 @@
 #include "cli/common.h"
 #include "generate/harvest.h"
 #include "generate/plan.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

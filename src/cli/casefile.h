@@ -5,9 +5,9 @@
 #ifndef CLI_CASEFILE_H
 #define CLI_CASEFILE_H
 
-#include "campaign/suite.h"
+#include "case/backend_suite.h"
+#include "case/test_case.h"
 #include "cli/common.h"
-#include "generate/testcase.h"
 
 struct casefile {
     const char *name; /* of the folder or file */

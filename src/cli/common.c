@@ -6,7 +6,7 @@
 #include "findings/bundle.h"
 #include "model/valid.h"
 #include "report/junit.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

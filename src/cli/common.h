@@ -3,10 +3,10 @@
 #define CLI_COMMON_H
 
 #include "base/output.h"
+#include "case/inputs.h"
 #include "cli/cli.h"
 #include "engine/pool.h"
 #include "engine/registry.h"
-#include "generate/inputs.h"
 #include "report/standing.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
@@ -104,7 +104,7 @@ int output_check_bundle(const struct common *common, const char *const *inputs, 
 /* Colour is for a terminal that does not object (NO_COLOR), never for a file. */
 bool output_colour(const struct common *common);
 
-/* Options about where inputs come from; see generate/inputs.h. */
+/* Options about where inputs come from; see case/inputs.h. */
 struct input_settings {
     const char *data;
     long long random, seed;

@@ -2,8 +2,8 @@
 #ifndef CLI_COMPARE_H
 #define CLI_COMPARE_H
 
-#include "campaign/compare.h"
 #include "cli/common.h"
+#include "compare/compare.h"
 
 struct compare_settings {
     struct common common;

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "cli/compare.h"
 #include "report/junit.h"
-#include "report/word.h"
+#include "report/verdict_json.h"
 
 #include <stdlib.h>
 

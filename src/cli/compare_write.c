@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/compare.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <math.h>
 #include <stdio.h>

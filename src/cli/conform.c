@@ -1,10 +1,10 @@
 /* assay conform: test cases that bring their answers. */
 #include "base/json.h"
-#include "campaign/conform.h"
 #include "cli/common.h"
+#include "conform/conform.h"
 #include "report/junit.h"
-#include "report/table.h"
-#include "report/word.h"
+#include "report/text_table.h"
+#include "report/verdict_json.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "findings/store.h"
 #include "judge/verdict.h"
 #include "ops/op.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>

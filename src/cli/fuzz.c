@@ -4,9 +4,9 @@
 #include "base/memory.h"
 #include "campaign/fuzz_record.h"
 #include "cli/common.h"
+#include "report/fault_map.h"
 #include "report/fuzz_report.h"
-#include "report/map.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 #include "cli/cli.h"
 #include "config.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <string.h>
 

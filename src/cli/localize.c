@@ -3,7 +3,7 @@
 
 #include "engine/handover.h"
 #include "locate/rate.h"
-#include "report/map.h"
+#include "report/fault_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>

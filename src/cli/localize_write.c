@@ -1,7 +1,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/localize.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* assay probe: what each engine can do. */
 #include "base/memory.h"
-#include "campaign/probe_file.h"
 #include "cli/common.h"
+#include "releases/probe_file.h"
 #include "report/probe_report.h"
 
 #include <stdio.h>

@@ -5,11 +5,11 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/casefile.h"
+#include "eval/evaluate.h"
 #include "findings/bundle.h"
 #include "model/data.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* assay replay: past findings run again. */
 #include "base/json.h"
-#include "campaign/replay.h"
 #include "cli/common.h"
+#include "conform/replay.h"
 #include "report/junit.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "campaign/keep.h"
+#include "campaign/follow_up.h"
 #include "cli/casefile.h"
 #include "cli/common.h"
-#include "report/map.h"
-#include "report/table.h"
+#include "report/fault_map.h"
+#include "report/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "engine/handover.h"
 #include "judge/metrics.h"
 #include "model/data.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <stdlib.h>
 

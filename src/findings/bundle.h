@@ -20,8 +20,8 @@
 
 #include "base/arena.h"
 #include "base/output.h"
+#include "case/test_case.h"
 #include "findings/signature.h"
-#include "generate/testcase.h"
 
 struct bundle_engine {
     const char *label, *version; /* version: as the engine says it, may be NULL */
@@ -34,7 +34,7 @@ struct bundle_history {
     const char *engine, *verdict; /* label; the verdict's word */
 };
 
-/* Adds the drawing of a model with `count` of its nodes marked: report/map.h has one. */
+/* Adds the drawing of a model with `count` of its nodes marked: report/fault_map.h has one. */
 typedef int bundle_draw(struct str *svg, const struct model *model, const size_t *nodes, size_t count,
                         struct error *err);
 

@@ -2,8 +2,8 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "findings/origin.h"
-#include "findings/types.h"
+#include "findings/message_origin.h"
+#include "findings/value_types.h"
 #include "judge/message.h"
 #include "model/index.h"
 #include "ops/op.h"

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/str.h"
-#include "generate/onecase.h"
+#include "generate/operator_case.h"
 #include "generate/planner.h"
 #include "generate/subgraph.h"
 

@@ -3,11 +3,11 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "eval/evaluate.h"
 #include "generate/block.h"
 #include "generate/harvest_text.h"
 #include "generate/plan.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

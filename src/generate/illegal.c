@@ -5,68 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
-    const char *op, *name;
-    size_t index;
-};
-
-/* Which input a parameter is: the names are ONNX's formal ones, and mean the same place wherever they occur
- * but for the exceptions, which come first. */
-static const struct place places[] = {
-    {"Slice", "axes", 3},     {"Pad", "axes", 3},   {NULL, "axes", 1},
-    {NULL, "shape", 1},       {NULL, "repeats", 1}, {NULL, "k", 1},
-    {NULL, "K", 1},           {NULL, "starts", 1},  {NULL, "ends", 2},
-    {NULL, "steps", 4},       {NULL, "split", 1},   {NULL, "pads", 1},
-    {NULL, "depth", 1},       {NULL, "delta", 2},   {"ConstantOfShape", "input", 0},
-    {"OneHot", "indices", 0}, {NULL, "indices", 1}, {"CumSum", "axis", 1},
-    {NULL, "M", 0},
-};
-
-/* The same for those that are never made illegal: recipes choose among the others. */
-static const struct place other_places[] = {
-    {NULL, "W", 1},
-    {NULL, "Y", 1},
-    {NULL, "x_scale", 1},
-    {NULL, "x_zero_point", 2},
-    {NULL, "y_scale", 1},
-    {NULL, "sizes", 3},
-    {NULL, "sequence_lens", 4},
-    {NULL, "y_zero_point", 2},
-    {"Resize", "scales", 2},
-    {"Clip", "min", 1},
-    {"Clip", "max", 2},
-    {"Dropout", "ratio", 1},
-    {"Dropout", "training_mode", 2},
-};
-
-static bool find_place(const struct place *list, size_t count, const struct op *op, const char *name,
-                       size_t *index)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i].name, name) == 0 && (!list[i].op || strcmp(list[i].op, op->name) == 0)) {
-            *index = list[i].index;
-            return true;
-        }
-    return false;
-}
-
-static bool changed_place(const struct op *op, const char *name, size_t *index)
-{
-    return find_place(places, sizeof places / sizeof *places, op, name, index);
-}
-
-bool param_place(const struct op *op, const char *name, size_t *index)
-{
-    return changed_place(op, name, index) ||
-           find_place(other_places, sizeof other_places / sizeof *other_places, op, name, index);
-}
-
 static bool can_set(const struct op *op, const struct op_param *p)
 {
     size_t index;
     if (!p->illegal || !*p->illegal)
         return false;
-    return p->kind <= PARAM_FLOATS || (p->kind == PARAM_INPUT && changed_place(op, p->name, &index));
+    return p->kind <= PARAM_FLOATS || (p->kind == PARAM_INPUT && param_place_changed(op, p->name, &index));
 }
 
 bool illegal_exists(const struct op *op)
@@ -153,7 +97,7 @@ static int set_param(struct draw *d, struct rng *rng, const struct op_param *p, 
         draw_ints(d, p->name, ints, count);
         return count ? 0 : -1;
     case PARAM_INPUT:
-        return count && changed_place(d->op, p->name, &index) ? set_input(d, index, ints, count) : -1;
+        return count && param_place_changed(d->op, p->name, &index) ? set_input(d, index, ints, count) : -1;
     default:
         return -1;
     }

@@ -11,7 +11,4 @@ bool illegal_exists(const struct op *op);
 /* Sets one, and says which ("illegal axis=100"). -1 when none of them fits this node. */
 int illegal_apply(struct draw *d, struct rng rng, struct str *note, struct error *err);
 
-/* Which input a parameter of kind PARAM_INPUT is; false when the table of names has no place for it. */
-bool param_place(const struct op *op, const char *name, size_t *index);
-
 #endif

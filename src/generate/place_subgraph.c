@@ -1,9 +1,9 @@
 #include "generate/planner.h"
 
 #include "base/memory.h"
+#include "eval/evaluate.h"
 #include "generate/expression.h"
 #include "generate/subgraph.h"
-#include "ops/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>

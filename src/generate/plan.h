@@ -19,7 +19,7 @@
 
 #include "base/str.h"
 #include "generate/block.h"
-#include "generate/onecase.h"
+#include "generate/operator_case.h"
 #include "generate/topology.h"
 
 enum { PLAN_BLOCKS = 32 };

@@ -3,7 +3,7 @@
 #define GENERATE_PLANNER_H
 
 #include "base/str.h"
-#include "generate/maker.h"
+#include "generate/case_maker.h"
 #include "generate/plan.h"
 
 enum {

@@ -1,6 +1,6 @@
 #include "generate/recipe.h"
 
-#include "generate/onecase.h"
+#include "generate/operator_case.h"
 #include "generate/plan.h"
 
 #include "base/memory.h"

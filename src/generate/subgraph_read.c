@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "generate/expression.h"
-#include "generate/onecase.h"
+#include "generate/operator_case.h"
 #include "model/onnx.h"
 
 #include <ctype.h>

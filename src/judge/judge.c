@@ -1,7 +1,7 @@
 #include "judge/judge.h"
 
 #include "base/memory.h"
-#include "engine/bounds.h"
+#include "engine/wire_bounds.h"
 #include "judge/metrics.h"
 
 #include <math.h>

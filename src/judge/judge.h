@@ -12,7 +12,7 @@
  * same kernels (engine/knobs.h) may not call unsupported: that is a refusal. Settings that select other
  * kernels say nothing about each other. This is by the outcomes alone: whether an engine that refuses lacks
  * an operator all the same, which an optimiser removed in the other setting or did not get to, takes asking
- * it: locate/lack.h, through which every refusal must go before it is told to anybody.
+ * it: locate/refusal.h, through which every refusal must go before it is told to anybody.
  */
 #ifndef JUDGE_JUDGE_H
 #define JUDGE_JUDGE_H

@@ -1,15 +1,15 @@
 /*
  * The judge's word on one engine's answer.
  *
- * A value is judged element by element against the reference's value and bounds (ops/bounded.h). Acceptance
- * is written positively (`error <= bound`), so that a NaN can never pass by accident. -0 equals 0. An element
- * whose hard bound is infinite is not judged: undecided or open, counted as such.
+ * A value is judged element by element against the reference's value and bounds (bounds/bounded.h).
+ * Acceptance is written positively (`error <= bound`), so that a NaN can never pass by accident. -0 equals 0.
+ * An element whose hard bound is infinite is not judged: undecided or open, counted as such.
  */
 #ifndef JUDGE_VERDICT_H
 #define JUDGE_VERDICT_H
 
+#include "bounds/bounded.h"
 #include "engine/outcome.h"
-#include "ops/bounded.h"
 
 enum verdict_kind {
     VERDICT_UNTESTED = 0, /* counts as failure wherever verdicts are summed */

@@ -1,9 +1,9 @@
 #include "locate/excerpt.h"
 
 #include "base/memory.h"
+#include "eval/evaluate.h"
 #include "locate/localize.h"
 #include "model/edit.h"
-#include "ops/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>

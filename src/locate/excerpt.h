@@ -8,8 +8,8 @@
 #ifndef LOCATE_EXCERPT_H
 #define LOCATE_EXCERPT_H
 
+#include "case/test_case.h"
 #include "engine/pool.h"
-#include "generate/testcase.h"
 #include "model/model.h"
 
 struct excerpt_case {

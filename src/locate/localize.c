@@ -3,9 +3,9 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "judge/standing.h"
-#include "locate/lack.h"
 #include "locate/rate.h"
-#include "locate/twin.h"
+#include "locate/refusal.h"
+#include "locate/second_engine.h"
 #include "locate/work.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "locate/localize.h"
-#include "locate/nodes.h"
+#include "locate/node_sets.h"
 #include "locate/work.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 #include "locate/work.h"
 
 #include "base/memory.h"
-#include "judge/metrics.h"
+#include "eval/evaluate.h"
 #include "judge/message.h"
-#include "model/onnx.h"
+#include "judge/metrics.h"
 #include "model/build.h"
-#include "ops/evaluate.h"
+#include "model/onnx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

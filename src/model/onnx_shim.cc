@@ -1,7 +1,7 @@
 // The one C++ file of the core: libonnx behind onnx.h. No exception leaves it, results are malloc'ed.
 
 extern "C" {
-#include "model/apart.h"
+#include "model/isolated.h"
 #include "model/onnx.h"
 }
 

@@ -1,6 +1,6 @@
 #include "model/valid.h"
 
-#include "model/apart.h"
+#include "model/isolated.h"
 #include "model/onnx.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * factor before exp(x) - 1 for the Elu family, |x| where x multiplies a bounded function (Gelu, Mish).
  * Attributes are float32; computing in half precision rounds them too.
  */
-#include "ops/curve.h"
+#include "ops/elementwise.h"
 
 #include <math.h>
 

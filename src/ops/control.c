@@ -2,7 +2,7 @@
  * If and Loop. Their bodies are evaluated by the evaluator (call->body), bounds and all; what a body captures
  * is the evaluator's business.
  */
-#include "ops/bodies.h"
+#include "ops/control_sample.h"
 #include "ops/op.h"
 
 #include "base/memory.h"

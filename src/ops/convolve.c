@@ -1,6 +1,6 @@
 #include "ops/convolve.h"
 
-#include "ops/winograd.h"
+#include "bounds/winograd.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,8 @@
 #ifndef OPS_CONVOLVE_H
 #define OPS_CONVOLVE_H
 
-#include "ops/contract.h"
+#include "bounds/contract.h"
+#include "ops/op.h"
 
 enum { SPATIAL_MAX = TENSOR_MAX_RANK - 2 };
 

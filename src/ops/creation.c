@@ -3,7 +3,7 @@
  * only shapes are asked for, so that shape arithmetic can be followed through a graph.
  */
 #include "ops/draw.h"
-#include "ops/move.h"
+#include "ops/move_elements.h"
 
 #include <inttypes.h>
 #include <math.h>

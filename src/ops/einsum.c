@@ -2,7 +2,7 @@
  * Einsum. One and two operands are contractions through views (contract.h); three and more are summed term by
  * term: with p operands and n terms a product passes p - 1 roundings and n - 1 additions whatever the order.
  */
-#include "ops/contract.h"
+#include "bounds/contract.h"
 #include "ops/draw.h"
 
 #include <math.h>

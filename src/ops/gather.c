@@ -4,7 +4,7 @@
  */
 #include "ops/draw.h"
 #include "ops/indices.h"
-#include "ops/move.h"
+#include "ops/move_elements.h"
 
 #include <inttypes.h>
 #include <math.h>

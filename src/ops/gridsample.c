@@ -2,8 +2,8 @@
  * GridSample: samples X at the coordinates of `grid`, which run from -1 to 1 over the image and are given in
  * the order x, y, z. Coordinates are known up to a few roundings of the grid's type; see interpolate.h.
  */
+#include "bounds/interpolate.h"
 #include "ops/draw.h"
-#include "ops/interpolate.h"
 #include "ops/op.h"
 
 #include <math.h>

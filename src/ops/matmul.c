@@ -1,5 +1,5 @@
 /* Matrix products: MatMul, Gemm, MatMulInteger. Bounds: contract.h. */
-#include "ops/contract.h"
+#include "bounds/contract.h"
 #include "ops/draw.h"
 
 #include <inttypes.h>

@@ -2,9 +2,9 @@
  * Normalisations y = scale * (x - mean) / sqrt(variance + epsilon) + bias: with given statistics
  * (BatchNormalization, inference) or those of a block of elements (Instance-, Layer-, GroupNormalization).
  */
+#include "bounds/sum.h"
 #include "ops/draw.h"
 #include "ops/op.h"
-#include "ops/sum.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -9,8 +9,9 @@
 #ifndef OPS_OP_H
 #define OPS_OP_H
 
+#include "bounds/bounded.h"
+#include "bounds/strides.h"
 #include "model/build.h"
-#include "ops/bounded.h"
 
 struct op_call;
 struct draw;
@@ -45,8 +46,8 @@ struct op_types {
 };
 
 enum {
-    OP_OLDEST =
-        11, /* the oldest opset with its own meaning here; what older ones have otherwise: ops/older.h */
+    OP_OLDEST = 11,     /* the oldest opset with its own meaning here; what older ones have otherwise:
+                           eval/older_opsets.h */
     OP_VARIADIC = 1000, /* as max_inputs or max_outputs */
     OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
     OP_SUBGRAPH = 2,    /* flag: has bodies */
@@ -86,6 +87,12 @@ const char *op_family(const struct op *op);
 
 /* Types of input 0 at an opset; empty before `since`. */
 dtype_set op_types_at(const struct op *op, int opset);
+
+/* Which input a parameter of kind PARAM_INPUT is; false when the table of names has no place for it. */
+bool param_place(const struct op *op, const char *name, size_t *index);
+
+/* The same for the parameters that are made illegal. */
+bool param_place_changed(const struct op *op, const char *name, size_t *index);
 
 /* The first opset of cases that are drawn: the operator's own, or that of its first types where ONNX has
  * withdrawn what was before them. */
@@ -157,26 +164,7 @@ struct bounded *call_output_known(struct op_call *call, size_t index, enum dtype
  * range. */
 int call_axis(struct op_call *call, int64_t axis, int rank, int *normal);
 
-/* The unit of rounding for computing in `type`: of float32 for integer types, so that helpers never divide by
- * 0. */
-double unit_of(enum dtype type);
-
 /* Fails with ERROR_INVALID unless a and b broadcast together; *out is the common shape. */
 int call_broadcast(struct op_call *call, const struct shape *a, const struct shape *b, struct shape *out);
-
-/*
- * Walking. Strides in elements; a broadcast dimension has stride 0. odometer_next counts the index up like
- * digits and is false after the last one; start from all zeros, and not at all when a dimension is 0.
- */
-struct strides {
-    size_t of[TENSOR_MAX_RANK];
-};
-struct strides strides_dense(const struct shape *shape);
-struct strides strides_broadcast(const struct shape *from, const struct shape *to);
-size_t strides_at(const struct strides *strides, int rank, const int64_t *index);
-bool odometer_next(int64_t *index, const struct shape *shape);
-
-/* Product of dims [from, to). */
-size_t shape_span(const struct shape *shape, int from, int to);
 
 #endif

@@ -2,7 +2,7 @@
  * Pad. Nothing is computed: elements move with their bounds.
  */
 #include "ops/draw.h"
-#include "ops/move.h"
+#include "ops/move_elements.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

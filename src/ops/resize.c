@@ -6,7 +6,7 @@
  * of `nearest` may fall on either side. Given `sizes`, the scale is a quotient of integers and a coordinate
  * is a rational number that a correct implementation can have exactly: nearest is decided, ties included.
  */
-#include "ops/interpolate.h"
+#include "bounds/interpolate.h"
 #include "ops/resize.h"
 
 #include <inttypes.h>

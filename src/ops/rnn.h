@@ -8,7 +8,8 @@
 #ifndef OPS_RNN_H
 #define OPS_RNN_H
 
-#include "ops/contract.h"
+#include "bounds/contract.h"
+#include "ops/op.h"
 
 /* Activation functions of the operators' text. */
 enum activation_kind {

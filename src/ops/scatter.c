@@ -7,7 +7,7 @@
  */
 #include "ops/draw.h"
 #include "ops/indices.h"
-#include "ops/move.h"
+#include "ops/move_elements.h"
 
 #include <math.h>
 #include <stdlib.h>

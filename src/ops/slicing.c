@@ -3,7 +3,7 @@
  * bounds.
  */
 #include "ops/draw.h"
-#include "ops/move.h"
+#include "ops/move_elements.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * Softmax, LogSoftmax, Hardmax. Up to opset 12 the input is seen as a matrix whose rows are everything from
  * `axis` on (default 1); from 13 on the operator works along one axis (default -1).
  */
+#include "bounds/sum.h"
 #include "ops/draw.h"
 #include "ops/op.h"
-#include "ops/sum.h"
 
 #include <math.h>
 #include <string.h>

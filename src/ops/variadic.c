@@ -1,8 +1,8 @@
 /*
  * Max, Min, Mean and Sum of any number of tensors that broadcast together.
  */
+#include "bounds/sum.h"
 #include "ops/broadcast.h"
-#include "ops/sum.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,14 +4,14 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
-#include "engine/bounds.h"
+#include "engine/wire_bounds.h"
+#include "eval/evaluate.h"
 #include "judge/judge.h"
 #include "judge/message.h"
-#include "locate/lack.h"
+#include "locate/refusal.h"
 #include "model/edit.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
-#include "reduce/same.h"
+#include "reduce/same_failure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -299,7 +299,7 @@ static void keep(struct oracle *oracle, const struct signature *signature, const
     settlement->count = 0;
 }
 
-/* Whether a candidate that is refused is so only for want of an operator (locate/lack.h). */
+/* Whether a candidate that is refused is so only for want of an operator (locate/refusal.h). */
 static bool only_lacks(struct oracle *oracle, const struct flight *flight, const struct verdict *verdict)
 {
     struct verdict asked = *verdict;

@@ -6,7 +6,7 @@
 #include "reduce/ddmin.h"
 #include "reduce/oracle.h"
 #include "reduce/pass.h"
-#include "reduce/same.h"
+#include "reduce/same_failure.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,9 +14,9 @@
 #ifndef REDUCE_REDUCE_H
 #define REDUCE_REDUCE_H
 
+#include "case/test_case.h"
 #include "engine/pool.h"
 #include "findings/signature.h"
-#include "generate/testcase.h"
 
 struct reduce_options {
     struct pool *pool; /* nobody else's jobs may be in it meanwhile */

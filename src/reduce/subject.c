@@ -2,8 +2,8 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "eval/evaluate.h"
 #include "model/build.h"
-#include "ops/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,10 +12,10 @@
 #define REDUCE_SUBJECT_H
 
 #include "base/map.h"
-#include "engine/checker.h"
-#include "generate/testcase.h"
+#include "bounds/bounded.h"
+#include "case/test_case.h"
+#include "engine/onnx_checker.h"
 #include "model/index.h"
-#include "ops/bounded.h"
 
 struct subject {
     struct model *model;

@@ -2,7 +2,7 @@
 
 #include "base/output.h"
 #include "report/standing.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "report/probe_report.h"
 
 #include "base/output.h"
-#include "campaign/probe_file.h"
+#include "releases/probe_file.h"
 #include "report/page.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <string.h>
 

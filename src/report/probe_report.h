@@ -3,7 +3,7 @@
 #define REPORT_PROBE_REPORT_H
 
 #include "base/str.h"
-#include "campaign/probe.h"
+#include "releases/probe.h"
 
 /* Operators by engines, a letter for each type; the first findings; the sums. */
 void probe_text(const struct probe_result *results, size_t count, struct str *out, bool colour);

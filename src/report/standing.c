@@ -1,6 +1,6 @@
 #include "report/standing.h"
 
-#include "report/table.h"
+#include "report/text_table.h"
 
 void standing_print(const struct standing *standing, struct str *out, bool colour)
 {

@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "eval/evaluate.h"
 #include "model/data.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "findings/model_text.h"
-#include "generate/onecase.h"
+#include "generate/operator_case.h"
 #include "model/data.h"
 #include "model/model.h"
 #include "model/onnx.h"

@@ -2,8 +2,8 @@
 #ifndef UNIT_BODY_H
 #define UNIT_BODY_H
 
+#include "eval/evaluate.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 #ifndef UNIT_GENCASES_H
 #define UNIT_GENCASES_H
 
-#include "generate/onecase.h"
+#include "eval/evaluate.h"
+#include "generate/operator_case.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

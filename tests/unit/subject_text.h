@@ -2,8 +2,8 @@
 #ifndef TESTS_SUBJECT_TEXT_H
 #define TESTS_SUBJECT_TEXT_H
 
+#include "eval/evaluate.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 #include "reduce/pass.h"
 
 /* Values that every type holds; index and condition inputs among them stay legal: 0 and 1. */

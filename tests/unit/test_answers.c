@@ -2,9 +2,9 @@
  */
 #include "base/file.h"
 #include "base/memory.h"
-#include "campaign/answers.h"
-#include "campaign/group.h"
-#include "generate/idx.h"
+#include "case/idx.h"
+#include "compare/answer_cache.h"
+#include "compare/batch.h"
 #include "model/build.h"
 
 #include <setjmp.h>

@@ -3,12 +3,12 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "engine/bounds.h"
+#include "engine/wire_bounds.h"
+#include "eval/evaluate.h"
 #include "findings/model_text.h"
 #include "findings/writeup.h"
 #include "model/data.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 #include "base/random.h"
-#include "ops/contract.h"
+#include "bounds/contract.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-#include "generate/coverage.h"
+#include "guide/coverage.h"
 
-#include "generate/coverage_param.h"
+#include "guide/coverage_param.h"
 
 #include <math.h>
 #include <setjmp.h>

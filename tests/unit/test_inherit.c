@@ -3,8 +3,8 @@
  * inputs with bounds, and again on inputs moved within them, exactly: the second result, with the bounds it
  * has by itself, must lie within the bounds of the first. Each row is a rule that was once too narrow.
  */
+#include "eval/evaluate.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 
 #include <float.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "generate/inputs.h"
+#include "case/inputs.h"
 #include "model/build.h"
 
 #include <stdio.h>

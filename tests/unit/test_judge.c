@@ -3,7 +3,7 @@
 #include "judge/standing.h"
 
 #include "base/memory.h"
-#include "engine/bounds.h"
+#include "engine/wire_bounds.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Whether an engine lacks what it refuses, asked of ONNX Runtime. Skipped where that release was not fetched
  * (tools/setup brings it). */
-#include "locate/lack.h"
+#include "locate/refusal.h"
 #include "model/onnx.h"
 
 #include <setjmp.h>

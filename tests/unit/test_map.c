@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "model/build.h"
 #include "model/describe.h"
-#include "report/draw.h"
-#include "report/map.h"
+#include "report/fault_map.h"
+#include "report/graph_drawing.h"
 
 #include <math.h>
 #include <stdio.h>

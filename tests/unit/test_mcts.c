@@ -1,4 +1,4 @@
-#include "generate/mcts.h"
+#include "guide/mcts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

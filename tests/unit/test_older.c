@@ -1,7 +1,7 @@
 /* Operators as they were before opset 11: attributes where there are inputs now. */
+#include "eval/evaluate.h"
 #include "model/build.h"
 #include "model/onnx.h"
-#include "ops/evaluate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

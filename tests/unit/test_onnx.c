@@ -1,8 +1,8 @@
 #include "base/memory.h"
 #include "corpus.h"
-#include "model/apart.h"
 #include "model/build.h"
 #include "model/index.h"
+#include "model/isolated.h"
 #include "model/onnx.h"
 
 #include <limits.h>

@@ -4,8 +4,8 @@
  */
 #include "base/file.h"
 #include "base/json_read.h"
-#include "campaign/probe_file.h"
 #include "engine/registry.h"
+#include "releases/probe_file.h"
 #include "report/probe_report.h"
 
 #include <setjmp.h>

@@ -5,8 +5,8 @@
  */
 #include "base/hash.h"
 #include "base/memory.h"
-#include "generate/onecase.h"
-#include "ops/evaluate.h"
+#include "eval/evaluate.h"
+#include "generate/operator_case.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * The reducer: what its passes do to models, that they come to an end, and whole reductions of planted
  * faults.
  */
-#include "generate/onecase.h"
+#include "generate/operator_case.h"
 #include "model/build.h"
 #include "model/edit.h"
 #include "model/onnx.h"

@@ -4,7 +4,7 @@
  */
 #include "base/str.h"
 #include "model/build.h"
-#include "reduce/same.h"
+#include "reduce/same_failure.h"
 
 /* clang-format off */
 #include <stdarg.h>

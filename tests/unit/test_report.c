@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "report/junit.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 #include <string.h>
 

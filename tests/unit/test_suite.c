@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "campaign/suite.h"
+#include "case/backend_suite.h"
 #include "corpus.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "base/file.h"
 #include "base/memory.h"
-#include "engine/checker.h"
+#include "engine/onnx_checker.h"
 #include "engine/registry.h"
 #include "model/build.h"
 #include "model/onnx.h"

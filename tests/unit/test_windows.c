@@ -1,7 +1,7 @@
 /* The searches of bisect against made-up truths: windows of releases, and smallest sets. */
 #include "base/random.h"
-#include "campaign/windows.h"
 #include "reduce/ddmin.h"
+#include "releases/change_search.h"
 
 /* clang-format off */
 #include <stdarg.h>

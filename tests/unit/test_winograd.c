@@ -4,8 +4,8 @@
  */
 #include "base/arena.h"
 #include "base/random.h"
+#include "bounds/winograd.h"
 #include "ops/op.h"
-#include "ops/winograd.h"
 #include "winograd_worst.h"
 
 #include <math.h>

@@ -1,0 +1,324 @@
+#include "bounds/bounded.h"
+
+#include "base/memory.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bounds beyond this are finite nonsense of deep graphs; kept apart from infinity, which means "not judged".
+ * A float64 of 9e307 may have an honest bound of 8e307.
+ */
+static const double largest_bound = DBL_MAX;
+
+/* The error of rounding to nearest is uniform over an ulp: its standard deviation is half an ulp over
+ * sqrt(3). */
+static const double uniform_deviation = 0.57735026918962576;
+
+void bounded_init(struct bounded *b)
+{
+    *b = (struct bounded){.type = DTYPE_NONE};
+}
+
+void bounded_release(struct bounded *b)
+{
+    free(b->value);
+    free(b->hard);
+    bounded_init(b);
+}
+
+int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape, bool shape_only,
+                  struct error *err)
+{
+    bounded_init(b);
+    size_t count;
+    if (dtype_check(type, err) || shape_count(shape, &count, err))
+        return -1;
+    if (!dtype_in(type, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)))
+        return error_set(err, ERROR_UNSUPPORTED, "the reference does not compute with %s", dtype_name(type));
+    if (count > BOUNDED_LIMIT)
+        return error_set(err, ERROR_LIMIT, "a value of %zu elements is more than the reference computes",
+                         count);
+    if (!shape_only && !(b->value = calloc(count ? count : 1, sizeof *b->value)))
+        return error_set(err, ERROR_MEMORY, "no memory for a value of %zu elements", count);
+    b->type = type;
+    b->shape = *shape;
+    b->count = count;
+    return 0;
+}
+
+/* One allocation holds both bounds: `likely` points behind `hard`. */
+static void add_bounds(struct bounded *b)
+{
+    if (b->hard)
+        return;
+    b->hard = calloc(b->count ? b->count * 2 : 1, sizeof *b->hard);
+    if (!b->hard)
+        memory_exhausted(b->count * 2 * sizeof *b->hard);
+    b->likely = b->hard + b->count;
+}
+
+int bounded_copy(struct bounded *to, const struct bounded *from, struct error *err)
+{
+    if (bounded_alloc(to, from->type, &from->shape, !from->value, err))
+        return -1;
+    if (from->value && from->count)
+        memcpy(to->value, from->value, from->count * sizeof *to->value);
+    if (from->hard) {
+        add_bounds(to);
+        if (from->count)
+            memcpy(to->hard, from->hard, 2 * from->count * sizeof *to->hard);
+    }
+    return 0;
+}
+
+int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct error *err)
+{
+    if (tensor_alloc(tensor, b->type, &b->shape, 0, err))
+        return -1;
+    for (size_t i = 0; i < b->count; i++)
+        dtype_store(b->type, tensor->data, i, b->value[i]);
+    return 0;
+}
+
+bool bounded_has_infinity(const struct bounded *b)
+{
+    for (size_t i = 0; b->value && i < b->count; i++)
+        if (isinf(b->value[i]))
+            return true;
+    return false;
+}
+
+void bounded_round(struct bounded *b)
+{
+    for (size_t i = 0; b->value && i < b->count; i++)
+        b->value[i] = dtype_round(b->type, b->value[i]);
+    free(b->hard);
+    b->hard = b->likely = NULL;
+}
+
+double bounded_unit(const struct bounded *b)
+{
+    return dtype_precision(b->type).unit;
+}
+
+long double likely_add(long double a, long double b)
+{
+    if (a == 0 || b == 0)
+        return fabsl(a + b);
+    /* What a double holds has a square that a long double holds: no need of hypotl's care. */
+    long double squares = a * a + b * b;
+    return squares > 0x1p-16000L && squares < 0x1p16000L ? sqrtl(squares) : hypotl(a, b);
+}
+
+static double as_bound(long double bound)
+{
+    if (bound > largest_bound)
+        return isinf(bound) ? (double)INFINITY : largest_bound;
+    return (double)bound;
+}
+
+/* The next double above one that is positive, or 0: its bits are a number that counts them. */
+static double next_above(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits++;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void set_bounds(struct bounded *b, size_t i, long double hard, long double likely)
+{
+    if (!b->hard) {
+        if (hard == 0 && likely == 0)
+            return;
+        add_bounds(b);
+    }
+    double bound = as_bound(hard);
+    /* Rounding a bound down would make it a little too small. */
+    b->hard[i] = bound < hard && bound < largest_bound ? next_above(bound) : bound;
+    b->likely[i] = as_bound(likely);
+}
+
+/*
+ * Hardware may read subnormals as zero (denormals-are-zero; some processors know nothing else), and the ONNX
+ * text does not forbid it, so a subnormal input may be itself or nothing. Halves are converted on reading,
+ * which keeps theirs.
+ */
+static void allow_flushing(struct bounded *b)
+{
+    double tiny = dtype_precision(b->type).tiny;
+    if (!dtype_is_float(b->type) || b->type == DTYPE_FLOAT16)
+        return;
+    for (size_t i = 0; i < b->count; i++) {
+        long double magnitude = fabsl(b->value[i]);
+        if (magnitude > 0 && magnitude < tiny)
+            set_bounds(b, i, magnitude, magnitude);
+    }
+}
+
+int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err)
+{
+    if (bounded_alloc(b, tensor->type, &tensor->shape, false, err))
+        return -1;
+    for (size_t i = 0; i < b->count; i++)
+        b->value[i] = dtype_load(tensor->type, tensor->data, i);
+    b->given = true;
+    allow_flushing(b);
+    return 0;
+}
+
+static void put_integer(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+{
+    long double low = dtype_lowest(b->type), high = dtype_highest(b->type);
+    if (value >= low && value <= high) {
+        b->value[i] = value + 0.0L; /* integers have no -0 */
+        /* What may be beyond the end may have wrapped to the other one. */
+        bool inside = value - hard >= low && value + hard <= high;
+        set_bounds(b, i, inside ? hard : INFINITY, likely);
+        return;
+    }
+    long double span = high - low + 1;
+    long double wrapped = value - floorl((value - low) / span) * span;
+    /* Beyond 2^64 a product is no longer exact here, and neither is what it wraps to. */
+    if (dtype_is_signed(b->type) || hard > 0 || !(fabsl(value) < 0x1p64L)) {
+        bounded_put_open(b, i);
+        return;
+    }
+    b->value[i] = wrapped;
+    set_bounds(b, i, 0, 0);
+}
+
+/* What rounding may do to a result near zero: lose it altogether where subnormals are flushed. Nobody flushes
+ * halves. */
+static double underflow_error(enum dtype type, const struct dtype_precision *p)
+{
+    return type == DTYPE_FLOAT16 ? p->smallest : p->tiny;
+}
+
+static void put_float(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+{
+    struct dtype_precision p = dtype_precision(b->type);
+    long double magnitude = fabsl(value), highest = dtype_highest(b->type);
+    bool exact = hard == 0 && dtype_round(b->type, value) == value && (magnitude >= p.tiny || value == 0);
+    b->value[i] = value;
+    if (exact || isinf(value)) {
+        set_bounds(b, i, isinf(hard) ? hard : 0, isinf(hard) ? likely : 0);
+        return;
+    }
+    long double reach = hard + p.unit * (magnitude + hard);
+    if (magnitude - hard < p.tiny)
+        reach += underflow_error(b->type, &p);
+    long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
+    if (magnitude < p.tiny && b->type != DTYPE_FLOAT16) /* flushed, it is off by all of itself */
+        spread = likely_add(spread, magnitude);
+    /* Half an ulp above the largest number is where rounding to nearest goes to infinity. */
+    long double top = highest * (1 + p.unit / 2);
+    if (magnitude - hard > top) {
+        b->value[i] = value < 0 ? -INFINITY : INFINITY;
+        set_bounds(b, i, 0, 0);
+    } else if (magnitude + hard >= highest) {
+        set_bounds(b, i, INFINITY, spread);
+    } else {
+        set_bounds(b, i, reach, spread);
+    }
+}
+
+void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+{
+    if (!(hard >= 0))
+        hard = INFINITY;
+    if (!(likely >= 0))
+        likely = INFINITY;
+    if (isnan(value)) {
+        b->value[i] = value;
+        set_bounds(b, i, isinf(hard) ? hard : 0, isinf(hard) ? likely : 0);
+    } else if (dtype_is_float(b->type)) {
+        put_float(b, i, value, hard, likely);
+    } else if (b->type == DTYPE_BOOL) {
+        b->value[i] = value != 0;
+        set_bounds(b, i, hard, likely);
+    } else {
+        put_integer(b, i, value, hard, likely);
+    }
+}
+
+void bounded_put_range(struct bounded *b, size_t i, long double value, long double low, long double high)
+{
+    long double reach = fmaxl(value - low, high - value);
+    if (!(reach >= 0 && reach < largest_bound))
+        reach = INFINITY;
+    /* The ends are sums that were rounded, and so is their distance: an element at an end is inside. */
+    if (reach > 0 && dtype_is_float(b->type))
+        reach = (double)(reach * (1 + 0x1p-52L) + 0x1p-61L * fabsl(value));
+    b->value[i] = dtype_is_float(b->type) ? value : value + 0.0L; /* integers have no -0 */
+    set_bounds(b, i, reach, isinf(reach) ? 0 : reach);
+}
+
+void bounded_put_undecided(struct bounded *b, size_t i, long double value)
+{
+    b->value[i] = value;
+    set_bounds(b, i, INFINITY, 0);
+}
+
+void bounded_put_open(struct bounded *b, size_t i)
+{
+    b->value[i] = 0;
+    set_bounds(b, i, INFINITY, INFINITY);
+}
+
+void bounded_set(struct bounded *b, size_t i, long double value, double hard, double likely)
+{
+    b->value[i] = value;
+    set_bounds(b, i, hard >= 0 ? hard : INFINITY, likely >= 0 ? likely : INFINITY);
+}
+
+void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j)
+{
+    b->value[i] = from->value[j];
+    set_bounds(b, i, bounded_hard(from, j), bounded_likely(from, j));
+}
+
+bool bounded_may_be_strange(const struct bounded *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (!isfinite(b->value[i]) || isinf(bounded_hard(b, i)))
+            return true;
+    return false;
+}
+
+void bounded_loosen(struct bounded *b)
+{
+    enum { UNITS = 8 };
+    long double unit = bounded_unit(b);
+    for (size_t i = 0; unit > 0 && b->value && i < b->count; i++) {
+        long double one = unit * fabsl(b->value[i]);
+        if (isfinite(one) && one > 0)
+            set_bounds(b, i, bounded_hard(b, i) + UNITS * one, likely_add(bounded_likely(b, i), one));
+    }
+}
+
+void bounded_settle(struct bounded *b, bool *open)
+{
+    for (size_t i = 0; b->hard && i < b->count; i++) {
+        if (isinf(b->hard[i]) && !isfinite(b->value[i]))
+            b->value[i] = 0;
+        if (open && isinf(b->hard[i]) && isinf(b->likely[i]))
+            *open = true;
+    }
+}
+
+void bounded_widen(struct bounded *b)
+{
+    for (size_t i = 0; b->value && i < b->count; i++)
+        if (isinf(b->value[i]))
+            bounded_put_undecided(b, i, 0);
+}
+
+double unit_of(enum dtype type)
+{
+    return dtype_precision(dtype_is_float(type) ? type : DTYPE_FLOAT).unit;
+}

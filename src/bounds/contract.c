@@ -1,0 +1,483 @@
+#include "bounds/contract.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    SMALL = 1 << 14,       /* products below which packing costs more than it saves */
+    PANEL = (1 << 22) / 2, /* elements of one packed matrix: 16 MB */
+};
+
+struct operand operand_of(const struct bounded *b)
+{
+    struct operand o = {.type = b->type, .value = b->value, .hard = b->hard, .likely = b->likely};
+    o.integral = o.finite = true;
+    for (size_t i = 0; i < b->count; i++) {
+        long double v = b->value[i];
+        o.finite = o.finite && isfinite(v) && !isinf(bounded_hard(b, i));
+        o.integral = o.integral && v == rintl(v) && bounded_hard(b, i) == 0;
+        long double size = fabsl(v) + (isinf(bounded_hard(b, i)) ? 0 : bounded_hard(b, i));
+        o.largest = size > o.largest ? size : o.largest;
+    }
+    o.integral = o.integral && o.finite;
+    return o;
+}
+
+/* Integers whose every partial sum is exact in the type: no rounding in any order. */
+static bool all_exact(const struct contraction *c)
+{
+    const struct operand *a = c->a.of, *b = c->b.of;
+    if (!a->integral || !b->integral)
+        return false;
+    long double size = a->largest * b->largest * (long double)c->k;
+    if (c->then) {
+        const struct epilogue *e = c->then;
+        struct operand addend = {.integral = true};
+        if (e->c)
+            addend = operand_of(e->c);
+        if (!addend.integral || e->alpha != rintl(e->alpha) || e->beta != rintl(e->beta))
+            return false;
+        size = size * fmaxl(1, fabsl(e->alpha)) + fabsl(e->beta) * addend.largest;
+    }
+    return size <= (dtype_is_float(c->type) ? 1 / (long double)unit_of(c->type) : 0x1p63L);
+}
+
+size_t *offsets_linear(size_t count, size_t step, struct error *err)
+{
+    size_t *table = malloc((count ? count : 1) * sizeof *table);
+    if (!table)
+        error_set(err, ERROR_MEMORY, "no memory for %zu offsets", count);
+    for (size_t i = 0; table && i < count; i++)
+        table[i] = i * step;
+    return table;
+}
+
+size_t *offsets_of(const struct shape *shape, const struct strides *strides, struct error *err)
+{
+    size_t count;
+    if (shape_count(shape, &count, err))
+        return NULL;
+    if (count > BOUNDED_LIMIT) {
+        error_set(err, ERROR_LIMIT, "%zu terms are more than the reference sums", count);
+        return NULL;
+    }
+    size_t *table = offsets_linear(count, 0, err);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; table && i < count; i++) {
+        table[i] = strides_at(strides, shape->rank, index);
+        odometer_next(index, shape);
+    }
+    return table;
+}
+
+/* Everything the bound of one element needs. */
+struct tally {
+    long double value, squares;      /* sums of t and t^2 */
+    long double up, down;            /* sums of |t| over positive and negative terms */
+    long double inherited, variance; /* what the inputs' bounds become */
+};
+
+long double contract_underflow(enum dtype type)
+{
+    struct dtype_precision p = dtype_precision(type);
+    return type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
+}
+
+/* Undecided when a partial sum may overflow: `up` and `down` is how far one may go to either side. */
+static struct number guard(const struct contraction *c, struct number y, long double up, long double down)
+{
+    long double highest = dtype_highest(c->type);
+    if (!dtype_is_float(c->type) || !isfinite(y.v))
+        return y;
+    bool over = !(up < highest), under = !(down < highest);
+    bool beyond = fabsl(y.v) - y.h > highest * (1 + (long double)unit_of(c->type));
+    bool sure = over != under && beyond && (y.v > 0) == over;
+    if ((over || under) && !sure)
+        y.h = INFINITY;
+    return y;
+}
+
+static size_t at_a(const struct contraction *c, size_t i, size_t k)
+{
+    return c->a.base + c->a.rows[i] + c->a.cols[k];
+}
+
+static size_t at_b(const struct contraction *c, size_t k, size_t j)
+{
+    return c->b.base + c->b.rows[k] + c->b.cols[j];
+}
+
+static double bound_at(const double *bounds, size_t i)
+{
+    return bounds ? bounds[i] : 0;
+}
+
+bool contract_strays(const struct contraction *c, size_t i, size_t j)
+{
+    long double a = 0, b = 0, highest = dtype_highest(c->type);
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        a += fabsl(c->a.of->value[p]) + bound_at(c->a.of->hard, p);
+        b += fabsl(c->b.of->value[q]) + bound_at(c->b.of->hard, q);
+    }
+    return !(a < highest && b < highest);
+}
+
+/* An element that overflows when alpha is multiplied with it: alpha A' B' has no order. */
+static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
+{
+    long double alpha = fabsl(c->then->alpha), most = dtype_highest(c->type) / alpha;
+    if (!dtype_is_float(c->type) || alpha <= 1 || (c->a.of->largest <= most && c->b.of->largest <= most))
+        return false;
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double a = fabsl(c->a.of->value[p]) + bound_at(c->a.of->hard, p);
+        long double b = fabsl(c->b.of->value[q]) + bound_at(c->b.of->hard, q);
+        if ((a > most && isfinite(a)) || (b > most && isfinite(b)))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The epilogue. BLAS does not read what is multiplied by zero, others do: an infinity or a NaN there may or
+ * may not show. The sum itself must not overflow when it is scaled afterwards.
+ */
+static struct number follow(const struct contraction *c, size_t i, size_t j, struct number sum,
+                            long double up, long double down, bool exact)
+{
+    const struct epilogue *e = c->then;
+    if (!e)
+        return guard(c, sum, up, down);
+    if (e->alpha != 1)
+        sum = guard(c, sum, up, down);
+    if (e->alpha != 1 && (!isfinite(sum.h) || !isfinite(sum.v) ||
+                          fabsl(sum.v) + sum.h > dtype_highest(c->type) || grows_too_large(c, i, j)))
+        return (struct number){sum.v, INFINITY, INFINITY};
+    long double alpha = fabsl(e->alpha), reach_up = e->alpha < 0 ? down : up,
+                reach_down = e->alpha < 0 ? up : down;
+    struct number y = {e->alpha * sum.v, alpha * sum.h, alpha * sum.l};
+    if (!e->c)
+        return guard(c, y, alpha * reach_up, alpha * reach_down);
+    struct number add = number_of(e->c, e->rows[i] + e->cols[j]);
+    if (e->beta == 0 && !(isfinite(add.v) && isfinite(add.h)))
+        return (struct number){y.v, INFINITY, INFINITY};
+    bool is_exact = exact || !dtype_is_float(c->type);
+    long double u = is_exact ? 0 : unit_of(c->type), scaled = e->beta * add.v;
+    long double more = fabsl(e->beta) * add.h, size = (isfinite(scaled) ? fabsl(scaled) : 0) + more;
+    /* An infinity that is added decides, unless the sum can overflow to the other one. */
+    long double farthest = fmaxl(1, alpha) * fmaxl(up, down);
+    bool open = !isfinite(scaled) && (add.h > 0 || !(farthest < dtype_highest(c->type)));
+    y.v += scaled;
+    y.h += more + (long double)c->roundings * u * size;
+    y.l = likely_add(likely_add(y.l, e->beta * add.l), sqrtl((long double)c->roundings) * u * size);
+    if (open)
+        y.h = INFINITY;
+    return guard(c, y, alpha * reach_up + fmaxl(scaled, 0) + more,
+                 alpha * reach_down + fmaxl(-scaled, 0) + more);
+}
+
+/* What rounding makes of a tally whose sums are finite. */
+static struct number settle(const struct contraction *c, const struct tally *t)
+{
+    struct number sum = {t->value, t->inherited, sqrtl(t->variance)};
+    long double size = t->up + t->down, steps = (long double)c->roundings;
+    if (!dtype_is_float(c->type)) {
+        /* Beyond this the sums themselves are no longer exact here. */
+        if (size + t->inherited >= 0x1p63L && size != fabsl(t->value))
+            sum.h = sum.l = INFINITY;
+        return sum;
+    }
+    /* A single product has its one rounding in bounded_put. */
+    if (steps <= 1)
+        return sum;
+    long double u = unit_of(c->type);
+    sum.h += (steps - 1) * u * (size + t->inherited) + steps * contract_underflow(c->type);
+    sum.l = likely_add(sum.l, u * sqrtl(steps * (t->squares + t->value * t->value / 9)));
+    return sum;
+}
+
+/*
+ * An infinity or NaN among the terms. It decides the sum when it is certain: both factors exact, or the other
+ * one certainly not zero and of one sign; and when the finite terms cannot overflow to an infinity of their
+ * own.
+ */
+static struct number settle_special(const struct contraction *c, size_t i, size_t j, long double value)
+{
+    bool certain = true;
+    long double finite_part = 0;
+    for (size_t k = 0; k < c->k && certain; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double a = c->a.of->value[p], b = c->b.of->value[q];
+        double ha = bound_at(c->a.of->hard, p), hb = bound_at(c->b.of->hard, q);
+        if (isfinite(a) && isfinite(b))
+            finite_part += fabsl(a * b) + fabsl(a) * hb + ha * fabsl(b) + (ha > 0 ? ha * hb : 0);
+        else
+            certain =
+                (ha == 0 || (fabsl(a) > ha && isfinite(a))) && (hb == 0 || (fabsl(b) > hb && isfinite(b)));
+    }
+    if (c->then && c->then->c && isfinite(number_of(c->then->c, c->then->rows[i] + c->then->cols[j]).v))
+        finite_part += fabsl(c->then->beta * number_of(c->then->c, c->then->rows[i] + c->then->cols[j]).v);
+    certain = certain && finite_part < dtype_highest(c->type);
+    return (struct number){value, certain ? 0 : INFINITY, 0};
+}
+
+/* What the bounds of one factor alone become, `exact` being the other. */
+static void inherit_one(const struct contraction *c, struct tally *t, size_t i, size_t j)
+{
+    bool of_b = c->b.of->hard != NULL;
+    const long double *exact = of_b ? c->a.of->value : c->b.of->value;
+    const double *hard = of_b ? c->b.of->hard : c->a.of->hard,
+                 *likely = of_b ? c->b.of->likely : c->a.of->likely;
+    long double inherited = 0, variance = 0;
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j), bounded = of_b ? q : p;
+        long double factor = exact[of_b ? p : q], spread = factor * likely[bounded];
+        inherited += fabsl(factor) * hard[bounded];
+        variance += spread * spread;
+    }
+    t->inherited = inherited;
+    t->variance = variance;
+}
+
+static void inherit_both(const struct contraction *c, struct tally *t, size_t i, size_t j)
+{
+    long double inherited = 0, variance = 0;
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double a = fabsl(c->a.of->value[p]), b = fabsl(c->b.of->value[q]);
+        long double ha = c->a.of->hard[p], hb = c->b.of->hard[q], la = c->a.of->likely[p],
+                    lb = c->b.of->likely[q];
+        inherited += a * hb + ha * (b + hb);
+        variance += a * a * lb * lb + la * la * (b * b + lb * lb);
+    }
+    t->inherited = inherited;
+    t->variance = variance;
+}
+
+/* Sums of the products, in registers and without a branch for their sign: t + |t| is twice a positive term or
+ * nothing. What the bounds become is a loop of its own. */
+static void sum_products(const struct contraction *c, struct tally *t, size_t i, size_t j)
+{
+    long double value = 0, squares = 0, up = 0, down = 0;
+    for (size_t k = 0; k < c->k; k++) {
+        long double product = c->a.of->value[at_a(c, i, k)] * c->b.of->value[at_b(c, k, j)];
+        long double magnitude = fabsl(product);
+        value += product;
+        squares += product * product;
+        up += magnitude + product;
+        down += magnitude - product;
+    }
+    *t = (struct tally){.value = value, .squares = squares, .up = up / 2, .down = down / 2};
+}
+
+static struct number sum_one(const struct contraction *c, size_t i, size_t j, bool exact)
+{
+    struct tally t = {0};
+    sum_products(c, &t, i, j);
+    if (c->a.of->hard && c->b.of->hard)
+        inherit_both(c, &t, i, j);
+    else if (c->a.of->hard || c->b.of->hard)
+        inherit_one(c, &t, i, j);
+    if (!isfinite(t.value))
+        return follow(c, i, j, settle_special(c, i, j, t.value), 0, 0, exact);
+    struct number sum = exact ? number_exact(t.value) : settle(c, &t);
+    return follow(c, i, j, sum, t.up + t.inherited, t.down + t.inherited, exact);
+}
+
+static void contract_loops(const struct contraction *c, bool exact)
+{
+    for (size_t i = 0; i < c->m; i++)
+        for (size_t j = 0; j < c->n; j++)
+            c->sink(c->context, i, j, sum_one(c, i, j, exact));
+}
+
+/*
+ * The blocked form. With gamma = (roundings - 1) u and c2 = roundings u^2 one factor absorbs the rounding, so
+ * that each bound is a plain product of non-negative matrices without cancellation:
+ *   hard   = |A| (hb (1 + gamma) + gamma |B|)  +  ha ((|B| + hb) (1 + gamma))
+ *   likely = A^2 (lb^2 + c2 B^2)               +  la^2 (B^2 + lb^2)
+ * The second products vanish when A is exact.
+ */
+enum part { VALUE, HARD, LIKELY, HARD_A, LIKELY_A, PARTS };
+
+struct panel {
+    double *part[PARTS];
+};
+
+struct blocks {
+    const struct contraction *c;
+    bool exact;    /* values only */
+    bool a_bounds; /* A is not exact */
+    double gamma, c2;
+    size_t mb, nb; /* rows of A and columns of B at a time */
+    struct panel a, b, out;
+};
+
+static double part_of_a(const struct operand *o, enum part part, size_t i)
+{
+    double v = (double)o->value[i];
+    switch (part) {
+    case VALUE:
+        return v;
+    case HARD:
+        return fabs(v);
+    case LIKELY:
+        return v * v;
+    case HARD_A:
+        return bound_at(o->hard, i);
+    default:
+        return bound_at(o->likely, i) * bound_at(o->likely, i);
+    }
+}
+
+static double part_of_b(const struct blocks *s, const struct operand *o, enum part part, size_t i)
+{
+    double v = (double)o->value[i], h = bound_at(o->hard, i), l = bound_at(o->likely, i);
+    switch (part) {
+    case VALUE:
+        return v;
+    case HARD:
+        return h * (1 + s->gamma) + s->gamma * fabs(v);
+    case LIKELY:
+        return l * l + s->c2 * v * v;
+    case HARD_A:
+        return (fabs(v) + h) * (1 + s->gamma);
+    default:
+        return v * v + l * l;
+    }
+}
+
+static bool part_used(const struct blocks *s, int part)
+{
+    return part == VALUE || (!s->exact && (part < HARD_A || s->a_bounds));
+}
+
+static void pack_a(struct blocks *s, size_t from, size_t rows)
+{
+    const struct contraction *c = s->c;
+    for (int part = 0; part < PARTS; part++)
+        for (size_t i = 0; part_used(s, part) && i < rows; i++)
+            for (size_t k = 0; k < c->k; k++)
+                s->a.part[part][i * c->k + k] = part_of_a(c->a.of, (enum part)part, at_a(c, from + i, k));
+}
+
+static void pack_b(struct blocks *s, size_t from, size_t cols)
+{
+    const struct contraction *c = s->c;
+    for (int part = 0; part < PARTS; part++)
+        for (size_t k = 0; part_used(s, part) && k < c->k; k++)
+            for (size_t j = 0; j < cols; j++)
+                s->b.part[part][k * cols + j] = part_of_b(s, c->b.of, (enum part)part, at_b(c, k, from + j));
+}
+
+static void multiply(struct blocks *s, size_t rows, size_t cols)
+{
+    /* HARD_A adds to HARD's result, LIKELY_A to LIKELY's. */
+    static const enum part target[PARTS] = {VALUE, HARD, LIKELY, HARD, LIKELY};
+    for (int part = 0; part < PARTS; part++)
+        if (part_used(s, part))
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)cols, (int)s->c->k, 1,
+                        s->a.part[part], (int)s->c->k, s->b.part[part], (int)cols, part >= HARD_A,
+                        s->out.part[target[part]], (int)cols);
+}
+
+static struct number settle_block(const struct blocks *s, size_t i, size_t j, size_t at)
+{
+    const struct contraction *c = s->c;
+    struct number sum = {.v = s->out.part[VALUE][at]};
+    if (s->exact)
+        return follow(c, i, j, sum, 0, 0, true);
+    sum.h = s->out.part[HARD][at] + (long double)c->roundings * contract_underflow(c->type);
+    sum.l = sqrtl(s->out.part[LIKELY][at] + (long double)s->c2 * sum.v * sum.v / 9);
+    /* h / gamma is at least the sum of magnitudes. */
+    long double size = s->gamma > 0 ? sum.h / s->gamma : fabsl(sum.v) + sum.h;
+    if (!isfinite(sum.v))
+        sum.h = INFINITY;
+    return follow(c, i, j, sum, size, size, false);
+}
+
+static void run_blocks(struct blocks *s)
+{
+    const struct contraction *c = s->c;
+    for (size_t i = 0; i < c->m; i += s->mb) {
+        size_t rows = c->m - i < s->mb ? c->m - i : s->mb;
+        pack_a(s, i, rows);
+        for (size_t j = 0; j < c->n; j += s->nb) {
+            size_t cols = c->n - j < s->nb ? c->n - j : s->nb;
+            pack_b(s, j, cols);
+            multiply(s, rows, cols);
+            for (size_t r = 0; r < rows; r++)
+                for (size_t q = 0; q < cols; q++)
+                    c->sink(c->context, i + r, j + q, settle_block(s, i + r, j + q, r * cols + q));
+        }
+    }
+}
+
+static int panel_alloc(const struct blocks *s, struct panel *p, size_t count, bool result, struct error *err)
+{
+    for (int part = 0; part < PARTS; part++) {
+        if (!part_used(s, part) || (result && part >= HARD_A))
+            continue;
+        p->part[part] = malloc(count * sizeof(double));
+        if (!p->part[part])
+            return error_set(err, ERROR_MEMORY, "no memory for a matrix of %zu elements", count);
+    }
+    return 0;
+}
+
+static void panel_release(struct panel *p)
+{
+    for (int part = 0; part < PARTS; part++)
+        free(p->part[part]);
+}
+
+static size_t clamp_block(size_t wanted, size_t count)
+{
+    return wanted == 0 ? 1 : wanted < count ? wanted : count;
+}
+
+static int contract_blocks(const struct contraction *c, bool exact, struct error *err)
+{
+    double u = unit_of(c->type), steps = c->roundings > 1 ? c->roundings : 1;
+    struct blocks s = {.c = c, .exact = exact, .a_bounds = c->a.of->hard != NULL};
+    s.gamma = (steps - 1) * u;
+    s.c2 = steps * u * u;
+    s.mb = clamp_block(PANEL / c->k, c->m);
+    s.nb = clamp_block(PANEL / (c->k > s.mb ? c->k : s.mb), c->n);
+    int result = -1;
+    if (panel_alloc(&s, &s.a, s.mb * c->k, false, err) || panel_alloc(&s, &s.b, c->k * s.nb, false, err) ||
+        panel_alloc(&s, &s.out, s.mb * s.nb, true, err))
+        goto out;
+    openblas_set_num_threads(1);
+    run_blocks(&s);
+    result = 0;
+out:
+    panel_release(&s.a);
+    panel_release(&s.b);
+    panel_release(&s.out);
+    return result;
+}
+
+static double epilogue_roundings(const struct epilogue *e)
+{
+    return e ? (e->alpha != 1 ? 2 : 0) + (e->c ? 1 : 0) + (e->beta != 1 ? 1 : 0) : 0;
+}
+
+int contract(const struct contraction *wanted, struct error *err)
+{
+    struct contraction counted = *wanted;
+    const struct contraction *c = &counted;
+    counted.roundings += epilogue_roundings(wanted->then);
+    const struct operand *a = c->a.of, *b = c->b.of;
+    bool exact = all_exact(c);
+    double work = (double)c->m * (double)c->n * (double)c->k;
+    /* The blocked form computes in double: enough for what is exact below 2^53, and for the narrow floats. */
+    bool fits = exact ? a->largest * b->largest * (long double)c->k <= 0x1p53L
+                      : dtype_is_float(c->type) && c->type != DTYPE_DOUBLE;
+    if (work > SMALL && fits && c->k < INT32_MAX)
+        return contract_blocks(c, exact, err);
+    contract_loops(c, exact);
+    return 0;
+}

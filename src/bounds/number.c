@@ -1,0 +1,74 @@
+#include "bounds/number.h"
+
+#include <math.h>
+
+struct number number_exact(long double value)
+{
+    return (struct number){.v = value};
+}
+
+struct number number_of(const struct bounded *b, size_t i)
+{
+    return (struct number){b->value[i], bounded_hard(b, i), bounded_likely(b, i)};
+}
+
+static struct number rounded(long double v, long double h, long double l, long double u)
+{
+    /* A rounding error is uniform within half an ulp; u|v| / sqrt(3) is its standard deviation at most. */
+    return (struct number){v, h + u * (fabsl(v) + h), likely_add(l, 0.577350269L * u * fabsl(v))};
+}
+
+struct number number_add(struct number a, struct number b, long double u)
+{
+    return rounded(a.v + b.v, a.h + b.h, likely_add(a.l, b.l), u);
+}
+
+struct number number_sub(struct number a, struct number b, long double u)
+{
+    return rounded(a.v - b.v, a.h + b.h, likely_add(a.l, b.l), u);
+}
+
+struct number number_mul(struct number a, struct number b, long double u)
+{
+    long double h = fabsl(a.v) * b.h + fabsl(b.v) * a.h + a.h * b.h;
+    long double l = likely_add(likely_add(a.v * b.l, b.v * a.l), a.l * b.l);
+    return rounded(a.v * b.v, h, l, u);
+}
+
+struct number number_loosen(struct number a, long double hard, long double likely)
+{
+    return (struct number){a.v, a.h + hard, likely_add(a.l, likely)};
+}
+
+static long double reach(long double centre, long double low, long double high)
+{
+    return fmaxl(fabsl(high - centre), fabsl(centre - low));
+}
+
+struct number number_monotone(struct number a, long double (*f)(long double x, const void *context),
+                              const void *context, long double own)
+{
+    struct number y = {.v = f(a.v, context)};
+    if (a.h > 0)
+        y.h = isfinite(a.h) ? reach(y.v, f(a.v - a.h, context), f(a.v + a.h, context)) : INFINITY;
+    if (a.l > 0)
+        y.l = isfinite(a.l) ? reach(y.v, f(a.v - a.l, context), f(a.v + a.l, context)) : INFINITY;
+    return number_loosen(y, own, own / 4);
+}
+
+static long double clamp(long double x, const void *context)
+{
+    long double limit = *(const long double *)context;
+    return isnan(x) ? x : fmaxl(-limit, fminl(limit, x));
+}
+
+struct number number_clamp(struct number a, long double limit)
+{
+    return number_monotone(a, clamp, &limit, 0);
+}
+
+void number_put(struct bounded *b, size_t i, struct number n)
+{
+    /* An error of at most h deviates by h at most. */
+    bounded_put(b, i, n.v, n.h, fminl(n.l, n.h));
+}

@@ -1,0 +1,101 @@
+#include "bounds/sum.h"
+
+#include <math.h>
+
+void sum_add(struct sum *s, long double term, long double hard, long double likely)
+{
+    s->count++;
+    s->hard += hard;
+    s->variance += likely * likely;
+    if (isnan(term)) {
+        s->nan = true;
+    } else if (isinf(term)) {
+        s->up |= term > 0;
+        s->down |= term < 0;
+    } else {
+        s->value += term;
+        s->magnitude += fabsl(term);
+        s->squares += term * term;
+        s->walk += s->value * s->value;
+        s->inexact |= hard != 0 || term != floorl(term);
+    }
+}
+
+long double sum_value(const struct sum *s)
+{
+    if (s->nan || (s->up && s->down))
+        return NAN;
+    return s->up ? INFINITY : s->down ? -INFINITY : s->value;
+}
+
+long double rounding_growth(double unit, size_t count)
+{
+    return expm1l((long double)unit * (long double)count);
+}
+
+static bool is_exact(const struct sum *s, double unit)
+{
+    return !s->inexact && s->magnitude * unit <= 1;
+}
+
+long double sum_hard(const struct sum *s, double unit)
+{
+    if (is_exact(s, unit) || s->count < 2)
+        return s->hard;
+    return s->hard + rounding_growth(unit, s->count - 1) * (s->magnitude + s->hard);
+}
+
+long double sum_likely(const struct sum *s, double unit)
+{
+    if (is_exact(s, unit) || s->count < 2)
+        return sqrtl(s->variance);
+    long double roundings = (s->walk + (long double)s->count * s->squares) / 3;
+    return fminl(sqrtl(s->variance + (long double)unit * unit * roundings), sum_hard(s, unit));
+}
+
+bool sum_overflows(const struct sum *s, enum dtype type)
+{
+    if (s->nan || (s->up && s->down))
+        return false;
+    return !(s->magnitude + s->hard < dtype_highest(type)) && !isinf(s->hard);
+}
+
+/* fmaxl without the call. */
+static long double larger(long double a, long double b)
+{
+    return a >= b || isnan(b) ? a : b;
+}
+
+void extreme_add(struct extreme *e, long double value, long double hard, long double likely)
+{
+    e->nan |= isnan(value);
+    e->open |= isinf(hard);
+    long double signed_value = e->sign < 0 ? -value : value;
+    if (e->count == 0 || signed_value > e->value) {
+        e->value = signed_value;
+        e->at = e->count;
+    }
+    e->low = e->count == 0 ? signed_value - hard : larger(e->low, signed_value - hard);
+    e->high = e->count == 0 ? signed_value + hard : larger(e->high, signed_value + hard);
+    e->likely = larger(e->likely, likely);
+    e->count++;
+}
+
+long double extreme_value(const struct extreme *e)
+{
+    if (e->nan)
+        return NAN;
+    return e->sign < 0 ? -e->value : e->value;
+}
+
+long double extreme_hard(const struct extreme *e)
+{
+    /* NaN wins, whatever the others may be; inf - inf: an exact infinity. */
+    if (e->nan)
+        return 0;
+    if (e->open)
+        return INFINITY;
+    if (isinf(e->value) && e->low == e->value)
+        return 0;
+    return fmaxl(e->high - e->value, e->value - e->low);
+}

@@ -1,0 +1,439 @@
+#include "bounds/winograd.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bounds/contract.h"
+
+#define ROOT 1.41421356237309504880
+
+/*
+ * Textbooks take 0, 1, -1, 2, -2, 1/2, -1/2, or the halves first (wincnn; NNPACK and OpenCV, all seven).
+ * Signs of the odd one out make no difference. oneDNN has 5/8 and 3/2 for F(4x4,3x3), ncnn the roots.
+ */
+const struct winograd_points winograd_points[] = {
+    {2, {0, 1}},
+    {3, {0, 1, -1}},
+    {4, {0, 1, -1, 2}},
+    {4, {0, 1, -1, 0.5}},
+    {5, {0, 1, -1, 2, -2}},
+    {5, {0, 1, -1, 0.5, -0.5}},
+    {5, {0, 0.625, -0.625, 1.5, -1.5}},
+    {5, {0, ROOT, -ROOT, ROOT / 2, -ROOT / 2}},
+    {6, {0, 1, -1, 2, -2, 0.5}},
+    {6, {0, 1, -1, 0.5, -0.5, 2}},
+    {7, {0, 1, -1, 2, -2, 0.5, -0.5}},
+    {0, {0}},
+};
+
+/* The coefficients of the product of (x - a) over all points but `left_out`, lowest first. */
+static void product_of(const double *points, size_t count, size_t left_out, double *coefficients)
+{
+    memset(coefficients, 0, WINOGRAD_TILE * sizeof *coefficients);
+    coefficients[0] = 1;
+    for (size_t j = 0; j < count; j++)
+        for (size_t k = WINOGRAD_TILE; j != left_out && k-- > 0;)
+            coefficients[k] = (k ? coefficients[k - 1] : 0) - points[j] * coefficients[k];
+}
+
+struct winograd_transform winograd_transform(const double *points, size_t m, size_t r)
+{
+    size_t tile = m + r - 1, last = tile - 1;
+    struct winograd_transform t = {{m, tile, {{0}}}, {tile, r, {{0}}}, {tile, tile, {{0}}}};
+    for (size_t i = 0; i < last; i++) {
+        double scale = 1, power = 1;
+        product_of(points, last, i, t.b.at[i]);
+        for (size_t j = 0; j < last; j++)
+            scale *= j == i ? 1 : points[i] - points[j];
+        for (size_t k = 0; k < WINOGRAD_TILE; k++, power *= points[i]) {
+            if (k < m)
+                t.a.at[k][i] = power;
+            if (k < r)
+                t.g.at[i][k] = power / scale;
+        }
+    }
+    product_of(points, last, last, t.b.at[last]);
+    t.g.at[last][r - 1] = 1;
+    t.a.at[m - 1][last] = 1;
+    return t;
+}
+
+/* Roundings on a term's way through a row in any order: the additions, one for a factor that is no power of
+ * two, and one for a factor that is no number of the type. */
+static double roundings_of(const struct winograd_matrix *m)
+{
+    double most = 0;
+    for (size_t i = 0; i < m->rows; i++) {
+        double terms = 0, product = 0, inexact = 0;
+        for (size_t j = 0; j < m->cols; j++) {
+            int exponent;
+            double factor = m->at[i][j];
+            terms += factor != 0;
+            if (factor != 0 && fabs(frexp(factor, &exponent)) != 0.5)
+                product = 1;
+            if ((double)(float)factor != factor)
+                inexact = 1;
+        }
+        most = fmax(most, terms - 1 + product + inexact);
+    }
+    return most;
+}
+
+static double norm_of(const struct winograd_matrix *m)
+{
+    double most = 0;
+    for (size_t i = 0; i < m->rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < m->cols; j++)
+            sum += fabs(m->at[i][j]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+/* Small matrices side by side: of several tiles, or of several channels. */
+enum { LANES = 8 };
+
+struct grid {
+    double at[WINOGRAD_TILE][WINOGRAD_TILE][LANES];
+};
+
+/* Row `factors` of a matrix times the lanes of `terms`, which are `stride` doubles apart. */
+static void combine(const double *factors, size_t count, bool magnitudes, const double *terms, size_t stride,
+                    double *out)
+{
+    double sum[LANES] = {0};
+    for (size_t k = 0; k < count; k++) {
+        double f = magnitudes ? fabs(factors[k]) : factors[k];
+        for (size_t l = 0; f != 0 && l < LANES; l++)
+            sum[l] += f * terms[k * stride + l];
+    }
+    memcpy(out, sum, sizeof sum);
+}
+
+/* out = left * in * right', or the same of magnitudes. */
+static void apply(const struct winograd_matrix *left, const struct winograd_matrix *right, bool magnitudes,
+                  const struct grid *in, struct grid *out)
+{
+    struct grid half;
+    for (size_t i = 0; i < left->rows; i++)
+        for (size_t j = 0; j < right->cols; j++)
+            combine(left->at[i], left->cols, magnitudes, in->at[0][j], WINOGRAD_TILE * LANES, half.at[i][j]);
+    for (size_t i = 0; i < left->rows; i++)
+        for (size_t j = 0; j < right->rows; j++)
+            combine(right->at[j], right->cols, magnitudes, half.at[i][0], LANES, out->at[i][j]);
+}
+
+/* One way to compute it. */
+struct scheme {
+    struct winograd_transform axis[2];
+    double highest;                    /* number of the type that it computes in */
+    double in, kernel, rest;           /* relative errors: of both passes of B', of G, of all that follows */
+    double tiny, tiny_in, tiny_kernel; /* what underflow takes: from one operation, in B', in G */
+    double in_norm, kernel_norm; /* how much larger something inside B' and G may be than what goes in */
+    double deviations;           /* standard deviations that the largest error is */
+    size_t tiles[2];             /* that cover the output */
+};
+
+/* What is computed at a time: `tiles` tiles and `outputs` output channels. */
+struct panels {
+    size_t tiles, outputs;
+    double *left;   /* [point][output channel][2 channels] */
+    double *right;  /* [point][2 channels][tile] */
+    double *errors; /* [point][output channel][tile] */
+};
+
+static size_t points_of(const struct scheme *s)
+{
+    return s->axis[0].b.rows * s->axis[1].b.rows;
+}
+
+/* (1 + u)^n - 1 is below this; what is lost in double precision here is added. */
+static double relative(double roundings, double u)
+{
+    return expm1(roundings * u) + 0x1p-48;
+}
+
+static struct scheme scheme_make(const struct winograd *w, const struct winograd_points *points)
+{
+    struct scheme s = {.in_norm = 1, .kernel_norm = 1};
+    bool wide = points->count > 3 && w->type != DTYPE_FLOAT;
+    enum dtype type = wide ? DTYPE_FLOAT : w->type;
+    double in = 0, kernel = 0, out = 0, u = dtype_precision(type).unit;
+    for (int i = 0; i < 2; i++) {
+        struct winograd_transform *t = &s.axis[i];
+        size_t r = w->kernel[i], m = r == 1 ? 1 : points->count + 2 - r;
+        *t = winograd_transform(points->at, m, r);
+        s.tiles[i] = (w->size[i] - r + 1 + m - 1) / m;
+        in += roundings_of(&t->b);
+        kernel += roundings_of(&t->g);
+        out += roundings_of(&t->a);
+        s.in_norm *= norm_of(&t->b);
+        s.kernel_norm *= fmax(1, norm_of(&t->g));
+    }
+    s.highest = (double)dtype_highest(type);
+    s.in = relative(in, u);
+    s.kernel = relative(kernel, u);
+    /* The product, the sum over the channels, the output, and a bias and a store that follow. */
+    double rest = (double)w->channels + out + 2;
+    s.rest = relative(rest, u);
+    /* Each point of the tile and each rounding errs on its own, evenly from -u to u. */
+    s.deviations = sqrt(3 * (in + kernel + rest) * (double)points_of(&s));
+    double tiny = (double)contract_underflow(type);
+    s.tiny = rest * tiny;
+    s.tiny_in = in * tiny * s.in_norm;
+    s.tiny_kernel = kernel * tiny * s.kernel_norm;
+    return s;
+}
+
+/* Values, their bounds, and what they may be at most, of the same places. */
+struct reach {
+    bool exact; /* no bounds */
+    struct grid value, hard, most;
+    double largest[LANES];
+};
+
+static void reach_clear(struct reach *r, const struct bounded *b, const struct winograd_matrix *left,
+                        const struct winograd_matrix *right)
+{
+    size_t rows = left->cols, row = right->cols * sizeof *r->value.at[0];
+    r->exact = b->hard == NULL;
+    memset(r->largest, 0, sizeof r->largest);
+    for (size_t i = 0; i < rows; i++) {
+        memset(r->value.at[i], 0, row);
+        memset(r->hard.at[i], 0, row);
+        memset(r->most.at[i], 0, row);
+    }
+}
+
+static void reach_put(struct reach *r, size_t i, size_t j, size_t lane, const struct bounded *b, size_t at)
+{
+    double value = (double)b->value[at], hard = bounded_hard(b, at), most = fabs(value) + hard;
+    r->value.at[i][j][lane] = value;
+    r->hard.at[i][j][lane] = hard;
+    r->most.at[i][j][lane] = most;
+    if (!(r->largest[lane] >= most))
+        r->largest[lane] = isnan(most) ? (double)INFINITY : most;
+}
+
+/*
+ * What a transform gives: `size`, how large the computed number may be, and `error` of it. Nothing underflows
+ * where all is 0, and where something inside may overflow the error is infinite.
+ */
+struct transformed {
+    struct grid size, error;
+};
+
+static void transform(const struct winograd_matrix *left, const struct winograd_matrix *right,
+                      const struct reach *r, double error, double tiny, double limit, struct transformed *t)
+{
+    struct grid value, hard, most;
+    apply(left, right, false, &r->value, &value);
+    if (!r->exact)
+        apply(left, right, true, &r->hard, &hard);
+    apply(left, right, true, &r->most, &most);
+    for (size_t i = 0; i < left->rows; i++)
+        for (size_t j = 0; j < right->rows; j++)
+            for (size_t l = 0; l < LANES; l++) {
+                bool fits = r->largest[l] < limit;
+                double e = r->largest[l] == 0 ? 0 : error * most.at[i][j][l] + tiny;
+                t->error.at[i][j][l] = fits ? e : (double)INFINITY;
+                double size = fabs(value.at[i][j][l]) + (r->exact ? 0 : hard.at[i][j][l]) + e;
+                t->size.at[i][j][l] = fits ? size : (double)INFINITY;
+            }
+}
+
+static void read_tiles(const struct winograd *w, const struct scheme *s, size_t channel, size_t tile,
+                       size_t lanes, struct reach *r)
+{
+    const struct winograd_transform *axis = s->axis;
+    reach_clear(r, w->image, &axis[0].b, &axis[1].b);
+    for (size_t l = 0; l < lanes; l++) {
+        size_t top = (tile + l) / s->tiles[1] * axis[0].a.rows,
+               left = (tile + l) % s->tiles[1] * axis[1].a.rows;
+        for (size_t i = 0; i < axis[0].b.rows && top + i < w->size[0]; i++)
+            for (size_t j = 0; j < axis[1].b.rows && left + j < w->size[1]; j++)
+                reach_put(r, i, j, l, w->image,
+                          ((w->first + channel) * w->size[0] + top + i) * w->size[1] + left + j);
+    }
+}
+
+static size_t at_most(size_t count, size_t limit)
+{
+    return count < limit ? count : limit;
+}
+
+static void fill_right(const struct winograd *w, const struct scheme *s, struct panels *p, size_t tile)
+{
+    struct reach reach;
+    struct transformed t;
+    const struct winograd_matrix *b0 = &s->axis[0].b, *b1 = &s->axis[1].b;
+    for (size_t c = 0; c < w->channels; c++)
+        for (size_t n = 0; n < p->tiles; n += LANES) {
+            size_t lanes = at_most(p->tiles - n, LANES);
+            read_tiles(w, s, c, tile + n, lanes, &reach);
+            transform(b0, b1, &reach, s->in, s->tiny_in, s->highest / (1 + s->in) / s->in_norm, &t);
+            for (size_t point = 0; point < points_of(s); point++) {
+                double *row = p->right + (point * 2 * w->channels + c) * p->tiles + n;
+                const double *size = t.size.at[point / b1->rows][point % b1->rows];
+                const double *error = t.error.at[point / b1->rows][point % b1->rows];
+                for (size_t l = 0; l < lanes; l++) {
+                    row[l] = error[l] + s->rest * size[l];
+                    row[w->channels * p->tiles + l] = size[l];
+                }
+            }
+        }
+}
+
+static void read_kernels(const struct winograd *w, const struct scheme *s, size_t output, size_t channel,
+                         size_t lanes, struct reach *r)
+{
+    reach_clear(r, w->weights, &s->axis[0].g, &s->axis[1].g);
+    size_t taps = w->kernel[0] * w->kernel[1];
+    for (size_t l = 0; l < lanes; l++)
+        for (size_t k = 0; k < taps; k++)
+            reach_put(r, k / w->kernel[1], k % w->kernel[1], l, w->weights,
+                      w->base + w->weight_rows[output] + w->weight_cols[(channel + l) * taps + k]);
+}
+
+static void fill_left(const struct winograd *w, const struct scheme *s, struct panels *p, size_t output,
+                      size_t outputs)
+{
+    struct reach reach;
+    struct transformed t;
+    const struct winograd_matrix *g0 = &s->axis[0].g, *g1 = &s->axis[1].g;
+    for (size_t i = 0; i < outputs; i++)
+        for (size_t c = 0; c < w->channels; c += LANES) {
+            size_t lanes = at_most(w->channels - c, LANES);
+            read_kernels(w, s, output + i, c, lanes, &reach);
+            transform(g0, g1, &reach, s->kernel, s->tiny_kernel,
+                      s->highest / (1 + s->kernel) / s->kernel_norm, &t);
+            for (size_t point = 0; point < points_of(s); point++) {
+                double *row = p->left + (point * p->outputs + i) * 2 * w->channels + c;
+                memcpy(row, t.size.at[point / g1->rows][point % g1->rows], lanes * sizeof *row);
+                memcpy(row + w->channels, t.error.at[point / g1->rows][point % g1->rows],
+                       lanes * sizeof *row);
+            }
+        }
+}
+
+/* With U = G g G', V = B' d B, and what they are computed as within e(U), e(V) and of sizes |U|, |V|: the sum
+ * over the channels of  |U| (e(V) + rest |V|) + e(U) |V|, point by point. */
+static void multiply(const struct winograd *w, const struct scheme *s, struct panels *p, size_t outputs)
+{
+    size_t terms = 2 * w->channels;
+    for (size_t point = 0; point < points_of(s); point++)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)outputs, (int)p->tiles, (int)terms, 1,
+                    p->left + point * p->outputs * terms, (int)terms, p->right + point * terms * p->tiles,
+                    (int)p->tiles, 0, p->errors + point * p->outputs * p->tiles, (int)p->tiles);
+}
+
+/* The output's transform of one tile in each lane, kept where it is larger. */
+static void put_tile(const struct winograd *w, const struct scheme *s, const struct grid *out, size_t lane,
+                     size_t tile, size_t start, struct winograd_errors *errors)
+{
+    size_t high = w->size[0] - w->kernel[0] + 1, wide = w->size[1] - w->kernel[1] + 1;
+    size_t rows = s->axis[0].a.rows, cols = s->axis[1].a.rows;
+    size_t top = tile / s->tiles[1] * rows, left = tile % s->tiles[1] * cols;
+    bool fits = true;
+    /* Over `rest` it is more than the sum of magnitudes, which no partial sum exceeds. */
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            fits = fits && out->at[i][j][lane] < s->rest * s->highest;
+    for (size_t i = 0; i < rows && top + i < high; i++)
+        for (size_t j = 0; j < cols && left + j < wide; j++) {
+            size_t at = start + (top + i) * wide + left + j;
+            double e = out->at[i][j][lane];
+            errors->hard[at] = fits ? fmax(errors->hard[at], e) : (double)INFINITY;
+            errors->likely[at] = fmax(errors->likely[at], fits ? e / s->deviations : 0);
+        }
+}
+
+static void put_errors(const struct winograd *w, const struct scheme *s, const struct panels *p, size_t tile,
+                       size_t output, size_t outputs, struct winograd_errors *errors)
+{
+    struct grid sums, out;
+    const struct winograd_matrix *a0 = &s->axis[0].a, *a1 = &s->axis[1].a;
+    size_t area = (w->size[0] - w->kernel[0] + 1) * (w->size[1] - w->kernel[1] + 1);
+    for (size_t i = 0; i < outputs; i++)
+        for (size_t n = 0; n < p->tiles; n += LANES) {
+            size_t lanes = at_most(p->tiles - n, LANES);
+            memset(&sums, 0, sizeof sums);
+            for (size_t point = 0; point < points_of(s); point++)
+                for (size_t l = 0; l < lanes; l++) {
+                    double e = p->errors[(point * p->outputs + i) * p->tiles + n + l];
+                    sums.at[point / a1->cols][point % a1->cols][l] = e == 0 ? 0 : e + s->tiny;
+                }
+            apply(a0, a1, true, &sums, &out);
+            for (size_t l = 0; l < lanes; l++)
+                put_tile(w, s, &out, l, tile + n + l, (output + i) * area, errors);
+        }
+}
+
+static void panels_release(struct panels *p)
+{
+    free(p->left);
+    free(p->right);
+    free(p->errors);
+}
+
+/* Some 32 MB each, whatever the image. */
+static int panels_alloc(const struct winograd *w, const struct scheme *s, struct panels *p, struct error *err)
+{
+    size_t room = (size_t)1 << 22, points = points_of(s), row = points * 2 * w->channels;
+    p->outputs = at_most(w->outputs, 1 + room / row);
+    p->tiles = at_most(s->tiles[0] * s->tiles[1],
+                       1 + room / (row > points * p->outputs ? row : points * p->outputs));
+    p->left = malloc(row * p->outputs * sizeof(double));
+    p->right = malloc(row * p->tiles * sizeof(double));
+    p->errors = malloc(points * p->outputs * p->tiles * sizeof(double));
+    if (p->left && p->right && p->errors)
+        return 0;
+    return error_set(err, ERROR_MEMORY, "no memory for the bounds of %zu tiles", p->tiles);
+}
+
+static int errors_of(const struct winograd *w, const struct scheme *s, struct winograd_errors *errors,
+                     struct error *err)
+{
+    struct panels p = {0};
+    int result = panels_alloc(w, s, &p, err);
+    size_t tiles = s->tiles[0] * s->tiles[1], step = p.tiles;
+    for (size_t tile = 0; result == 0 && tile < tiles; tile += step) {
+        p.tiles = at_most(tiles - tile, step);
+        fill_right(w, s, &p, tile);
+        for (size_t output = 0; output < w->outputs; output += p.outputs) {
+            size_t outputs = at_most(w->outputs - output, p.outputs);
+            fill_left(w, s, &p, output, outputs);
+            multiply(w, s, &p, outputs);
+            put_errors(w, s, &p, tile, output, outputs, errors);
+        }
+    }
+    panels_release(&p);
+    return result;
+}
+
+bool winograd_applies(const size_t kernel[2])
+{
+    size_t larger = kernel[0] > kernel[1] ? kernel[0] : kernel[1];
+    return larger > 1 && larger < WINOGRAD_TILE;
+}
+
+int winograd_bound(const struct winograd *w, struct winograd_errors *errors, struct error *err)
+{
+    size_t larger = w->kernel[0] > w->kernel[1] ? w->kernel[0] : w->kernel[1];
+    size_t count = w->outputs * (w->size[0] - w->kernel[0] + 1) * (w->size[1] - w->kernel[1] + 1);
+    memset(errors->hard, 0, count * sizeof *errors->hard);
+    memset(errors->likely, 0, count * sizeof *errors->likely);
+    openblas_set_num_threads(1);
+    for (const struct winograd_points *p = winograd_points; p->count; p++) {
+        /* Channels of their own are transformed by the smallest tile only. */
+        if (p->count < larger || (w->depthwise && p->count > 3))
+            continue;
+        struct scheme s = scheme_make(w, p);
+        if (errors_of(w, &s, errors, err))
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,15 @@
+/*
+ * A case in an engine's own language. Adapters that translate models (libtorch's writes TorchScript) have a
+ * knob `source`, the path of a file where they write lines of a program that makes the model; the report's
+ * program is made around them (findings/program.h).
+ */
+#ifndef CAMPAIGN_ENGINE_SOURCE_H
+#define CAMPAIGN_ENGINE_SOURCE_H
+
+#include "case/test_case.h"
+#include "engine/pool.h"
+
+/* The lines, heap; NULL when the engine has no such knob or wrote nothing, which is no failure. */
+char *source_of(struct registry *registry, const struct engine_info *engine, const struct testcase *testcase);
+
+#endif

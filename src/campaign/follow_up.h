@@ -1,0 +1,77 @@
+/*
+ * What becomes of a finding after it was met: the case is made again from its recipe, run, made smaller,
+ * tried on the engine's other releases and written as a bundle (findings/bundle.h) into the campaign's
+ * folder.
+ *
+ * When the smaller case has another signature than the one it came from, that one is merged into it: both are
+ * one bug. Of several cases that end in one signature the bundle of the first stays, unless a later one has
+ * fewer nodes.
+ */
+#ifndef CAMPAIGN_FOLLOW_UP_H
+#define CAMPAIGN_FOLLOW_UP_H
+
+#include "findings/bundle.h"
+#include "findings/known_issues.h"
+#include "findings/signature.h"
+#include "findings/store.h"
+#include "trial/trial.h"
+
+struct keep_options {
+    struct registry *registry; /* where engines are found again, for releases and programs; NULL: nowhere */
+    bool no_bisect;            /* leave the other releases alone */
+    struct pool *pool;
+    /* The same engines under the same numbers, a process for every case: what is kept must show there, so
+     * that no bundle depends on what an earlier case left in memory. NULL: pool. */
+    struct pool *fresh;
+    int reference; /* pool number, or -1 */
+    size_t n_engines;
+    const int *engines; /* of the campaign, pool numbers */
+    struct store *store;
+    const char *folder; /* of the campaign */
+    /* What is kept is looked up in it, as the small case may tell what the whole one did not; NULL: none. */
+    const struct explained *table;
+    bundle_draw *draw; /* for map.svg; may be NULL */
+    bool no_reduce;
+    bool again; /* a finding's own bundle is made anew: it may lack what is known now, such as its releases */
+    bool force; /* of keep_case: a bundle that is there is replaced; the campaign's own always are */
+    double reduce_seconds; /* at most for one case; 0: 60 */
+};
+
+enum keep_end {
+    KEEP_BUNDLED,
+    KEEP_MERGED, /* its bug is in a bundle already */
+    KEEP_GONE, /* the case is no finding any more: not deterministic, another engine than then, or refused by
+                  ONNX's own checker as well */
+};
+
+struct keep_done {
+    enum keep_end end;
+    size_t nodes_before, nodes_after;
+    double reduce_seconds;
+    struct signature signature; /* of the case as it was kept */
+    struct verdict verdict;     /* of a case that is gone: what was said instead */
+};
+
+/* recipe and engine (label) as the store has them with the signature. */
+int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
+                 const char *engine, struct keep_done *done, struct error *err);
+
+/*
+ * The same for a case of its own, without a campaign: the first of the engines is the one in question, the
+ * bundle goes to `folder`, store and options->folder are not used. Takes the testcase over.
+ */
+int keep_case(const struct keep_options *options, struct testcase *testcase, const char *folder,
+              struct keep_done *done, struct error *err);
+
+/*
+ * One case on several engines, the judged and settled one first; fails when it cannot be run. Takes the
+ * testcase over. Released by trial_done_release.
+ */
+int keep_try(const struct keep_options *options, struct testcase *testcase, int engine,
+             struct trial_done *done, struct error *err);
+
+/* The signature of engine `number` of a trial; false when its verdict is no finding. */
+bool keep_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
+                    struct signature *signature);
+
+#endif

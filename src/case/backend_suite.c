@@ -1,0 +1,295 @@
+#include "case/backend_suite.h"
+
+#include "base/file.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/str.h"
+#include "case/inputs.h"
+#include "model/build.h"
+#include "model/data.h"
+#include "model/index.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_case(struct suite *suite, const char *name, const char *folder, char **names, size_t count)
+{
+    suite->cases = memory_grow(suite->cases, &suite->capacity, suite->count + 1, sizeof *suite->cases);
+    struct suite_case *entry = &suite->cases[suite->count++];
+    *entry = (struct suite_case){.name = arena_strdup(&suite->arena, name),
+                                 .folder = arena_strdup(&suite->arena, folder)};
+    entry->set = arena_array(&suite->arena, count + 1, sizeof *entry->set);
+    for (size_t i = 0; i < count; i++) {
+        char *path = file_join(folder, names[i]);
+        if (text_starts(names[i], "test_data_set_") && file_is_folder(path))
+            entry->set[entry->sets++] = arena_strdup(&suite->arena, path);
+        free(path);
+    }
+    return 0;
+}
+
+static bool wanted(const char *name, const char *pattern)
+{
+    return !pattern || fnmatch(pattern, name, 0) == 0;
+}
+
+static int search(struct suite *suite, const char *folder, const char *name, const char *pattern, int depth,
+                  size_t *found, struct error *err)
+{
+    char **names;
+    size_t count;
+    if (file_list(folder, &names, &count, err))
+        return -1;
+    char *model = file_join(folder, "model.onnx");
+    bool is_case = file_exists(model);
+    free(model);
+    int status = 0;
+    if (is_case) {
+        ++*found;
+        if (wanted(name, pattern))
+            status = add_case(suite, name, folder, names, count);
+    }
+    for (size_t i = 0; i < count && !is_case && status == 0 && depth < SUITE_MAX_DEPTH; i++) {
+        char *below = file_join(folder, names[i]);
+        char *below_name = *name ? file_join(name, names[i]) : memory_strdup(names[i]);
+        if (file_is_folder(below))
+            status = search(suite, below, below_name, pattern, depth + 1, found, err);
+        free(below);
+        free(below_name);
+    }
+    file_names_free(names, count);
+    return status;
+}
+
+/* The last part of a path, without the slashes at its end. */
+static char *folder_name(const char *path)
+{
+    char *copy = memory_strdup(path);
+    size_t length = strlen(copy);
+    while (length > 1 && copy[length - 1] == '/')
+        copy[--length] = '\0';
+    char *name = memory_strdup(file_base(copy));
+    free(copy);
+    return name;
+}
+
+static int open_folder(struct suite *suite, const char *folder, bool several, const char *pattern,
+                       struct error *err)
+{
+    size_t found = 0;
+    char *model = file_join(folder, "model.onnx");
+    char *name = file_exists(model) || several ? folder_name(folder) : memory_strdup("");
+    int status = search(suite, folder, name, pattern, 0, &found, err);
+    if (status == 0 && found == 0)
+        status = error_set(
+            err, ERROR_NOT_FOUND,
+            "%s: no model.onnx in or below it; give a folder with model.onnx and test_data_set_0, or a "
+            "folder of such",
+            folder);
+    free(model);
+    free(name);
+    return status;
+}
+
+int suite_open(struct suite *suite, const char *const *folders, size_t count, const char *pattern,
+               struct error *err)
+{
+    *suite = (struct suite){0};
+    arena_init(&suite->arena);
+    for (size_t i = 0; i < count; i++)
+        if (open_folder(suite, folders[i], count > 1, pattern, err))
+            return -1;
+    if (suite->count == 0)
+        return error_set(err, ERROR_NOT_FOUND, "no case matches '%s'; leave out --match to run all",
+                         pattern ? pattern : "*");
+    return 0;
+}
+
+void suite_release(struct suite *suite)
+{
+    free(suite->cases);
+    arena_release(&suite->arena);
+}
+
+static size_t values_size(const struct value *values, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < values[i].count; k++)
+            size += values[i].tensors[k].size;
+    return size;
+}
+
+/*
+ * STEM_0.pb, STEM_1.pb ... read as the types of the given graph inputs or outputs. Fewer files than names is
+ * normal (optional inputs at the end), more is not. inputs: the model, when they are its inputs, else NULL.
+ */
+static int read_values(const char *folder, const char *stem, Onnx__ValueInfoProto *const *infos,
+                       size_t n_infos, const struct model *inputs, struct value **values, size_t *count,
+                       struct error *err)
+{
+    size_t capacity = 0;
+    for (;;) {
+        struct str path;
+        str_init(&path);
+        str_printf(&path, "%s/%s_%zu.pb", folder, stem, *count);
+        if (!file_exists(path.data)) {
+            str_release(&path);
+            return 0;
+        }
+        *values = memory_grow(*values, &capacity, *count + 1, sizeof **values);
+        value_init(&(*values)[*count]);
+        int status = *count < n_infos ? data_read(path.data, infos[*count]->type, &(*values)[*count], err)
+                                      : error_set(err, ERROR_INVALID, "%s: the model has only %zu %s%s",
+                                                  path.data, n_infos, stem, n_infos == 1 ? "" : "s");
+        if (status == 0 && inputs)
+            status = inputs_name_fits(inputs, path.data, (*values)[*count].name, infos[*count]->name, err);
+        if (status == 0)
+            value_set_name(&(*values)[*count], infos[*count]->name);
+        ++*count;
+        str_release(&path);
+        if (status)
+            return -1;
+    }
+}
+
+/* Files are numbered after the inputs proper where those suffice, else after all that the graph lists. */
+static int read_inputs(const struct model *model, const char *folder, struct suite_data *data,
+                       struct error *err)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    struct map initializers;
+    map_init(&initializers);
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (graph->initializer[i]->name)
+            map_set(&initializers, graph->initializer[i]->name, i);
+    Onnx__ValueInfoProto **infos = memory_zeroed(graph->n_input + 1, sizeof *infos);
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < graph->n_input; i++)
+            if ((graph->input[i]->name && map_has(&initializers, graph->input[i]->name)) == (pass == 1))
+                infos[count++] = graph->input[i];
+    int status = read_values(folder, "input", infos, count, model, &data->inputs, &data->n_inputs, err);
+    free(infos);
+    map_release(&initializers);
+    return status;
+}
+
+/* The single number a value is known to have: an initialiser, or an input of this case. */
+static bool known_number(const struct suite_loaded *loaded, const char *name, double *number)
+{
+    for (size_t i = 0; i < loaded->data[0].n_inputs; i++) {
+        const struct value *value = &loaded->data[0].inputs[i];
+        if (value->name && text_equal(value->name, name) && value->kind == VALUE_TENSOR &&
+            value->tensors[0].count == 1) {
+            *number = (double)tensor_get(&value->tensors[0], 0);
+            return true;
+        }
+    }
+    const Onnx__GraphProto *graph = loaded->model->graph;
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (!graph->initializer[i]->name || !text_equal(graph->initializer[i]->name, name) ||
+            model_weight(loaded->model, i, &tensor, NULL))
+            continue;
+        bool single = tensor.count == 1;
+        if (single)
+            *number = (double)tensor_get(&tensor, 0);
+        tensor_release(&tensor);
+        return single;
+    }
+    return false;
+}
+
+/* Dropout draws numbers only in training, and changes nothing at ratio 0. */
+static bool dropout_is_random(const struct suite_loaded *loaded, const Onnx__NodeProto *node)
+{
+    double training = 1, ratio = 0.5;
+    if (model_opset(loaded->model) < 7)
+        return node_int(node, "is_test", 0) == 0;
+    if (node->n_input < 3 || !node->input[2] || !*node->input[2])
+        return false;
+    known_number(loaded, node->input[2], &training);
+    if (node->input[1] && *node->input[1])
+        known_number(loaded, node->input[1], &ratio);
+    return training != 0 && ratio != 0;
+}
+
+static int visit_random(void *context, Onnx__NodeProto *node, int depth)
+{
+    static const char *const random[] = {
+        "Bernoulli",         "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+        "RandomUniformLike", NULL};
+    (void)depth;
+    const char *type = node->op_type ? node->op_type : "";
+    for (size_t i = 0; random[i]; i++)
+        if (text_equal(type, random[i]))
+            return 1;
+    return text_equal(type, "Dropout") && dropout_is_random(context, node);
+}
+
+/* Kept as text: an answer that is as expected passes all the same. */
+static void note_misfit(struct suite_loaded *loaded, const struct suite_data *data, const char *folder)
+{
+    struct error err = {0};
+    struct str text;
+    if (loaded->misfit || !inputs_fit(loaded->model, data->inputs, data->n_inputs, &err))
+        return;
+    str_init(&text);
+    str_printf(&text, "%s: %s", folder, err.message);
+    loaded->misfit = str_detach(&text);
+    str_release(&text);
+}
+
+static int read_data(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
+{
+    if (entry->sets == 0)
+        return error_set(err, ERROR_NOT_FOUND, "%s has no test_data_set_0: add it with input_0.pb",
+                         entry->folder);
+    loaded->data = memory_zeroed(entry->sets, sizeof *loaded->data);
+    const Onnx__GraphProto *graph = loaded->model->graph;
+    for (size_t i = 0; i < entry->sets; i++) {
+        struct suite_data *data = &loaded->data[loaded->sets++];
+        if (read_inputs(loaded->model, entry->set[i], data, err) ||
+            read_values(entry->set[i], "output", graph->output, graph->n_output, NULL, &data->outputs,
+                        &data->n_outputs, err))
+            return -1;
+        note_misfit(loaded, data, entry->set[i]);
+        loaded->size +=
+            values_size(data->inputs, data->n_inputs) + values_size(data->outputs, data->n_outputs);
+    }
+    return 0;
+}
+
+int suite_load(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
+{
+    *loaded = (struct suite_loaded){0};
+    char *path = file_join(entry->folder, "model.onnx");
+    loaded->path = realpath(path, NULL);
+    int status = -1;
+    if (!loaded->path)
+        error_errno(err, "%s", path);
+    else if (model_load(&loaded->model, loaded->path, err) == 0 && read_data(entry, loaded, err) == 0)
+        status = 0;
+    free(path);
+    if (status)
+        return -1;
+    loaded->random = model_each_node(loaded->model->graph, visit_random, loaded) != 0;
+    loaded->size += model_size(loaded->model);
+    return 0;
+}
+
+void suite_unload(struct suite_loaded *loaded)
+{
+    for (size_t i = 0; i < loaded->sets; i++) {
+        values_free(loaded->data[i].inputs, loaded->data[i].n_inputs);
+        values_free(loaded->data[i].outputs, loaded->data[i].n_outputs);
+    }
+    free(loaded->data);
+    model_free(loaded->model);
+    free(loaded->path);
+    free(loaded->misfit);
+    *loaded = (struct suite_loaded){0};
+}

@@ -1,0 +1,344 @@
+/* Inputs and labels from a folder; inputs.h says which layouts. */
+#include "case/inputs.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/str.h"
+#include "case/idx.h"
+#include "model/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS_LIMIT = 1 << 28 };
+
+/* FOLDER/STEM.pb or FOLDER/STEM.npy on the heap, or NULL. */
+static char *find_file(const char *folder, const char *stem)
+{
+    static const char *const endings[] = {"pb", "npy"};
+    if (strchr(stem, '/'))
+        return NULL;
+    for (size_t i = 0; i < 2; i++) {
+        struct str path;
+        str_init(&path);
+        str_printf(&path, "%s/%s.%s", folder, stem, endings[i]);
+        char *found = file_exists(path.data) ? memory_strdup(path.data) : NULL;
+        str_release(&path);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static char *find_input(const struct inputs *inputs, const char *folder, size_t number)
+{
+    char stem[40];
+    snprintf(stem, sizeof stem, "input_%zu", number);
+    char *path = find_file(folder, stem);
+    return path ? path : find_file(folder, inputs->slots[number].name);
+}
+
+/* A file for an input that the model does not have is a mistake of whoever wrote it. */
+static int no_more_inputs(const struct inputs *inputs, const char *folder, struct error *err)
+{
+    char stem[40];
+    snprintf(stem, sizeof stem, "input_%zu", inputs->count);
+    char *path = find_file(folder, stem);
+    if (!path)
+        return 0;
+    int status = error_set(err, ERROR_INVALID, "%s: the model has only %zu input%s", path, inputs->count,
+                           inputs->count == 1 ? "" : "s");
+    free(path);
+    return status;
+}
+
+int inputs_folder(const struct inputs *inputs, const char *folder, struct value *values, struct error *err)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        char *path = find_input(inputs, folder, i);
+        if (!path)
+            return error_set(err, ERROR_NOT_FOUND,
+                             "%s: no input_%zu.pb or .npy for input %s, and no %s.pb or .npy", folder, i,
+                             inputs->slots[i].name, inputs->slots[i].name);
+        int status = data_read(path, inputs->slots[i].type, &values[i], err);
+        if (status == 0)
+            status = inputs_name_fits(inputs->model, path, values[i].name, inputs->slots[i].name, err);
+        free(path);
+        if (status)
+            return -1;
+        value_set_name(&values[i], inputs->slots[i].name);
+    }
+    return no_more_inputs(inputs, folder, err);
+}
+
+/* The rank the model declares for an input, or -1. */
+static int declared_rank(const Onnx__TypeProto *type)
+{
+    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type->shape)
+        return -1;
+    return (int)type->tensor_type->shape->n_dim;
+}
+
+/* One sample of the array: without the first axis when the model's input has one axis less, else with it
+ * at 1. */
+static int plan_array(struct inputs_slot *slot, const char *path, struct error *err)
+{
+    const struct shape *shape = &slot->array.shape;
+    if (shape->rank < 1 || shape->dims[0] < 1 || slot->array.type == DTYPE_STRING)
+        return error_set(err, ERROR_FORMAT, "%s: the first axis must count the samples", path);
+    int rank = declared_rank(slot->type);
+    if (rank == shape->rank - 1) {
+        slot->element = shape_make(rank, shape->dims + 1);
+    } else if (rank == shape->rank || rank == -1) {
+        slot->element = *shape;
+        slot->element.dims[0] = 1;
+    } else {
+        return error_set(err, ERROR_INVALID, "%s has %d axes, input %s of the model has %d", path,
+                         shape->rank, slot->name, rank);
+    }
+    return 0;
+}
+
+static int read_tensor(const char *path, struct tensor *tensor, struct error *err)
+{
+    struct value value;
+    value_init(&value);
+    if (data_read(path, NULL, &value, err))
+        return -1;
+    int status = 0;
+    if (value.kind == VALUE_TENSOR) {
+        *tensor = value.tensors[0];
+        tensor_init(&value.tensors[0]);
+    } else {
+        status = error_set(err, ERROR_FORMAT, "%s does not hold a tensor", path);
+    }
+    value_release(&value);
+    return status;
+}
+
+/* The shape the model declares for an input; rank 0 when a dimension behind the first is open. */
+static struct shape declared_shape(const Onnx__TypeProto *type)
+{
+    struct shape shape = {.rank = declared_rank(type)};
+    if (shape.rank < 1 || shape.rank > TENSOR_MAX_RANK)
+        return (struct shape){0};
+    for (int i = 1; i < shape.rank; i++) {
+        const Onnx__TensorShapeProto__Dimension *dim = type->tensor_type->shape->dim[i];
+        if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE || dim->dim_value < 0 ||
+            dim->dim_value > INT32_MAX)
+            return (struct shape){0};
+        shape.dims[i] = dim->dim_value;
+    }
+    return shape;
+}
+
+static int read_samples(const struct inputs_slot *slot, const char *path, struct tensor *tensor,
+                        struct error *err)
+{
+    if (!text_ends(path, "-ubyte"))
+        return read_tensor(path, tensor, err);
+    bool floats = slot->type && slot->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                  slot->type->tensor_type->elem_type == DTYPE_FLOAT;
+    struct shape like = declared_shape(slot->type);
+    return idx_images(path, floats, &like, tensor, err);
+}
+
+static int add_array(struct inputs *inputs, size_t number, const char *path, struct error *err)
+{
+    struct inputs_slot *slot = &inputs->slots[number];
+    if (read_samples(slot, path, &slot->array, err) || plan_array(slot, path, err))
+        return -1;
+    size_t samples = (size_t)slot->array.shape.dims[0];
+    if (number > 0 && samples != inputs->samples)
+        return error_set(err, ERROR_INVALID, "%s has %zu samples, the input before it %zu", path, samples,
+                         inputs->samples);
+    inputs->samples = samples;
+    return 0;
+}
+
+/* The only .npy beside the labels, on the heap; NULL when there is none or more than one. */
+static char *only_array(const char *folder, char **names, size_t count)
+{
+    const char *found = NULL;
+    bool labels = false;
+    for (size_t i = 0; i < count; i++) {
+        if (text_starts(names[i], "labels")) {
+            labels = true;
+        } else if (text_ends(names[i], ".npy")) {
+            if (found)
+                return NULL;
+            found = names[i];
+        }
+    }
+    return labels && found ? file_join(folder, found) : NULL;
+}
+
+/* The IDX file of images or labels, on the heap; the test set where the training set lies beside it. */
+static char *idx_file(const char *folder, char **names, size_t count, const char *what)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (text_ends(names[i], what) && !(found && text_starts(names[i], "train-")))
+            found = names[i];
+    return found ? file_join(folder, found) : NULL;
+}
+
+/* 1 when the folder is a data set of arrays, 0 when it is not. */
+static int read_arrays(struct inputs *inputs, const char *folder, char **names, size_t count,
+                       struct error *err)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        char stem[40];
+        snprintf(stem, sizeof stem, inputs->count == 1 ? "samples" : "samples_%zu", i);
+        char *path = find_file(folder, stem);
+        if (!path && inputs->count == 1)
+            path = only_array(folder, names, count);
+        if (!path && inputs->count == 1)
+            path = idx_file(folder, names, count, "-images-idx3-ubyte");
+        if (!path)
+            return 0;
+        int status = add_array(inputs, i, path, err);
+        free(path);
+        if (status)
+            return -1;
+    }
+    inputs->kind = INPUTS_ARRAYS;
+    return inputs->count > 0;
+}
+
+static int read_folders(struct inputs *inputs, const char *folder, char **names, size_t count)
+{
+    inputs->kind = INPUTS_FOLDERS;
+    inputs->folders = arena_array(&inputs->arena, count + 1, sizeof *inputs->folders);
+    for (size_t i = 0; i < count; i++)
+        if (text_starts(names[i], "test_data_set_"))
+            inputs->folders[inputs->samples++] = arena_printf(&inputs->arena, "%s/%s", folder, names[i]);
+    if (inputs->samples == 0)
+        inputs->folders[inputs->samples++] = arena_strdup(&inputs->arena, folder);
+    return 0;
+}
+
+/* Whole, non-negative numbers, one a sample, are classes; anything else is the true output. */
+static int set_truth(struct inputs *inputs, double *numbers, size_t count, const char *path,
+                     struct error *err)
+{
+    if (count == 0 || count % inputs->samples)
+        return error_set(err, ERROR_INVALID, "%s: %zu numbers for %zu samples", path, count, inputs->samples);
+    inputs->truth = numbers;
+    inputs->truth_size = count / inputs->samples;
+    return 0;
+}
+
+static void truth_to_classes(struct inputs *inputs)
+{
+    if (inputs->truth_size != 1)
+        return;
+    for (size_t i = 0; i < inputs->samples; i++)
+        if (!(inputs->truth[i] >= 0 && inputs->truth[i] < 1e9 && floor(inputs->truth[i]) == inputs->truth[i]))
+            return;
+    inputs->classes = memory_zeroed(inputs->samples, sizeof *inputs->classes);
+    for (size_t i = 0; i < inputs->samples; i++)
+        inputs->classes[i] = (size_t)inputs->truth[i];
+    free(inputs->truth);
+    inputs->truth = NULL;
+    inputs->truth_size = 0;
+}
+
+/* floats is set when any number is written like 1.0 or 1e0: a regression whose truths happen to be whole. */
+static int read_label_text(struct inputs *inputs, const char *path, bool *floats, struct error *err)
+{
+    char *text;
+    size_t size, count = 0, capacity = 0;
+    double *numbers = NULL;
+    if (file_read(path, LABELS_LIMIT, &text, &size, err))
+        return -1;
+    int status = 0;
+    for (char *rest = text, *word; status == 0 && (word = strtok_r(rest, " \t\r\n,", &rest));) {
+        numbers = memory_grow(numbers, &capacity, count + 1, sizeof *numbers);
+        *floats |= strpbrk(word, ".eE") != NULL;
+        if (!text_double(word, &numbers[count++]))
+            status = error_set(err, ERROR_FORMAT, "%s: '%.40s' is not a number", path, word);
+    }
+    if (status == 0)
+        status = set_truth(inputs, numbers, count, path, err);
+    if (status)
+        free(numbers);
+    free(text);
+    return status;
+}
+
+static int read_label_array(struct inputs *inputs, const char *path, bool *floats, struct error *err)
+{
+    struct tensor tensor;
+    tensor_init(&tensor);
+    if (text_ends(path, "-ubyte") ? idx_read(path, &tensor, err) : read_tensor(path, &tensor, err))
+        return -1;
+    int status = -1;
+    double *numbers = malloc(tensor.count ? tensor.count * sizeof *numbers : 1);
+    *floats = dtype_is_float(tensor.type);
+    if (!numbers)
+        error_set(err, ERROR_MEMORY, "%s: no memory for %zu labels", path, tensor.count);
+    else if (!dtype_in(tensor.type, DTYPES_NUMBER))
+        error_set(err, ERROR_FORMAT, "%s: labels must be numbers, not %s", path, dtype_name(tensor.type));
+    else {
+        for (size_t i = 0; i < tensor.count; i++)
+            numbers[i] = (double)tensor_get(&tensor, i);
+        status = set_truth(inputs, numbers, tensor.count, path, err);
+    }
+    if (status)
+        free(numbers);
+    tensor_release(&tensor);
+    return status;
+}
+
+int inputs_labels(struct inputs *inputs, const char *path, struct error *err)
+{
+    bool floats = false;
+    free(inputs->truth);
+    free(inputs->classes);
+    inputs->truth = NULL;
+    inputs->classes = NULL;
+    inputs->truth_size = 0;
+    int status = text_ends(path, ".txt") ? read_label_text(inputs, path, &floats, err)
+                                         : read_label_array(inputs, path, &floats, err);
+    if (status == 0 && inputs->truth && !floats)
+        truth_to_classes(inputs);
+    return status;
+}
+
+static int read_labels(struct inputs *inputs, const char *folder, char **names, size_t count,
+                       struct error *err)
+{
+    char *paths[] = {file_join(folder, "labels.npy"), file_join(folder, "labels.txt"),
+                     idx_file(folder, names, count, "-labels-idx1-ubyte")};
+    int status = 0;
+    for (size_t i = 0; i < 3; i++)
+        if (paths[i] && file_exists(paths[i])) {
+            status = inputs_labels(inputs, paths[i], err);
+            break;
+        }
+    for (size_t i = 0; i < 3; i++)
+        free(paths[i]);
+    return status;
+}
+
+int inputs_read(struct inputs *inputs, const struct model *model, const char *folder, struct error *err)
+{
+    if (inputs_plan(inputs, model, err))
+        return -1;
+    char **names;
+    size_t count;
+    if (file_list(folder, &names, &count, err))
+        return -1;
+    int status = read_arrays(inputs, folder, names, count, err);
+    if (status == 0)
+        status = read_folders(inputs, folder, names, count);
+    else if (status > 0)
+        status = 0;
+    if (status == 0)
+        status = read_labels(inputs, folder, names, count, err);
+    file_names_free(names, count);
+    return status;
+}

@@ -1,0 +1,404 @@
+#include "conform/conform.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "engine/handover.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_WINDOW = 32, LOG_LINES_LIMIT = 4096 };
+
+const char *conform_verdict_name(enum conform_verdict verdict)
+{
+    static const char *const names[CONFORM_COUNT] = {
+        "untested", "pass",   "wrong", "nan",  "shape",  "dtype",   "random",    "unsupported",
+        "rejected", "failed", "crash", "hang", "memory", "garbage", "no engine", "not runnable",
+    };
+    return names[verdict];
+}
+
+bool conform_is_finding(enum conform_verdict verdict)
+{
+    return verdict != CONFORM_PASS && verdict != CONFORM_RANDOM && verdict != CONFORM_UNSUPPORTED &&
+           verdict != CONFORM_NOT_RUNNABLE;
+}
+
+bool conform_is_unjudged(const struct conform_result *result)
+{
+    if (result->verdict != CONFORM_PASS || !result->bare)
+        return false;
+    enum heard heard = result->judged ? verdict_heard(&result->judged->verdict) : HEARD_UNJUDGED;
+    return heard != HEARD_JUDGED && heard != HEARD_FINDING;
+}
+
+bool conform_is_beyond_rounding(const struct conform_result *result)
+{
+    return result->verdict == CONFORM_PASS && result->judged &&
+           verdict_is_finding(result->judged->verdict.kind);
+}
+
+static void case_stands(const struct conform_result *result, const char *name, const char *label,
+                        struct standing *standing)
+{
+    const char *message = result->message ? result->message : "";
+    if (result->verdict == CONFORM_NO_ENGINE)
+        standing_trouble(standing, "%s gave no answer to %s: %.200s", label, name, message);
+    else if (result->verdict == CONFORM_NOT_RUNNABLE)
+        standing_trouble(standing, "%s is not runnable: %.300s", name, message);
+    else if (conform_is_unjudged(result))
+        standing_trouble(standing, "%s brings no answer, and that of %s could not be judged", name, label);
+    else if (conform_is_finding(result->verdict) || conform_is_beyond_rounding(result))
+        standing_finding(standing);
+}
+
+void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing)
+{
+    for (size_t engine = 0; engine < conform->engines; engine++) {
+        size_t ran = 0;
+        for (size_t i = 0; i < conform->suite->count; i++) {
+            const struct conform_result *result = conform_at(conform, i, engine);
+            case_stands(result, conform->suite->cases[i].name, labels[engine], standing);
+            ran += result->verdict != CONFORM_UNSUPPORTED && result->verdict != CONFORM_NO_ENGINE &&
+                   result->verdict != CONFORM_NOT_RUNNABLE;
+        }
+        if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])
+            standing_trouble(standing,
+                             "nothing ran on %s: it supports none of %zu cases; --list says what it lacks, "
+                             "name another engine",
+                             labels[engine], conform->suite->count);
+    }
+}
+
+/* A case under way. */
+struct flight {
+    struct flight *next, **link;
+    size_t number;
+    size_t pending; /* results not answered */
+    struct suite_loaded loaded;
+    struct handover handover;
+    struct job_set *sets;
+    struct result *results; /* [set * (engines + 1) + engine]; the last of a set is the reference's */
+};
+
+struct run {
+    struct conform *conform;
+    struct pool *pool;
+    const struct conform_options *options;
+    struct flight *first;
+    size_t flights, bytes;      /* in memory now */
+    size_t submitted, answered; /* results */
+    struct str why;
+};
+
+static struct result *result_at(const struct run *run, const struct flight *flight, size_t set, size_t engine)
+{
+    return &flight->results[set * (run->conform->engines + 1) + engine];
+}
+
+static enum conform_verdict from_outcome(enum outcome outcome)
+{
+    static const enum conform_verdict verdicts[OUTCOME_COUNT] = {
+        [OUTCOME_UNTESTED] = CONFORM_UNTESTED,
+        [OUTCOME_OK] = CONFORM_PASS,
+        [OUTCOME_UNSUPPORTED] = CONFORM_UNSUPPORTED,
+        [OUTCOME_REJECTED] = CONFORM_REJECTED,
+        [OUTCOME_FAILED] = CONFORM_FAILED,
+        [OUTCOME_CRASH] = CONFORM_CRASH,
+        [OUTCOME_HANG] = CONFORM_HANG,
+        [OUTCOME_MEMORY] = CONFORM_MEMORY,
+        [OUTCOME_GARBAGE] = CONFORM_GARBAGE,
+        [OUTCOME_NO_ENGINE] = CONFORM_NO_ENGINE,
+    };
+    return verdicts[outcome];
+}
+
+static enum conform_verdict from_golden(enum golden golden)
+{
+    static const enum conform_verdict verdicts[] = {
+        [GOLDEN_PASS] = CONFORM_PASS,   [GOLDEN_WRONG] = CONFORM_WRONG, [GOLDEN_NAN] = CONFORM_NAN,
+        [GOLDEN_SHAPE] = CONFORM_SHAPE, [GOLDEN_DTYPE] = CONFORM_DTYPE, [GOLDEN_MISSING] = CONFORM_SHAPE,
+    };
+    return verdicts[golden];
+}
+
+static const char *tail(struct arena *arena, const char *log)
+{
+    if (!log || !*log)
+        return NULL;
+    size_t length = strlen(log);
+    return arena_strdup(arena, length > LOG_LINES_LIMIT ? log + length - LOG_LINES_LIMIT : log);
+}
+
+static enum conform_verdict hold(struct run *run, const struct flight *flight, size_t set,
+                                 const struct result *result)
+{
+    str_clear(&run->why);
+    if (result->outcome != OUTCOME_OK) {
+        str_add(&run->why, result->message ? result->message : "");
+        return from_outcome(result->outcome);
+    }
+    const struct suite_loaded *loaded = &flight->loaded;
+    const struct suite_data *data = &loaded->data[set];
+    enum conform_verdict verdict =
+        from_golden(golden_compare(data->outputs, data->n_outputs, result->outputs, result->count,
+                                   !loaded->random, &run->options->tolerance, &run->why));
+    return verdict == CONFORM_PASS && loaded->random ? CONFORM_RANDOM : verdict;
+}
+
+static bool is_refusal(enum conform_verdict verdict)
+{
+    return verdict == CONFORM_REJECTED || verdict == CONFORM_FAILED;
+}
+
+/* A case that is itself broken is nobody's fault: inputs that the model does not take, or, where an engine
+ * refuses it, a model or values that the reference calls invalid. Says in run->why what is wrong. */
+static bool is_broken(struct run *run, const struct flight *flight, size_t set, enum conform_verdict verdict)
+{
+    const struct result *reference = result_at(run, flight, set, run->conform->engines);
+    if (conform_is_finding(verdict) && verdict != CONFORM_NO_ENGINE && flight->loaded.misfit) {
+        str_clear(&run->why);
+        str_add(&run->why, flight->loaded.misfit);
+        return true;
+    }
+    if (!is_refusal(verdict) || reference->outcome != OUTCOME_REJECTED)
+        return false;
+    str_clear(&run->why);
+    str_printf(&run->why, "the case is not valid: %s", reference->message ? reference->message : "");
+    return true;
+}
+
+/* Of several data sets the first that is no plain pass speaks for the case. */
+static void record(struct run *run, const struct flight *flight, size_t set, size_t engine)
+{
+    struct conform *conform = run->conform;
+    const struct result *result = result_at(run, flight, set, engine);
+    struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
+    enum conform_verdict verdict = hold(run, flight, set, result);
+    if (is_broken(run, flight, set, verdict))
+        verdict = CONFORM_NOT_RUNNABLE;
+    kept->bare |= flight->loaded.data[set].n_outputs == 0;
+    kept->load_ns += result->load_ns;
+    kept->run_ns += result->run_ns;
+    if (kept->verdict != CONFORM_UNTESTED && kept->verdict != CONFORM_PASS)
+        return;
+    kept->verdict = verdict;
+    kept->stage = result->stage;
+    kept->message = run->why.length ? arena_strdup(&conform->arena, run->why.data) : NULL;
+    kept->log = tail(&conform->arena, result->log);
+}
+
+/* The case's own answer, judged as if an engine had given it. */
+static void judge_golden(struct run *run, const struct flight *flight, size_t set)
+{
+    const struct suite_data *data = &flight->loaded.data[set];
+    const struct result *reference = result_at(run, flight, set, run->conform->engines);
+    struct result answer = {.outcome = OUTCOME_OK, .count = data->n_outputs, .outputs = data->outputs};
+    struct judge_entry entry = {.name = "golden", .result = &answer};
+    struct judgement judgement;
+    if (data->n_outputs != reference->count)
+        return;
+    judge_case(&judgement, reference, &entry, 1);
+    if (judgement.by_reference && verdict_is_finding(judgement.verdicts[0].kind))
+        run->conform->golden[flight->number] = arena_strdup(&run->conform->arena, judgement.verdicts[0].text);
+    judgement_release(&judgement);
+}
+
+static void judge_flight(struct run *run, struct flight *flight)
+{
+    struct conform *conform = run->conform;
+    const struct suite_loaded *loaded = &flight->loaded;
+    struct words words;
+    words_init(&words, &conform->arena, run->pool, conform->engines);
+    for (size_t set = 0; set < loaded->sets; set++) {
+        bool arbitrated = run->options->reference >= 0;
+        words_add(&words, &(struct words_sample){
+                              .number = set,
+                              .model = loaded->model,
+                              .inputs = loaded->data[set].inputs,
+                              .n_inputs = loaded->data[set].n_inputs,
+                              .results = result_at(run, flight, set, 0),
+                              .reference = arbitrated ? result_at(run, flight, set, conform->engines) : NULL,
+                          });
+        if (arbitrated && !conform->golden[flight->number])
+            judge_golden(run, flight, set);
+    }
+    for (size_t engine = 0; engine < conform->engines; engine++) {
+        struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
+        kept->judged = &words.word[engine];
+        /* It refuses what it lacks, in words of another kind. */
+        if ((kept->verdict == CONFORM_REJECTED || kept->verdict == CONFORM_FAILED) &&
+            kept->judged->verdict.kind == VERDICT_UNSUPPORTED)
+            kept->verdict = CONFORM_UNSUPPORTED;
+    }
+    words_release(&words);
+}
+
+/* All engines have answered: each answer is held against the case's own, in the order of the data sets. */
+static void conclude(struct run *run, struct flight *flight)
+{
+    for (size_t set = 0; set < flight->loaded.sets; set++)
+        for (size_t engine = 0; engine < run->conform->engines; engine++)
+            record(run, flight, set, engine);
+    if (!flight->loaded.random && !flight->loaded.misfit)
+        judge_flight(run, flight);
+}
+
+static void land(struct run *run, struct flight *flight)
+{
+    *flight->link = flight->next;
+    if (flight->next)
+        flight->next->link = flight->link;
+    run->flights--;
+    run->bytes -= flight->loaded.size;
+    for (size_t i = 0; flight->results && i < flight->loaded.sets * (run->conform->engines + 1); i++)
+        result_release(&flight->results[i]);
+    free(flight->results);
+    free(flight->sets);
+    handover_close(&flight->handover);
+    suite_unload(&flight->loaded);
+    free(flight);
+}
+
+static void submit(struct run *run, struct flight *flight)
+{
+    const struct suite_loaded *loaded = &flight->loaded;
+    size_t engines = run->conform->engines;
+    flight->sets = memory_zeroed(loaded->sets, sizeof *flight->sets);
+    flight->results = memory_zeroed(loaded->sets * (engines + 1), sizeof *flight->results);
+    for (size_t i = 0; i < loaded->sets * (engines + 1); i++)
+        result_init(&flight->results[i]);
+    for (size_t i = 0; i < loaded->sets; i++)
+        flight->sets[i] = (struct job_set){loaded->data[i].n_inputs, loaded->data[i].inputs};
+    for (size_t i = 0; i <= engines; i++) {
+        bool arbiter = i == engines;
+        if (arbiter && (run->options->reference < 0 || loaded->random))
+            continue;
+        struct job job = {.engine = arbiter ? run->options->reference : (int)i,
+                          .bounds = arbiter,
+                          .n_sets = loaded->sets,
+                          .sets = flight->sets,
+                          .user = flight};
+        handover_give(&flight->handover, &job);
+        flight->pending += loaded->sets;
+        run->submitted += loaded->sets;
+        pool_submit(run->pool, &job);
+    }
+}
+
+static void launch(struct run *run, size_t number)
+{
+    struct flight *flight = memory_zeroed(1, sizeof *flight);
+    struct conform *conform = run->conform;
+    struct error err;
+    error_clear(&err);
+    flight->number = number;
+    flight->next = run->first;
+    flight->link = &run->first;
+    if (run->first)
+        run->first->link = &flight->next;
+    run->first = flight;
+    run->flights++;
+    if (suite_load(&conform->suite->cases[number], &flight->loaded, &err) == 0 &&
+        handover_open(&flight->handover, run->pool, flight->loaded.model, &err) == 0) {
+        run->bytes += flight->loaded.size;
+        submit(run, flight);
+        return;
+    }
+    flight->loaded.size = 0;
+    const char *advice = error_advice(&err);
+    const char *message =
+        arena_printf(&conform->arena, "%s%s%s", err.message, advice ? ". " : "", advice ? advice : "");
+    for (size_t engine = 0; engine < conform->engines; engine++)
+        conform->results[number * conform->engines + engine] =
+            (struct conform_result){.verdict = CONFORM_NOT_RUNNABLE, .message = message};
+    land(run, flight);
+}
+
+static int receive(struct run *run, struct error *err)
+{
+    struct job job;
+    struct result result;
+    bool differ;
+    result_init(&result);
+    int status = pool_next(run->pool, -1, &job, &result, &differ, err);
+    if (status == 1) {
+        struct flight *flight = job.user;
+        run->answered++;
+        *result_at(run, flight, job.set, job.bounds ? run->conform->engines : (size_t)job.engine) = result;
+        if (--flight->pending == 0) {
+            conclude(run, flight);
+            land(run, flight);
+        }
+        return 0;
+    }
+    if (status == 0)
+        return error_set(err, ERROR_IO, "the engines lost %zu answers", run->submitted - run->answered);
+    return status < 0 ? -1 : 0;
+}
+
+static bool room(const struct run *run)
+{
+    size_t window = run->options->window ? run->options->window : DEFAULT_WINDOW;
+    size_t bytes = run->options->window_bytes ? run->options->window_bytes : (size_t)1 << 30;
+    return run->flights == 0 || (run->flights < window && run->bytes < bytes);
+}
+
+/* Every case has one verdict on every engine, and the totals say so. */
+static void count(struct conform *conform)
+{
+    conform->counts = memory_zeroed(conform->engines, sizeof *conform->counts);
+    for (size_t engine = 0; engine < conform->engines; engine++) {
+        for (size_t i = 0; i < conform->suite->count; i++)
+            conform->counts[engine][conform_at(conform, i, engine)->verdict]++;
+        size_t total = 0;
+        for (int verdict = 0; verdict < CONFORM_COUNT; verdict++)
+            total += conform->counts[engine][verdict];
+        assert(total == conform->suite->count);
+        assert(conform->counts[engine][CONFORM_UNTESTED] == 0);
+    }
+}
+
+int conform_run(struct conform *conform, const struct suite *suite, struct pool *pool, size_t engines,
+                const struct conform_options *options, struct error *err)
+{
+    *conform = (struct conform){.suite = suite, .engines = engines};
+    arena_init(&conform->arena);
+    conform->results = memory_zeroed(suite->count * engines, sizeof *conform->results);
+    conform->golden = memory_zeroed(suite->count, sizeof *conform->golden);
+    struct run run = {.conform = conform, .pool = pool, .options = options};
+    str_init(&run.why);
+    struct progress progress;
+    progress_begin(&progress, "conform", suite->count);
+    progress.visible = progress.visible && options->progress;
+    double start = clock_seconds();
+    int status = 0;
+    for (size_t next = 0; status == 0 && (next < suite->count || run.flights > 0);) {
+        if (next < suite->count && room(&run))
+            launch(&run, next++);
+        else
+            status = receive(&run, err);
+        progress_step(&progress, next - run.flights);
+    }
+    progress_end(&progress);
+    conform->seconds = clock_seconds() - start;
+    while (run.first && status)
+        land(&run, run.first);
+    str_release(&run.why);
+    if (status == 0) {
+        assert(run.submitted == run.answered && run.flights == 0 && run.bytes == 0);
+        count(conform);
+    }
+    return status;
+}
+
+void conform_release(struct conform *conform)
+{
+    free(conform->results);
+    free(conform->golden);
+    free(conform->counts);
+    arena_release(&conform->arena);
+}

@@ -1,0 +1,230 @@
+#include "conform/replay.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "judge/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_LIMIT = 16 << 20 };
+
+const char *replay_state_name(enum replay_state state)
+{
+    static const char *const names[REPLAY_STATES] = {"untested", "agrees",  "still wrong",
+                                                     "known",    "skipped", "trouble"};
+    return names[state];
+}
+
+void replay_init(struct replay *replay)
+{
+    *replay = (struct replay){0};
+    arena_init(&replay->arena);
+}
+
+void replay_release(struct replay *replay)
+{
+    free(replay->rows);
+    free(replay->known);
+    arena_release(&replay->arena);
+}
+
+static enum replay_state by_answer(const struct conform_result *result)
+{
+    switch (result->verdict) {
+    case CONFORM_PASS:
+        return conform_is_unjudged(result) ? REPLAY_TROUBLE : REPLAY_AGREES;
+    case CONFORM_RANDOM:
+    case CONFORM_UNSUPPORTED:
+        return REPLAY_SKIPPED;
+    case CONFORM_UNTESTED:
+    case CONFORM_NO_ENGINE:
+    case CONFORM_NOT_RUNNABLE:
+        return REPLAY_TROUBLE;
+    default:
+        return REPLAY_WRONG;
+    }
+}
+
+/* The judge had the reference's word on it, whatever that is. */
+static bool is_judged(const struct conform_result *result)
+{
+    const struct verdict *verdict = result->judged ? &result->judged->verdict : NULL;
+    return verdict && verdict->kind != VERDICT_UNTESTED && verdict->kind != VERDICT_UNDECIDED &&
+           !verdict->by_vote && !(verdict->kind == VERDICT_AGREES && verdict->blank);
+}
+
+static enum replay_state by_judge(const struct conform_result *result)
+{
+    static const enum replay_state states[HEARD_COUNT] = {
+        [HEARD_NOTHING] = REPLAY_TROUBLE, [HEARD_LACK] = REPLAY_SKIPPED,  [HEARD_UNJUDGED] = REPLAY_TROUBLE,
+        [HEARD_JUDGED] = REPLAY_AGREES,   [HEARD_FINDING] = REPLAY_WRONG,
+    };
+    return states[verdict_heard(&result->judged->verdict)];
+}
+
+static bool is_about_values(enum conform_verdict verdict)
+{
+    return verdict >= CONFORM_WRONG && verdict <= CONFORM_DTYPE;
+}
+
+/*
+ * An engine that says it lacks what an optimiser of its own made is wrong: the judge saw another setting of
+ * it run the case when the bundle was made. Alone it says the same words, and they are as wrong as they were.
+ */
+static bool lacks_as_before(const struct conform_result *result, const struct bundle *bundle)
+{
+    if (strcmp(bundle->outcome, outcome_name(OUTCOME_UNSUPPORTED)) != 0 ||
+        strcmp(bundle->kind, verdict_name(VERDICT_UNSUPPORTED)) == 0 || !result->message)
+        return false;
+    struct str now, then;
+    str_init(&now);
+    str_init(&then);
+    message_normalise(&now, result->message, NULL);
+    message_normalise(&then, bundle->message, NULL);
+    bool same = strcmp(now.data, then.data) == 0;
+    str_release(&now);
+    str_release(&then);
+    return same;
+}
+
+/* What killed an engine, though the case is not valid, is mended when it is refused in words. */
+static bool was_death(const struct bundle *bundle)
+{
+    static const enum verdict_kind deaths[] = {VERDICT_CRASH, VERDICT_HANG, VERDICT_MEMORY, VERDICT_GARBAGE};
+    for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++)
+        if (strcmp(bundle->kind, verdict_name(deaths[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum replay_state state_of(const struct conform_result *result, const struct bundle *bundle)
+{
+    enum replay_state plain = by_answer(result);
+    bool invalid = result->judged && result->judged->verdict.invalid;
+    if (bundle && invalid && result->verdict == CONFORM_NOT_RUNNABLE && was_death(bundle))
+        return REPLAY_AGREES;
+    if (plain == REPLAY_TROUBLE || !is_judged(result))
+        return plain;
+    /* A case that is no bundle brings an answer that somebody vouched for. */
+    enum replay_state judged = by_judge(result);
+    if (!bundle && (is_about_values(result->verdict) || judged == REPLAY_TROUBLE))
+        return plain;
+    return judged;
+}
+
+static void say(struct replay *replay, struct replay_row *row, const struct conform_result *result)
+{
+    struct str text;
+    str_init(&text);
+    bool judged = is_judged(result) && result->verdict != CONFORM_NOT_RUNNABLE &&
+                  (row->state == by_judge(result) || row->state != REPLAY_WRONG);
+    row->verdict =
+        judged ? verdict_name(result->judged->verdict.kind) : conform_verdict_name(result->verdict);
+    if (judged && row->state == REPLAY_WRONG)
+        word_sentence(result->judged, &text);
+    else if (result->message && row->state != REPLAY_AGREES)
+        str_add(&text, result->message);
+    else if (result->judged && row->state == REPLAY_TROUBLE)
+        word_sentence(result->judged, &text);
+    row->text = arena_strdup(&replay->arena, text.data);
+    str_release(&text);
+}
+
+static void add_row(struct replay *replay, const struct suite_case *entry,
+                    const struct conform_result *result, const char *label)
+{
+    struct bundle bundle;
+    struct error err = {0};
+    replay->rows = memory_grow(replay->rows, &replay->capacity, replay->count + 1, sizeof *replay->rows);
+    struct replay_row *row = &replay->rows[replay->count++];
+    bool is_bundle = bundle_read(&bundle, entry->folder, &replay->arena, &err) == 0;
+    *row = (struct replay_row){
+        .name = arena_strdup(&replay->arena, entry->name),
+        .folder = arena_strdup(&replay->arena, entry->folder),
+        .title = is_bundle ? bundle.title : "",
+        .was = is_bundle ? bundle.kind : "",
+        .engine = arena_strdup(&replay->arena, label),
+        .state = state_of(result, is_bundle ? &bundle : NULL),
+        .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
+    };
+    say(replay, row, result);
+    if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle)) {
+        row->state = REPLAY_WRONG;
+        row->verdict = bundle.kind;
+    }
+    replay->counts[row->state]++;
+}
+
+int replay_run(struct replay *replay, const struct suite *suite, struct pool *pool, const char *const *labels,
+               size_t engines, const struct conform_options *options, struct error *err)
+{
+    struct conform conform = {0};
+    int status = conform_run(&conform, suite, pool, engines, options, err);
+    for (size_t i = 0; i < suite->count && status == 0; i++)
+        for (size_t e = 0; e < engines; e++)
+            add_row(replay, &suite->cases[i], conform_at(&conform, i, e), labels[e]);
+    conform_release(&conform);
+    return status;
+}
+
+void replay_stands(const struct replay *replay, struct standing *standing)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        const struct replay_row *row = &replay->rows[i];
+        if (row->state == REPLAY_WRONG)
+            standing_finding(standing);
+        else if (row->state == REPLAY_TROUBLE || row->state == REPLAY_UNTESTED)
+            standing_trouble(standing, "%s on %s was not judged (%s)%s%.200s", row->name, row->engine,
+                             row->verdict, *row->text ? ": " : "", row->text);
+    }
+    if (replay->count == replay->counts[REPLAY_SKIPPED])
+        standing_trouble(standing,
+                         "nothing ran: every case was skipped; name an engine that supports one, with -e");
+}
+
+static void read_names(struct replay *replay, const char *data, size_t size)
+{
+    size_t capacity = 1;
+    replay->known = memory_zeroed(capacity, sizeof *replay->known);
+    for (size_t at = 0; at < size;) {
+        size_t length = strcspn(data + at, "\n"), used = strcspn(data + at, "#\n");
+        while (used && strchr(" \t\r", data[at + used - 1]))
+            used--;
+        if (used) {
+            replay->known = memory_grow(replay->known, &capacity, replay->n_known + 1, sizeof *replay->known);
+            replay->known[replay->n_known++] =
+                (struct replay_name){.name = arena_printf(&replay->arena, "%.*s", (int)used, data + at)};
+        }
+        at += length + 1;
+    }
+}
+
+static void mark(struct replay *replay, struct replay_name *known)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        struct replay_row *row = &replay->rows[i];
+        if (strcmp(row->name, known->name) != 0)
+            continue;
+        known->agrees |= row->state == REPLAY_AGREES;
+        known->wrong |= row->state == REPLAY_WRONG;
+        if (row->state != REPLAY_WRONG)
+            continue;
+        replay->counts[REPLAY_WRONG]--;
+        replay->counts[REPLAY_KNOWN]++;
+        row->state = REPLAY_KNOWN;
+    }
+}
+
+int replay_known(struct replay *replay, const char *path, struct error *err)
+{
+    char *data;
+    size_t size;
+    if (file_read(path, LIST_LIMIT, &data, &size, err))
+        return -1;
+    read_names(replay, data, size);
+    free(data);
+    for (size_t i = 0; i < replay->n_known; i++)
+        mark(replay, &replay->known[i]);
+    return 0;
+}

@@ -1,0 +1,596 @@
+#include "eval/evaluate.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+#include "eval/older_opsets.h"
+#include "eval/scope.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct evaluator {
+    const struct model *model;
+    struct evaluate_options options;
+    struct model_index index;
+    int opset;
+};
+
+static const struct evaluate_options no_options;
+
+void evaluate_pass_on(struct bounded *result)
+{
+    bounded_settle(result, NULL);
+    if (result->type == DTYPE_FLOAT16)
+        bounded_widen(result);
+}
+
+/* What the next node may see. */
+static const struct bounded *as_input(struct slot *slot, const struct evaluate_options *options,
+                                      struct error *err)
+{
+    const struct bounded *b = slot->view;
+    if (options->round || !slot->from_node || (b->type != DTYPE_FLOAT16 && !options->loose) ||
+        !bounded_has_infinity(b))
+        return b;
+    if (slot->wide.type == DTYPE_NONE) {
+        if (bounded_copy(&slot->wide, b, err))
+            return NULL;
+        bounded_widen(&slot->wide);
+    }
+    return &slot->wide;
+}
+
+static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t n_inputs,
+                    const struct bounded *const *inputs, size_t n_outputs, struct bounded *outputs);
+
+static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct error *err)
+{
+    const char *domain = node->domain ? node->domain : "";
+    const struct op *op = *domain && strcmp(domain, "ai.onnx") != 0 ? NULL : op_find(node->op_type);
+    if (!op)
+        error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not in the reference's table", domain,
+                  *domain ? "." : "", node->op_type);
+    else if (opset < op->since)
+        error_set(err, ERROR_INVALID, "operator %s does not exist in opset %d", node->op_type, opset);
+    else
+        return op;
+    return NULL;
+}
+
+static int run_kernel(struct op_call *call, const struct evaluate_options *options)
+{
+    if (call->n_inputs < (size_t)call->op->min_inputs || call->n_inputs > (size_t)call->op->max_inputs)
+        return call_invalid(call, "has %zu inputs", call->n_inputs);
+    if (options->hook)
+        return options->hook(options->context, call);
+    return call->op->eval(call);
+}
+
+/* Inputs that the operator has at an opset: those that act as parameters are the last ones, and came later.
+ */
+static size_t most_inputs(const struct op *op, int opset)
+{
+    size_t most = (size_t)op->max_inputs;
+    for (const struct op_param *param = op->params; param && param->name; param++)
+        most -= param->kind == PARAM_INPUT && opset < param->since;
+    return most;
+}
+
+/* Runs one node's kernel into `outputs` (room for op_outputs of them). */
+static int run_call(struct op_call *call, const struct evaluate_options *options)
+{
+    struct older older;
+    if (call->opset && call->n_inputs > most_inputs(call->op, call->opset))
+        return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
+    int result = older_adapt(&older, call);
+    if (!result)
+        result = run_kernel(call, options);
+    older_release(&older);
+    return result;
+}
+
+static size_t output_room(const struct op *op, const Onnx__NodeProto *node)
+{
+    size_t least = op->min_outputs > 1 ? (size_t)op->min_outputs : 1;
+    return node->n_output > least ? node->n_output : least;
+}
+
+static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const struct bounded **inputs,
+                         struct error *err)
+{
+    for (size_t i = 0; i < node->n_input; i++) {
+        if (!*node->input[i])
+            continue;
+        struct slot *slot = scope_find(scope, node->input[i]);
+        if (!slot || !slot->view)
+            return error_set(err, ERROR_INVALID, "%s uses %s, which nothing before it makes", node->op_type,
+                             node->input[i]);
+        inputs[i] = as_input(slot, scope->options, err);
+        if (!inputs[i])
+            return -1;
+    }
+    return 0;
+}
+
+static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct bounded *outputs,
+                        struct error *err)
+{
+    for (size_t i = 0; i < node->n_output; i++) {
+        if (!*node->output[i])
+            continue;
+        if (outputs[i].type == DTYPE_NONE)
+            return error_set(err, ERROR_UNSUPPORTED, "%s: the reference does not make output %zu",
+                             node->op_type, i);
+        struct slot *slot = NULL;
+        size_t number;
+        if (map_get(&scope->names, node->output[i], &number))
+            slot = scope->slots[number];
+        else
+            slot = scope_add(scope, node->output[i]);
+        slot_drop(slot);
+        slot->own = outputs[i];
+        bounded_init(&outputs[i]);
+        if (scope->options->round)
+            bounded_round(&slot->own);
+        else
+            bounded_settle(&slot->own, scope->options->open);
+        if (scope->options->loose && node->n_input)
+            bounded_loosen(&slot->own);
+        slot->view = &slot->own;
+        slot->from_node = node->n_input > 0; /* what a Constant holds is given */
+    }
+    return 0;
+}
+
+/* Known constants are computed as long as they are small: shape arithmetic is, weights are not. */
+enum { KNOWN_LIMIT = 1024 };
+
+static bool is_known(const struct bounded *input)
+{
+    return !input || (input->value && input->count <= KNOWN_LIMIT);
+}
+
+/* Whether a node of a shapes-only graph can be computed all the same. Bodies may capture unknown values. */
+static bool all_known(const struct op *op, const struct bounded *const *inputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_known(inputs[i]))
+            return false;
+    return !(op->flags & OP_SUBGRAPH);
+}
+
+/* Of a node's first output, and what they allow for. */
+static struct factors loosen_product(struct scope *scope, const struct op_call *call)
+{
+    const Onnx__NodeProto *node = call->node;
+    struct factors *inputs = memory_zeroed(node->n_input, sizeof *inputs);
+    for (size_t i = 0; i < node->n_input; i++) {
+        const struct slot *slot = call->inputs[i] ? scope_find(scope, node->input[i]) : NULL;
+        inputs[i] = slot && slot->factors.count ? slot->factors
+                    : slot                      ? factors_of(call->inputs[i])
+                                                : inputs[i];
+    }
+    struct factors made = factors_through(call, inputs);
+    free(inputs);
+    factors_loosen(&call->outputs[0], &made);
+    return made;
+}
+
+/* keep_outputs, with what nodes computed as one may do to a difference, to its square and to products. */
+static int keep_loose(struct scope *scope, const struct op_call *call)
+{
+    const Onnx__NodeProto *node = call->node;
+    const struct slot *from = node->n_input ? scope_find(scope, node->input[0]) : NULL;
+    struct parts parts;
+    if (from && is_square(call))
+        loosen_square(&call->outputs[0], &from->parts);
+    int result = parts_of(&parts, call);
+    struct factors factors = loosen_product(scope, call);
+    if (!result)
+        result = keep_outputs(scope, node, call->outputs, call->err);
+    struct slot *slot = result || node->n_output == 0 ? NULL : scope_find(scope, node->output[0]);
+    if (slot) {
+        slot->parts = parts;
+        slot->factors = factors;
+    } else {
+        parts_release(&parts);
+    }
+    return result;
+}
+
+/* Runs the branch of an If that is not taken, to see whether it is valid. */
+static void run_idle(struct op_call *call, bool *idle)
+{
+    const struct bounded *condition = call->n_inputs ? call->inputs[0] : NULL;
+    if (!text_equal(call->op->name, "If") || !condition || !condition->value || condition->count != 1)
+        return;
+    const Onnx__GraphProto *graph =
+        node_graph(call->node, condition->value[0] != 0 ? "else_branch" : "then_branch");
+    struct error *outer = call->err, err = {0};
+    struct bounded *results = memory_zeroed(call->n_outputs, sizeof *results);
+    call->err = &err;
+    if (graph && run_body(call, graph, 0, NULL, call->n_outputs, results) && err.code == ERROR_INVALID)
+        *idle = true;
+    call->err = outer;
+    for (size_t i = 0; i < call->n_outputs; i++)
+        bounded_release(&results[i]);
+    free(results);
+}
+
+static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
+{
+    const struct op *op = find_op(node, scope->opset, err);
+    if (!op)
+        return -1;
+    size_t room = output_room(op, node);
+    const struct bounded **inputs = memory_zeroed(node->n_input, sizeof(struct bounded *));
+    struct bounded *outputs = memory_zeroed(room, sizeof *outputs);
+    struct op_call call = {
+        .op = op,
+        .node = node,
+        .opset = scope->opset,
+        .shapes_only = scope->shapes_only,
+        .n_inputs = node->n_input,
+        .inputs = inputs,
+        .n_outputs = room,
+        .outputs = outputs,
+        .body = run_body,
+        .scope = scope,
+        .err = err,
+    };
+    int result = gather_inputs(scope, node, inputs, err);
+    if (!result && call.shapes_only && all_known(op, inputs, node->n_input))
+        call.shapes_only = false;
+    if (!result)
+        result = run_call(&call, scope->options);
+    if (call.open && scope->options->open)
+        *scope->options->open = true;
+    if (!result && scope->options->idle)
+        run_idle(&call, scope->options->idle);
+    if (!result)
+        result = scope->options->loose ? keep_loose(scope, &call) : keep_outputs(scope, node, outputs, err);
+    for (size_t i = 0; i < room; i++)
+        bounded_release(&outputs[i]);
+    free(outputs);
+    free(inputs);
+    return result;
+}
+
+static int add_initializers(struct scope *scope, const Onnx__GraphProto *graph, struct error *err)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (model_tensor_read(graph->initializer[i], &tensor, err))
+            return -1;
+        struct slot *slot = scope_add(scope, graph->initializer[i]->name);
+        int result = bounded_from_tensor(&slot->own, &tensor, err);
+        tensor_release(&tensor);
+        if (result)
+            return -1;
+        slot->view = &slot->own;
+    }
+    return 0;
+}
+
+static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t n_inputs,
+                    const struct bounded *const *inputs, size_t n_outputs, struct bounded *outputs)
+{
+    struct scope *parent = call->scope;
+    if (parent->depth >= MODEL_MAX_DEPTH)
+        return call_invalid(call, "bodies are nested too deeply");
+    if (graph->n_input != n_inputs || graph->n_output != n_outputs)
+        return call_invalid(call, "a body has %zu inputs and %zu outputs where %zu and %zu are needed",
+                            graph->n_input, graph->n_output, n_inputs, n_outputs);
+    struct scope scope;
+    scope_init(&scope, parent);
+    scope.shapes_only = call->shapes_only;
+    for (size_t i = 0; i < n_inputs; i++) {
+        struct slot *slot = scope_add(&scope, graph->input[i]->name);
+        slot->view = inputs[i];
+        slot->from_node = true; /* what an iteration carries was computed by the one before */
+    }
+    int result = add_initializers(&scope, graph, call->err);
+    for (size_t i = 0; !result && i < graph->n_node; i++)
+        result = run_node(&scope, graph->node[i], call->err);
+    for (size_t i = 0; !result && i < n_outputs; i++) {
+        const struct slot *slot = scope_find(&scope, graph->output[i]->name);
+        if (!slot || !slot->view)
+            result = call_invalid(call, "nothing makes the body's output %s", graph->output[i]->name);
+        else
+            result = bounded_copy(&outputs[i], slot->view, call->err);
+    }
+    scope_release(&scope);
+    return result;
+}
+
+struct check_context {
+    int opset;
+    struct error *err;
+};
+
+/* A Constant has exactly one value. The kernel sees to that where it runs; a branch not taken does not. */
+static int check_node(void *context, Onnx__NodeProto *node, int depth)
+{
+    (void)depth;
+    struct check_context *check = context;
+    const struct op *op = find_op(node, check->opset, check->err);
+    if (op && text_equal(op->name, "Constant") && node->n_attribute != 1)
+        return error_set(check->err, ERROR_INVALID, "Constant: %zu attributes where one is needed",
+                         node->n_attribute);
+    return op ? 0 : -1;
+}
+
+int evaluator_new(struct evaluator **evaluator, const struct model *model,
+                  const struct evaluate_options *options, struct error *err)
+{
+    *evaluator = NULL;
+    struct check_context check = {model_opset(model), err};
+    if (model_each_node(model->graph, check_node, &check))
+        return -1;
+    struct evaluator *made = memory_zeroed(1, sizeof *made);
+    if (model_index_init(&made->index, model, err)) {
+        free(made);
+        return -1;
+    }
+    made->model = model;
+    made->options = options ? *options : no_options;
+    made->opset = check.opset;
+    *evaluator = made;
+    return 0;
+}
+
+void evaluator_free(struct evaluator *evaluator)
+{
+    if (!evaluator)
+        return;
+    model_index_release(&evaluator->index);
+    free(evaluator);
+}
+
+static const struct value *find_input(const struct value *inputs, size_t count, const char *name,
+                                      size_t position)
+{
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i].name && strcmp(inputs[i].name, name) == 0)
+            return &inputs[i];
+    return position < count && !inputs[position].name ? &inputs[position] : NULL;
+}
+
+/* Inputs as given; an input with an initialiser of its name falls back to it (ensure_initializer). */
+static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, const struct value *inputs,
+                       size_t count, struct error *err)
+{
+    const Onnx__GraphProto *graph = evaluator->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const char *name = graph->input[i]->name;
+        const struct value *given = find_input(inputs, count, name, i);
+        struct slot *slot = scope_find(scope, name);
+        const struct index_value *known = model_index_find(&evaluator->index, name);
+        if (!given) {
+            if (known && known->source == SOURCE_INITIALIZER)
+                continue;
+            return error_set(err, ERROR_INVALID, "no value for input %s", name);
+        }
+        if (given->kind != VALUE_TENSOR)
+            return error_set(err, ERROR_UNSUPPORTED, "input %s is a sequence or an absent optional", name);
+        if (bounded_from_tensor(&slot->own, &given->tensors[0], err))
+            return error_prefix(err, "input %s", name);
+        if (scope->options->loose)
+            bounded_loosen(&slot->own);
+        slot->view = &slot->own;
+    }
+    return 0;
+}
+
+/* Weights become values when first used, and are dropped after their last use: never all at once. */
+static int ensure_initializers(struct scope *scope, const struct evaluator *evaluator, size_t node,
+                               struct error *err)
+{
+    const struct model_index *index = &evaluator->index;
+    for (size_t i = 0; i < index->n_uses[node]; i++) {
+        const struct index_value *value = &index->values[index->uses[node][i]];
+        struct slot *slot = scope->slots[index->uses[node][i]];
+        if (value->source != SOURCE_INITIALIZER || slot->view)
+            continue;
+        struct tensor tensor;
+        bool view = model_weight_view(evaluator->model, value->number, &tensor);
+        if (!view && model_weight(evaluator->model, value->number, &tensor, err))
+            return -1;
+        int result = bounded_from_tensor(&slot->own, &tensor, err);
+        if (!view)
+            tensor_release(&tensor);
+        if (result)
+            return error_prefix(err, "initializer %s", value->name);
+        slot->view = &slot->own;
+    }
+    return 0;
+}
+
+static void drop_used(struct scope *scope, const struct model_index *index, size_t node)
+{
+    for (size_t i = 0; i < index->n_uses[node]; i++) {
+        struct slot *slot = scope->slots[index->uses[node][i]];
+        if (slot->uses_left && --slot->uses_left == 0)
+            slot_drop(slot);
+    }
+}
+
+static int collect(struct scope *scope, const struct evaluator *evaluator, const char *const *names,
+                   size_t count, struct bounded **results, struct error *err)
+{
+    *results = memory_zeroed(count, sizeof **results);
+    for (size_t i = 0; i < count; i++) {
+        const struct slot *slot = scope_find(scope, names[i]);
+        const struct index_value *value = model_index_find(&evaluator->index, names[i]);
+        int result;
+        if (slot && slot->view) {
+            result = bounded_copy(&(*results)[i], slot->view, err);
+        } else if (value && value->source == SOURCE_INITIALIZER) {
+            struct tensor tensor;
+            result = model_weight(evaluator->model, value->number, &tensor, err);
+            if (!result) {
+                result = bounded_from_tensor(&(*results)[i], &tensor, err);
+                tensor_release(&tensor);
+            }
+        } else {
+            result = error_set(err, ERROR_NOT_FOUND, "the model has no value %s", names[i]);
+        }
+        if (!result)
+            continue;
+        while (i--)
+            bounded_release(&(*results)[i]);
+        free(*results);
+        *results = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+/* A slot for each value of the index, in its order; values that are read from outside are never dropped. */
+static void make_slots(struct scope *scope, const struct model_index *index, const char *const *names,
+                       size_t count)
+{
+    for (size_t i = 0; i < index->count; i++) {
+        struct slot *slot = scope_add(scope, index->values[i].name);
+        slot->uses_left = index->values[i].is_output ? 0 : index->values[i].consumers;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct slot *slot = scope_find(scope, names[i]);
+        if (slot)
+            slot->uses_left = 0;
+    }
+}
+
+int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_t n_inputs,
+                  const char *const *outputs, size_t n_outputs, struct bounded **results, size_t *count,
+                  struct error *err)
+{
+    const Onnx__GraphProto *graph = evaluator->model->graph;
+    struct scope scope;
+    scope_init(&scope, NULL);
+    scope.opset = evaluator->opset;
+    scope.options = &evaluator->options;
+    const char **names = (const char **)(uintptr_t)outputs;
+    if (!n_outputs) {
+        n_outputs = graph->n_output;
+        names = arena_array(&scope.arena, n_outputs, sizeof *names);
+        for (size_t i = 0; i < n_outputs; i++)
+            names[i] = graph->output[i]->name;
+    }
+    make_slots(&scope, &evaluator->index, names, n_outputs);
+    int result = bind_inputs(&scope, evaluator, inputs, n_inputs, err);
+    for (size_t i = 0; !result && i < graph->n_node; i++) {
+        size_t number = evaluator->index.order[i];
+        result = ensure_initializers(&scope, evaluator, number, err);
+        if (!result)
+            result = run_node(&scope, graph->node[number], err);
+        drop_used(&scope, &evaluator->index, number);
+    }
+    if (!result)
+        result = collect(&scope, evaluator, names, n_outputs, results, err);
+    *count = result ? 0 : n_outputs;
+    scope_release(&scope);
+    return result;
+}
+
+/* A call outside any graph: its scope holds only what a body may capture. */
+static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_inputs,
+                     const struct bounded *const *inputs, struct bounded *outputs, size_t n_outputs,
+                     struct error *err)
+{
+    const struct op *op = find_op(node, scope->opset, err);
+    if (!op)
+        return -1;
+    size_t room = output_room(op, node);
+    struct bounded *made = memory_zeroed(room, sizeof *made);
+    struct op_call call = {
+        .op = op,
+        .node = node,
+        .opset = scope->opset,
+        .shapes_only = scope->shapes_only,
+        .n_inputs = n_inputs,
+        .inputs = inputs,
+        .n_outputs = room,
+        .outputs = made,
+        .body = run_body,
+        .scope = scope,
+        .err = err,
+    };
+    int result = run_call(&call, scope->options);
+    for (size_t i = 0; i < room; i++) {
+        if (!result && i < n_outputs)
+            outputs[i] = made[i];
+        else
+            bounded_release(&made[i]);
+    }
+    free(made);
+    return result;
+}
+
+int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const struct tensor *const *inputs,
+                  const struct value *captured, size_t n_captured, bool loose, struct bounded *outputs,
+                  size_t n_outputs, struct error *err)
+{
+    struct scope scope;
+    scope_init(&scope, NULL);
+    scope.opset = model_opset(model);
+    scope.options = &no_options;
+    struct bounded *exact = memory_zeroed(node->n_input, sizeof *exact);
+    const struct bounded **views = memory_zeroed(node->n_input, sizeof(struct bounded *));
+    int result = 0;
+    for (size_t i = 0; !result && i < node->n_input; i++) {
+        if (!inputs[i])
+            continue;
+        result = bounded_from_tensor(&exact[i], inputs[i], err);
+        if (!result && loose) {
+            bounded_loosen(&exact[i]);
+            bounded_widen(&exact[i]);
+        }
+        views[i] = &exact[i];
+    }
+    for (size_t i = 0; !result && i < n_captured; i++) {
+        if (captured[i].kind != VALUE_TENSOR)
+            continue;
+        struct slot *slot = scope_add(&scope, captured[i].name);
+        result = bounded_from_tensor(&slot->own, &captured[i].tensors[0], err);
+        slot->view = &slot->own;
+    }
+    for (size_t i = 0; i < n_outputs; i++)
+        bounded_init(&outputs[i]);
+    if (!result)
+        result = run_alone(&scope, node, node->n_input, views, outputs, n_outputs, err);
+    for (size_t i = 0; i < node->n_input; i++)
+        bounded_release(&exact[i]);
+    free(exact);
+    free(views);
+    scope_release(&scope);
+    return result;
+}
+
+int infer_node_capturing(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs,
+                         size_t n_inputs, const struct captured *captured, size_t n_captured,
+                         struct bounded *outputs, size_t n_outputs, struct error *err)
+{
+    struct scope scope;
+    scope_init(&scope, NULL);
+    scope.opset = opset;
+    scope.options = &no_options;
+    for (size_t i = 0; i < n_inputs; i++)
+        scope.shapes_only |= !is_known(inputs[i]);
+    for (size_t i = 0; i < n_captured; i++) {
+        scope_add(&scope, captured[i].name)->view = captured[i].value;
+        scope.shapes_only |= !is_known(captured[i].value);
+    }
+    for (size_t i = 0; i < n_outputs; i++)
+        bounded_init(&outputs[i]);
+    int result = run_alone(&scope, node, n_inputs, inputs, outputs, n_outputs, err);
+    scope_release(&scope);
+    return result;
+}
+
+int infer_node(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs, size_t n_inputs,
+               struct bounded *outputs, size_t n_outputs, struct error *err)
+{
+    return infer_node_capturing(opset, node, inputs, n_inputs, NULL, 0, outputs, n_outputs, err);
+}

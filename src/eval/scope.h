@@ -1,0 +1,42 @@
+/* The named values of a graph, or of a body in it, while the evaluator runs. */
+#ifndef EVAL_SCOPE_H
+#define EVAL_SCOPE_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "eval/evaluate.h"
+#include "eval/expanded_squares.h"
+#include "eval/factor_order.h"
+
+/* One named value while a graph runs: its own storage, or a view of somebody else's (a body's input). */
+struct slot {
+    struct bounded own;
+    const struct bounded *view; /* NULL: not computed yet, or dropped */
+    struct bounded wide;        /* as other nodes may see it, where that differs: see as_input */
+    size_t uses_left;           /* top graph only */
+    bool from_node;
+    struct parts parts;     /* of a difference, where nodes may be computed as one */
+    struct factors factors; /* of a product, then */
+};
+
+struct scope {
+    struct scope *parent;
+    struct arena arena;
+    struct map names; /* -> number in slots */
+    struct slot **slots;
+    size_t count, capacity;
+    int opset, depth;
+    bool shapes_only;
+    const struct evaluate_options *options;
+};
+
+/* parent: the graph around a body, or NULL. */
+void scope_init(struct scope *scope, struct scope *parent);
+void scope_release(struct scope *scope);
+
+struct slot *scope_add(struct scope *scope, const char *name);
+struct slot *scope_find(const struct scope *scope, const char *name); /* outside, too; or NULL */
+
+void slot_drop(struct slot *slot); /* its value, not the name */
+
+#endif

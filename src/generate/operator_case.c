@@ -1,0 +1,171 @@
+#include "generate/case_maker.h"
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "generate/illegal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gencase_release(struct gencase *c)
+{
+    testcase_release(&c->test);
+    free(c->note);
+    *c = (struct gencase){0};
+}
+
+/* One of the operators that the options allow, and that has something illegal to offer when that is asked. */
+static const struct op *choose_op(struct rng *rng, const struct generate_options *options)
+{
+    size_t allowed = 0;
+    const struct op *chosen = NULL;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
+        bool allowed_here =
+            options_allow(options, op) && (!options->types || op_types_at(op, OPSET_LAST) & options->types);
+        if (!allowed_here || (options->illegal && !illegal_exists(op)))
+            continue;
+        if (rng_below(rng, ++allowed) == 0)
+            chosen = op;
+    }
+    return chosen;
+}
+
+static enum fill choose_fill(struct rng *rng, const struct generate_options *options)
+{
+    if (options->fill)
+        return (enum fill)(options->fill - 1);
+    return rng_chance(rng, 0.5) ? FILL_NORMAL : rng_chance(rng, 0.5) ? FILL_EXACT : FILL_SPECIAL;
+}
+
+/* Which inputs are there, bit by bit. */
+static uint32_t given_inputs(const struct draw *d)
+{
+    uint32_t given = 0;
+    for (size_t i = 0; i < d->n_inputs && i < 32; i++)
+        if (d->inputs[i].source != DRAWN_OMITTED)
+            given |= (uint32_t)1 << i;
+    return given;
+}
+
+/* Of the rank and form that the options ask for. */
+static bool fits(const struct draw *d, const struct generate_options *options)
+{
+    if (options->given && given_inputs(d) != options->given)
+        return false;
+    return !options->rank || (d->n_inputs && d->inputs[0].shape.rank == options->rank - 1);
+}
+
+/* A sampler gives up now and then; more than this many times in a row it never does. */
+enum { ATTEMPTS = 200, LACKING = 1 };
+
+/* One attempt; LACKING when options->lacks says so, -1 when the sampler gives up or the operator has none of
+ * the types. */
+static int attempt(struct rng rng, const struct op *op, const struct generate_options *options,
+                   struct gencase *out, struct str *note, struct error *err)
+{
+    int opset = draw_opset(&rng, options, op_drawn_since(op));
+    dtype_set set = op_types_at(op, opset) & (options->types ? options->types : ~(dtype_set)0);
+    if (!set)
+        return error_set(err, ERROR_NOT_FOUND, "%s has none of the types at opset %d", op->name, opset);
+    struct rng for_model = rng_split(&rng, 1);
+    enum fill fill = choose_fill(&rng, options);
+    struct rng for_draw = rng_split(&rng, 2);
+    enum dtype type = draw_primary_type(&rng, set);
+    if (options->lacks && options->lacks(options->lacks_context, op, type, opset)) {
+        error_set(err, ERROR_UNSUPPORTED, "%s of %s at opset %d is lacking", op->name, dtype_name(type),
+                  opset);
+        return LACKING;
+    }
+    struct maker m;
+    struct draw d;
+    struct bounded outputs[64] = {0};
+    maker_init(&m, opset, for_model);
+    m.trace = options->trace;
+    draw_init(&d, &m.model->arena, op, opset, type, fill, for_draw);
+    d.rank = options->rank;
+    int result = draw_node(&d);
+    if (result || d.n_outputs > 64 || !fits(&d, options))
+        result = error_set(err, ERROR_NOT_FOUND, "%s: the sampler gave up", op->name);
+    if (!result)
+        result = maker_try(&m, &d, KNOW_SMALL, outputs, err);
+    if (result && err->code == ERROR_UNSUPPORTED)
+        result = maker_try(&m, &d, KNOW_ALL, outputs, err);
+    if (!result && options->illegal)
+        result = illegal_apply(&d, rng_split(&rng, 3), note, err);
+    if (!result) {
+        maker_keep(&m, &d, outputs);
+        result = maker_finish(&m, options->illegal, out, err);
+    }
+    for (size_t i = 0; i < 64; i++)
+        bounded_release(&outputs[i]);
+    draw_release(&d);
+    maker_release(&m);
+    return result;
+}
+
+int generate_one(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
+                 struct error *err)
+{
+    static const struct generate_options everything;
+    struct rng root = rng_seed(seed), rng = rng_split(&root, index);
+    struct str note;
+    *out = (struct gencase){0};
+    if (!options)
+        options = &everything;
+    const struct op *op = choose_op(&rng, options);
+    if (!op)
+        return error_set(err, ERROR_NOT_FOUND, "no operator fits the options");
+    str_init(&note);
+    struct error why = {0};
+    int result = -1;
+    for (uint64_t i = 0; result < 0 && i < ATTEMPTS; i++) {
+        str_clear(&note);
+        result = attempt(rng_split(&rng, i + 10), op, options, out, &note, &why);
+    }
+    if (result) {
+        error_set(err, why.code, "%s", why.message);
+    } else {
+        out->first = op;
+        out->note = str_detach(&note);
+        out->test.recipe = recipe_text("one", seed, index, options);
+    }
+    str_release(&note);
+    return result ? -1 : 0;
+}
+
+static int compare_forms(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Draws that show the forms: one that a sampler makes once in twenty is then missed once in 600 times. */
+enum { FORM_DRAWS = 128 };
+
+size_t generate_forms(const struct op *op, int opset, uint32_t *forms, size_t max)
+{
+    size_t count = 0;
+    dtype_set set = op_types_at(op, opset);
+    if (op->max_inputs >= 32 || op->min_inputs == op->max_inputs) {
+        forms[0] = 0;
+        return max > 0;
+    }
+    struct rng root = rng_seed(hash_text(op->name));
+    for (uint64_t i = 0; set && i < FORM_DRAWS; i++) {
+        struct arena arena;
+        struct draw d;
+        struct rng rng = rng_split(&root, i);
+        arena_init(&arena);
+        draw_init(&d, &arena, op, opset, draw_primary_type(&rng, set), FILL_NORMAL, rng_split(&rng, 1));
+        uint32_t form = draw_node(&d) ? 0 : given_inputs(&d);
+        size_t known = 0;
+        while (known < count && forms[known] != form)
+            known++;
+        if (form && known == count && count < max)
+            forms[count++] = form;
+        draw_release(&d);
+        arena_release(&arena);
+    }
+    qsort(forms, count, sizeof *forms, compare_forms);
+    return count;
+}

@@ -1,0 +1,77 @@
+/*
+ * Operator-level coverage of a set of models (Luo et al., "Graph-based Fuzz Testing for Deep Learning
+ * Inference Engines"), and attribute-pair coverage.
+ *
+ * Of an operator c of the corpus, with n operators in all:
+ *     OTC  1 when c occurs
+ *     IDC  different in-degrees seen / allowed ones
+ *     ODC  different out-degrees seen / allowed ones
+ *     SEC  different operators that results of c flow into / n
+ *     SPC  distinct vectors of shapes and parameters / n_max, at most 1
+ *     OLC  weighted mean of the five
+ * Of the set: each the mean over all operators, and OLC the weighted mean of those five.
+ *     PAIR pairs of values of two parameters seen / pairs there are, over the rows of the operator table
+ *          (coverage_param.h says what counts as a value); not part of OLC
+ *
+ * A corpus names operators with their allowed degrees; nodes of other operators do not count.
+ */
+#ifndef GUIDE_COVERAGE_H
+#define GUIDE_COVERAGE_H
+
+#include "base/str.h"
+#include "guide/coverage_trace.h"
+
+enum { COVERAGE_DEGREES = 32 };
+
+struct coverage;
+
+struct coverage_options {
+    size_t n_max;      /* expected vectors of an operator; 0: 200 */
+    double weights[5]; /* of OTC, IDC, ODC, SEC, SPC; all 0: 1 each */
+};
+
+struct coverage *coverage_new(const struct coverage_options *options); /* NULL: the defaults */
+void coverage_free(struct coverage *coverage);
+
+/*
+ * Adds an operator to the corpus; bit i of a set stands for degree i. Only before the first model. False when
+ * it is there already.
+ */
+bool coverage_add_op(struct coverage *coverage, const char *name, uint32_t in_degrees, uint32_t out_degrees);
+
+/*
+ * Adds a row of the operator table: in-degrees from 1 (0 when it needs no input) to its largest number of
+ * inputs, 5 at most when that is open; out-degrees 0 to 5, as in the paper.
+ */
+bool coverage_add_row(struct coverage *coverage, const struct op *op);
+
+size_t coverage_ops(const struct coverage *coverage);
+const char *coverage_op_name(const struct coverage *coverage, size_t op);
+bool coverage_find(const struct coverage *coverage, const char *name, size_t *op);
+
+/* What a model adds: new items of each kind. */
+struct coverage_gain {
+    size_t types, in_degrees, out_degrees, edges, vectors; /* those of OLC */
+    size_t pairs;
+    double olc; /* by which OLC of the set grows */
+};
+bool coverage_grows(const struct coverage_gain *gain); /* one of OLC's */
+
+struct coverage_gain coverage_add(struct coverage *coverage, const struct trace *trace);
+
+/* What it would add, pairs aside, without adding it. */
+struct coverage_gain coverage_peek(struct coverage *coverage, const struct trace *trace);
+
+struct coverage_figures {
+    double otc, idc, odc, sec, spc, olc, pairs; /* 0 to 1 */
+};
+struct coverage_figures coverage_of(const struct coverage *coverage, size_t op);
+struct coverage_figures coverage_total(const struct coverage *coverage);
+double coverage_olc(const struct coverage *coverage, size_t op); /* coverage_of().olc, cheaply */
+double coverage_spc(const struct coverage *coverage, size_t op); /* coverage_of().spc, likewise */
+
+/* All of it as text, and back into a coverage of the same corpus (ERROR_FORMAT otherwise). */
+void coverage_write(const struct coverage *coverage, struct str *out);
+int coverage_read(struct coverage *coverage, const char *text, struct error *err);
+
+#endif

@@ -1,0 +1,352 @@
+#include "locate/refusal.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/str.h"
+#include "judge/message.h"
+#include "locate/localize.h"
+#include "locate/node_sets.h"
+#include "locate/work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of all values between the nodes of a model: with more, its nodes are not asked for one by one. */
+static const size_t most_bytes = (size_t)1 << 30;
+
+enum answer {
+    ANSWER_HAS,     /* it runs it, or ends in a way that says nothing about kernels */
+    ANSWER_LACKS,   /* it says that it lacks it */
+    ANSWER_REFUSES, /* it refuses it for another reason */
+    ANSWER_UNKNOWN, /* it could not be asked */
+};
+
+/* What an engine answered. text: where it lacks the node, its message; where it refuses it, the message
+ * without what changes from case to case. */
+struct known_answer {
+    enum answer answer;
+    const char *text;
+};
+
+struct lacks {
+    struct arena arena; /* keys and texts */
+    struct map keys;    /* to numbers of answers */
+    struct known_answer *answers;
+    size_t count, capacity;
+    size_t asked;
+};
+
+struct lacks *lacks_new(void)
+{
+    struct lacks *lacks = memory_zeroed(1, sizeof *lacks);
+    arena_init(&lacks->arena);
+    map_init(&lacks->keys);
+    return lacks;
+}
+
+void lacks_free(struct lacks *lacks)
+{
+    if (!lacks)
+        return;
+    map_release(&lacks->keys);
+    free(lacks->answers);
+    arena_release(&lacks->arena);
+    free(lacks);
+}
+
+size_t lacks_asked(const struct lacks *lacks)
+{
+    return lacks->asked;
+}
+
+/* One refusal under question. */
+struct question {
+    struct lacks *known;
+    struct settle_case plain; /* the case on the engine that leaves graphs alone */
+    struct work work;
+    bool *fed;           /* by value: computed from the data of the model's inputs */
+    const char *words;   /* of the refusal, without what changes from case to case */
+    bool says_lack;      /* the whole, in this setting or the plain one, ended in the words of a lack */
+    size_t node;         /* the one that is lacking */
+    const char *message; /* and what the engine says of it */
+};
+
+/* What node `number` uses, and with which values where these are constants. */
+static uint64_t hash_uses(const struct question *question, size_t number, uint64_t hash)
+{
+    const struct model_index *index = &question->work.index;
+    for (size_t i = 0; i < index->n_uses[number]; i++) {
+        size_t use = index->uses[number][i];
+        const struct tensor *tensor = question->work.known[use];
+        hash = hash_combine(hash, tensor ? (uint64_t)tensor->type : 0);
+        hash = hash_combine(hash, tensor ? (uint64_t)tensor->shape.rank : 0);
+        for (int k = 0; tensor && k < tensor->shape.rank; k++)
+            hash = hash_combine(hash, (uint64_t)tensor->shape.dims[k]);
+        hash = hash_combine(hash, question->fed[use]);
+        if (tensor && !question->fed[use])
+            hash = hash_bytes(hash, tensor->data, tensor->size);
+    }
+    return hash;
+}
+
+/* The question without the names in it: engine, operator, opset, which inputs there are, attributes, types.
+ */
+static char *key_of(const struct question *question, size_t number)
+{
+    const struct settle_case *plain = &question->plain;
+    const Onnx__NodeProto *node = plain->model->graph->node[number];
+    uint64_t hash = hash_text(node->domain ? node->domain : "");
+    for (size_t i = 0; i < node->n_input; i++)
+        hash = hash_combine(hash, *node->input[i] != '\0');
+    hash = hash_combine(hash, node->n_output);
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        size_t size = onnx__attribute_proto__get_packed_size(node->attribute[i]);
+        uint8_t *packed = memory_zeroed(size, 1);
+        onnx__attribute_proto__pack(node->attribute[i], packed);
+        hash = hash_bytes(hash, packed, size);
+        free(packed);
+    }
+    hash = hash_uses(question, number, hash);
+    return arena_printf(&question->known->arena, "%s %s-%d %016" PRIx64,
+                        pool_engine(plain->pool, plain->engine)->label, node->op_type,
+                        model_opset(plain->model), hash);
+}
+
+/* Inputs that no input of the whole model feeds become constants; the others move up. */
+static int freeze_constants(const struct question *question, struct work_part *part, size_t *n_inputs,
+                            bool *frozen)
+{
+    size_t count = part->model->graph->n_input, kept = 0, number;
+    *frozen = false;
+    for (size_t i = 0; i < count; i++) {
+        struct value *input = &part->inputs[i];
+        bool constant = map_get(&question->work.index.names, input->name, &number) && !question->fed[number];
+        if (!constant)
+            part->inputs[kept++] = *input;
+        else if (model_freeze_input(part->model, input->name, &input->tensors[0], NULL))
+            return -1;
+        *frozen = *frozen || constant;
+    }
+    *n_inputs = kept;
+    return 0;
+}
+
+static char *normal_words(struct arena *arena, const char *message, const struct model *model)
+{
+    struct str words;
+    str_init(&words);
+    message_normalise(&words, message ? message : "", model);
+    char *text = arena_strdup(arena, words.data);
+    str_release(&words);
+    return text;
+}
+
+static struct known_answer read_answer(struct arena *arena, const struct result *result,
+                                       const struct model *part)
+{
+    switch (result->outcome) {
+    case OUTCOME_UNSUPPORTED:
+        return (struct known_answer){ANSWER_LACKS,
+                                     arena_strdup(arena, result->message ? result->message : "")};
+    case OUTCOME_REJECTED:
+    case OUTCOME_FAILED:
+        return (struct known_answer){ANSWER_REFUSES, normal_words(arena, result->message, part)};
+    case OUTCOME_NO_ENGINE:
+        return (struct known_answer){ANSWER_UNKNOWN, NULL};
+    default:
+        return (struct known_answer){ANSWER_HAS, NULL};
+    }
+}
+
+/* One node as a model of its own on the plain engine; constants: see lack.h. */
+static struct known_answer ask_once(struct question *question, size_t number, bool constants, bool *frozen)
+{
+    struct work *work = &question->work;
+    struct work_part part;
+    struct result result;
+    struct known_answer answer = {.answer = ANSWER_UNKNOWN};
+    size_t *nodes = memory_zeroed(work->which->model->graph->n_node, sizeof *nodes), n_inputs;
+    size_t size = nodes_with_constants(work, &number, 1, nodes);
+    result_init(&result);
+    if (work_part_cut(&part, work, nodes, size)) {
+        n_inputs = part.model->graph->n_input;
+        if (!(constants && freeze_constants(question, &part, &n_inputs, frozen)) &&
+            !work_run(work, part.model, part.inputs, n_inputs, 0, &result))
+            answer = read_answer(&question->known->arena, &result, part.model);
+    }
+    question->known->asked++;
+    free(nodes);
+    result_release(&result);
+    work_part_release(&part);
+    return answer;
+}
+
+static struct known_answer ask_node(struct question *question, size_t number)
+{
+    bool frozen = false;
+    struct known_answer answer = ask_once(question, number, true, &frozen);
+    return answer.answer == ANSWER_LACKS && frozen ? ask_once(question, number, false, &frozen) : answer;
+}
+
+/* An engine keeps what a Constant holds, and computes nothing. */
+static bool needs_kernel(const Onnx__NodeProto *node)
+{
+    return !text_equal(node->op_type, "Constant");
+}
+
+/* An answer that did not come may come another time. */
+static struct known_answer ask_remembering(struct question *question, size_t number)
+{
+    struct lacks *known = question->known;
+    size_t at;
+    char *key = key_of(question, number);
+    if (map_get(&known->keys, key, &at))
+        return known->answers[at];
+    struct known_answer answer = ask_node(question, number);
+    if (answer.answer == ANSWER_UNKNOWN)
+        return answer;
+    known->answers = memory_grow(known->answers, &known->capacity, known->count + 1, sizeof *known->answers);
+    map_set(&known->keys, key, known->count);
+    known->answers[known->count++] = answer;
+    return answer;
+}
+
+/* All nodes, as one that is refused alone in the words of the whole outweighs those that are lacking. */
+static enum answer ask_nodes(struct question *question)
+{
+    const Onnx__GraphProto *graph = question->plain.model->graph;
+    enum answer all = ANSWER_HAS;
+    for (size_t i = 0; i < graph->n_node; i++) {
+        if (!needs_kernel(graph->node[i]))
+            continue;
+        struct known_answer one = ask_remembering(question, i);
+        if (one.answer == ANSWER_REFUSES && text_equal(one.text, question->words))
+            return ANSWER_HAS;
+        if (one.answer == ANSWER_LACKS && all != ANSWER_LACKS) {
+            all = ANSWER_LACKS;
+            question->node = i;
+            question->message = one.text;
+        }
+        if (one.answer == ANSWER_UNKNOWN && all != ANSWER_LACKS)
+            all = ANSWER_UNKNOWN;
+    }
+    return all;
+}
+
+/* The reference's values for all nodes; then each is asked for. */
+static enum answer ask_alone(struct question *question)
+{
+    struct work *work = &question->work;
+    enum answer answer = ANSWER_UNKNOWN;
+    struct error err = {0};
+    size_t count;
+    if (work_init(work, &question->plain, &err))
+        return answer;
+    question->fed = work_fed(work);
+    work_infer(work);
+    const char **names = work_made(work, &count);
+    if (work_bytes(work) <= most_bytes && !work_compute(work, names, count)) {
+        for (size_t i = 0; i < work->index.count; i++)
+            work_value(work, i);
+        answer = ask_nodes(question);
+    }
+    free(question->fed);
+    work_release(work);
+    return answer;
+}
+
+/* How the plain engine ends on the whole. */
+static int run_whole(const struct settle_case *which, int engine, struct result *result)
+{
+    uint8_t *data;
+    size_t size;
+    if (model_pack(which->model, &data, &size, NULL))
+        return -1;
+    struct job job = {.engine = engine,
+                      .model = data,
+                      .model_size = size,
+                      .n_inputs = which->n_inputs,
+                      .inputs = which->inputs};
+    int status = pool_run_one(which->pool, &job, result, NULL);
+    free(data);
+    return status;
+}
+
+/* The number of the plain engine, -1 when there is none. */
+static int find_plain(const struct settle_case *which)
+{
+    int plain = pool_plain(which->pool, which->engine);
+    if (plain >= 0)
+        return plain;
+    struct result result; /* it is not up in this pool: once it is, it says what its knobs are */
+    result_init(&result);
+    run_whole(which, which->engine, &result);
+    result_release(&result);
+    return pool_plain(which->pool, which->engine);
+}
+
+/* By how the plain engine ends on the whole; a model of one node is that node alone. */
+static enum answer ask_by_whole(struct question *question, const struct result *whole)
+{
+    struct known_answer answer = read_answer(&question->known->arena, whole, question->plain.model);
+    question->says_lack = question->says_lack || answer.answer == ANSWER_LACKS;
+    question->message = answer.text;
+    if (answer.answer == ANSWER_UNKNOWN || whole->outcome == OUTCOME_OK)
+        return answer.answer;
+    if (question->plain.model->graph->n_node == 1)
+        return answer.answer == ANSWER_LACKS ? ANSWER_LACKS : ANSWER_HAS;
+    return ask_alone(question);
+}
+
+static enum answer ask(struct question *question, const struct settle_case *which, const struct result *ended)
+{
+    struct result whole;
+    int plain = find_plain(which);
+    if (plain < 0)
+        return ANSWER_UNKNOWN;
+    question->plain = *which;
+    question->plain.engine = plain;
+    question->says_lack = ended->outcome == OUTCOME_UNSUPPORTED;
+    question->words = normal_words(&question->known->arena, ended->message, which->model);
+    if (plain == which->engine)
+        return ask_by_whole(question, ended);
+    result_init(&whole);
+    question->known->asked++;
+    enum answer answer = run_whole(which, plain, &whole) ? ANSWER_UNKNOWN : ask_by_whole(question, &whole);
+    result_release(&whole);
+    return answer;
+}
+
+static void tell(const struct question *question, const struct settle_case *which, enum answer answer,
+                 struct verdict *verdict)
+{
+    char text[sizeof verdict->text];
+    if (answer == ANSWER_LACKS) {
+        const Onnx__NodeProto *node = which->model->graph->node[question->node];
+        snprintf(text, sizeof text, "%s (node %.40s) is not supported alone: %.120s", node->op_type,
+                 localize_node_name(node), question->message);
+    } else {
+        snprintf(text, sizeof text, "whether it lacks an operator could not be asked; %.150s", verdict->text);
+    }
+    memcpy(verdict->text, text, sizeof text);
+}
+
+bool lack_decide(struct lacks *known, const struct settle_case *which, const struct result *ended,
+                 struct verdict *verdict)
+{
+    bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
+    if (!refused || !which->model->graph->n_node)
+        return false;
+    struct question question = {.known = known ? known : lacks_new()};
+    enum answer answer = ask(&question, which, ended);
+    if (answer != ANSWER_HAS) {
+        verdict->kind =
+            answer == ANSWER_LACKS || question.says_lack ? VERDICT_UNSUPPORTED : VERDICT_UNDECIDED;
+        tell(&question, which, answer, verdict);
+    }
+    if (!known)
+        lacks_free(question.known);
+    return answer != ANSWER_HAS;
+}

@@ -1,0 +1,37 @@
+/*
+ * The second engine's values beside those of the engine under test, group by group, for the rate. Internal to
+ * this folder.
+ *
+ * An engine runs the whole model for each group. The reference, which computes the same however the model is
+ * cut, runs each group alone on its own values from the groups before: one run in all.
+ */
+#ifndef LOCATE_SECOND_ENGINE_H
+#define LOCATE_SECOND_ENGINE_H
+
+#include "locate/work.h"
+
+struct twin {
+    struct work *work; /* of the engine under test */
+    int engine;
+    bool pieces;
+    struct result held;  /* the group at hand */
+    struct tensor *kept; /* for each value of the index: made before, needed later; data NULL when not */
+    const struct tensor **known; /* for each value of the index: what is at hand */
+    struct model *part;
+    struct handover handover; /* of the part */
+    struct value *inputs;     /* views */
+    bool under_way;
+};
+
+void twin_init(struct twin *twin, struct work *work, int engine, bool pieces);
+void twin_release(struct twin *twin);
+
+/* twin_start asks for the group's values, twin_finish waits for them. Afterwards known has what came; an
+ * engine that does not answer leaves it empty. */
+int twin_start(struct twin *twin, const struct record_group *group);
+int twin_finish(struct twin *twin, const struct record_group *group);
+
+/* The group is done with: keeps what later groups need. */
+void twin_next(struct twin *twin, const struct record_group *group);
+
+#endif

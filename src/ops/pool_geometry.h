@@ -1,0 +1,40 @@
+/*
+ * Windows that slide over the spatial dims of [N, C, D1 ...]: the geometry of pooling.
+ */
+#ifndef OPS_POOL_GEOMETRY_H
+#define OPS_POOL_GEOMETRY_H
+
+#include "ops/op.h"
+
+struct geometry {
+    int rank; /* of the spatial dims */
+    int64_t in[TENSOR_MAX_RANK], out[TENSOR_MAX_RANK];
+    int64_t kernel[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], dilation[TENSOR_MAX_RANK];
+    int64_t begin[TENSOR_MAX_RANK], end[TENSOR_MAX_RANK]; /* padding */
+};
+
+/* From the attributes kernel_shape, strides, dilations (if allowed), pads, auto_pad and ceil_mode. */
+int geometry_read(struct op_call *call, const struct shape *x, bool dilations, bool ceil_mode,
+                  struct geometry *g);
+
+/* One window over all spatial dims. */
+void geometry_global(const struct shape *x, struct geometry *g);
+
+/*
+ * Output size along one dim; 0 when not even one window fits. With `ceil` a last window that starts in the
+ * padding at the end is dropped: earlier ONNX texts were silent on it, later ones say so.
+ */
+int64_t window_count(int64_t in, int64_t span, int64_t stride, int64_t begin, int64_t end, bool ceil);
+
+/* The part of a window that lies inside the input. */
+struct window {
+    struct shape taps;              /* inside, per dim; a dim may be 0 */
+    int64_t first[TENSOR_MAX_RANK]; /* coordinate of the first tap inside */
+    size_t padded;                  /* taps inside the input or its padding */
+};
+struct window window_at(const struct geometry *g, const int64_t *position);
+
+/* Offset of a tap (index within window.taps) in a dense spatial block. */
+size_t window_offset(const struct geometry *g, const struct window *w, const int64_t *tap);
+
+#endif

@@ -1,0 +1,435 @@
+/*
+ * Pooling: AveragePool, MaxPool, LpPool and their global forms. Padding takes part in no maximum and no sum;
+ * AveragePool may count it, but never what lies beyond it (the overhang of ceil_mode).
+ */
+#include "bounds/sum.h"
+#include "ops/draw.h"
+#include "ops/pool_geometry.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+extern const struct op ops_pooling[];
+
+enum kind { AVERAGE, GLOBAL_AVERAGE, GLOBAL_LP, GLOBAL_MAX, LP, MAX };
+
+static enum kind kind_of(const struct op *op)
+{
+    return (enum kind)(op - ops_pooling);
+}
+
+struct pooling {
+    enum kind kind;
+    struct geometry geometry;
+    bool count_padding, column_major;
+    double p;
+    size_t block; /* elements of one channel */
+    const struct bounded *x;
+    struct bounded *out, *indices;
+};
+
+/* Divided by the count, or multiplied by its rounded inverse: two more roundings; none for a power of two. */
+static void put_average(const struct pooling *pool, size_t at, const struct sum *sum, size_t count)
+{
+    double unit = bounded_unit(pool->out);
+    long double n = (long double)count, mean = sum_value(sum) / n;
+    if (count == 0) {
+        bounded_put_open(pool->out, at);
+    } else if (sum_overflows(sum, pool->out->type)) {
+        bounded_put_undecided(pool->out, at, mean);
+    } else {
+        long double hard = sum_hard(sum, unit) / n;
+        long double own = (count & (count - 1)) == 0 || !isfinite(mean) ? 0 : 2 * unit * (fabsl(mean) + hard);
+        bounded_put(pool->out, at, mean, hard + own, likely_add(sum_likely(sum, unit) / n, own / 2));
+    }
+}
+
+/* |x|^p with pow's own 8 units (p = 1 none, p = 2 one rounding); what the input's bound becomes is also added
+ * to *inherited. */
+static void add_power(struct sum *sum, long double *inherited, const struct bounded *x, size_t at, double p,
+                      double unit)
+{
+    long double v = fabsl(x->value[at]), h = bounded_hard(x, at), power = powl(v, p);
+    bool exact = h == 0 && power == floorl(power) && power * unit <= 1 && p <= 2;
+    long double most = h > 0 ? powl(v + h, p) : power, reach = most - power;
+    long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * most;
+    long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
+    if (isinf(power)) { /* of a number it is one that nobody holds */
+        own = likely = 0;
+        reach = isinf(v) && h == 0 ? 0 : INFINITY;
+    }
+    *inherited += reach;
+    sum_add(sum, power, own + reach, likely_add(own / 2, likely));
+}
+
+/* How far a root may be off when its argument s is, by h; with `near`, when s may be larger as well. */
+static long double root_reach(long double s, long double h, long double inverse, bool near)
+{
+    if (near && s < h)
+        return powl(h, inverse);
+    long double root = powl(s, inverse);
+    return fmaxl(powl(s + h, inverse) - root, root - powl(fmaxl(s - h, 0), inverse));
+}
+
+/*
+ * A root is steepest at 0, so that an error of the sum's own weighs most where the sum is least: there it is
+ * taken, beside what the inputs' bounds do.
+ */
+static void put_root(const struct pooling *pool, size_t at, const struct sum *sum, long double inherited)
+{
+    double unit = bounded_unit(pool->out);
+    long double s = sum_value(sum), inverse = 1 / (long double)pool->p, root = powl(s, inverse);
+    if (sum_overflows(sum, pool->out->type)) {
+        bounded_put_undecided(pool->out, at, root);
+        return;
+    }
+    if (!isfinite(s)) {
+        bounded_put(pool->out, at, root, isinf(sum->hard) ? INFINITY : 0, 0);
+        return;
+    }
+    long double hard = sum_hard(sum, unit), likely = sum_likely(sum, unit);
+    /* Powers below the smallest normal number may be flushed. */
+    long double lost = 0;
+    if (pool->p > 1 && (sum->inexact || hard > 0))
+        lost = (long double)sum->count * dtype_precision(pool->out->type).tiny;
+    hard += lost;
+    long double most = powl(s + hard, inverse);
+    long double reach = root_reach(fmaxl(s - inherited, 0), hard - inherited, inverse, inherited > 0);
+    if (inherited > 0)
+        reach += root_reach(s, inherited, inverse, false);
+    bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
+    /* pow's error grows with its argument, also below 1 where the logarithm does not. */
+    long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p) + fabsl(logl(s + hard > 0 ? s + hard : 1));
+    long double own = plain ? 0 : units * unit * most;
+    long double slope = s > 0 ? likely * inverse * root / s : powl(likely, inverse),
+                flushed = (powl(s + lost, inverse) - root) / 2;
+    bounded_put(pool->out, at, root, reach + own, likely_add(slope, likely_add(own / 2, flushed)));
+}
+
+/* Column-major numbering of the spatial coordinates; 0 is row-major and needs no conversion. */
+static size_t column_major(const struct geometry *g, size_t offset)
+{
+    size_t result = 0, step = 1, rest = offset, weight = 1;
+    for (int i = 0; i < g->rank; i++)
+        weight *= (size_t)g->in[i];
+    for (int i = 0; i < g->rank; i++) {
+        weight /= (size_t)g->in[i];
+        result += rest / weight * step;
+        rest %= weight;
+        step *= (size_t)g->in[i];
+    }
+    return result;
+}
+
+struct candidates {
+    size_t low, high, first;
+    bool any;
+};
+
+static size_t tap_index(const struct pooling *pool, size_t base, size_t offset)
+{
+    return base + (pool->column_major ? column_major(&pool->geometry, offset) : offset);
+}
+
+/* Elements that may be the maximum; the text does not order equal ones. */
+static struct candidates find_candidates(const struct pooling *pool, size_t base, const struct window *w,
+                                         const struct extreme *top)
+{
+    struct candidates c = {0};
+    int64_t tap[TENSOR_MAX_RANK] = {0};
+    do {
+        size_t offset = window_offset(&pool->geometry, w, tap), at = base + offset;
+        if (pool->x->value[at] + bounded_hard(pool->x, at) < top->low)
+            continue;
+        size_t index = tap_index(pool, base, offset);
+        if (!c.any || index < c.low)
+            c.low = index;
+        if (!c.any || index > c.high)
+            c.high = index;
+        if (!c.any)
+            c.first = index;
+        c.any = true;
+    } while (odometer_next(tap, &w->taps));
+    return c;
+}
+
+static void put_maximum(const struct pooling *pool, size_t at, size_t base, const struct window *w,
+                        const struct extreme *top)
+{
+    if (top->nan || top->count == 0) { /* max(NaN, x) and the maximum of padding alone are not said */
+        bounded_put_open(pool->out, at);
+        if (pool->indices)
+            bounded_put_open(pool->indices, at);
+        return;
+    }
+    bounded_put(pool->out, at, extreme_value(top), extreme_hard(top), top->likely);
+    if (!pool->indices)
+        return;
+    /* Whether column-major numbering extends to N and C is not said. What may be anything may be NaN. */
+    if ((pool->column_major && pool->block != pool->x->count) || isinf(extreme_hard(top))) {
+        bounded_put_open(pool->indices, at);
+        return;
+    }
+    struct candidates c = find_candidates(pool, base, w, top);
+    bounded_put_range(pool->indices, at, (long double)c.first, (long double)c.low, (long double)c.high);
+}
+
+static bool is_empty(const struct shape *shape)
+{
+    return shape_span(shape, 0, shape->rank) == 0;
+}
+
+static void pool_window(const struct pooling *pool, size_t at, size_t base, const int64_t *position)
+{
+    struct window w = window_at(&pool->geometry, position);
+    struct sum sum = {0};
+    struct extreme top = {.sign = 1};
+    bool max = pool->kind == MAX || pool->kind == GLOBAL_MAX,
+         lp = pool->kind == LP || pool->kind == GLOBAL_LP;
+    int64_t tap[TENSOR_MAX_RANK] = {0};
+    double unit = bounded_unit(pool->out);
+    long double inherited = 0;
+    bool more = !is_empty(&w.taps);
+    for (; more; more = odometer_next(tap, &w.taps)) {
+        size_t from = base + window_offset(&pool->geometry, &w, tap);
+        if (max)
+            extreme_add(&top, pool->x->value[from], bounded_hard(pool->x, from),
+                        bounded_likely(pool->x, from));
+        else if (lp)
+            add_power(&sum, &inherited, pool->x, from, pool->p, unit);
+        else
+            sum_add(&sum, pool->x->value[from], bounded_hard(pool->x, from), bounded_likely(pool->x, from));
+    }
+    if (max)
+        put_maximum(pool, at, base, &w, &top);
+    else if (lp)
+        put_root(pool, at, &sum, inherited);
+    else
+        put_average(pool, at, &sum, pool->count_padding ? w.padded : sum.count);
+}
+
+static int fix_outputs(struct op_call *call, struct pooling *pool)
+{
+    struct shape shape = pool->x->shape;
+    for (int i = 0; i < pool->geometry.rank; i++)
+        shape.dims[i + 2] = pool->geometry.out[i];
+    pool->out = call_output(call, 0, pool->x->type, &shape);
+    if (!pool->out)
+        return -1;
+    if (pool->kind == MAX && call->n_outputs > 1 &&
+        !(pool->indices = call_output(call, 1, DTYPE_INT64, &shape)))
+        return -1;
+    return 0;
+}
+
+static int read_pooling(struct op_call *call, struct pooling *pool)
+{
+    int64_t p = call_int(call, "p", 2);
+    if (p < 1 || p > 1000)
+        return call_invalid(call, "p %" PRId64 " is out of range", p);
+    pool->p = (double)p;
+    pool->count_padding = pool->kind == AVERAGE && call_int(call, "count_include_pad", 0) != 0;
+    pool->column_major = call_int(call, "storage_order", 0) != 0;
+    if (pool->x->shape.rank < 2)
+        return call_invalid(call, "input of rank %d has no channels", pool->x->shape.rank);
+    if (pool->kind == GLOBAL_AVERAGE || pool->kind == GLOBAL_LP || pool->kind == GLOBAL_MAX) {
+        /* The text has N x C x D1 ...: whether there may be nothing to pool over it does not say. */
+        call->open |= pool->x->shape.rank < 3;
+        geometry_global(&pool->x->shape, &pool->geometry);
+        return 0;
+    }
+    bool dilations = pool->kind == MAX || call->opset >= (pool->kind == AVERAGE ? 19 : 18);
+    bool ceil = pool->kind != LP || call->opset >= 18;
+    return geometry_read(call, &pool->x->shape, dilations, ceil, &pool->geometry);
+}
+
+static int eval_pool(struct op_call *call)
+{
+    struct pooling pool = {.kind = kind_of(call->op), .x = call_need(call, 0)};
+    if (!pool.x || read_pooling(call, &pool) || fix_outputs(call, &pool))
+        return -1;
+    if (call->shapes_only || pool.out->count == 0)
+        return 0;
+    pool.block = shape_span(&pool.x->shape, 2, pool.x->shape.rank);
+    struct shape positions = shape_make(pool.geometry.rank, pool.geometry.out);
+    size_t channels = shape_span(&pool.x->shape, 0, 2), at = 0;
+    for (size_t c = 0; c < channels; c++) {
+        int64_t position[TENSOR_MAX_RANK] = {0};
+        do
+            pool_window(&pool, at++, c * pool.block, position);
+        while (odometer_next(position, &positions));
+    }
+    return 0;
+}
+
+static int sample_global(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    if (is_empty(&x.shape))
+        return -1;
+    if (kind_of(d->op) == GLOBAL_LP && draw_chance(d, 0.6))
+        draw_int(d, "p", draw_between(d, 1, 3));
+    return 0;
+}
+
+/* Sizes along one spatial dim so that a window fits; explicit padding stays below the kernel. */
+struct sizes {
+    int64_t kernel, stride, dilation, begin, end;
+};
+
+static struct sizes draw_sizes(struct draw *d, int64_t in, bool dilations)
+{
+    struct sizes s = {.kernel = draw_between(d, 1, 4), .stride = draw_between(d, 1, 3), .dilation = 1};
+    if (dilations && draw_chance(d, 0.5))
+        s.dilation = draw_between(d, 1, 3);
+    s.begin = draw_between(d, 0, s.kernel - 1);
+    s.end = draw_between(d, 0, s.kernel - 1);
+    if ((s.kernel - 1) * s.dilation + 1 > in + s.begin + s.end) {
+        s.dilation = 1;
+        s.kernel = draw_between(d, 1, in < 4 ? in : 4);
+        s.begin = s.begin < s.kernel ? s.begin : s.kernel - 1;
+        s.end = s.end < s.kernel ? s.end : s.kernel - 1;
+    }
+    return s;
+}
+
+/* In ceil mode, a last window that starts beyond the input: texts and releases disagree on it. */
+static bool is_disputed(const struct sizes *s, int64_t in)
+{
+    int64_t span = (s->kernel - 1) * s->dilation + 1, room = in + s->begin + s->end - span;
+    int64_t last = (room + s->stride - 1) / s->stride * s->stride;
+    return last >= in + s->begin;
+}
+
+static void draw_attributes(struct draw *d, enum kind kind, bool ceil)
+{
+    if (ceil)
+        draw_int(d, "ceil_mode", draw_between(d, 0, 1));
+    if (kind == AVERAGE && draw_chance(d, 0.6))
+        draw_int(d, "count_include_pad", draw_between(d, 0, 1));
+    if (kind == LP && draw_chance(d, 0.6))
+        draw_int(d, "p", draw_between(d, 1, 3));
+    if (kind == MAX && draw_chance(d, 0.4)) {
+        draw_outputs(d, 2);
+        if (draw_chance(d, 0.5))
+            draw_int(d, "storage_order", draw_between(d, 0, 1));
+    }
+}
+
+static int sample_pool(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    enum kind kind = kind_of(d->op);
+    if (is_empty(&x.shape) || x.shape.rank < 3)
+        return -1;
+    bool dilations = kind == MAX || d->opset >= (kind == AVERAGE ? 19 : 18);
+    bool ceil = draw_chance(d, 0.5) && (kind != LP || d->opset >= 18), dilated = false;
+    const char *pad = draw_chance(d, 0.35) ? draw_word(d, "SAME_UPPER|SAME_LOWER|VALID|NOTSET") : NULL;
+    bool explicit_pads = !pad || pad[0] == 'N', same = pad && pad[0] == 'S';
+    int64_t kernel[3], stride[3], dilation[3], pads[6];
+    int rank = x.shape.rank - 2;
+    for (int i = 0; i < rank; i++) {
+        /* SAME with dilations: which span the padding is for, is not said. */
+        struct sizes s = draw_sizes(d, x.shape.dims[i + 2], dilations && !same);
+        if (!explicit_pads)
+            s.begin = s.end = 0;
+        /* SAME with windows that leave gaps: the padding would be negative, and nobody says what that means.
+         */
+        if (same && s.stride > s.kernel)
+            s.stride = s.kernel;
+        if (!same && (s.kernel - 1) * s.dilation + 1 > x.shape.dims[i + 2] + s.begin + s.end)
+            s.kernel = 1;
+        kernel[i] = s.kernel;
+        stride[i] = s.stride;
+        dilation[i] = s.dilation;
+        pads[i] = s.begin;
+        pads[i + rank] = s.end;
+        dilated |= s.dilation != 1;
+        ceil = ceil && explicit_pads && !is_disputed(&s, x.shape.dims[i + 2]);
+    }
+    draw_ints(d, "kernel_shape", kernel, (size_t)rank);
+    if (draw_chance(d, 0.8))
+        draw_ints(d, "strides", stride, (size_t)rank);
+    else
+        ceil = false; /* strides of 1 */
+    if (dilated)
+        draw_ints(d, "dilations", dilation, (size_t)rank);
+    if (pad)
+        draw_string(d, "auto_pad", pad);
+    if (explicit_pads)
+        draw_ints(d, "pads", pads, 2 * (size_t)rank);
+    draw_attributes(d, kind, ceil);
+    return 0;
+}
+
+#define KERNEL                                                                               \
+    {                                                                                        \
+        "kernel_shape", PARAM_INTS, 0, 0, "1,1|2,2|3,3|1,3|3,1", "0,0|-1,1|1|999999,1", NULL \
+    }
+#define STRIDES                                                             \
+    {                                                                       \
+        "strides", PARAM_INTS, 0, 0, "1,1|2,2|3,3|2,1", "0,0|-1,1|1", "1,1" \
+    }
+#define PADS                                                                                   \
+    {                                                                                          \
+        "pads", PARAM_INTS, 0, 0, "0,0,0,0|1,1,1,1|0,1,1,0", "-1,0,0,0|9,9,9,9|1,1", "0,0,0,0" \
+    }
+#define AUTO_PAD                                                                                \
+    {                                                                                           \
+        "auto_pad", PARAM_STRING, 0, 0, "NOTSET|SAME_UPPER|SAME_LOWER|VALID", "SAME|", "NOTSET" \
+    }
+#define DILATIONS(since)                                                          \
+    {                                                                             \
+        "dilations", PARAM_INTS, since, 0, "1,1|2,2|1,2", "0,0|-1,1|99,99", "1,1" \
+    }
+#define CEIL_MODE(since)                                     \
+    {                                                        \
+        "ceil_mode", PARAM_INT, since, 0, "0|1", "-1|2", "0" \
+    }
+#define P                                          \
+    {                                              \
+        "p", PARAM_INT, 0, 0, "1|2|3", "0|-1", "2" \
+    }
+
+static const struct op_param average_params[] = {
+    KERNEL,
+    STRIDES,
+    PADS,
+    AUTO_PAD,
+    DILATIONS(19),
+    CEIL_MODE(0),
+    {"count_include_pad", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
+    {0},
+};
+static const struct op_param max_params[] = {
+    KERNEL,
+    STRIDES,
+    PADS,
+    AUTO_PAD,
+    DILATIONS(0),
+    CEIL_MODE(0),
+    {"storage_order", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
+    {0},
+};
+static const struct op_param lp_params[] = {KERNEL,        STRIDES,       PADS, AUTO_PAD,
+                                            DILATIONS(18), CEIL_MODE(18), P,    {0}};
+static const struct op_param global_lp_params[] = {P, {0}};
+
+enum {
+    FLOATS = DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE),
+    BYTES = DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT8)
+};
+
+#define ROW(op_name, outputs, op_params, kind)                                                               \
+    .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = outputs, \
+    .min_rank = 3, .max_rank = 5, .params = op_params, .eval = eval_pool, .sample = sample_##kind
+
+const struct op ops_pooling[] = {
+    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}}},
+    [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}}},
+    [GLOBAL_LP] = {ROW("GlobalLpPool", 1, global_lp_params, global), .types = {{1, FLOATS}}},
+    [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{1, FLOATS}}},
+    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}},
+    [MAX] = {ROW("MaxPool", 2, max_params, pool), .types = {{1, FLOATS}, {12, FLOATS | BYTES}}},
+    {0},
+};

@@ -1,0 +1,588 @@
+/*
+ * Reductions over axes. The kernel walks, for each output element, the reduced subspace, and gathers what the
+ * operator needs in one pass: a sum of terms, an extreme or a product. What finishes it is a few lines an
+ * operator.
+ */
+#include "bounds/sum.h"
+#include "ops/draw.h"
+#include "ops/op.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+extern const struct op ops_reduction[];
+
+enum reduction {
+    REDUCE_L1,
+    REDUCE_L2,
+    REDUCE_LOG_SUM,
+    REDUCE_LOG_SUM_EXP,
+    REDUCE_MAX,
+    REDUCE_MEAN,
+    REDUCE_MIN,
+    REDUCE_PROD,
+    REDUCE_SUM,
+    REDUCE_SUM_SQUARE
+};
+
+struct plan {
+    enum reduction kind;
+    struct shape out;
+    struct shape inner;    /* the reduced dims */
+    struct shape outer;    /* the kept dims */
+    struct strides inside; /* of the reduced dims in the input */
+    struct strides outside;
+    bool noop;
+};
+
+/* ReduceSum took its axes as an input in opset 13, the others in 18. */
+static bool axes_are_input(enum reduction kind, int opset)
+{
+    return opset >= (kind == REDUCE_SUM ? 13 : 18);
+}
+
+static int read_axes(struct op_call *call, enum reduction kind, int rank, bool *reduced, size_t *count)
+{
+    int64_t values[TENSOR_MAX_RANK];
+    const int64_t *axes = values;
+    *count = 0;
+    if (!axes_are_input(kind, call->opset))
+        axes = call_ints(call, "axes", count);
+    else if (call_input(call, 1) && call_int_list(call, 1, values, TENSOR_MAX_RANK, count))
+        return -1;
+    memset(reduced, 0, TENSOR_MAX_RANK * sizeof *reduced);
+    for (size_t i = 0; i < *count; i++) {
+        int axis;
+        if (call_axis(call, axes[i], rank, &axis))
+            return -1;
+        if (reduced[axis])
+            return call_invalid(call, "axis %d is given twice", axis);
+        reduced[axis] = true;
+    }
+    return 0;
+}
+
+static int make_plan(struct op_call *call, enum reduction kind, const struct bounded *x, struct plan *plan)
+{
+    bool reduced[TENSOR_MAX_RANK];
+    size_t n_axes;
+    *plan = (struct plan){.kind = kind};
+    if (read_axes(call, kind, x->shape.rank, reduced, &n_axes))
+        return -1;
+    bool may_noop = axes_are_input(kind, call->opset);
+    plan->noop = n_axes == 0 && may_noop && call_int(call, "noop_with_empty_axes", 0) != 0;
+    if (n_axes == 0 && !plan->noop)
+        memset(reduced, 1, sizeof reduced);
+    bool keep = call_int(call, "keepdims", 1) != 0;
+    struct strides dense = strides_dense(&x->shape);
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (reduced[i]) {
+            plan->inside.of[plan->inner.rank] = dense.of[i];
+            plan->inner.dims[plan->inner.rank++] = x->shape.dims[i];
+            if (keep)
+                plan->out.dims[plan->out.rank++] = 1;
+        } else {
+            plan->outside.of[plan->outer.rank] = dense.of[i];
+            plan->outer.dims[plan->outer.rank++] = x->shape.dims[i];
+            plan->out.dims[plan->out.rank++] = x->shape.dims[i];
+        }
+    }
+    return 0;
+}
+
+struct gathered {
+    struct sum sum;
+    struct extreme extreme;
+    struct {
+        long double value, reach; /* product of t and of |t|+h */
+        long double large, small; /* products of the factors that may be beyond 1 and below 1, in magnitude */
+        long double variance;     /* relative, of the factors that are not 0 */
+        long double spread;       /* product of sqrt(t^2 + deviation^2) */
+        bool inexact, loose, nan; /* a factor has a bound; one is NaN */
+    } product;
+    size_t count;
+};
+
+static void gather_product(struct gathered *g, long double t, double hard, double likely)
+{
+    long double magnitude = fabsl(t);
+    g->product.value *= t;
+    g->product.reach *= magnitude + hard;
+    g->product.spread *= likely_add(magnitude, likely);
+    if (magnitude + hard > 1)
+        g->product.large *= magnitude + hard;
+    if (magnitude - hard <= 1)
+        g->product.small *= fmaxl(magnitude - hard, 0);
+    if (magnitude > 0)
+        g->product.variance += (likely / magnitude) * (likely / magnitude);
+    g->product.loose |= hard != 0;
+    g->product.nan |= isnan(t);
+    g->product.inexact |= hard != 0 || t != floorl(t);
+}
+
+static void gather(struct gathered *g, enum reduction kind, double unit, long double t, double hard,
+                   double likely)
+{
+    g->count++;
+    switch (kind) {
+    case REDUCE_MAX:
+    case REDUCE_MIN:
+        extreme_add(&g->extreme, t, hard, likely);
+        break;
+    case REDUCE_PROD:
+        gather_product(g, t, hard, likely);
+        break;
+    case REDUCE_L1:
+        sum_add(&g->sum, fabsl(t), hard, likely);
+        break;
+    case REDUCE_L2:
+    case REDUCE_SUM_SQUARE: {
+        /* A square is rounded itself, unless it is a small integer. */
+        bool exact = hard == 0 && t == floorl(t) && t * t * unit <= 1;
+        long double most = fabsl(t) + hard, own = exact || unit == 0 ? 0 : unit * most * most;
+        sum_add(&g->sum, t * t, own + (hard > 0 ? (2 * fabsl(t) + hard) * hard : 0),
+                likely_add(own / 2, 2 * fabsl(t) * likely + (long double)likely * likely));
+        break;
+    }
+    default:
+        sum_add(&g->sum, t, hard, likely);
+    }
+}
+
+static void put_integer(struct bounded *out, size_t i, long double exact, long double hard)
+{
+    if (hard == 0 && exact == floorl(exact))
+        bounded_put(out, i, exact, 0, 0);
+    else if (exact - hard < dtype_lowest(out->type) || exact + hard > dtype_highest(out->type))
+        bounded_put_open(out, i);
+    else /* the text does not say how an integer type rounds */
+        bounded_put_range(out, i, truncl(exact), floorl(exact - hard) - (hard > 0),
+                          ceill(exact + hard) + (hard > 0));
+}
+
+/* sqrt of a sum of squares: the interval's ends through sqrt, and one more rounding or two. */
+static void put_root(struct bounded *out, size_t i, const struct sum *sum, double unit)
+{
+    long double v = sum_value(sum), root = sqrtl(v);
+    if (!dtype_is_float(out->type)) {
+        put_integer(out, i, root, fmaxl(sqrtl(v + sum->hard) - root, root - sqrtl(fmaxl(v - sum->hard, 0))));
+        return;
+    }
+    if (isinf(v) || isnan(v)) {
+        bounded_put(out, i, root, sum->hard, 0);
+        return;
+    }
+    /* Squares below the smallest normal number may be flushed. */
+    long double lost =
+        sum->squares > 0 || sum->hard > 0 ? (long double)sum->count * dtype_precision(out->type).tiny : 0;
+    if (v > 1e3L * lost && !sum->inexact)
+        lost = 0;
+    long double hard = sum_hard(sum, unit) + lost, likely = sum_likely(sum, unit);
+    long double below = root - sqrtl(fmaxl(v - hard, 0)), above = sqrtl(v + hard) - root;
+    long double slope = root > 0 ? likely / (2 * root) : sqrtl(likely);
+    bool exact = hard == 0 && root == floorl(root);
+    long double own = exact ? 0 : 2 * unit * root;
+    long double flushed = (sqrtl(v + lost) - root) / 2;
+    long double reach = fmaxl(below, above);
+    if (v - hard < lost && sum->hard > 0) /* the bound of a smaller root, itself none, reaches below 0 */
+        reach += sqrtl(lost);
+    bounded_put(out, i, root, reach + own + 2 * unit * reach,
+                likely_add(slope, likely_add(own / 2, flushed)));
+}
+
+static void put_log(struct bounded *out, size_t i, const struct sum *sum, double unit)
+{
+    long double v = sum_value(sum), hard = sum_hard(sum, unit);
+    if (!dtype_is_float(out->type)) {
+        bounded_put_open(out, i);
+        return;
+    }
+    if (isnan(v) || (isinf(v) && !isinf(hard)) || hard == 0) {
+        /* log of an infinity, of NaN, or of an exact sum: 8 units for the library function. */
+        long double result = v < 0 ? NAN : logl(v);
+        bounded_put(out, i, result, isfinite(result) ? 8 * unit * fabsl(result) : 0,
+                    2 * unit * fabsl(result));
+        return;
+    }
+    if (isinf(hard) || (v - hard <= 0 && v + hard >= 0)) {
+        bounded_put_undecided(out, i, v > 0 ? logl(v) : 0);
+        return;
+    }
+    if (v < 0) {
+        bounded_put(out, i, NAN, 0, 0);
+        return;
+    }
+    long double reach = logl(v) - logl(v - hard), own = 8 * unit * (fabsl(logl(v)) + reach);
+    bounded_put(out, i, logl(v), reach + own, likely_add(sum_likely(sum, unit) / v, own / 4));
+}
+
+static void put_mean(struct bounded *out, size_t i, const struct sum *sum, double unit)
+{
+    long double n = (long double)sum->count, mean = sum_value(sum) / n;
+    if (sum->count == 0) {
+        bounded_put_open(out, i);
+    } else if (!dtype_is_float(out->type)) {
+        put_integer(out, i, mean, sum->hard / n);
+    } else if (isnan(mean) || isinf(mean)) {
+        bounded_put(out, i, mean, sum->hard, 0);
+    } else {
+        /* Divided, or multiplied by a rounded 1/n: two more roundings; none for a power of two. */
+        bool power = (sum->count & (sum->count - 1)) == 0;
+        long double reach = sum_hard(sum, unit) / n, own = power ? 0 : 2 * unit * (fabsl(mean) + reach);
+        bounded_put(out, i, mean, reach + own, likely_add(sum_likely(sum, unit) / n, own / 2));
+    }
+}
+
+static void put_product(struct bounded *out, size_t i, const struct gathered *g, double unit)
+{
+    long double v = g->product.value;
+    if (!dtype_is_float(out->type)) {
+        bounded_put(out, i, v, g->product.reach - fabsl(v), 0);
+        return;
+    }
+    struct dtype_precision p = dtype_precision(out->type);
+    /* In some order a partial product overflows. */
+    if (g->product.large >= dtype_highest(out->type) && !isnan(v)) {
+        bounded_put_undecided(out, i, v);
+        return;
+    }
+    if (isnan(v) || isinf(v)) {
+        /* An infinity times what may be 0, or what becomes 0 on the way, is NaN. */
+        bool sure = g->product.nan || !(g->product.loose || (isinf(v) && g->product.small < p.tiny));
+        bounded_put(out, i, v, sure ? 0 : INFINITY, 0);
+        return;
+    }
+    long double magnitude = fabsl(v), growth = rounding_growth(unit, g->count);
+    long double hard = g->product.reach - magnitude, likely = magnitude * sqrtl(g->product.variance);
+    likely = likely_add(likely, g->product.spread - magnitude); /* factors near 0 */
+    if (g->product.inexact || g->product.large * unit > 1) {
+        hard += growth * g->product.reach;
+        likely = likely_add(likely, unit * magnitude * sqrtl((long double)g->count / 3));
+    }
+    if (g->product.small < p.tiny) {
+        hard += p.tiny * g->product.large;
+        likely = likely_add(likely, p.tiny * g->product.large / 2);
+    }
+    bounded_put(out, i, v, hard, likely);
+}
+
+/* By the texts of opset 20 on; before, they were silent. */
+static void put_empty(struct bounded *out, size_t i, enum reduction kind, int opset)
+{
+    bool whole = !dtype_is_float(out->type);
+    switch (kind) {
+    case REDUCE_PROD:
+        bounded_put(out, i, 1, 0, 0);
+        return;
+    case REDUCE_MAX:
+        if (opset < 20)
+            break;
+        bounded_put(out, i, whole ? dtype_lowest(out->type) : -INFINITY, 0, 0);
+        return;
+    case REDUCE_MIN:
+        if (opset < 20)
+            break;
+        bounded_put(out, i, whole ? dtype_highest(out->type) : INFINITY, 0, 0);
+        return;
+    case REDUCE_LOG_SUM:
+    case REDUCE_LOG_SUM_EXP:
+        if (opset < 20 || whole)
+            break;
+        bounded_put(out, i, -INFINITY, 0, 0);
+        return;
+    case REDUCE_MEAN:
+        break;
+    default:
+        bounded_put(out, i, 0, 0, 0);
+        return;
+    }
+    bounded_put_open(out, i);
+}
+
+static void finish(struct bounded *out, size_t i, const struct gathered *g, enum reduction kind, double unit)
+{
+    /* Not for extremes and products, whose sums are empty. */
+    if (sum_overflows(&g->sum, out->type) && !(out->type == DTYPE_UINT32 || out->type == DTYPE_UINT64)) {
+        bool open = !dtype_is_float(out->type);
+        if (open)
+            bounded_put_open(out, i);
+        else
+            bounded_put_undecided(out, i, sum_value(&g->sum));
+        return;
+    }
+    switch (kind) {
+    case REDUCE_MAX:
+    case REDUCE_MIN:
+        bounded_put(out, i, extreme_value(&g->extreme), extreme_hard(&g->extreme), g->extreme.likely);
+        break;
+    case REDUCE_PROD:
+        put_product(out, i, g, unit);
+        break;
+    case REDUCE_L2:
+        put_root(out, i, &g->sum, unit);
+        break;
+    case REDUCE_LOG_SUM:
+        put_log(out, i, &g->sum, unit);
+        break;
+    case REDUCE_MEAN:
+        put_mean(out, i, &g->sum, unit);
+        break;
+    default:
+        bounded_put(out, i, sum_value(&g->sum), sum_hard(&g->sum, unit), sum_likely(&g->sum, unit));
+    }
+}
+
+/*
+ * m + log(sum exp(x - m)). Deviations are weighted by the softmax. Own errors: x - m is
+ * rounded (unit |x_j - m|, which p_j weighs), exp has 8 units, the sum its growth, log 8 units of itself (of
+ * the whole result when no maximum is subtracted), and the last addition two roundings.
+ */
+static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded *x, const struct plan *plan,
+                            size_t base, size_t n)
+{
+    struct extreme top = {.sign = 1};
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    do {
+        size_t at = base + strides_at(&plan->inside, plan->inner.rank, index);
+        extreme_add(&top, x->value[at], bounded_hard(x, at), bounded_likely(x, at));
+    } while (odometer_next(index, &plan->inner));
+    long double m = extreme_value(&top);
+    if (!dtype_is_float(out->type)) {
+        bounded_put_open(out, i);
+        return;
+    }
+    /* inf - inf, unless treated apart; beside NaN, which of them the maximum sees first is not said. */
+    if (isinf(m) || (isnan(m) && (isinf(top.value) || top.open))) {
+        bounded_put_undecided(out, i, m);
+        return;
+    }
+    if (isnan(m)) {
+        bounded_put(out, i, NAN, 0, 0);
+        return;
+    }
+    double unit = bounded_unit(out);
+    long double s = 0, most = 0, least = 0, spread = 0, own = 0, largest = 0, deepest = 0;
+    memset(index, 0, sizeof index);
+    do {
+        size_t at = base + strides_at(&plan->inside, plan->inner.rank, index);
+        long double h = bounded_hard(x, at), d = x->value[at] - m, e = expl(d), up = h == 0 ? e : expl(d + h);
+        s += e;
+        most += up;
+        least += h == 0 ? e : expl(d - h);
+        largest = fmaxl(largest, h);
+        if (up == 0)
+            continue;
+        spread += e * bounded_likely(x, at) * e * bounded_likely(x, at);
+        deepest = fmaxl(deepest, fabsl(d) + 8);
+        own += up * unit * (fabsl(d) + 8);
+    } while (odometer_next(index, &plan->inner));
+    long double result = m + logl(s);
+    /* Opset 18 defines it by a function that takes exp as it is, in float64: there, these are infinite. */
+    long double worst = fmaxl(logl(most / s), logl(s / least));
+    if (result + worst > log(DBL_MAX) || result - worst < log(DBL_MIN)) {
+        bounded_put_undecided(out, i, result);
+        return;
+    }
+    /* It grows with every input: the ends are those of all inputs at theirs. Weights are e^h / least at most,
+     * and 1 all together; m moves by the largest bound, so x - m by twice as much. */
+    long double rounded =
+        fminl(own / least + 2 * unit * largest * most / least, unit * (deepest + 2 * largest));
+    long double hard = worst + rounded + rounding_growth(unit, n) +
+                       unit * (8 * fabsl(logl(s)) + 8 * fabsl(result) + fabsl(m) + 16 * worst + 9 * largest) +
+                       (long double)n * dtype_precision(out->type).tiny;
+    long double likely =
+        likely_add(sqrtl(spread) / s, unit * (1 + sqrtl((long double)n) / 2 + fabsl(result) + fabsl(m)));
+    bounded_put(out, i, result, hard, likely);
+}
+
+static void reduce_one(struct op_call *call, const struct bounded *x, const struct plan *plan,
+                       struct bounded *out, size_t i, size_t base)
+{
+    size_t n = shape_span(&plan->inner, 0, plan->inner.rank);
+    if (n == 0) {
+        put_empty(out, i, plan->kind, call->opset);
+        return;
+    }
+    if (plan->kind == REDUCE_LOG_SUM_EXP) {
+        put_log_sum_exp(out, i, x, plan, base, n);
+        return;
+    }
+    struct gathered g = {.product = {.value = 1, .reach = 1, .spread = 1, .large = 1, .small = 1},
+                         .extreme = {.sign = plan->kind == REDUCE_MIN ? -1 : 1}};
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    double unit = bounded_unit(out);
+    do {
+        size_t at = base + strides_at(&plan->inside, plan->inner.rank, index);
+        gather(&g, plan->kind, unit, x->value[at], bounded_hard(x, at), bounded_likely(x, at));
+    } while (odometer_next(index, &plan->inner));
+    finish(out, i, &g, plan->kind, unit);
+}
+
+/*
+ * "No reduction" with empty axes: the texts first said the output is the input, later ones that the element's
+ * own function (|x|, x^2, log x) still applies. Decided where both agree.
+ */
+static void put_untouched(struct bounded *out, const struct bounded *x, enum reduction kind)
+{
+    for (size_t i = 0; i < out->count; i++) {
+        long double v = x->value[i], h = bounded_hard(x, i);
+        bool same = true;
+        if (kind == REDUCE_L1 || kind == REDUCE_L2)
+            same = v - h >= 0;
+        else if (kind == REDUCE_SUM_SQUARE)
+            same = h == 0 && v * v == v;
+        else if (kind == REDUCE_LOG_SUM || kind == REDUCE_LOG_SUM_EXP)
+            same = false;
+        if (same)
+            bounded_move(out, i, x, i);
+        else
+            bounded_put_open(out, i);
+    }
+}
+
+/* The rows stand in the order of the enum. */
+static enum reduction kind_of(const struct op *op)
+{
+    return (enum reduction)(op - ops_reduction);
+}
+
+static int eval_reduce(struct op_call *call)
+{
+    enum reduction kind = kind_of(call->op);
+    const struct bounded *x = call_need(call, 0);
+    struct plan plan;
+    if (!x || make_plan(call, kind, x, &plan))
+        return -1;
+    struct bounded *out = call_output(call, 0, x->type, plan.noop ? &x->shape : &plan.out);
+    if (!out)
+        return -1;
+    if (call->shapes_only || out->count == 0)
+        return 0;
+    if (plan.noop) {
+        put_untouched(out, x, kind);
+        return 0;
+    }
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    size_t i = 0;
+    do {
+        reduce_one(call, x, &plan, out, i++, strides_at(&plan.outside, plan.outer.rank, index));
+    } while (odometer_next(index, &plan.outer));
+    return 0;
+}
+
+/* A random subset of the axes in random order, some negative. */
+static size_t draw_axes(struct draw *d, int rank, int64_t *axes)
+{
+    size_t count = 0;
+    for (int i = 0; i < rank; i++)
+        if (draw_chance(d, 0.5))
+            axes[count++] = draw_chance(d, 0.4) ? i - rank : i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)draw_between(d, 0, (int64_t)i - 1);
+        int64_t swap = axes[i - 1];
+        axes[i - 1] = axes[j];
+        axes[j] = swap;
+    }
+    return count;
+}
+
+static bool reduces_nothing(const struct shape *shape, const int64_t *axes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (shape->dims[axes[i] < 0 ? axes[i] + shape->rank : axes[i]] == 0)
+            return true;
+    if (count)
+        return false;
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->dims[i] == 0)
+            return true;
+    return false;
+}
+
+static int sample_reduce(struct draw *d)
+{
+    enum reduction kind = kind_of(d->op);
+    struct drawn x = draw_primary(d);
+    int64_t axes[TENSOR_MAX_RANK];
+    size_t count = draw_axes(d, x.shape.rank, axes);
+    /* Engines that get the shape of an empty reduction wrong would fail at some later node of a graph. */
+    if (d->offer && shape_span(&x.shape, 0, x.shape.rank) == 0)
+        return -1;
+    /* Empty reductions of these have no value that all texts agree on. */
+    bool needs_data = kind == REDUCE_MAX || kind == REDUCE_MIN || kind == REDUCE_MEAN ||
+                      kind == REDUCE_LOG_SUM || kind == REDUCE_LOG_SUM_EXP;
+    if (needs_data && reduces_nothing(&x.shape, axes, count))
+        return -1;
+    if (kind == REDUCE_LOG_SUM && d->fill != FILL_SPECIAL && draw_chance(d, 0.8))
+        draw_primary_range(d, 0.1, 8);
+    if (draw_chance(d, 0.7))
+        draw_int(d, "keepdims", draw_between(d, 0, 1));
+    if (!axes_are_input(kind, d->opset)) {
+        if (count)
+            draw_ints(d, "axes", axes, count);
+        return 0;
+    }
+    bool disputed = kind == REDUCE_L1 || kind == REDUCE_L2 || kind == REDUCE_SUM_SQUARE ||
+                    kind == REDUCE_LOG_SUM || kind == REDUCE_LOG_SUM_EXP;
+    if (draw_chance(d, 0.4))
+        draw_int(d, "noop_with_empty_axes", count == 0 && disputed ? 0 : draw_between(d, 0, 1));
+    if (count || draw_chance(d, 0.5))
+        draw_int_input(d, axes, count);
+    return 0;
+}
+
+static const struct op_param params[] = {
+    {"axes", PARAM_INTS, 0, 17, "0|-1|0,1|-1,0", "99|-99|0,0", NULL},
+    {"axes", PARAM_INPUT, 18, 0, "0|-1|0,1|-1,0|", "99|-99|0,0", NULL},
+    {"keepdims", PARAM_INT, 0, 0, "0|1", "-1|2", "1"},
+    {"noop_with_empty_axes", PARAM_INT, 18, 0, "0|1", "-1|2", "0"},
+    {0},
+};
+
+static const struct op_param sum_params[] = {
+    {"axes", PARAM_INTS, 0, 12, "0|-1|0,1|-1,0", "99|-99|0,0", NULL},
+    {"axes", PARAM_INPUT, 13, 0, "0|-1|0,1|-1,0|", "99|-99|0,0", NULL},
+    {"keepdims", PARAM_INT, 0, 0, "0|1", "-1|2", "1"},
+    {"noop_with_empty_axes", PARAM_INT, 13, 0, "0|1", "-1|2", "0"},
+    {0},
+};
+
+enum {
+    WIDE = DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_UINT64) | DTYPE_BIT(DTYPE_INT32) |
+           DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) |
+           DTYPE_BIT(DTYPE_DOUBLE),
+    BRAIN = DTYPE_BIT(DTYPE_BFLOAT16),
+    BYTES = DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT8)
+};
+
+#define ROW(op_name, op_params)                                                                            \
+    {                                                                                                      \
+        .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 2, .min_outputs = 1, .max_outputs = 1, \
+        .min_rank = 0, .max_rank = 5, .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params,       \
+        .eval = eval_reduce, .sample = sample_reduce                                                       \
+    }
+#define EXTREME_ROW(op_name)                                                                               \
+    {                                                                                                      \
+        .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 2, .min_outputs = 1, .max_outputs = 1, \
+        .min_rank = 0, .max_rank = 5,                                                                      \
+        .types = {{1, WIDE},                                                                               \
+                  {12, WIDE | BYTES},                                                                      \
+                  {13, WIDE | BYTES | BRAIN},                                                              \
+                  {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}},                                     \
+        .params = params, .eval = eval_reduce, .sample = sample_reduce                                     \
+    }
+
+const struct op ops_reduction[] = {
+    [REDUCE_L1] = ROW("ReduceL1", params),
+    [REDUCE_L2] = ROW("ReduceL2", params),
+    [REDUCE_LOG_SUM] = ROW("ReduceLogSum", params),
+    [REDUCE_LOG_SUM_EXP] = ROW("ReduceLogSumExp", params),
+    [REDUCE_MAX] = EXTREME_ROW("ReduceMax"),
+    [REDUCE_MEAN] = ROW("ReduceMean", params),
+    [REDUCE_MIN] = EXTREME_ROW("ReduceMin"),
+    [REDUCE_PROD] = ROW("ReduceProd", params),
+    [REDUCE_SUM] = ROW("ReduceSum", sum_params),
+    [REDUCE_SUM_SQUARE] = ROW("ReduceSumSquare", params),
+    {0},
+};

@@ -1,0 +1,617 @@
+#include "releases/bisect.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/str.h"
+#include "engine/handover.h"
+#include "judge/golden.h"
+#include "judge/judge.h"
+#include "locate/refusal.h"
+#include "reduce/ddmin.h"
+#include "releases/change_search.h"
+#include "trial/sample_verdicts.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_STEP = 2, AHEAD = 4, TEXT_LIMIT = 200, CLASS_LETTERS = 32 };
+
+struct work {
+    struct bisect *bisect;
+    const struct bisect_case *which;
+    const struct bisect_options *options;
+    struct pool *pool;
+    struct handover handover;
+    struct result reference;
+    bool has_reference;
+    char *name, *version, *knobs; /* of the engine asked for; version and knobs may be NULL */
+    struct bisect_word *words;    /* one a release, where it was looked at */
+    struct lacks *lacks;
+    size_t runs;
+    int any; /* number of some engine that has run in the pool, or -1 */
+    struct error *err;
+};
+
+/* "name@version:knobs" in its parts, on the heap. */
+static void split_label(struct work *work, const char *label)
+{
+    work->name = memory_strdup(label);
+    char *colon = strchr(work->name, ':');
+    if (colon) {
+        *colon = '\0';
+        work->knobs = memory_strdup(colon + 1);
+    }
+    char *at = strchr(work->name, '@');
+    if (at) {
+        *at = '\0';
+        work->version = memory_strdup(at + 1);
+    }
+}
+
+/* The label of a release with one knob (may be NULL) set to a value, the others as asked for. */
+static char *make_label(const struct work *work, const char *version, const char *knob, const char *value)
+{
+    struct str label;
+    str_init(&label);
+    str_printf(&label, "%s%s%s", work->name, version ? "@" : "", version ? version : "");
+    char *rest = work->knobs ? memory_strdup(work->knobs) : NULL, *save = NULL;
+    char between = ':';
+    bool dropped = false;
+    for (char *item = rest ? strtok_r(rest, ",", &save) : NULL; item; item = strtok_r(NULL, ",", &save)) {
+        const char *equals = strchr(item, '=');
+        /* A value may go on behind a comma: such a piece has no '=' and belongs to the knob before it. */
+        if (equals)
+            dropped = knob && strlen(knob) == (size_t)(equals - item) &&
+                      strncmp(item, knob, (size_t)(equals - item)) == 0;
+        if (dropped)
+            continue;
+        str_printf(&label, "%c%s", between, item);
+        between = ',';
+    }
+    if (knob)
+        str_printf(&label, "%c%s=%s", between, knob, value);
+    free(rest);
+    char *detached = str_detach(&label);
+    str_release(&label);
+    return detached;
+}
+
+static int add_engine(struct work *work, const char *label)
+{
+    const struct engine_spec *spec;
+    if (registry_find(work->options->registry, label, &spec, work->err))
+        return -1;
+    return pool_add(work->pool, spec);
+}
+
+/* The first release stands for all: where one runs, the others do. */
+static int open_model(struct work *work)
+{
+    const struct bisect *bisect = work->bisect;
+    char *label = make_label(work, bisect->releases[0], NULL, NULL);
+    int status = add_engine(work, label) < 0 ? -1 : 0;
+    free(label);
+    return status ? -1 : handover_open(&work->handover, work->pool, work->which->model, work->err);
+}
+
+static void submit(struct work *work, int engine, bool bounds, size_t *slot)
+{
+    struct job job = {
+        .engine = engine,
+        .n_inputs = work->which->n_inputs,
+        .inputs = work->which->inputs,
+        .bounds = bounds,
+        .user = slot,
+    };
+    handover_give(&work->handover, &job);
+    pool_submit(work->pool, &job);
+}
+
+/* The case on several engines, a few at a time; results in their order. */
+static int run_engines(struct work *work, const int *engines, size_t count, struct result *results)
+{
+    size_t *slots = memory_zeroed(count, sizeof *slots), sent = 0, back = 0;
+    int status = 0;
+    for (size_t i = 0; i < count; i++)
+        slots[i] = i;
+    while (back < count && !status) {
+        while (sent < count && sent - back < AHEAD) {
+            submit(work, engines[sent], false, &slots[sent]);
+            sent++;
+        }
+        struct job job;
+        struct result result;
+        bool differ;
+        status = pool_next(work->pool, -1, &job, &result, &differ, work->err) == 1 ? 0 : -1;
+        if (!status) {
+            results[*(size_t *)job.user] = result;
+            back++;
+        }
+    }
+    work->runs += back;
+    work->any = count ? engines[count - 1] : work->any;
+    free(slots);
+    return status;
+}
+
+/*
+ * What a message is about: the letters at its end. Numbers change with the release, and so does what stands
+ * before, source files and signatures.
+ */
+static uint64_t message_class(const char *text)
+{
+    uint64_t hash = 0;
+    size_t letters = 0;
+    for (size_t i = text ? strlen(text) : 0; i-- > 0 && letters < CLASS_LETTERS;)
+        if (isalpha((unsigned char)text[i])) {
+            hash = hash_combine(hash, (uint64_t)text[i]);
+            letters++;
+        }
+    return hash;
+}
+
+static enum verdict_kind golden_kind(enum golden golden)
+{
+    static const enum verdict_kind kinds[] = {
+        [GOLDEN_PASS] = VERDICT_AGREES, [GOLDEN_WRONG] = VERDICT_WRONG, [GOLDEN_NAN] = VERDICT_NAN,
+        [GOLDEN_SHAPE] = VERDICT_SHAPE, [GOLDEN_DTYPE] = VERDICT_DTYPE, [GOLDEN_MISSING] = VERDICT_SHAPE,
+    };
+    return kinds[golden];
+}
+
+/* What the reference lets pass, the case's own answer may not: a value, or a clean error on a case that has
+ * an answer. */
+static void hold_against_answer(const struct work *work, const struct result *result, struct verdict *verdict,
+                                struct str *text)
+{
+    if (!work->which->n_answers)
+        return;
+    if (result->outcome == OUTCOME_REJECTED)
+        verdict->kind = VERDICT_REJECTED;
+    else if (result->outcome == OUTCOME_FAILED)
+        verdict->kind = VERDICT_FAILED;
+    else if (result->outcome == OUTCOME_OK) {
+        struct str why;
+        str_init(&why);
+        enum golden golden = golden_compare(work->which->answers, work->which->n_answers, result->outputs,
+                                            result->count, !work->which->random, &metrics_conformance, &why);
+        if (golden != GOLDEN_PASS) {
+            str_clear(text);
+            str_add(text, why.data);
+        }
+        /* Agreement with the answer settles what the reference could not judge. */
+        verdict->kind = golden_kind(golden);
+        str_release(&why);
+    }
+}
+
+static struct settle_case case_of(const struct work *work, int engine)
+{
+    return (struct settle_case){
+        .pool = work->pool,
+        .engine = engine,
+        .model = work->which->model,
+        .inputs = work->which->inputs,
+        .n_inputs = work->which->n_inputs,
+    };
+}
+
+/* A graph that is only suspect as a whole is settled, as everywhere. */
+static void settle_word(struct work *work, int engine, struct verdict *verdict, struct str *text)
+{
+    struct settlement settlement = {0};
+    struct settle_case which = case_of(work, engine);
+    if (verdict->kind != VERDICT_SUSPECT || !word_settle(&which, verdict, &settlement))
+        return;
+    str_clear(text);
+    str_add(text, settlement.text);
+    settlement_release(&settlement);
+}
+
+static void decide_refusal(struct work *work, int engine, const struct result *result,
+                           struct verdict *verdict, struct str *text)
+{
+    struct settle_case which = case_of(work, engine);
+    if (!lack_decide(work->lacks, &which, result, verdict))
+        return;
+    str_clear(text);
+    str_add(text, verdict->text);
+}
+
+static void judge_word(struct work *work, int engine, const struct judge_entry *entries, size_t count,
+                       struct bisect_word *word)
+{
+    struct judgement judgement;
+    struct str text;
+    str_init(&text);
+    const struct result *result = entries[0].result;
+    judge_case(&judgement, work->has_reference ? &work->reference : NULL, entries, count);
+    struct verdict *verdict = &judgement.verdicts[0];
+    str_add(&text, verdict->text);
+    if (result->outcome == OUTCOME_OK)
+        settle_word(work, engine, verdict, &text);
+    bool finding = verdict_is_finding(verdict->kind);
+    if (!finding)
+        hold_against_answer(work, result, verdict, &text);
+    decide_refusal(work, engine, result, verdict, &text);
+    if (text.length > TEXT_LIMIT)
+        text.data[TEXT_LIMIT] = '\0';
+    *word = (struct bisect_word){
+        .kind = verdict->kind,
+        .stage = result->stage,
+        .by_answer = !finding && verdict_is_finding(verdict->kind),
+        .text = arena_strdup(&work->bisect->arena, verdict->kind == VERDICT_AGREES ? "" : text.data),
+        .message = result->message ? arena_strdup(&work->bisect->arena, result->message) : NULL,
+    };
+    bool lacks = verdict->kind == VERDICT_UNSUPPORTED;
+    word->state = hash_combine(hash_combine((uint64_t)word->kind, (uint64_t)word->stage),
+                               lacks ? message_class(result->message) : 0);
+    str_release(&text);
+    judgement_release(&judgement);
+}
+
+static struct judge_entry entry_of(const struct work *work, int engine, const struct result *result)
+{
+    return judge_entry_of(pool_engine(work->pool, engine), result, false);
+}
+
+/* The case on labelled engines, judged. An engine that does not start is trouble. */
+static int words_of(struct work *work, char *const *labels, size_t count, struct bisect_word *words)
+{
+    int *engines = memory_zeroed(count, sizeof *engines), status = 0;
+    struct result *results = memory_zeroed(count, sizeof *results);
+    for (size_t i = 0; i < count; i++) {
+        result_init(&results[i]);
+        if (!status)
+            status = (engines[i] = add_engine(work, labels[i])) < 0 ? -1 : 0;
+    }
+    if (!status)
+        status = run_engines(work, engines, count, results);
+    for (size_t i = 0; i < count; i++) {
+        if (!status && results[i].outcome == OUTCOME_NO_ENGINE)
+            status = error_set(work->err, ERROR_NOT_FOUND,
+                               "%s does not start: %s; 'assay engines %s' tells its versions and knobs",
+                               labels[i], results[i].message ? results[i].message : "", work->name);
+        if (!status) {
+            struct judge_entry entry = entry_of(work, engines[i], &results[i]);
+            judge_word(work, engines[i], &entry, 1, &words[i]);
+        }
+        result_release(&results[i]);
+    }
+    free(results);
+    free(engines);
+    return status;
+}
+
+static int look(void *context, const size_t *places, size_t count, uint64_t *states)
+{
+    struct work *work = context;
+    char **labels = memory_zeroed(count, sizeof *labels);
+    struct bisect_word *words = memory_zeroed(count, sizeof *words);
+    for (size_t i = 0; i < count; i++)
+        labels[i] = make_label(work, work->bisect->releases[places[i]], NULL, NULL);
+    int status = words_of(work, labels, count, words);
+    for (size_t i = 0; i < count; i++) {
+        work->words[places[i]] = words[i];
+        states[places[i]] = words[i].state;
+        free(labels[i]);
+    }
+    free(words);
+    free(labels);
+    return status;
+}
+
+/* One run of the reference serves all releases; without it the case's own answer must do. */
+static int ask_reference(struct work *work)
+{
+    struct job job;
+    bool differ;
+    struct error err = {0};
+    const struct engine_spec *spec;
+    result_init(&work->reference);
+    if (registry_find(work->options->registry, "reference", &spec, &err))
+        return work->which->n_answers ? 0 : error_set(work->err, err.code, "%s", err.message);
+    submit(work, pool_add(work->pool, spec), true, NULL);
+    if (pool_next(work->pool, -1, &job, &work->reference, &differ, work->err) != 1)
+        return -1;
+    work->has_reference = true;
+    if (work->reference.outcome == OUTCOME_OK || work->which->n_answers)
+        return 0;
+    if (work->reference.outcome == OUTCOME_REJECTED)
+        return error_set(
+            work->err, ERROR_INVALID,
+            "the case is not valid, so no release can be blamed: %.300s; correct the inputs or the "
+            "model",
+            work->reference.message ? work->reference.message : "");
+    return error_set(work->err, ERROR_UNSUPPORTED,
+                     "nothing to judge by: the reference says %s, and the case brings no answer",
+                     work->reference.message ? work->reference.message
+                                             : outcome_name(work->reference.outcome));
+}
+
+struct found {
+    struct work *work;
+    size_t capacity;
+};
+
+static int add_release(void *context, const char *name, const char *version, const char *path)
+{
+    struct found *found = context;
+    struct bisect *bisect = found->work->bisect;
+    (void)path;
+    if (!version || !text_equal(name, found->work->name))
+        return 0;
+    bisect->releases =
+        memory_grow(bisect->releases, &found->capacity, bisect->n_releases + 1, sizeof *bisect->releases);
+    bisect->releases[bisect->n_releases++] = arena_strdup(&bisect->arena, version);
+    return 0;
+}
+
+static int find_releases(struct work *work)
+{
+    struct bisect *bisect = work->bisect;
+    struct found found = {.work = work};
+    if (!work->version && registry_each(work->options->registry, add_release, &found))
+        return error_set(work->err, ERROR_IO, "the registry cannot be listed");
+    if (bisect->n_releases)
+        return 0;
+    /* One release: as asked for, or what the adapter finds by itself. */
+    const struct engine_spec *spec;
+    char *label = make_label(work, work->version, NULL, NULL);
+    int status = registry_find(work->options->registry, label, &spec, work->err);
+    free(label);
+    if (status)
+        return -1;
+    bisect->releases = memory_grow(NULL, &found.capacity, 1, sizeof *bisect->releases);
+    bisect->releases[bisect->n_releases++] =
+        work->version ? arena_strdup(&bisect->arena, work->version) : NULL;
+    return 0;
+}
+
+static const Assay__Welcome *welcome_of(const struct work *work)
+{
+    return work->any < 0 ? NULL : pool_engine(work->pool, work->any)->welcome;
+}
+
+/* What one setting of a release runs, another of it with the same kernels may not lack: the one that leaves
+ * graphs alone is asked. */
+static int check_lacking(struct work *work, struct bisect_window *window)
+{
+    char *label = make_label(work, work->bisect->releases[window->last], NULL, NULL);
+    int engines[2] = {add_engine(work, label), -1}, status = engines[0] < 0 ? -1 : 0;
+    struct result results[2];
+    for (int i = 0; i < 2; i++)
+        result_init(&results[i]);
+    if (!status)
+        status = run_engines(work, engines, 1, results);
+    if (!status)
+        engines[1] = pool_plain(work->pool, engines[0]);
+    if (!status && engines[1] >= 0 && engines[1] != engines[0]) {
+        status = run_engines(work, engines + 1, 1, results + 1);
+        struct judge_entry entries[2] = {entry_of(work, engines[0], &results[0]),
+                                         entry_of(work, engines[1], &results[1])};
+        if (!status)
+            judge_word(work, engines[0], entries, 2, &window->word);
+    }
+    for (int i = 0; i < 2; i++)
+        result_release(&results[i]);
+    free(label);
+    return status;
+}
+
+static int make_windows(struct work *work, const uint64_t *states)
+{
+    struct bisect *bisect = work->bisect;
+    bisect->windows = arena_array(&bisect->arena, bisect->n_releases, sizeof *bisect->windows);
+    for (size_t i = 0; i < bisect->n_releases; i++) {
+        if (i && states[i] == states[i - 1]) {
+            bisect->windows[bisect->n_windows - 1].last = i;
+            continue;
+        }
+        /* The first of a window was looked at: a change is always between two that were. */
+        bisect->windows[bisect->n_windows++] = (struct bisect_window){i, i, work->words[i], false};
+    }
+    for (size_t i = 0; i < bisect->n_windows; i++) {
+        struct bisect_window *window = &bisect->windows[i];
+        if (window->word.kind == VERDICT_UNSUPPORTED && check_lacking(work, window))
+            return -1;
+        window->bad = verdict_is_finding(window->word.kind);
+    }
+    return 0;
+}
+
+static int search_releases(struct work *work)
+{
+    struct bisect *bisect = work->bisect;
+    size_t n = bisect->n_releases;
+    uint64_t *states = memory_zeroed(n, sizeof *states);
+    work->words = arena_array(&bisect->arena, n, sizeof *work->words);
+    bisect->looked = arena_array(&bisect->arena, n, sizeof *bisect->looked);
+    int status = windows_search(states, bisect->looked, n,
+                                work->options->step ? work->options->step : DEFAULT_STEP, look, work);
+    if (!status)
+        status = make_windows(work, states);
+    bisect->runs = work->runs;
+    free(states);
+    return status;
+}
+
+/* Whether what runs under this value of a knob needs no other kernels under another. */
+static bool shows_kernels(const Assay__KnobInfo *info, const char *value)
+{
+    return info->kind == ASSAY__KNOB_INFO__KIND__SCHEDULE ||
+           (info->kind == ASSAY__KNOB_INFO__KIND__GRAPH && text_equal(info->plain, value));
+}
+
+static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *version,
+                    struct bisect_knob *knob)
+{
+    struct arena *arena = &work->bisect->arena;
+    char *list = arena_strdup(arena, info->values), *save = NULL;
+    size_t most = 1;
+    for (const char *at = list; *at; at++)
+        most += *at == '|';
+    knob->name = arena_strdup(arena, info->name);
+    knob->values = arena_array(arena, most, sizeof *knob->values);
+    char **labels = arena_array(arena, most, sizeof *labels);
+    struct bisect_word *words = arena_array(arena, most, sizeof *words);
+    for (char *value = strtok_r(list, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
+        knob->values[knob->count].value = value;
+        labels[knob->count++] = make_label(work, version, info->name, value);
+    }
+    int status = words_of(work, labels, knob->count, words);
+    bool works = false;
+    for (size_t i = 0; i < knob->count; i++) {
+        works |= shows_kernels(info, knob->values[i].value) && words[i].kind != VERDICT_UNSUPPORTED &&
+                 !verdict_is_finding(words[i].kind);
+        free(labels[i]);
+    }
+    for (size_t i = 0; i < knob->count; i++) {
+        /* Lacking under one value what another has: a refusal, as the judge has it. */
+        if (works && words[i].kind == VERDICT_UNSUPPORTED)
+            words[i].kind = VERDICT_REJECTED;
+        knob->values[i].word = words[i];
+        knob->values[i].bad = verdict_is_finding(words[i].kind);
+    }
+    return status;
+}
+
+struct passes {
+    struct work *work;
+    const char *version, *knob;
+    size_t count;
+    char **names;
+    bool lacking; /* the fault is a refusal as lacking, so "unsupported" is as bad as it was */
+};
+
+static char *passes_label(const struct passes *passes, const bool *kept)
+{
+    struct str value;
+    str_init(&value);
+    for (size_t i = 0; i < passes->count; i++)
+        if (kept[i])
+            str_printf(&value, "%s%s", value.length ? "+" : "", passes->names[i]);
+    char *label = make_label(passes->work, passes->version, passes->knob, value.data);
+    str_release(&value);
+    return label;
+}
+
+/* The first candidate whose passes, left out, make the fault go. */
+static long test_passes(void *context, const bool *const *candidates, size_t count)
+{
+    struct passes *passes = context;
+    long found = (long)count;
+    for (size_t done = 0; done < count && found == (long)count;) {
+        char *labels[AHEAD];
+        struct bisect_word words[AHEAD] = {0};
+        size_t n = count - done < AHEAD ? count - done : AHEAD;
+        for (size_t i = 0; i < n; i++)
+            labels[i] = passes_label(passes, candidates[done + i]);
+        int status = words_of(passes->work, labels, n, words);
+        for (size_t i = 0; i < n; i++) {
+            bool bad = verdict_is_finding(words[i].kind) ||
+                       (passes->lacking && words[i].kind == VERDICT_UNSUPPORTED);
+            if (!bad && found == (long)count)
+                found = (long)(done + i);
+            free(labels[i]);
+        }
+        if (status)
+            return -1;
+        done += n;
+    }
+    return found;
+}
+
+static int try_passes(struct work *work, const Assay__KnobInfo *info, const char *version, bool lacking)
+{
+    struct bisect *bisect = work->bisect;
+    struct passes passes = {.work = work, .version = version, .knob = info->name, .lacking = lacking};
+    char *list = arena_strdup(&bisect->arena, info->values), *save = NULL;
+    passes.names = arena_array(&bisect->arena, strlen(list) / 2 + 1, sizeof *passes.names);
+    for (char *name = strtok_r(list, "+", &save); name; name = strtok_r(NULL, "+", &save))
+        passes.names[passes.count++] = name;
+    bisect->pass_knob = arena_strdup(&bisect->arena, info->name);
+    bisect->n_passes = passes.count;
+    bool *kept = arena_array(&bisect->arena, passes.count, sizeof *kept);
+    for (size_t i = 0; i < passes.count; i++)
+        kept[i] = true;
+    const bool *all[1] = {kept};
+    long found = test_passes(&passes, all, 1);
+    if (found)
+        return found < 0 ? -1 : 0;
+    if (ddmin(kept, passes.count, test_passes, &passes))
+        return -1;
+    bisect->blamed = arena_array(&bisect->arena, passes.count, sizeof *bisect->blamed);
+    for (size_t i = 0; i < passes.count; i++)
+        if (kept[i])
+            bisect->blamed[bisect->n_blamed++] = passes.names[i];
+    return 0;
+}
+
+static int search_knobs(struct work *work)
+{
+    struct bisect *bisect = work->bisect;
+    const Assay__Welcome *welcome = welcome_of(work);
+    const struct bisect_window *bad = NULL;
+    for (size_t i = 0; i < bisect->n_windows; i++)
+        if (bisect->windows[i].bad)
+            bad = &bisect->windows[i];
+    if (!bad || !welcome)
+        return 0;
+    bisect->at = bisect->releases[bad->last];
+    bisect->knobs = arena_array(&bisect->arena, welcome->n_knobs, sizeof *bisect->knobs);
+    work->runs = 0;
+    for (size_t i = 0; i < welcome->n_knobs; i++)
+        if (strchr(welcome->knobs[i]->values, '|') &&
+            try_knob(work, welcome->knobs[i], bisect->at, &bisect->knobs[bisect->n_knobs++]))
+            return -1;
+    bisect->knob_runs = work->runs;
+    work->runs = 0;
+    welcome = welcome_of(work); /* of the very release: not all can leave out passes */
+    for (size_t i = 0; i < welcome->n_knobs && !bisect->pass_knob; i++)
+        if (strchr(welcome->knobs[i]->values, '+') &&
+            try_passes(work, welcome->knobs[i], bisect->at,
+                       work->words[bad->first].kind == VERDICT_UNSUPPORTED))
+            return -1;
+    bisect->pass_runs = work->runs;
+    return 0;
+}
+
+int bisect_run(struct bisect *bisect, const struct bisect_case *which, const struct bisect_options *options,
+               struct error *err)
+{
+    struct work work = {.bisect = bisect, .which = which, .options = options, .any = -1, .err = err};
+    struct pool_options pool = options->pool;
+    /* What reads beyond its memory must always find the same there; and dozens of idle engines are many. */
+    pool.fresh = true;
+    *bisect = (struct bisect){0};
+    arena_init(&bisect->arena);
+    bisect->engine = arena_strdup(&bisect->arena, options->engine);
+    split_label(&work, options->engine);
+    work.pool = pool_new(&pool);
+    work.lacks = lacks_new();
+    int status = find_releases(&work);
+    if (!status)
+        status = open_model(&work);
+    if (!status)
+        status = ask_reference(&work);
+    if (!status)
+        status = search_releases(&work);
+    if (!status && !options->no_knobs)
+        status = search_knobs(&work);
+    lacks_free(work.lacks);
+    pool_free(work.pool);
+    handover_close(&work.handover);
+    result_release(&work.reference);
+    free(work.name);
+    free(work.version);
+    free(work.knobs);
+    return status;
+}
+
+void bisect_release(struct bisect *bisect)
+{
+    free(bisect->releases);
+    arena_release(&bisect->arena);
+}

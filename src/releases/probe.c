@@ -1,0 +1,389 @@
+#include "releases/probe.h"
+
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "trial/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    char letter;
+} words[PROBE_WORDS] = {
+    [PROBE_NONE] = {"none", '.'},         [PROBE_OK] = {"ok", 'o'},
+    [PROBE_UNSURE] = {"unsure", '?'},     [PROBE_UNSUPPORTED] = {"unsupported", 'u'},
+    [PROBE_REJECTED] = {"rejected", 'r'}, [PROBE_WRONG] = {"wrong", 'w'},
+    [PROBE_CRASH] = {"crash", 'c'},       [PROBE_HANG] = {"hang", 'h'},
+};
+
+const char *probe_word_name(enum probe_word word)
+{
+    return words[word].name;
+}
+
+char probe_letter(enum probe_word word)
+{
+    return words[word].letter;
+}
+
+enum probe_word probe_word_of_letter(char letter)
+{
+    for (int word = PROBE_OK; word < PROBE_WORDS; word++)
+        if (words[word].letter == letter)
+            return (enum probe_word)word;
+    return PROBE_NONE;
+}
+
+bool probe_is_finding(enum probe_word word)
+{
+    return word >= PROBE_REJECTED;
+}
+
+enum probe_word probe_word_of(const struct verdict *verdict)
+{
+    switch (verdict->kind) {
+    case VERDICT_UNTESTED:
+    case VERDICT_NO_ENGINE:
+    case VERDICT_COUNT:
+        return PROBE_NONE;
+    case VERDICT_AGREES:
+        return verdict->by_vote ? PROBE_UNSURE : PROBE_OK;
+    case VERDICT_MISTRUSTED: /* a constant answer that agrees (ConstantOfShape), or one against us */
+        return verdict->judged && !verdict->wrong ? PROBE_OK : PROBE_UNSURE;
+    case VERDICT_UNDECIDED:
+    case VERDICT_OPEN:
+    case VERDICT_IMPRECISE:
+    case VERDICT_SUSPECT:
+        return PROBE_UNSURE;
+    case VERDICT_UNSUPPORTED:
+        return PROBE_UNSUPPORTED;
+    case VERDICT_REJECTED:
+    case VERDICT_FAILED:
+        return PROBE_REJECTED;
+    case VERDICT_WRONG:
+    case VERDICT_NAN:
+    case VERDICT_SHAPE:
+    case VERDICT_DTYPE:
+    case VERDICT_NONDETERMINISTIC:
+        return PROBE_WRONG;
+    case VERDICT_CRASH:
+    case VERDICT_MEMORY:
+    case VERDICT_GARBAGE:
+        return PROBE_CRASH;
+    case VERDICT_HANG:
+        return PROBE_HANG;
+    }
+    return PROBE_NONE;
+}
+
+static void count_row(struct probe_counts *counts, const struct probe_row *row)
+{
+    for (int i = 0; i < PROBE_OPSETS; i++) {
+        enum probe_word word = probe_word_of_letter(row->opsets[i]);
+        counts->of[word]++;
+        counts->total += word != PROBE_NONE;
+    }
+}
+
+struct probe_counts probe_count(const struct probe_op *op, enum dtype type)
+{
+    struct probe_counts counts = {0};
+    for (size_t i = 0; i < op->n_rows; i++)
+        if (type == DTYPE_NONE || op->rows[i].type == type)
+            count_row(&counts, &op->rows[i]);
+    return counts;
+}
+
+struct probe_counts probe_count_all(const struct probe_result *result)
+{
+    struct probe_counts counts = {0};
+    for (size_t i = 0; i < result->n_ops; i++)
+        for (size_t k = 0; k < result->ops[i].n_rows; k++)
+            count_row(&counts, &result->ops[i].rows[k]);
+    return counts;
+}
+
+enum probe_word probe_sum_up(const struct probe_counts *counts)
+{
+    for (int word = PROBE_HANG; word >= PROBE_REJECTED; word--)
+        if (counts->of[word])
+            return (enum probe_word)word;
+    if (counts->of[PROBE_OK])
+        return PROBE_OK;
+    if (counts->of[PROBE_UNSURE])
+        return PROBE_UNSURE;
+    return counts->of[PROBE_UNSUPPORTED] ? PROBE_UNSUPPORTED : PROBE_NONE;
+}
+
+/* One case to come: where its letter goes and what to draw. */
+struct plan_item {
+    const struct op *op;
+    size_t op_number, row; /* in a result */
+    int opset;
+    uint64_t index; /* within the operator, so that recipes do not depend on which others are probed */
+};
+
+struct plan {
+    struct probe_result layout; /* operators and rows; every engine's result starts as its copy */
+    struct plan_item *items;
+    size_t count, capacity;
+    size_t rows_capacity;
+};
+
+static bool wanted(const char *ops, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = ops; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && memcmp(at, name, length) == 0)
+            return true;
+    return !ops;
+}
+
+/* Quick: some opsets at which many operators changed, or the operator's first when it is newer. */
+static bool opset_probed(const struct op *op, int opset, bool quick)
+{
+    if (!quick)
+        return true;
+    return opset == 13 || opset == 17 || opset == OPSET_LAST ||
+           (op_drawn_since(op) > 17 && opset == op_drawn_since(op));
+}
+
+/* Quick: at most two ranks, one of them a frequent one; but all where the first input is no tensor data, as
+ * few of them are drawn. */
+static bool rank_probed(const struct op *op, int rank, int low, int high, bool quick)
+{
+    int usual = high < 4 ? high : 4;
+    return !quick || op->flags & OP_NOT_DRAWN_FIRST || rank == usual ||
+           rank == (low < 2 && high >= 2 ? 2 : low);
+}
+
+static size_t add_row(struct plan *plan, struct probe_op *op, const struct probe_row *row)
+{
+    for (size_t i = 0; i < op->n_rows; i++)
+        if (op->rows[i].type == row->type && op->rows[i].rank == row->rank && op->rows[i].given == row->given)
+            return i;
+    op->rows = memory_grow(op->rows, &plan->rows_capacity, op->n_rows + 1, sizeof *op->rows);
+    op->rows[op->n_rows] = *row;
+    return op->n_rows++;
+}
+
+static void add_item(struct plan *plan, const struct op *op, const struct probe_row *row, int opset,
+                     uint64_t index)
+{
+    size_t number = plan->layout.n_ops - 1;
+    plan->items = memory_grow(plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items);
+    plan->items[plan->count++] = (struct plan_item){
+        .op = op,
+        .op_number = number,
+        .row = add_row(plan, &plan->layout.ops[number], row),
+        .opset = opset,
+        .index = index,
+    };
+}
+
+static void plan_opset(struct plan *plan, const struct op *op, int opset, bool quick, uint64_t *index)
+{
+    uint32_t forms[PROBE_FORMS];
+    size_t n_forms = generate_forms(op, opset, forms, PROBE_FORMS);
+    int low = op->max_inputs ? op->min_rank : -1, high = op->max_inputs ? op->max_rank : -1;
+    high = high > 6 ? 6 : high;
+    dtype_set types = op_types_at(op, opset);
+    for (int type = 1; type < DTYPE_COUNT; type++)
+        for (size_t form = 0; dtype_in((enum dtype)type, types) && form < n_forms; form++)
+            for (int rank = low; rank <= high; rank++) {
+                bool form_probed = !quick || form == 0 || form == n_forms - 1;
+                struct probe_row row = {.type = (enum dtype)type, .rank = rank, .given = forms[form]};
+                memset(row.opsets, probe_letter(PROBE_NONE), PROBE_OPSETS);
+                if (form_probed && rank_probed(op, rank, low, high, quick))
+                    add_item(plan, op, &row, opset, *index);
+                ++*index;
+            }
+}
+
+/* Everything to ask, operator by operator. */
+static void plan_init(struct plan *plan, const struct probe_options *options)
+{
+    size_t count = op_count();
+    *plan = (struct plan){0};
+    plan->layout.ops = memory_zeroed(count, sizeof *plan->layout.ops);
+    for (size_t i = 0; i < count; i++) {
+        const struct op *op = op_at(i);
+        uint64_t index = 0;
+        if (!op->sample || !wanted(options->ops, op->name))
+            continue;
+        plan->rows_capacity = 0;
+        plan->layout.ops[plan->layout.n_ops++] = (struct probe_op){.name = op->name, .family = op_family(op)};
+        for (int opset = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST;
+             opset <= OPSET_LAST; opset++)
+            if (opset_probed(op, opset, options->quick))
+                plan_opset(plan, op, opset, options->quick, &index);
+    }
+}
+
+static void plan_release(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->layout.n_ops; i++)
+        free(plan->layout.ops[i].rows);
+    free(plan->layout.ops);
+    free(plan->items);
+}
+
+static void result_start(struct probe_result *result, const struct plan *plan,
+                         const struct probe_options *options)
+{
+    arena_init(&result->arena);
+    result->seed = options->seed;
+    result->complete = !options->quick && !options->ops;
+    result->n_ops = plan->layout.n_ops;
+    result->ops = arena_array(&result->arena, result->n_ops, sizeof *result->ops);
+    for (size_t i = 0; i < result->n_ops; i++) {
+        const struct probe_op *from = &plan->layout.ops[i];
+        struct probe_op *op = &result->ops[i];
+        *op = *from;
+        op->rows = arena_array(&result->arena, from->n_rows, sizeof *op->rows);
+        if (from->n_rows)
+            memcpy(op->rows, from->rows, from->n_rows * sizeof *op->rows);
+        op->finds = arena_array(&result->arena, VERDICT_COUNT, sizeof *op->finds);
+    }
+}
+
+void probe_results_free(struct probe_result *results, size_t count)
+{
+    for (size_t i = 0; results && i < count; i++)
+        arena_release(&results[i].arena);
+    free(results);
+}
+
+static void note_find(struct probe_result *result, struct probe_op *op, const struct plan_item *item,
+                      const struct verdict *verdict, const char *recipe)
+{
+    const char *name = verdict_name(verdict->kind);
+    for (size_t i = 0; i < op->n_finds; i++)
+        if (strcmp(op->finds[i].verdict, name) == 0) {
+            op->finds[i].count++;
+            return;
+        }
+    op->finds[op->n_finds++] = (struct probe_find){
+        .verdict = name,
+        .type = op->rows[item->row].type,
+        .opset = item->opset,
+        .count = 1,
+        .message = arena_strdup(&result->arena, verdict->text),
+        .recipe = arena_strdup(&result->arena, recipe),
+    };
+}
+
+static void take(struct probe_result *results, const struct trial_done *done)
+{
+    const struct plan_item *item = done->user;
+    for (size_t i = 0; i < done->n_engines; i++) {
+        const struct verdict *verdict = &done->judgement.verdicts[i];
+        struct probe_op *op = &results[i].ops[item->op_number];
+        enum probe_word word = probe_word_of(verdict);
+        op->rows[item->row].opsets[item->opset - OPSET_FIRST] = probe_letter(word);
+        results[i].started |= verdict->kind != VERDICT_NO_ENGINE;
+        if (probe_is_finding(word) || word == PROBE_UNSUPPORTED)
+            note_find(&results[i], op, item, verdict, done->testcase.recipe);
+    }
+}
+
+/* False when the sampler makes no such case: then nothing is asked. */
+static bool make_case(const struct probe_options *options, const struct plan *plan,
+                      const struct plan_item *item, struct testcase *testcase)
+{
+    const struct probe_row *row = &plan->layout.ops[item->op_number].rows[item->row];
+    struct generate_options wish = {
+        .ops = item->op->name,
+        .opset = item->opset,
+        .types = DTYPE_BIT(row->type),
+        .fill = FILL_NORMAL + 1,
+        .rank = row->rank + 1,
+        .given = row->given,
+    };
+    struct gencase made;
+    if (generate_one(options->seed, item->index, &wish, &made, NULL))
+        return false;
+    *testcase = made.test;
+    free(made.note);
+    return true;
+}
+
+static int run_plan(const struct probe_options *options, struct plan *plan, struct trials *trials,
+                    struct probe_result *results, struct error *err)
+{
+    struct progress progress;
+    size_t next = 0;
+    int status = 0;
+    progress_begin(&progress, "probe", plan->count);
+    progress.visible = progress.visible && options->progress;
+    while (!status && (next < plan->count || trials_pending(trials))) {
+        struct testcase testcase;
+        struct trial_done done;
+        if (next < plan->count && trials_room(trials)) {
+            struct plan_item *item = &plan->items[next++];
+            if (make_case(options, plan, item, &testcase))
+                trials_submit(trials, &testcase, item);
+        } else if (trials_next(trials, &done, err) == 1) {
+            take(results, &done);
+            trial_done_release(&done);
+        } else {
+            status = -1;
+        }
+        progress_step(&progress, next - trials_pending(trials));
+    }
+    progress_end(&progress);
+    return status;
+}
+
+char *probe_engine(const struct engine_info *info, const struct engine_spec *spec)
+{
+    struct str label;
+    str_init(&label);
+    str_add(&label, spec->name);
+    const char *version = info->version ? info->version : spec->version;
+    if (version && *version)
+        str_printf(&label, "@%s", version);
+    for (size_t i = 0; i < spec->knobs; i++)
+        str_printf(&label, "%c%s=%s", i ? ',' : ':', spec->knob_names[i], spec->knob_values[i]);
+    char *text = str_detach(&label);
+    str_release(&label);
+    return text;
+}
+
+/* Enough under way that one slow case (an engine that starts anew) does not stop the others. */
+enum { AHEAD = 64 };
+
+int probe_run(const struct probe_options *options, struct probe_result **results, struct error *err)
+{
+    struct plan plan;
+    *results = NULL;
+    if (op_check_names(options->ops, err))
+        return -1;
+    plan_init(&plan, options);
+    *results = memory_zeroed(options->n_engines, sizeof **results);
+    for (size_t i = 0; i < options->n_engines; i++)
+        result_start(&(*results)[i], &plan, options);
+    struct trial_options trial = {
+        .pool = options->pool,
+        .reference = options->reference,
+        .n_engines = options->n_engines,
+        .engines = options->engines,
+        .ahead = AHEAD,
+    };
+    struct trials *trials = trials_new(&trial);
+    int status = run_plan(options, &plan, trials, *results, err);
+    trials_free(trials);
+    for (size_t i = 0; i < options->n_engines; i++) {
+        struct probe_result *result = &(*results)[i];
+        const struct engine_info *info = pool_engine(options->pool, options->engines[i]);
+        char *engine = probe_engine(info, options->specs[i]);
+        result->engine = arena_strdup(&result->arena, engine);
+        free(engine);
+        result->name = arena_strdup(&result->arena, options->specs[i]->name);
+        result->version = info->version ? arena_strdup(&result->arena, info->version) : NULL;
+    }
+    plan_release(&plan);
+    return status;
+}

@@ -1,0 +1,46 @@
+/*
+ * Text for people: aligned tables, and words that are coloured only where colour is wanted.
+ *
+ * Whatever comes from a file or an engine goes through here on its way to a terminal, so control characters
+ * (an engine's error text may hold escape sequences) are shown as '?'.
+ */
+#ifndef REPORT_TEXT_TABLE_H
+#define REPORT_TEXT_TABLE_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+enum style { STYLE_PLAIN, STYLE_HEAD, STYLE_GOOD, STYLE_BAD, STYLE_WARN, STYLE_DIM };
+
+struct table_cell {
+    const char *text;
+    enum style style;
+};
+
+/* Cells are given row by row; every `columns` of them begin a new row. */
+struct table {
+    struct arena arena;
+    size_t columns, count, capacity;
+    const char *align; /* one letter a column: l or r */
+    struct table_cell *cells;
+};
+
+void table_init(struct table *table, const char *align); /* as many columns as letters */
+void table_release(struct table *table);
+void table_add(struct table *table, enum style style, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The header row from names separated by '|'. */
+void table_head(struct table *table, const char *names);
+
+/* Two spaces between columns, none behind the last. A row not filled up is completed with empty cells. */
+void table_print(struct table *table, struct str *out, bool colour, int indent);
+
+/* One styled word or sentence. */
+void style_print(struct str *out, bool colour, enum style style, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Appends text with control characters as '?', newlines as " / " and at most `limit` bytes (0: no limit). */
+void text_print(struct str *out, const char *text, size_t limit);
+
+#endif

@@ -1,0 +1,60 @@
+#include "report/verdict_json.h"
+
+static void strings(struct json *json, const char *name, const char *const *items, size_t count)
+{
+    json_array(json, name);
+    for (size_t i = 0; i < count; i++)
+        json_string(json, NULL, items[i]);
+    json_end(json);
+}
+
+static bool is_about_element(enum verdict_kind kind)
+{
+    return kind == VERDICT_WRONG || kind == VERDICT_NAN || kind == VERDICT_SUSPECT ||
+           kind == VERDICT_IMPRECISE;
+}
+
+static void element(struct json *json, const struct verdict *verdict)
+{
+    json_object(json, "worst");
+    json_int(json, "output", (int64_t)verdict->output);
+    json_int(json, "element", (int64_t)verdict->element);
+    json_double(json, "got", (double)verdict->got);
+    json_double(json, "expected", (double)verdict->expected);
+    json_double(json, "hard_bound", verdict->hard);
+    json_end(json);
+    json_double(json, "factor", verdict->factor);
+    json_double(json, "deviations", verdict->deviations);
+}
+
+void word_json(struct json *json, const char *name, const struct word *word)
+{
+    const struct verdict *verdict = &word->verdict;
+    struct str sentence;
+    str_init(&sentence);
+    word_sentence(word, &sentence);
+    json_object(json, name);
+    json_string(json, "verdict", verdict_name(verdict->kind));
+    json_bool(json, "finding", verdict_is_finding(verdict->kind));
+    json_string(json, "by", verdict->by_vote ? "vote" : "reference");
+    json_string(json, "text", sentence.data);
+    strings(json, "operators", word->operators, word->n_nodes);
+    strings(json, "nodes", word->nodes, word->n_nodes);
+    json_bool(json, "fused", word->fused);
+    json_int(json, "sample", (int64_t)word->sample);
+    if (is_about_element(verdict->kind) && !verdict->by_vote)
+        element(json, verdict);
+    json_object(json, "elements");
+    json_int(json, "total", (int64_t)verdict->total);
+    json_int(json, "judged", (int64_t)verdict->judged);
+    json_int(json, "wrong", (int64_t)verdict->wrong);
+    json_int(json, "suspect", (int64_t)verdict->suspect);
+    json_end(json);
+    json_object(json, "samples");
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        if (word->counts[kind])
+            json_int(json, verdict_name((enum verdict_kind)kind), (int64_t)word->counts[kind]);
+    json_end(json);
+    json_end(json);
+    str_release(&sentence);
+}

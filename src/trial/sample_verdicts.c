@@ -1,0 +1,323 @@
+#include "trial/sample_verdicts.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+#include "locate/refusal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_SETTLED = 4,
+    MAX_UNDECIDED = 20
+}; /* suspects of one engine; answers that cannot be judged whole */
+
+void words_init(struct words *words, struct arena *arena, struct pool *pool, size_t engines)
+{
+    *words = (struct words){.arena = arena, .pool = pool, .engines = engines};
+    words->word = arena_array(arena, engines, sizeof *words->word);
+    words->lacks = lacks_new();
+}
+
+void words_release(struct words *words)
+{
+    lacks_free(words->lacks);
+    words->lacks = NULL;
+}
+
+bool word_wants_settling(const struct verdict *verdict)
+{
+    return verdict->kind >= VERDICT_SUSPECT && verdict->kind <= VERDICT_DTYPE && !verdict->by_vote;
+}
+
+bool word_settle(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement)
+{
+    struct error err = {0};
+    struct settlement found;
+    if (!word_wants_settling(verdict))
+        return false;
+    if (settle(&found, which, &err)) {
+        settlement_release(&found);
+        return false;
+    }
+    if (verdict->kind == VERDICT_SUSPECT || found.kind == VERDICT_MISTRUSTED)
+        verdict->kind = found.kind;
+    if (found.kind == VERDICT_MISTRUSTED)
+        memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
+    *settlement = found;
+    return true;
+}
+
+/* How loud a verdict is; the loudest speaks for the engine. Agreement on some samples outweighs others that
+ * nobody can judge. */
+static int loudness(enum verdict_kind kind)
+{
+    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE)
+        return 6;
+    switch (kind) {
+    case VERDICT_SUSPECT:
+        return 5;
+    case VERDICT_IMPRECISE:
+        return 4;
+    case VERDICT_MISTRUSTED:
+    case VERDICT_UNSUPPORTED:
+        return 3;
+    case VERDICT_AGREES:
+        return 2;
+    case VERDICT_UNTESTED:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+static const char *node_name(const Onnx__NodeProto *node)
+{
+    if (node->name && *node->name)
+        return node->name;
+    return node->n_output ? node->output[0] : "?";
+}
+
+static void keep_nodes(struct words *words, struct word *word, const struct model *model, const size_t *nodes,
+                       size_t count)
+{
+    word->n_nodes = count;
+    word->operators = arena_array(words->arena, count, sizeof *word->operators);
+    word->nodes = arena_array(words->arena, count, sizeof *word->nodes);
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__NodeProto *node = model->graph->node[nodes[i]];
+        word->operators[i] = arena_strdup(words->arena, node->op_type);
+        word->nodes[i] = arena_strdup(words->arena, node_name(node));
+    }
+}
+
+/* What an engine does to itself, whatever its values: a model of one node names the operator. */
+static bool is_outcome(enum verdict_kind kind)
+{
+    return kind >= VERDICT_REJECTED && kind <= VERDICT_GARBAGE;
+}
+
+/* Settling runs the engine again. An answer that is wrong once and right then says nothing about a node, and
+ * is wrong all the same: memory that was never written, mostly. */
+static bool vanished(const struct verdict *verdict, const struct settlement *settlement)
+{
+    return verdict_is_finding(verdict->kind) && !verdict_is_finding(settlement->kind);
+}
+
+static void keep(struct words *words, struct word *word, const struct words_sample *sample,
+                 const struct verdict *verdict, const struct settlement *settlement)
+{
+    struct str again;
+    str_init(&again);
+    if (settlement && vanished(verdict, settlement)) {
+        str_printf(&again, "%s; run again, it was right", verdict->text);
+        settlement = NULL;
+    }
+    word->verdict = *verdict;
+    word->sample = sample->number;
+    word->n_nodes = 0;
+    word->fused = settlement && settlement->fused;
+    word->detail = arena_strdup(words->arena, settlement     ? settlement->text
+                                              : again.length ? again.data
+                                                             : verdict->text);
+    str_release(&again);
+    static const size_t only = 0;
+    if (settlement)
+        keep_nodes(words, word, sample->model, settlement->nodes, settlement->count);
+    else if (sample->model->graph->n_node == 1 &&
+             (is_outcome(verdict->kind) || verdict->kind == VERDICT_WRONG))
+        keep_nodes(words, word, sample->model, &only, 1);
+}
+
+static struct settle_case case_of(const struct words *words, size_t engine, const struct words_sample *sample)
+{
+    return (struct settle_case){
+        .pool = words->pool,
+        .engine = (int)engine,
+        .model = sample->model,
+        .inputs = sample->inputs,
+        .n_inputs = sample->n_inputs,
+    };
+}
+
+/* Settles on the sample alone, and where it is right alone on the whole stack it was answered in. */
+static bool settle_sample(const struct words *words, size_t engine, const struct words_sample *sample,
+                          struct verdict *verdict, struct settlement *settlement)
+{
+    struct verdict before = *verdict;
+    struct settle_case which = case_of(words, engine, sample);
+    bool settled = word_settle(&which, verdict, settlement);
+    if (!settled || settlement->kind != VERDICT_AGREES || !sample->stack)
+        return settled;
+    struct settlement stacked = {0};
+    which.inputs = sample->stack;
+    if (!word_settle(&which, &before, &stacked))
+        return true;
+    settlement_release(settlement);
+    *settlement = stacked;
+    *verdict = before;
+    return true;
+}
+
+/*
+ * Bounds of a whole model may grow until nothing can be judged; its operators can be, each on the inputs it
+ * had. True when that was tried: one that is wrong is then blamed, and where all are right the engine agrees.
+ */
+static bool settle_undecided(const struct words *words, size_t engine, const struct words_sample *sample,
+                             struct verdict *verdict, struct settlement *settlement)
+{
+    struct error err = {0};
+    struct settle_case which = case_of(words, engine, sample);
+    if (settle(settlement, &which, &err)) {
+        settlement_release(settlement);
+        *settlement = (struct settlement){0};
+        return false;
+    }
+    if (verdict_is_finding(settlement->kind)) {
+        verdict->kind = settlement->kind;
+    } else if (settlement->every_node) {
+        verdict->kind = settlement->kind = VERDICT_AGREES;
+        verdict->blank = 0;
+        snprintf(settlement->text, sizeof settlement->text, "operator by operator");
+    }
+    return true;
+}
+
+static void note_heard(struct words *words, struct word *word, const struct verdict *verdict)
+{
+    enum heard heard = verdict_heard(verdict);
+    if (!word->heard[heard]++)
+        word->why[heard] = arena_strdup(words->arena, verdict->text);
+}
+
+void word_stands(const struct word *word, const char *engine, struct standing *standing)
+{
+    size_t all = 0;
+    for (int i = 0; i < HEARD_COUNT; i++)
+        all += word->heard[i];
+    for (int i = HEARD_COUNT; i-- > 0;)
+        if (word->heard[i])
+            standing_heard(standing, engine, (enum heard)i, word->heard[i], all, word->why[i]);
+    if (!all)
+        standing_heard(standing, engine, HEARD_NOTHING, 1, 1, "it was not asked");
+}
+
+static void add_verdict(struct words *words, size_t engine, const struct words_sample *sample,
+                        struct verdict *verdict)
+{
+    struct word *word = &words->word[engine];
+    struct settlement settlement = {0};
+    struct settle_case which = case_of(words, engine, sample);
+    lack_decide(words->lacks, &which, &sample->results[engine], verdict);
+    bool blank = verdict->kind == VERDICT_AGREES && verdict->blank;
+    bool undecided = (verdict->kind == VERDICT_UNDECIDED || blank) && sample->reference && !verdict->by_vote;
+    bool some = verdict->kind == VERDICT_SUSPECT || undecided; /* are settled, others once */
+    bool wanted = undecided ? word->resolved < MAX_UNDECIDED
+                  : some    ? word->settled < MAX_SETTLED
+                            : loudness(word->verdict.kind) < loudness(verdict->kind);
+    bool settled =
+        wanted && sample->results[engine].outcome == OUTCOME_OK &&
+        (undecided ? settle_undecided : settle_sample)(words, engine, sample, verdict, &settlement);
+    word->settled += settled && some && !undecided;
+    word->resolved += settled && undecided;
+    word->counts[verdict->kind]++;
+    note_heard(words, word, verdict);
+    if (loudness(verdict->kind) > loudness(word->verdict.kind))
+        keep(words, word, sample, verdict, settled ? &settlement : NULL);
+    settlement_release(&settlement);
+}
+
+void words_add(struct words *words, const struct words_sample *sample)
+{
+    struct judgement judgement;
+    struct judge_entry *entries = memory_zeroed(words->engines, sizeof *entries);
+    for (size_t i = 0; i < words->engines; i++) {
+        const struct engine_info *info = pool_engine(words->pool, (int)i);
+        entries[i] = judge_entry_of(info, &sample->results[i], false);
+    }
+    judge_case(&judgement, sample->reference, entries, words->engines);
+    words->samples++;
+    words->by_reference += judgement.by_reference;
+    if (!judgement.by_reference && !words->reason)
+        words->reason = arena_strdup(words->arena, judgement.reason);
+    for (size_t i = 0; i < words->engines; i++)
+        add_verdict(words, i, sample, &judgement.verdicts[i]);
+    judgement_release(&judgement);
+    free(entries);
+}
+
+int words_culprit(const struct words *words)
+{
+    int culprit = -1;
+    for (size_t i = 0; i < words->engines; i++) {
+        if (!verdict_is_finding(words->word[i].verdict.kind))
+            continue;
+        if (culprit >= 0)
+            return -1;
+        culprit = (int)i;
+    }
+    return culprit;
+}
+
+static const char *predicate(const struct verdict *verdict)
+{
+    static const char *const texts[VERDICT_COUNT] = {
+        [VERDICT_UNTESTED] = "was not tested",
+        [VERDICT_AGREES] = "agrees with the reference",
+        [VERDICT_UNSUPPORTED] = "does not support this",
+        [VERDICT_UNDECIDED] = "cannot be judged",
+        [VERDICT_OPEN] = "cannot be judged, as ONNX leaves this result unspecified",
+        [VERDICT_MISTRUSTED] = "is mistrusted",
+        [VERDICT_IMPRECISE] = "is imprecise, though no operator is outside its bound",
+        [VERDICT_SUSPECT] = "is suspect",
+        [VERDICT_WRONG] = "is wrong",
+        [VERDICT_NAN] = "is wrong",
+        [VERDICT_SHAPE] = "is wrong",
+        [VERDICT_DTYPE] = "is wrong",
+        [VERDICT_REJECTED] = "refuses a valid case",
+        [VERDICT_FAILED] = "fails on a valid case",
+        [VERDICT_CRASH] = "crashes",
+        [VERDICT_HANG] = "hangs",
+        [VERDICT_MEMORY] = "takes too much memory",
+        [VERDICT_GARBAGE] = "breaks the protocol",
+        [VERDICT_NONDETERMINISTIC] = "is nondeterministic",
+        [VERDICT_NO_ENGINE] = "does not start",
+    };
+    if (verdict->kind == VERDICT_OPEN && verdict->invalid)
+        return "cannot be judged, as the case is not valid";
+    return verdict->kind == VERDICT_AGREES && verdict->by_vote ? "agrees" : texts[verdict->kind];
+}
+
+/* Samples that are like the one it is about. */
+static size_t alike(const struct word *word)
+{
+    size_t count = 0;
+    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+        if (loudness((enum verdict_kind)kind) == loudness(word->verdict.kind))
+            count += word->counts[kind];
+    return count;
+}
+
+void word_sentence(const struct word *word, struct str *out)
+{
+    enum verdict_kind kind = word->verdict.kind;
+    size_t samples = 0;
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        samples += word->counts[i];
+    str_add(out, predicate(&word->verdict));
+    if (is_outcome(kind) && word->n_nodes == 1)
+        str_printf(out, kind <= VERDICT_FAILED ? ", %s (node %s)," : " on %s (node %s)", word->operators[0],
+                   word->nodes[0]);
+    if (word->detail && *word->detail)
+        str_printf(out, "%s%s", text_starts(word->detail, "at ") && kind != VERDICT_OPEN ? " " : ": ",
+                   word->detail);
+    const struct verdict *verdict = &word->verdict;
+    if (kind == VERDICT_AGREES && !*word->detail && verdict->judged < verdict->total)
+        str_printf(out, "; %zu of %zu elements could not be judged", verdict->total - verdict->judged,
+                   verdict->total);
+    if (samples > 1 && loudness(kind) > 2)
+        str_printf(out, ", on %zu of %zu samples, first on sample %zu", alike(word), samples, word->sample);
+    else if (samples > 1 && alike(word) < samples)
+        str_printf(out, " on %zu of %zu samples", alike(word), samples);
+}
