@@ -122,7 +122,7 @@ static int show(const struct settings *settings, const struct cli_list *words, s
                                "there is no block '%s'; 'assay blocks list' has them all", words->items[i]);
         else if (block->op)
             str_printf(out, "%s is an operator, %d to %d inputs, since opset %d\n", block->name,
-                       block->op->min_inputs, block->op->max_inputs, block->since);
+                       block->op->inputs.least, block->op->inputs.most, block->since);
         else
             str_add(out, block->text);
     }

@@ -60,7 +60,7 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
 
 static int run_kernel(struct op_call *call, const struct evaluate_options *options)
 {
-    if (call->n_inputs < (size_t)call->op->min_inputs || call->n_inputs > (size_t)call->op->max_inputs)
+    if (call->n_inputs < (size_t)call->op->inputs.least || call->n_inputs > (size_t)call->op->inputs.most)
         return call_invalid(call, "has %zu inputs", call->n_inputs);
     if (options->hook)
         return options->hook(options->context, call);
@@ -71,7 +71,7 @@ static int run_kernel(struct op_call *call, const struct evaluate_options *optio
  */
 static size_t most_inputs(const struct op *op, int opset)
 {
-    size_t most = (size_t)op->max_inputs;
+    size_t most = (size_t)op->inputs.most;
     for (const struct op_param *param = op->params; param && param->name; param++)
         most -= param->kind == PARAM_INPUT && opset < param->since;
     return most;
@@ -92,7 +92,7 @@ static int run_call(struct op_call *call, const struct evaluate_options *options
 
 static size_t output_room(const struct op *op, const Onnx__NodeProto *node)
 {
-    size_t least = op->min_outputs > 1 ? (size_t)op->min_outputs : 1;
+    size_t least = op->outputs.least > 1 ? (size_t)op->outputs.least : 1;
     return node->n_output > least ? node->n_output : least;
 }
 

@@ -57,7 +57,7 @@ static size_t data_inputs(const struct op *op)
 {
     for (size_t i = 0; i < sizeof meeting / sizeof *meeting; i++)
         if (strcmp(op->name, meeting[i]) == 0)
-            return op->max_inputs < 4 ? (size_t)op->max_inputs : 4;
+            return op->inputs.most < 4 ? (size_t)op->inputs.most : 4;
     return 1;
 }
 

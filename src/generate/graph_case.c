@@ -101,7 +101,7 @@ static const struct op *choose_op(struct graph_maker *g, struct rng *rng, const 
     if (!given)
         return g->options->types && !(set & g->options->types) ? NULL : op;
     int rank = given->value.shape.rank;
-    return dtype_in(given->value.type, set) && rank >= op->min_rank && rank <= op->max_rank ? op : NULL;
+    return dtype_in(given->value.type, set) && rank >= op->ranks.least && rank <= op->ranks.most ? op : NULL;
 }
 
 /* The recipe said so, or the engine under test lacks it; which the recipe will then say. */

@@ -146,7 +146,7 @@ size_t generate_forms(const struct op *op, int opset, uint32_t *forms, size_t ma
 {
     size_t count = 0;
     dtype_set set = op_types_at(op, opset);
-    if (op->max_inputs >= 32 || op->min_inputs == op->max_inputs) {
+    if (op->inputs.most >= 32 || op->inputs.least == op->inputs.most) {
         forms[0] = 0;
         return max > 0;
     }

@@ -67,8 +67,8 @@ static bool adapt_primary(struct planner *g, const struct op *op, size_t value, 
     if (!dtype_in(type, set) && !adapt_type(g, value, draw_primary_type(rng, set), out))
         return false;
     int rank = planner_value(g, *out)->value.shape.rank;
-    if (rank < op->min_rank || rank > op->max_rank)
-        rank = (int)rng_range(rng, op->min_rank, op->max_rank < 5 ? op->max_rank : 5);
+    if (rank < op->ranks.least || rank > op->ranks.most)
+        rank = (int)rng_range(rng, op->ranks.least, op->ranks.most < 5 ? op->ranks.most : 5);
     if (!adapt_rank(g, *out, rank, out))
         return false;
     bool wanted = range_wanted(op, &low, &high) && dtype_is_float(planner_value(g, *out)->value.type);

@@ -103,9 +103,9 @@ bool coverage_add_op(struct coverage *coverage, const char *name, uint32_t in_de
 
 bool coverage_add_row(struct coverage *coverage, const struct op *op)
 {
-    int most = op->max_inputs < MOST_INPUTS || op->max_inputs < OP_VARIADIC ? op->max_inputs : MOST_INPUTS;
+    int most = op->inputs.most < MOST_INPUTS || op->inputs.most < OP_VARIADIC ? op->inputs.most : MOST_INPUTS;
     uint32_t in = 0;
-    for (int degree = op->min_inputs ? 1 : 0; degree <= most && degree < COVERAGE_DEGREES; degree++)
+    for (int degree = op->inputs.least ? 1 : 0; degree <= most && degree < COVERAGE_DEGREES; degree++)
         in |= (uint32_t)1 << degree;
     return coverage_add_op(coverage, op->name, in, OUT_DEGREES);
 }

@@ -145,7 +145,10 @@ enum {
 };
 
 const struct op ops_cast[] = {
-    {"Cast", 1, 1, 1, 1, 1, 0, 6, 0, {{11, ANY_BEFORE_13}, {13, ANY}}, cast_params, eval_cast, sample_cast},
-    {"CastLike", 15, 2, 2, 1, 1, 0, 6, 0, {{15, ANY}}, NULL, eval_cast_like, sample_cast_like},
-    {NULL},
+    {OP("Cast", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
+     .types = {{11, ANY_BEFORE_13}, {13, ANY}}, .params = cast_params, .eval = eval_cast,
+     .sample = sample_cast},
+    {OP("CastLike", 15), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .types = {{15, ANY}},
+     .eval = eval_cast_like, .sample = sample_cast_like},
+    {0},
 };

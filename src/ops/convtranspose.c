@@ -195,18 +195,8 @@ static const struct op_param transpose_params[] = {
 };
 
 const struct op ops_convtranspose[] = {
-    {"ConvTranspose",
-     1,
-     2,
-     3,
-     1,
-     1,
-     3,
-     5,
-     0,
-     {{11, TRANSPOSE_FLOAT}, {22, DTYPES_FLOAT}},
-     transpose_params,
-     eval_conv_transpose,
-     sample_conv_transpose},
-    {NULL},
+    {OP("ConvTranspose", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {3, 5},
+     .types = {{11, TRANSPOSE_FLOAT}, {22, DTYPES_FLOAT}}, .params = transpose_params,
+     .eval = eval_conv_transpose, .sample = sample_conv_transpose},
+    {0},
 };

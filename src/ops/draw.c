@@ -106,7 +106,7 @@ void draw_init(struct draw *d, struct arena *arena, const struct op *op, int ops
     d->node = arena_alloc(arena, sizeof *d->node);
     onnx__node_proto__init(d->node);
     d->node->op_type = arena_strdup(arena, op->name);
-    d->n_outputs = op->min_outputs > 1 ? (size_t)op->min_outputs : 1;
+    d->n_outputs = op->outputs.least > 1 ? (size_t)op->outputs.least : 1;
 }
 
 void draw_release(struct draw *d)
@@ -129,7 +129,7 @@ int draw_node(struct draw *d)
         return -1;
     while (d->n_inputs && d->inputs[d->n_inputs - 1].source == DRAWN_OMITTED)
         d->n_inputs--;
-    return d->n_inputs >= (size_t)d->op->min_inputs && d->n_inputs <= (size_t)d->op->max_inputs ? 0 : -1;
+    return d->n_inputs >= (size_t)d->op->inputs.least && d->n_inputs <= (size_t)d->op->inputs.most ? 0 : -1;
 }
 
 void draw_int(struct draw *d, const char *name, int64_t value)
@@ -260,7 +260,7 @@ static struct rng data_stream(struct draw *d)
 
 struct drawn draw_primary(struct draw *d)
 {
-    return draw_primary_ranked(d, d->op->min_rank, d->op->max_rank);
+    return draw_primary_ranked(d, d->op->ranks.least, d->op->ranks.most);
 }
 
 struct drawn draw_primary_ranked(struct draw *d, int min_rank, int max_rank)

@@ -114,7 +114,7 @@ void draw_existing(struct draw *d, const struct drawn *value);
 const char *draw_capture(struct draw *d, enum dtype type, const struct shape *shape);
 const char *draw_capture_existing(struct draw *d, const struct drawn *value);
 
-/* Number of outputs asked of the node (default min_outputs, at least 1). */
+/* Number of outputs asked of the node (default outputs.least, at least 1). */
 void draw_outputs(struct draw *d, size_t count);
 
 /* Lifecycle, for generators: init, run the row's sampler, take what is there, release (frees new tensors). */

@@ -587,6 +587,7 @@ static const struct op_param einsum_params[] = {
 enum { TYPES = DTYPES_NUMBER & ~(1 << DTYPE_BFLOAT16) };
 
 const struct op ops_einsum[] = {
-    {"Einsum", 12, 1, OP_VARIADIC, 1, 1, 0, 5, 0, {{12, TYPES}}, einsum_params, eval_einsum, sample_einsum},
-    {NULL},
+    {OP("Einsum", 12), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{12, TYPES}},
+     .params = einsum_params, .eval = eval_einsum, .sample = sample_einsum},
+    {0},
 };

@@ -439,11 +439,15 @@ static const struct op_param one_hot_params[] = {{"axis", PARAM_INT, 0, 0, "-1..
 #define NUMBERS_11 (DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16))
 
 const struct op ops_gather[] = {
-    {"Gather", 1, 2, 2, 1, 1, 1, 5, 0, MOVE_TYPES, axis_params, eval_gather, sample_gather},
-    {"GatherElements", 11, 2, 2, 1, 1, 1, 5, 0, MOVE_TYPES, axis_params, eval_gather_elements,
-     sample_gather_elements},
-    {"GatherND", 11, 2, 2, 1, 1, 1, 5, 0, MOVE_TYPES, nd_params, eval_gather_nd, sample_gather_nd},
-    {"NonZero", 9, 1, 1, 1, 1, 0, 5, OP_DATA_SHAPE, MOVE_TYPES, NULL, eval_nonzero, sample_nonzero},
-    {"OneHot", 9, 3, 3, 1, 1, 1, 4, 0, {{9, NUMBERS_11}}, one_hot_params, eval_one_hot, sample_one_hot},
-    {NULL},
+    {OP("Gather", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = axis_params, .eval = eval_gather, .sample = sample_gather},
+    {OP("GatherElements", 11), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = axis_params, .eval = eval_gather_elements, .sample = sample_gather_elements},
+    {OP("GatherND", 11), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = nd_params, .eval = eval_gather_nd, .sample = sample_gather_nd},
+    {OP("NonZero", 9), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 5}, .flags = OP_DATA_SHAPE,
+     .types = MOVE_TYPES, .eval = eval_nonzero, .sample = sample_nonzero},
+    {OP("OneHot", 9), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 4}, .types = {{9, NUMBERS_11}},
+     .params = one_hot_params, .eval = eval_one_hot, .sample = sample_one_hot},
+    {0},
 };

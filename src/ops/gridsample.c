@@ -242,17 +242,8 @@ static const struct op_param params[] = {
 };
 
 const struct op ops_gridsample[] = {
-    {.name = "GridSample",
-     .since = 16,
-     .min_inputs = 2,
-     .max_inputs = 2,
-     .min_outputs = 1,
-     .max_outputs = 1,
-     .min_rank = 4,
-     .max_rank = 5,
+    {OP("GridSample", 16), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {4, 5},
      .types = {{16, DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE)}},
-     .params = params,
-     .eval = eval_grid_sample,
-     .sample = sample_grid_sample},
+     .params = params, .eval = eval_grid_sample, .sample = sample_grid_sample},
     {0},
 };

@@ -378,20 +378,11 @@ static const struct op_param gemm_params[] = {
     }
 
 const struct op ops_matmul[] = {
-    {"Gemm", 1, 2, 3, 1, 1, 2, 2, 0, PRODUCT_TYPES, gemm_params, eval_gemm, sample_gemm},
-    {"MatMul", 1, 2, 2, 1, 1, 1, 5, 0, PRODUCT_TYPES, NULL, eval_matmul, sample_matmul},
-    {"MatMulInteger",
-     10,
-     2,
-     4,
-     1,
-     1,
-     2,
-     4,
-     0,
-     {{10, BYTES}},
-     NULL,
-     eval_matmul_integer,
-     sample_matmul_integer},
-    {NULL},
+    {OP("Gemm", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {2, 2}, .types = PRODUCT_TYPES,
+     .params = gemm_params, .eval = eval_gemm, .sample = sample_gemm},
+    {OP("MatMul", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = PRODUCT_TYPES,
+     .eval = eval_matmul, .sample = sample_matmul},
+    {OP("MatMulInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {2, 4}, .types = {{10, BYTES}},
+     .eval = eval_matmul_integer, .sample = sample_matmul_integer},
+    {0},
 };

@@ -48,24 +48,32 @@ struct op_types {
 enum {
     OP_OLDEST = 11,     /* the oldest opset with its own meaning here; what older ones have otherwise:
                            eval/older_opsets.h */
-    OP_VARIADIC = 1000, /* as max_inputs or max_outputs */
+    OP_VARIADIC = 1000, /* as the most inputs or outputs */
     OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
     OP_SUBGRAPH = 2,    /* flag: has bodies */
     OP_NOT_DRAWN_FIRST =
         4 /* flag: its primary input is not tensor data (Constant, Range ...): cannot extend a graph */
 };
 
+/* How many there may be, both included. */
+struct op_limits {
+    int least, most;
+};
+
 struct op {
     const char *name;
     int since; /* first opset of the default domain that has it, in whatever form */
-    int min_inputs, max_inputs, min_outputs, max_outputs;
-    int min_rank, max_rank; /* of the primary input that the sampler can work with */
+    struct op_limits inputs, outputs;
+    struct op_limits ranks; /* of the primary input that the sampler can work with */
     unsigned flags;
     struct op_types types[5];      /* of input 0, ascending; the last that applies wins; ends with set 0 */
     const struct op_param *params; /* NULL: none */
     int (*eval)(struct op_call *call);
     int (*sample)(struct draw *draw);
 };
+
+/* The members that begin a row. */
+#define OP(op_name, first_opset) .name = op_name, .since = first_opset
 
 /* A family file exports `const struct op ops_FAMILY[]`, ended by a NULL name; src/ops/meson.build lists the
  * families. */
@@ -109,7 +117,7 @@ struct op_call {
     bool shapes_only; /* stop after fixing outputs; inputs may have no values */
     size_t n_inputs;
     const struct bounded *const *inputs; /* NULL: omitted */
-    size_t n_outputs; /* room in outputs: the node's own number, at least max(min_outputs, 1) */
+    size_t n_outputs; /* room in outputs: the node's own number, at least max(outputs.least, 1) */
     struct bounded *outputs;
     /* Bodies: evaluates a subgraph attribute (evaluate.h sets it; NULL where there is none). */
     int (*body)(struct op_call *call, const Onnx__GraphProto *graph, size_t n_inputs,

@@ -220,6 +220,8 @@ static const struct op_param pad_params[] = {
 #define NUMBERS_11 (DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16))
 
 const struct op ops_pad[] = {
-    {"Pad", 1, 2, 4, 1, 1, 1, 4, 0, {{11, NUMBERS_11}, {13, MOVE_ANY}}, pad_params, eval_pad, sample_pad},
-    {NULL},
+    {OP("Pad", 1), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 4},
+     .types = {{11, NUMBERS_11}, {13, MOVE_ANY}}, .params = pad_params, .eval = eval_pad,
+     .sample = sample_pad},
+    {0},
 };

@@ -420,9 +420,9 @@ enum {
     BYTES = DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT8)
 };
 
-#define ROW(op_name, outputs, op_params, kind)                                                               \
-    .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = outputs, \
-    .min_rank = 3, .max_rank = 5, .params = op_params, .eval = eval_pool, .sample = sample_##kind
+#define ROW(op_name, most_outputs, op_params, kind)                                                       \
+    OP(op_name, 1), .inputs = {1, 1}, .outputs = {1, most_outputs}, .ranks = {3, 5}, .params = op_params, \
+                    .eval = eval_pool, .sample = sample_##kind
 
 const struct op ops_pooling[] = {
     [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}}},

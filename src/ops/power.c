@@ -182,18 +182,8 @@ static int sample_pow(struct draw *d)
 static const struct op_param params[] = {{"Y", PARAM_INPUT, 0, 0, "0..5", NULL, NULL}, {NULL}};
 
 const struct op ops_power[] = {
-    {"Pow",
-     1,
-     2,
-     2,
-     1,
-     1,
-     0,
-     6,
-     0,
-     {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}},
-     params,
-     eval_pow,
-     sample_pow},
-    {NULL},
+    {OP("Pow", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
+     .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}}, .params = params,
+     .eval = eval_pow, .sample = sample_pow},
+    {0},
 };

@@ -317,7 +317,7 @@ static int sample_common(struct draw *d, struct recipe *r, enum dtype *type)
         draw_int_typed(d, DTYPE_INT32, &batch, lengths);
     }
     draw_state(d, x.type, r);
-    draw_outputs(d, (size_t)draw_between(d, 1, d->op->max_outputs));
+    draw_outputs(d, (size_t)draw_between(d, 1, d->op->outputs.most));
     return 0;
 }
 
@@ -376,8 +376,11 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
     }
 
 const struct op ops_recurrent[] = {
-    {"GRU", 1, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, gru_params, eval_gru, sample_gru},
-    {"LSTM", 1, 3, 8, 1, 3, 3, 3, 0, RECURRENT_TYPES, lstm_params, eval_lstm, sample_lstm},
-    {"RNN", 1, 3, 6, 1, 2, 3, 3, 0, RECURRENT_TYPES, rnn_params, eval_rnn, sample_rnn},
-    {NULL},
+    {OP("GRU", 1), .inputs = {3, 6}, .outputs = {1, 2}, .ranks = {3, 3}, .types = RECURRENT_TYPES,
+     .params = gru_params, .eval = eval_gru, .sample = sample_gru},
+    {OP("LSTM", 1), .inputs = {3, 8}, .outputs = {1, 3}, .ranks = {3, 3}, .types = RECURRENT_TYPES,
+     .params = lstm_params, .eval = eval_lstm, .sample = sample_lstm},
+    {OP("RNN", 1), .inputs = {3, 6}, .outputs = {1, 2}, .ranks = {3, 3}, .types = RECURRENT_TYPES,
+     .params = rnn_params, .eval = eval_rnn, .sample = sample_rnn},
+    {0},
 };

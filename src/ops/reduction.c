@@ -556,21 +556,20 @@ enum {
     BYTES = DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT8)
 };
 
-#define ROW(op_name, op_params)                                                                            \
-    {                                                                                                      \
-        .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 2, .min_outputs = 1, .max_outputs = 1, \
-        .min_rank = 0, .max_rank = 5, .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params,       \
-        .eval = eval_reduce, .sample = sample_reduce                                                       \
+#define ROW(op_name, op_params)                                                                             \
+    {                                                                                                       \
+        OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},                               \
+                        .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params, .eval = eval_reduce, \
+                        .sample = sample_reduce                                                             \
     }
-#define EXTREME_ROW(op_name)                                                                               \
-    {                                                                                                      \
-        .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 2, .min_outputs = 1, .max_outputs = 1, \
-        .min_rank = 0, .max_rank = 5,                                                                      \
-        .types = {{1, WIDE},                                                                               \
-                  {12, WIDE | BYTES},                                                                      \
-                  {13, WIDE | BYTES | BRAIN},                                                              \
-                  {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}},                                     \
-        .params = params, .eval = eval_reduce, .sample = sample_reduce                                     \
+#define EXTREME_ROW(op_name)                                                           \
+    {                                                                                  \
+        OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},          \
+                        .types = {{1, WIDE},                                           \
+                                  {12, WIDE | BYTES},                                  \
+                                  {13, WIDE | BYTES | BRAIN},                          \
+                                  {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}}, \
+                        .params = params, .eval = eval_reduce, .sample = sample_reduce \
     }
 
 const struct op ops_reduction[] = {

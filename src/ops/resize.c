@@ -504,17 +504,8 @@ static const struct op_param params[] = {
 enum { PLAIN = (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)) & ~DTYPE_BIT(DTYPE_BFLOAT16) };
 
 const struct op ops_resize[] = {
-    {.name = "Resize",
-     .since = 10,
-     .min_inputs = 2,
-     .max_inputs = 4,
-     .min_outputs = 1,
-     .max_outputs = 1,
-     .min_rank = 1,
-     .max_rank = 5,
-     .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}},
-     .params = params,
-     .eval = eval_resize,
+    {OP("Resize", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 5},
+     .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}}, .params = params, .eval = eval_resize,
      .sample = resize_sample},
     {0},
 };

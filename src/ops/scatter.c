@@ -380,8 +380,9 @@ static const struct op_param nd_params[] = {
     {NULL}};
 
 const struct op ops_scatter[] = {
-    {"ScatterElements", 11, 3, 3, 1, 1, 1, 5, 0, MOVE_TYPES, elements_params, eval_scatter_elements,
-     sample_scatter_elements},
-    {"ScatterND", 11, 3, 3, 1, 1, 1, 5, 0, MOVE_TYPES, nd_params, eval_scatter_nd, sample_scatter_nd},
-    {NULL},
+    {OP("ScatterElements", 11), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = elements_params, .eval = eval_scatter_elements, .sample = sample_scatter_elements},
+    {OP("ScatterND", 11), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = nd_params, .eval = eval_scatter_nd, .sample = sample_scatter_nd},
+    {0},
 };

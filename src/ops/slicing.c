@@ -421,11 +421,13 @@ static const struct op_param space_params[] = {
     {"blocksize", PARAM_INT, 0, 0, "1|2|3", "0|-1|7|1048576", NULL}, {NULL}};
 
 const struct op ops_slicing[] = {
-    {"DepthToSpace", 1, 1, 1, 1, 1, 4, 4, 0, MOVE_TYPES, depth_params, eval_depth_to_space,
-     sample_depth_to_space},
-    {"Slice", 1, 3, 5, 1, 1, 1, 5, 0, MOVE_TYPES, slice_params, eval_slice, sample_slice},
-    {"SpaceToDepth", 1, 1, 1, 1, 1, 4, 4, 0, MOVE_TYPES, space_params, eval_space_to_depth,
-     sample_space_to_depth},
-    {"Split", 1, 1, 2, 1, OP_VARIADIC, 1, 5, 0, MOVE_TYPES, split_params, eval_split, sample_split},
-    {NULL},
+    {OP("DepthToSpace", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
+     .params = depth_params, .eval = eval_depth_to_space, .sample = sample_depth_to_space},
+    {OP("Slice", 1), .inputs = {3, 5}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = slice_params, .eval = eval_slice, .sample = sample_slice},
+    {OP("SpaceToDepth", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
+     .params = space_params, .eval = eval_space_to_depth, .sample = sample_space_to_depth},
+    {OP("Split", 1), .inputs = {1, 2}, .outputs = {1, OP_VARIADIC}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = split_params, .eval = eval_split, .sample = sample_split},
+    {0},
 };

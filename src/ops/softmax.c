@@ -221,11 +221,11 @@ enum {
     BRAIN = DTYPE_BIT(DTYPE_BFLOAT16)
 };
 
-#define ROW(op_name)                                                                                       \
-    {                                                                                                      \
-        .name = op_name, .since = 1, .min_inputs = 1, .max_inputs = 1, .min_outputs = 1, .max_outputs = 1, \
-        .min_rank = 1, .max_rank = 5, .types = {{1, BASE}, {13, BASE | BRAIN}}, .params = params,          \
-        .eval = eval_softmax, .sample = sample_softmax                                                     \
+#define ROW(op_name)                                                                                      \
+    {                                                                                                     \
+        OP(op_name, 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {1, 5},                             \
+                        .types = {{1, BASE}, {13, BASE | BRAIN}}, .params = params, .eval = eval_softmax, \
+                        .sample = sample_softmax                                                          \
     }
 
 const struct op ops_softmax[] = {

@@ -187,7 +187,7 @@ static void plan_opset(struct plan *plan, const struct op *op, int opset, bool q
 {
     uint32_t forms[PROBE_FORMS];
     size_t n_forms = generate_forms(op, opset, forms, PROBE_FORMS);
-    int low = op->max_inputs ? op->min_rank : -1, high = op->max_inputs ? op->max_rank : -1;
+    int low = op->inputs.most ? op->ranks.least : -1, high = op->inputs.most ? op->ranks.most : -1;
     high = high > 6 ? 6 : high;
     dtype_set types = op_types_at(op, opset);
     for (int type = 1; type < DTYPE_COUNT; type++)

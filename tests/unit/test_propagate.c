@@ -74,7 +74,7 @@ static int evaluate(const struct op *op, const struct model *model, const struct
 {
     struct error err = {0};
     const Onnx__NodeProto *node = model->graph->node[0];
-    size_t least = op->min_outputs > 1 ? (size_t)op->min_outputs : 1;
+    size_t least = op->outputs.least > 1 ? (size_t)op->outputs.least : 1;
     struct op_call call = {
         .op = op,
         .node = node,
