@@ -272,9 +272,9 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_INPUTS(struct settings),
     {0, "step", OPTION_SEVERAL, "N", offsetof(struct settings, step),
-     "run every Nth release at first (default 2); 1 runs them all"},
+     "run every Nth release first (default 2); 1 runs them all"},
     {0, "no-knobs", OPTION_FLAG, NULL, offsetof(struct settings, no_knobs),
-     "releases alone, no knobs and passes"},
+     "look at releases only, not at knobs and passes"},
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 
@@ -285,18 +285,15 @@ const struct command command_bisect = {
     .summary = "find the releases, the knob and the optimiser pass with which a case goes wrong",
     .usage = "CASE-FOLDER|MODEL -e ENGINE [OPTION...]",
     .about =
-        "Runs a case on the fetched releases of an engine and tells the windows in which it is right, "
-        "wrong,\n"
-        "refused or fatal. Every second release is run first, then every change is bisected, so windows "
-        "that\n"
-        "open and close more than once are seen; one of a single release between two alike is not: --step "
-        "1.\n"
-        "The reference judges, and the case's own answer where its folder has one.\n"
+        "Runs a case on the installed releases of an engine and tells in which of them it is right, wrong,\n"
+        "refused or fatal. Every second release is run first, then every change between neighbours is\n"
+        "bisected. So a fault that comes and goes several times is seen, but not one of a single release\n"
+        "between two good ones: --step 1 runs every release. The reference judges, and the expected outputs\n"
+        "of the case where its folder has some.\n"
         "\n"
-        "On the last bad release it goes on: each value of each knob, and a smallest set of optimiser "
-        "passes\n"
-        "without which the fault is gone, where the engine can leave them out by name. An engine with a\n"
-        "version (onnxruntime@1.20.0) is only asked about those.\n"
+        "On the last bad release it then tries each value of each knob, and looks for a smallest set of\n"
+        "optimiser passes without which the fault is gone, where the engine can switch off passes by name.\n"
+        "With a version (onnxruntime@1.20.0) only knobs and passes are tried.\n"
         "\n"
         "The exit status is 1 when some release is bad, 0 when none is, 2 when none could be judged.\n",
     .examples = "  assay bisect findings/1f3a -e onnxruntime\n"

@@ -286,8 +286,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     {0, "blocks", OPTION_LIST, "DIR", offsetof(struct settings, folders),
-     "subgraphs from DIR too (list, show); repeatable"},
-    {0, "operators", OPTION_FLAG, NULL, offsetof(struct settings, operators), "list the operators too"},
+     "also read subgraphs from DIR (list, show); repeatable"},
+    {0, "operators", OPTION_FLAG, NULL, offsetof(struct settings, operators), "also list the operators"},
     {0, "most", OPTION_SEVERAL, "N", offsetof(struct settings, most),
      "harvest at most N blocks (default: all)"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
@@ -295,7 +295,7 @@ static const struct cli_option options[] = {
     {'o', "output", OPTION_TEXT, "PATH", offsetof(struct settings, common.output),
      "write the list to PATH instead of stdout; harvest: the folder for the blocks"},
     COMMON_FORCE(struct settings,
-                 "overwrite a file that is no report of Assay's; harvest: blocks that differ"),
+                 "overwrite a file that Assay did not write; harvest: also blocks that differ"),
 };
 
 const struct command command_blocks = {
@@ -303,10 +303,10 @@ const struct command command_blocks = {
     .summary = "list the blocks of the graph generator, or harvest more from models",
     .usage = "[list | show NAME... | harvest MODEL... -o DIR]",
     .about =
-        "A block is an operator, or a subgraph in a text file; 'assay fuzz' places them in random graphs.\n"
+        "A block is an operator, or a subgraph in a text file; 'assay fuzz' places blocks in random graphs.\n"
         "harvest cuts connected subgraphs of 2 to 12 nodes out of ONNX models (files, or folders of them),\n"
-        "each structure once, opens their sizes up and writes a file each. Blocks are read from the folders\n"
-        "in ASSAY_BLOCKS (A:B:C), too. docs/blocks.md says how to write one.\n",
+        "each structure once, makes their sizes variable and writes one file for each. Blocks are also read\n"
+        "from the folders in ASSAY_BLOCKS (A:B:C). docs/blocks.md explains how to write one.\n",
     .examples = "  assay blocks list\n"
                 "  assay blocks show attention\n"
                 "  assay blocks harvest resnet50.onnx bert/ -o my-blocks\n"

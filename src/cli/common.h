@@ -32,24 +32,24 @@ struct common {
      "read further engine definitions from FILE; repeatable"}
 #define COMMON_ENGINES(type)                                                                        \
     {'e', "engine", OPTION_LIST, "ENGINE", offsetof(type, common.engines),                          \
-     "an engine, name[@version][:knob=value,...]; name@all is every version here; repeatable"},     \
+     "an engine: name[@version][:knob=value,...]; name@all means every installed version; repeatable"},     \
     COMMON_REGISTRY(type),                                                                          \
     {0, "deadline", OPTION_TIME, "TIME", offsetof(type, common.deadline),                           \
-     "for each request to an engine (default 30s)"},                                                \
+     "time limit for each request to an engine (default 30s)"},                                                \
     {0, "memory", OPTION_SIZE, "SIZE", offsetof(type, common.memory),                               \
-     "an engine process may take (default 4G)"},                                                    \
+     "memory limit for each engine process (default 4G)"},                                                    \
     {0, "workers", OPTION_SEVERAL, "N", offsetof(type, common.workers),                               \
      "processes for each engine (default 1)"},                                                      \
     {0, "fresh", OPTION_FLAG, NULL, offsetof(type, common.fresh),                                   \
-     "a new process for every case, so that none sees what another left in memory"}
+     "start a new process for every case, so that no case sees what another left in memory"}
 #define COMMON_REFERENCE(type)                                                                      \
     {0, "no-reference", OPTION_FLAG, NULL, offsetof(type, common.no_reference),                     \
-     "do without the reference engine: engines are judged by vote alone"}
+     "do not use the reference engine: engines are judged only by vote"}
 #define COMMON_OUTPUT(type, formats)                                                                \
     {0, "format", OPTION_CHOICE, formats, offsetof(type, common.format), "how the result is written"}, \
     {'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \
-     "write the result to FILE instead of stdout; one that is there must be a report of Assay's"},  \
-    COMMON_FORCE(type, "overwrite FILE whatever it is, unless this command reads it")
+     "write the result to FILE instead of stdout; an existing FILE must be a report that Assay wrote"},  \
+    COMMON_FORCE(type, "overwrite FILE whatever it is, except when this command reads it")
 #define COMMON_FORCE(type, help)                                                                    \
     {0, "force", OPTION_FLAG, NULL, offsetof(type, common.force), help}
 /* clang-format on */
@@ -112,9 +112,9 @@ struct input_settings {
 };
 /* clang-format off */
 #define COMMON_INPUTS(type)                                                                         \
-    {'d', "data", OPTION_TEXT, "DIR", offsetof(type, inputs.data), "inputs (.pb, .npy) and labels from DIR"}, \
-    {'n', "random", OPTION_SEVERAL, "N", offsetof(type, inputs.random), "N random samples (default 1)"}, \
-    {0, "seed", OPTION_COUNT, "S", offsetof(type, inputs.seed), "of the random samples (default 1)"}, \
+    {'d', "data", OPTION_TEXT, "DIR", offsetof(type, inputs.data), "read inputs (.pb, .npy) and labels from DIR"}, \
+    {'n', "random", OPTION_SEVERAL, "N", offsetof(type, inputs.random), "use N random samples (default 1)"}, \
+    {0, "seed", OPTION_COUNT, "S", offsetof(type, inputs.seed), "seed of the random samples (default 1)"}, \
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(type, inputs.dims),                               \
      "size of a symbolic dimension (default 1); repeatable"}
 /* clang-format on */

@@ -146,21 +146,22 @@ static const struct cli_option options[] = {
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct compare_settings, atol),
      "absolute tolerance (default 1e-5)"},
     {0, "scale", OPTION_NUMBER, "X", offsetof(struct compare_settings, scale),
-     "or this part of an output's largest magnitude, if more (default 1e-5)"},
+     "absolute tolerance as a share of the output's largest magnitude, when larger than --atol (default "
+     "1e-5)"},
     {0, "top", OPTION_SEVERAL, "K", offsetof(struct compare_settings, top),
-     "ranks that count for class distance and accuracy (default 5)"},
+     "how many of the top classes count for class distance and accuracy (default 5)"},
     {0, "class-threshold", OPTION_NUMBER, "T", offsetof(struct compare_settings, class),
-     "class distance from which a sample counts (default 8)"},
+     "class distance from which a sample counts as inconsistent (default 8)"},
     {0, "mad-threshold", OPTION_NUMBER, "T", offsetof(struct compare_settings, mad),
-     "MAD distance from which a sample counts (default 0.2)"},
+     "MAD distance from which a sample counts as inconsistent (default 0.2)"},
     {0, "percent", OPTION_NUMBER, "P", offsetof(struct compare_settings, percent),
-     "of the samples that must count (default 0: one is enough)"},
+     "percentage of inconsistent samples that makes two engines differ (default 0: one sample is enough)"},
     {0, "batch", OPTION_SEVERAL, "N", offsetof(struct compare_settings, batch),
-     "samples in one run where the model's first dimension is open (default 100)"},
+     "samples in one batch, where the model's first dimension is open (default 100)"},
     {0, "judge", OPTION_COUNT, "N", offsetof(struct compare_settings, judge),
-     "samples the judge hears besides the worst (default all up to 200, else 20)"},
+     "samples checked against the reference, besides the worst (default: all up to 200, else 20)"},
     {0, "keep", OPTION_TEXT, "DIR", offsetof(struct compare_settings, keep),
-     "keep the engines' answers in DIR and do not run again what is there"},
+     "keep the engines' answers in DIR, and do not run what already has an answer there"},
     COMMON_OUTPUT(struct compare_settings, "text|json|junit"),
 };
 
@@ -179,21 +180,19 @@ const struct command command_compare = {
     .summary = "run models on several engines and compare their outputs",
     .usage = "MODEL... -e ENGINE -e ENGINE... [OPTION...]",
     .about =
-        "Says of every engine whether it is right, with the reference engine and its error bounds as\n"
-        "arbiter: who is wrong, at which operator, by how much beyond rounding. Where the reference lacks "
-        "an\n"
-        "operator the engines vote. One engine is enough then.\n"
+        "Tells for every engine whether it is right. The reference engine and its error bounds decide: "
+        "which\n"
+        "engine is wrong, at which operator, and by how much more than rounding can explain. Where the\n"
+        "reference does not know an operator the engines vote. With the reference, one engine is enough.\n"
         "\n"
         "Also compares every pair of engines on every sample: types, shapes and values of all outputs, and\n"
-        "CRADLE's class and MAD distances of the first output to the labels that --data brings. Without\n"
-        "labels the first engine's top class stands in; such distances are shown but decide nothing.\n"
+        "CRADLE's class and MAD distances between the first output and the labels in --data. Without labels\n"
+        "the first engine's top class takes their place; such distances are shown but decide nothing.\n"
         "\n"
-        "In a large data set the judge hears some samples spread evenly, and those on which engines failed "
-        "or\n"
-        "were farthest apart. Samples are run in stacks where the model's first dimension is open and they "
-        "do\n"
-        "not mix; every result is that of a sample. labels-MODEL.npy in DIR are labels of MODEL.onnx "
-        "alone.\n",
+        "In a large data set the reference checks samples spread evenly over it, and those on which engines\n"
+        "failed or differ most. Samples are run in batches where the model's first dimension is open and\n"
+        "samples do not influence each other; every result is that of a single sample. The file\n"
+        "labels-MODEL.npy in DIR has the labels of MODEL.onnx alone.\n",
     .examples =
         "  assay compare model.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.12.0\n"
         "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"

@@ -122,7 +122,7 @@ static void text_words(const struct compare *compare, const char *const *labels,
     }
     for (size_t i = 0; i < compare->engines; i++)
         if (compare->engine[i].stack) {
-            str_printf(out, "  %s ran %zu samples alone, because it cannot do with ", labels[i],
+            str_printf(out, "  %s ran %zu samples one by one: it failed on a batch of ", labels[i],
                        compare->engine[i].alone);
             text_print(out, compare->engine[i].stack, 300);
             str_add(out, "\n");

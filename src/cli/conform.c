@@ -333,8 +333,8 @@ const struct command command_conform = {
         "DIR is a case in ONNX's backend-test layout (model.onnx, test_data_set_0/input_0.pb,\n"
         "output_0.pb) or a tree of them. Every case gets one verdict on every engine: pass, wrong, nan,\n"
         "shape, dtype, random (not judged), unsupported, rejected, failed, crash, hang, memory, garbage,\n"
-        "no engine or not runnable. The answer a case brings decides; the judge's word, with the reference\n"
-        "engine and its error bounds as arbiter, stands beside it and names the operator.\n",
+        "no engine or not runnable. The expected outputs in the case decide. The judge, which compares with\n"
+        "the reference engine and its error bounds, gives a verdict of its own and names the operator.\n",
     .examples = "  assay conform cases/ -e onnxruntime -e onnxruntime:opt=none\n"
                 "  assay conform cases/ -e onnxruntime --match 'node/test_conv*' --list\n"
                 "  assay conform cases/ -e onnxruntime --format junit -o conform.xml\n",

@@ -356,11 +356,12 @@ const struct command command_engines = {
     .summary = "list engines, their versions and knobs",
     .usage = "[NAME...]",
     .about =
-        "Starts each engine once and prints what it says about itself. An engine is named\n"
-        "name[@version][:knob=value,...]; the plain name is its newest version.\n\n"
-        "A knob selects kernels (another value may lack what this one has), transforms the graph, or\n"
-        "schedules what runs. What one setting of a release runs, another may not refuse, as long as the\n"
-        "two select the same kernels.\n",
+        "Starts each engine once and prints what it reports about itself. An engine is named\n"
+        "name[@version][:knob=value,...]; the plain name means its newest version.\n"
+        "\n"
+        "A knob selects kernels (another value may lack what this one supports), transforms the graph, or\n"
+        "schedules the work. What one setting of a release runs, another setting that selects the same\n"
+        "kernels may not refuse.\n",
     .examples = "  assay engines\n"
                 "  assay engines onnxruntime --format json\n"
                 "  assay engines reference --faults\n"

@@ -284,16 +284,16 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     {'e', "engine", OPTION_TEXT, "ENGINE", offsetof(struct settings, engine),
-     "only on engines whose name begins so: onnxruntime, onnxruntime@1.12.0"},
+     "only on engines whose label begins with ENGINE: onnxruntime, onnxruntime@1.12.0"},
     {0, "op", OPTION_TEXT, "OP", offsetof(struct settings, op), "only with this operator at fault"},
     {0, "kind", OPTION_TEXT, "WORD", offsetof(struct settings, kind),
-     "only of this verdict: wrong, nan, shape, dtype, rejected, failed, crash, hang ..."},
+     "only with this verdict: wrong, nan, shape, dtype, rejected, failed, crash, hang ..."},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "all about one finding, by its name, the start of its name, or its signature"},
     {0, "merged", OPTION_FLAG, NULL, offsetof(struct settings, merged),
-     "also those that turned out to be another one, once reduced"},
+     "also list findings that turned out to be another one when they were reduced"},
     {0, "gone", OPTION_FLAG, NULL, offsetof(struct settings, gone),
-     "also those that did not show again in a fresh process"},
+     "also list findings that did not fail again in a fresh process"},
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 
@@ -301,10 +301,11 @@ const struct command command_findings = {
     .name = "findings",
     .summary = "list what a campaign found",
     .usage = "DIR [OPTION...]",
-    .about = "DIR is the folder of a campaign ('assay fuzz -o DIR'), also while it runs. Each line is one "
-             "distinct\n"
-             "bug, as far as the signature tells: symptom, engine, operators, types, modes and message. The\n"
-             "bundle of a finding is DIR/findings/NAME; 'assay replay' runs it again.\n",
+    .about =
+        "DIR is the folder of a campaign ('assay fuzz -o DIR'), which may still be running. Each line is "
+        "one\n"
+        "distinct bug, as far as its signature tells: symptom, engine, operators, types, modes and message.\n"
+        "The bundle of a finding is DIR/findings/NAME; 'assay replay' runs it again.\n",
     .examples = "  assay findings campaign\n"
                 "  assay findings campaign --kind crash --op Resize\n"
                 "  assay findings campaign --show wrong-resize\n"

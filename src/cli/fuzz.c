@@ -279,26 +279,27 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
-     "the campaign's folder: new, empty, or one of a campaign, which is resumed"},
+     "the campaign's folder: new or empty; an existing campaign is resumed"},
     {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
-    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "of all cases (default 1)"},
+    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "seed of all random choices (default 1)"},
     {0, "strategy", OPTION_CHOICE, "mcts|random", offsetof(struct settings, strategy),
      "how blocks are chosen"},
     {0, "blocks", OPTION_SEVERAL, "N", offsetof(struct settings, blocks),
-     "of every model (default 2 to 15, and a third of single operators)"},
+     "blocks in each model (default: 2 to 15, and a third of the cases are single operators)"},
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops),
-     "only these operators, in probing too"},
-    {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset), "only this opset (default 11 to 21)"},
+     "use only these operators, also for probing"},
+    {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset),
+     "use only this opset (default: 11 to 21)"},
     {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
      "engine bugs that are written up already; docs/commands.md has the format"},
     {0, "no-probe", OPTION_FLAG, NULL, offsetof(struct settings, no_probe),
-     "do not find out beforehand what engines lack"},
+     "do not ask the engines beforehand which operators they lack"},
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce),
-     "leave findings as they are met: no smaller cases, no bundles"},
+     "keep findings as they were found: do not reduce them, write no bundles"},
     {0, "replay", OPTION_TEXT, "RECIPE", offsetof(struct settings, replay),
-     "make this one case again, run and judge it"},
+     "make this one case again, run it and judge it"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the summary is written"},
 };
@@ -307,15 +308,15 @@ static const struct settings defaults = {.common.deadline = 10, .seed = 1};
 
 const struct command command_fuzz = {
     .name = "fuzz",
-    .summary = "generated models on several engines, until something is wrong",
+    .summary = "run generated models on several engines and keep what is wrong",
     .usage = "-e ENGINE... -o DIR [OPTION...]",
     .about =
-        "Makes valid models of operators and subgraphs, runs each on all engines and on the reference at\n"
-        "once, judges the answers, blames an operator or a fused group, and keeps what is found in DIR.\n"
-        "Models are chosen for operators and combinations that were covered least (--strategy mcts) or\n"
-        "at random. A second start with the same folder and options goes on where the first ended, also\n"
-        "after a kill; interrupting it (Ctrl-C) ends it cleanly. Every case has a recipe, one line of\n"
-        "text, from which --replay makes it again on any machine.\n",
+        "Generates valid models from operators and subgraphs, runs each on all engines and on the reference\n"
+        "at the same time, judges the answers, finds the operator or fused group at fault, and keeps every\n"
+        "finding in DIR. Operators and combinations that were covered least are chosen next (--strategy\n"
+        "mcts), or all at random. An existing campaign is resumed when its folder and the same options are\n"
+        "given again, also after a kill; Ctrl-C stops it cleanly. Every case has a recipe, one line of text\n"
+        "from which --replay makes the case again on any machine.\n",
     .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
                 "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
                 "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"

@@ -213,9 +213,9 @@ static const struct cli_option options[] = {
     {0, "method", OPTION_CHOICE, "local|rate|both", offsetof(struct settings, method),
      "judge every node on the inputs it had, CRADLE's rate between two engines, or both (default)"},
     {0, "group", OPTION_SIZE, "SIZE", offsetof(struct settings, group),
-     "of intermediate values held at once (default 32M)"},
+     "memory for the intermediate values that are held at once (default 32M)"},
     {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
-     "nodes of the largest fused group looked for (default 12)"},
+     "largest fused group to look for, in nodes (default 12)"},
     COMMON_OUTPUT(struct settings, "text|json|html"),
 };
 
@@ -226,13 +226,14 @@ const struct command command_localize = {
     .summary = "find the operator at fault in a model",
     .usage = "MODEL -e ENGINE [-e OTHER] [OPTION...]",
     .about =
-        "Says which node of the model an engine computes wrongly. Every node is evaluated by the reference\n"
-        "on the inputs that the engine itself gave it and held against the largest error that rounding can\n"
-        "explain, so a node is to blame by itself, whatever came before. When showing the values between\n"
-        "makes the fault vanish, it sits in a fusion, and the fused nodes are named.\n"
+        "Tells which node of the model an engine computes wrongly. The reference evaluates every node on "
+        "the\n"
+        "inputs that the engine itself gave it and compares the results: a difference larger than rounding\n"
+        "can explain is that node's own fault, whatever came before it. When the fault vanishes as soon as\n"
+        "the values between nodes are exposed, it is in a fusion, and the fused nodes are named.\n"
         "\n"
-        "Beside it stands CRADLE's rate of change R between the engine and OTHER (default: the reference):\n"
-        "nodes with R above the third quartile are marked.\n",
+        "It also shows CRADLE's rate of change R between the engine and OTHER (default: the reference) and\n"
+        "marks the nodes whose R is above the third quartile.\n",
     .examples = "  assay localize model.onnx -e onnxruntime --data folder\n"
                 "  assay localize model.onnx -e opencv -e onnxruntime --method rate\n"
                 "  assay localize model.onnx -e onnxruntime@1.12.0 -n 20 --format html -o where.html\n",

@@ -123,12 +123,12 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops), "only these operators"},
     {'q', "quick", OPTION_FLAG, NULL, offsetof(struct settings, quick),
-     "three opsets, two ranks and forms: a tenth of the cases"},
-    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "of the cases' data (default 1)"},
+     "use three opsets and two ranks only: a tenth of the cases"},
+    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "seed of the cases' data (default 1)"},
     {0, "keep", OPTION_TEXT, "DIR", offsetof(struct settings, keep),
-     "where results are kept (default probe/ in the data folder, whole probes only)"},
+     "where results are kept (default: probe/ in the data folder, for complete probes only)"},
     {0, "kept", OPTION_FLAG, NULL, offsetof(struct settings, kept),
-     "show what earlier probes kept instead of probing"},
+     "show the results of earlier probes instead of probing"},
     COMMON_OUTPUT(struct settings, "text|json|html"),
 };
 
@@ -136,14 +136,15 @@ static const struct settings defaults = {.common.deadline = 10, .seed = 1};
 
 const struct command command_probe = {
     .name = "probe",
-    .summary = "what engines can do: operators, types, opsets, ranks",
+    .summary = "find out what engines can do: operators, types, opsets, ranks",
     .usage = "-e ENGINE... [OPTION...]",
     .about =
-        "Asks every engine for every operator, element type, opset (11 to 21), rank and form of optional\n"
-        "inputs, as models of one node, and holds the answers against the reference: ok, unsure (the\n"
-        "answer proves nothing), unsupported, rejected, wrong, crash or hang. Unsupported is what an\n"
-        "engine cleanly says it lacks, and no finding; a crash is one. Results are kept for each engine\n"
-        "version and spare later tests from asking for what is not there.\n",
+        "Asks every engine for every operator, element type, opset (11 to 21), rank and combination of\n"
+        "optional inputs, as models of one node, and compares the answers with the reference: ok, unsure\n"
+        "(the answer proves nothing), unsupported, rejected, wrong, crash or hang. Unsupported means that "
+        "the\n"
+        "engine cleanly says it lacks something, which is not a finding; a crash is one. The results are\n"
+        "kept for each engine version, so that later campaigns do not ask for what an engine lacks.\n",
     .examples = "  assay probe -e onnxruntime\n"
                 "  assay probe -e onnxruntime@1.12.0 -e onnxruntime -e opencv --format html -o probe.html\n"
                 "  assay probe -e opencv --ops Conv,Relu,Softmax --format json\n"

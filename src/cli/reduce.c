@@ -242,7 +242,7 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_INPUTS(struct settings),
     {0, "time", OPTION_TIME, "TIME", offsetof(struct settings, seconds),
-     "stop after TIME with the best so far (default: when nothing more can go)"},
+     "stop after TIME with the smallest case so far (default: until nothing more can be removed)"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the result is written"},
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
@@ -257,16 +257,16 @@ const struct command command_reduce = {
     .summary = "make a failing case small while it fails in the same way",
     .usage = "CASE-FOLDER|MODEL -e ENGINE [-o DIR] [OPTION...]",
     .about =
-        "Delta debugging: nodes are dropped, bypassed and replaced by the values they had; outputs,\n"
-        "inputs, dimensions, ranks, kernels, element types, attributes, values and the operator set are "
-        "made\n"
-        "smaller and simpler, also inside the bodies of If and Loop, as long as the engine fails with the\n"
-        "same signature: the same symptom and message, the same operators to blame. The right answer is\n"
-        "computed anew by the reference for every candidate, and the verdict stays a true one: outside what\n"
-        "rounding can explain, or refused though valid. Of a model over 2 GB, which fits into no single\n"
-        "file, the nodes that localize finds at fault are what is made smaller.\n"
+        "Delta debugging: nodes are dropped, bypassed and replaced by the values they had; outputs, inputs,\n"
+        "dimensions, ranks, kernels, element types, attributes, values and the opset are made smaller and\n"
+        "simpler, also inside the bodies of If and Loop, as long as the engine fails with the same\n"
+        "signature: the same symptom, the same message, the same operators to blame. The reference computes\n"
+        "the expected outputs of every candidate, so that the final case is a true failure: its error is\n"
+        "larger than rounding can explain, or the engine refuses it although it is valid. A model over 2 GB\n"
+        "does not fit into one file; then the nodes that localize finds at fault are reduced.\n"
         "\n"
-        "The exit status is 1 when there is a small failing case, 2 when the engine does not fail on it.\n",
+        "The exit status is 1 when a small failing case was found, 2 when the engine does not fail on "
+        "CASE.\n",
     .examples = "  assay reduce findings/1f3a -e onnxruntime@1.30.0 -o small/\n"
                 "  assay reduce model.onnx --data data/ -e onnxruntime@1.30.0:opt=all --time 60s\n",
     .options = options,

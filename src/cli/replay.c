@@ -251,7 +251,7 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
     {0, "release", OPTION_TEXT, "VERSION", offsetof(struct settings, release),
-     "each on the engine and settings it was found on, but of this release"},
+     "run each finding on the engine and knobs it was found on, but in this release"},
     {0, "known", OPTION_TEXT, "FILE", offsetof(struct settings, known),
      "cases named in FILE, one a line, may still be wrong: only others make the status 1"},
     {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list),
@@ -265,10 +265,12 @@ const struct command command_replay = {
     .usage = "BUNDLE... [-e ENGINE...] [OPTION...]",
     .about =
         "BUNDLE is a finding that 'assay fuzz' kept, any case in ONNX's backend-test layout, or a tree of\n"
-        "them. Without -e each finding runs on the engine it was found on. The status is 0 when all agree\n"
-        "(or the engine cleanly lacks what a case needs, and some case ran), 1 when something is still\n"
-        "wrong, 2 on trouble, such as an answer that nobody can judge:\n"
-        "a corpus of past findings is a regression test.\n",
+        "them: a corpus of past findings is a regression test. Without -e each finding runs on the engine "
+        "it\n"
+        "was found on. The exit status is 0 when all agree (an engine may cleanly lack what a case needs, "
+        "as\n"
+        "long as some case ran), 1 when something is still wrong, and 2 when something could not be run or\n"
+        "judged.\n",
     .examples =
         "  assay replay campaign/findings/wrong-resize-3fa9c2d1b0e4\n"
         "  assay replay campaign/findings -e onnxruntime@1.30.0 --list\n"

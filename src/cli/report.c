@@ -321,18 +321,18 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_REGISTRY(struct settings),
     {'e', "engine", OPTION_LIST, "ENGINE", offsetof(struct settings, common.engines),
-     "of a case: the engine that is wrong, then others to stand beside it"},
+     "for a case: the engine that is wrong, then others to show beside it"},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again),
-     "make bundles anew where there are some (those of fuzz lack other releases), also of what is known"},
+     "write existing bundles again (those of fuzz lack the other releases), known issues included"},
     {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
      "a table of bugs that are written up: findings that it has are marked as known"},
-    {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "leave the cases as they are"},
+    {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "do not reduce the cases"},
     {0, "reduce-time", OPTION_TIME, "TIME", offsetof(struct settings, reduce_time),
-     "at most for making one case smaller (default 60s)"},
+     "time limit for reducing one case (default 60s)"},
     {0, "no-bisect", OPTION_FLAG, NULL, offsetof(struct settings, no_bisect),
-     "do not try the engine's other releases"},
+     "do not run the engine's other releases"},
     {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
      "for each request to an engine (default 30s)"},
     {'o', "output", OPTION_TEXT, "PATH", offsetof(struct settings, common.output),
@@ -345,10 +345,10 @@ const struct command command_report = {
     .name = "report",
     .summary = "bundles and reports of what a campaign found",
     .usage = "DIR [OPTION...] | CASE -e ENGINE... -o BUNDLE [OPTION...]",
-    .about =
-        "For each finding of a campaign that has no bundle yet: the case is made again, run, tried on the\n"
-        "engine's other releases and written to DIR/findings/NAME, with a report for the engine's\n"
-        "maintainers. DIR/findings/README.md lists them.\n",
+    .about = "For each finding of a campaign that has no bundle yet: makes the case again, runs it, tries it "
+             "on the\n"
+             "engine's other releases and writes it to DIR/findings/NAME with a report for the engine's\n"
+             "maintainers. DIR/findings/README.md lists all of them.\n",
     .examples = "  assay report campaign\n"
                 "  assay report campaign --show wrong-resize --again\n"
                 "  assay report my-case -e onnxruntime@1.30.0 -o my-bundle\n",

@@ -325,7 +325,8 @@ const struct command command_run = {
     .name = "run",
     .summary = "run a model and show its outputs",
     .usage = "MODEL -e ENGINE [OPTION...]",
-    .about = "Runs the model on each engine and prints every output's type, shape, range and first values.\n",
+    .about =
+        "Runs the model on each engine and prints the type, shape, range and first values of every output.\n",
     .examples = "  assay run model.onnx -e onnxruntime\n"
                 "  assay run model.onnx -e onnxruntime --data folder -o outputs --save npy\n"
                 "  assay run model.onnx -e onnxruntime@1.30.0:opt=none -n 3 --seed 7 --dim batch=2\n",

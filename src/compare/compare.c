@@ -134,7 +134,7 @@ static void give_up_stack(struct run *run, const struct group *group, size_t eng
     struct compare_engine *known = &run->compare->engine[engine];
     if (known->stack)
         return;
-    known->stack = arena_printf(&run->compare->arena, "%zu samples at once: %s%s%s", group->count,
+    known->stack = arena_printf(&run->compare->arena, "%zu samples: %s%s%s", group->count,
                                 result->outcome == OUTCOME_OK ? "the answer has another first dimension"
                                                               : outcome_name(result->outcome),
                                 result->message ? ": " : "", result->message ? result->message : "");
