@@ -445,7 +445,7 @@ int main(int argc, char **argv)
     struct registry *registry = NULL;
     struct error err = {0};
     if (read_options(run, argc, argv) || registry_open(&registry, NULL, 0, &err)) {
-        fprintf(stderr, "usage: see the head of bench/trials.c; %s\n", err.message);
+        fprintf(stderr, "usage: see the head of bench/programs/trials.c; %s\n", err.message);
         return 2;
     }
     struct pool_options pool_options = {.deadline = run->deadline, .fresh = run->fresh};

@@ -135,8 +135,8 @@ static bool slices_nothing_backwards(const Onnx__GraphProto *graph, const Onnx__
 /*
  * libonnx 1.12 infers ConvTranspose against the text: with output_shape it forgets batch and channels, with
  * SAME_UPPER and SAME_LOWER it adds output_padding. Everything behind one follows it. libonnx 1.17 reads the
- * axes of Pad as int64 though they may be int32 (docs/found/onnxruntime/pad-axes-int32), and a Slice that goes backwards
- * takes one element from an axis of none.
+ * axes of Pad as int64 though they may be int32 (docs/found/onnxruntime/pad-axes-int32), and a Slice that
+ * goes backwards takes one element from an axis of none.
  */
 static bool inference_is_right(const struct model *model)
 {
@@ -490,7 +490,7 @@ static int read_options(struct bench *b, int argc, char **argv, struct error *er
             return -1;
     }
     b->count = optind < argc ? strtoull(argv[optind], NULL, 10) : 0;
-    return b->count ? 0 : error_set(err, ERROR_USAGE, "see the head of bench/validity.c");
+    return b->count ? 0 : error_set(err, ERROR_USAGE, "see the head of bench/programs/validity.c");
 }
 
 static int add_engine(struct registry *registry, struct pool *pool, const char *label, struct error *err)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 ASSAY = os.path.join(BUILD, "src", "cli", "assay")
 DATA = os.environ.get("ASSAY_DATA", os.path.expanduser("~/.local/share/assay"))

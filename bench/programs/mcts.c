@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     struct pool_options pool_options = {.deadline = 10};
     struct error err = {0};
     if (read_options(&bench, argc, argv)) {
-        fprintf(stderr, "usage: see the head of bench/mcts.c\n");
+        fprintf(stderr, "usage: see the head of bench/programs/mcts.c\n");
         return 2;
     }
     int status = registry_open(&registry, NULL, 0, &err);

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
         status =
             campaign(argv[2], strtoull(argv[3], NULL, 10), atoi(argv[4]), argv + 5, (size_t)argc - 5, &err);
     else
-        error_set(&err, ERROR_USAGE, "see the head of bench/loop.c");
+        error_set(&err, ERROR_USAGE, "see the head of bench/programs/loop.c");
     if (status)
         fprintf(stderr, "bench_loop: %s\n", err.message);
     return status ? 2 : 0;
