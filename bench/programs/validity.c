@@ -288,15 +288,15 @@ static int check_newer(struct bench *b, const struct gencase *c, struct error *e
     if (!result)
         result = model_pack(model, &bytes, &size, err);
     if (!result)
-        result = checker_ask(&b->checker, bytes, size,
-                             !inference_is_right(model) ? CHECKER_ALONE
-                             : has_empty_shape(model)   ? CHECKER_FULL
-                                                        : CHECKER_VALUES,
-                             err);
+        result = onnx_checker_ask(&b->checker, bytes, size,
+                                  !inference_is_right(model) ? CHECKER_ALONE
+                                  : has_empty_shape(model)   ? CHECKER_FULL
+                                                             : CHECKER_VALUES,
+                                  err);
     /* libonnx 1.17 dies of Add and Mul on empty shapes, whose values it follows. */
     if (result == -1 && err->code == ERROR_IO) {
         b->died++;
-        result = checker_ask(&b->checker, bytes, size, CHECKER_FULL, err);
+        result = onnx_checker_ask(&b->checker, bytes, size, CHECKER_FULL, err);
     }
     b->newer += result == 0;
     free(bytes);
@@ -509,7 +509,8 @@ int main(int argc, char **argv)
     b->seed = 1;
     b->blocks = blocks_new();
     trace_init(&b->trace);
-    if (read_options(b, argc, argv, &err) || (b->program && checker_start(&b->checker, b->program, &err)) ||
+    if (read_options(b, argc, argv, &err) ||
+        (b->program && onnx_checker_start(&b->checker, b->program, &err)) ||
         blocks_add_builtin(b->blocks, &err) || registry_open(&registry, NULL, 0, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 2;
@@ -535,7 +536,7 @@ int main(int argc, char **argv)
     pool_free(pool);
     registry_free(registry);
     int bad = finish(b);
-    checker_stop(&b->checker);
+    onnx_checker_stop(&b->checker);
     blocks_free(b->blocks);
     trace_release(&b->trace);
     explained_release(&b->table);

@@ -15,8 +15,8 @@
 
 enum { MAX_ENGINES = 32 };
 
-int keep_try(const struct keep_options *options, struct testcase *testcase, int engine,
-             struct trial_done *done, struct error *err)
+int follow_up_try(const struct follow_up_options *options, struct testcase *testcase, int engine,
+                  struct trial_done *done, struct error *err)
 {
     int engines[MAX_ENGINES + 1] = {engine};
     size_t count = 1;
@@ -39,8 +39,8 @@ int keep_try(const struct keep_options *options, struct testcase *testcase, int 
     return status == 1 ? 0 : status == 0 ? error_set(err, ERROR_IO, "the case was lost") : -1;
 }
 
-bool keep_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
-                    struct signature *signature)
+bool follow_up_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
+                         struct signature *signature)
 {
     struct model *model;
     const struct verdict *verdict = &done->judgement.verdicts[number];
@@ -53,7 +53,7 @@ bool keep_signature(const struct pool *pool, int engine, const struct trial_done
     return true;
 }
 
-static int engine_number(const struct keep_options *options, const char *label)
+static int engine_number(const struct follow_up_options *options, const char *label)
 {
     for (size_t i = 0; i < options->n_engines; i++)
         if (strcmp(pool_engine(options->pool, options->engines[i])->label, label) == 0)
@@ -101,8 +101,8 @@ static void note_windows(struct past *past, const struct bisect *bisect, const c
 }
 
 /* No releases, no registry, trouble on the way: then there is no history, which is no failure. */
-static void look_back(struct past *past, const struct keep_options *options, const struct trial_done *done,
-                      const char *label)
+static void look_back(struct past *past, const struct follow_up_options *options,
+                      const struct trial_done *done, const char *label)
 {
     *past = (struct past){0};
     arena_init(&past->arena);
@@ -125,7 +125,7 @@ static void look_back(struct past *past, const struct keep_options *options, con
     model_free(model);
 }
 
-static int write_bundle(const struct keep_options *options, const struct trial_done *done, int engine,
+static int write_bundle(const struct follow_up_options *options, const struct trial_done *done, int engine,
                         const struct signature *signature, const struct past *past, const char *folder,
                         bool force, struct error *err)
 {
@@ -133,7 +133,7 @@ static int write_bundle(const struct keep_options *options, const struct trial_d
     size_t count = 0;
     for (size_t i = 0; i < done->n_engines && i <= MAX_ENGINES; i++) {
         int number = engine;
-        if (i > 0) { /* the order of keep_try */
+        if (i > 0) { /* the order of follow_up_try */
             size_t seen = 0;
             for (size_t k = 0; k < options->n_engines; k++)
                 if (options->engines[k] != engine && ++seen == i)
@@ -162,7 +162,7 @@ static int write_bundle(const struct keep_options *options, const struct trial_d
     return status;
 }
 
-static int write_finding(const struct keep_options *options, const struct trial_done *done, int engine,
+static int write_finding(const struct follow_up_options *options, const struct trial_done *done, int engine,
                          const struct signature *signature, const struct past *past, struct error *err)
 {
     struct str path;
@@ -203,7 +203,7 @@ static int find_present(struct store *store, const char *signature, struct prese
     return store_list(store, &filter, note_present, present, err);
 }
 
-static int look_up(const struct keep_options *options, const struct trial_done *done, const char *label,
+static int look_up(const struct follow_up_options *options, const struct trial_done *done, const char *label,
                    const struct signature *signature, const struct model *model, struct error *err)
 {
     static const struct explained none;
@@ -221,9 +221,9 @@ static int look_up(const struct keep_options *options, const struct trial_done *
     return explained_mark(options->table ? options->table : &none, options->store, &which, err);
 }
 
-static int store_kept(const struct keep_options *options, const char *from, const struct trial_done *done,
-                      const char *label, const struct signature *signature, size_t nodes, bool known,
-                      struct error *err)
+static int store_kept(const struct follow_up_options *options, const char *from,
+                      const struct trial_done *done, const char *label, const struct signature *signature,
+                      size_t nodes, bool known, struct error *err)
 {
     struct model *model;
     struct str title, operators;
@@ -270,7 +270,7 @@ static int store_kept(const struct keep_options *options, const char *from, cons
     return status;
 }
 
-static int keep_past(const struct keep_options *options, const struct signature *signature,
+static int keep_past(const struct follow_up_options *options, const struct signature *signature,
                      const struct past *past, struct error *err)
 {
     for (size_t i = 0; i < past->count; i++)
@@ -292,8 +292,9 @@ static size_t count_nodes(const struct testcase *testcase)
 
 /* Bundled, unless the bundle of another finding of the same bug is as small, or that one is written up. A
  * finding's own bundle is made anew where that is asked for, and stays where it came in meanwhile. */
-static int bundle_it(const struct keep_options *options, const char *from, const struct trial_done *trial,
-                     int engine, struct keep_done *done, struct error *err)
+static int bundle_it(const struct follow_up_options *options, const char *from,
+                     const struct trial_done *trial, int engine, struct follow_up_done *done,
+                     struct error *err)
 {
     const char *label = pool_engine(options->pool, engine)->label;
     struct present present;
@@ -308,7 +309,7 @@ static int bundle_it(const struct keep_options *options, const char *from, const
     bool own = text_equal(from, done->signature.text);
     bool as_small = present.bundled && present.nodes <= (int64_t)done->nodes_after;
     if (present.same_as[0] || (!own && present.known) || (as_small && !(own && options->again))) {
-        done->end = KEEP_MERGED;
+        done->end = FOLLOW_UP_MERGED;
         return store_merge(options->store, from, present.same_as[0] ? present.same_as : done->signature.text,
                            err);
     }
@@ -328,7 +329,7 @@ static int bundle_it(const struct keep_options *options, const char *from, const
 
 /* Another setting of the same release and kernels, for what the engine calls unsupported: the one that leaves
  * graphs alone, or where that is the engine itself any other. */
-static int companion_of(const struct keep_options *options, struct pool *pool, int engine)
+static int companion_of(const struct follow_up_options *options, struct pool *pool, int engine)
 {
     int plain = pool_plain(pool, engine);
     if (plain != engine)
@@ -341,9 +342,9 @@ static int companion_of(const struct keep_options *options, struct pool *pool, i
 }
 
 /* The case made smaller in a pool, when the smaller one shows the failure in a fresh process as well. */
-static bool make_smaller(const struct keep_options *options, struct pool *pool, int engine,
+static bool make_smaller(const struct follow_up_options *options, struct pool *pool, int engine,
                          const char *signature, const struct testcase *testcase, struct trial_done *trial,
-                         struct keep_done *done)
+                         struct follow_up_done *done)
 {
     struct reduce_options how = {
         .pool = pool,
@@ -362,9 +363,9 @@ static bool make_smaller(const struct keep_options *options, struct pool *pool, 
     free(smaller.recipe);
     smaller.recipe = memory_strdup(testcase->recipe);
     size_t nodes = count_nodes(&smaller);
-    if (keep_try(options, &smaller, engine, trial, NULL))
+    if (follow_up_try(options, &smaller, engine, trial, NULL))
         return false;
-    if (!keep_signature(options->pool, engine, trial, 0, &done->signature) ||
+    if (!follow_up_signature(options->pool, engine, trial, 0, &done->signature) ||
         (signature && !signature_stands_for(&done->signature, signature))) {
         trial_done_release(trial);
         return false;
@@ -378,10 +379,11 @@ static bool make_smaller(const struct keep_options *options, struct pool *pool, 
  * the testcase over. The search needs no fresh processes, what is kept does; where that shows nothing in
  * them, as it depends on what is in memory, it is searched for in them.
  */
-static int try_smallest(const struct keep_options *options, const char *signature, struct testcase *testcase,
-                        int engine, struct trial_done *trial, struct keep_done *done, struct error *err)
+static int try_smallest(const struct follow_up_options *options, const char *signature,
+                        struct testcase *testcase, int engine, struct trial_done *trial,
+                        struct follow_up_done *done, struct error *err)
 {
-    *done = (struct keep_done){.end = KEEP_BUNDLED};
+    *done = (struct follow_up_done){.end = FOLLOW_UP_BUNDLED};
     done->nodes_before = done->nodes_after = count_nodes(testcase);
     struct pool *pools[2] = {options->pool, options->fresh};
     for (size_t i = 0; i < 2 && !options->no_reduce; i++)
@@ -389,15 +391,15 @@ static int try_smallest(const struct keep_options *options, const char *signatur
             testcase_release(testcase);
             return 1;
         }
-    if (keep_try(options, testcase, engine, trial, err))
+    if (follow_up_try(options, testcase, engine, trial, err))
         return -1;
-    if (keep_signature(options->pool, engine, trial, 0, &done->signature))
+    if (follow_up_signature(options->pool, engine, trial, 0, &done->signature))
         return 1;
     done->verdict = trial->judgement.verdicts[0];
     if (trial->judgement.invalid)
         snprintf(done->verdict.text, sizeof done->verdict.text, "%s", trial->judgement.reason);
     trial_done_release(trial);
-    done->end = KEEP_GONE;
+    done->end = FOLLOW_UP_GONE;
     return 0;
 }
 
@@ -407,19 +409,19 @@ static bool refused_rightly(const struct trial_done *trial)
     struct checker checker;
     if (trial->judgement.verdicts[0].kind != VERDICT_REJECTED)
         return false;
-    checker_start_newest(&checker);
+    onnx_checker_start_newest(&checker);
     unsigned doubts = model_doubts(&checker, trial->testcase.model, trial->testcase.model_size, NULL);
-    checker_stop(&checker);
+    onnx_checker_stop(&checker);
     return doubts & DOUBT_CHECKER;
 }
 
-int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
-                 const char *label, struct keep_done *done, struct error *err)
+int follow_up_finding(const struct follow_up_options *options, const char *signature, const char *recipe,
+                      const char *label, struct follow_up_done *done, struct error *err)
 {
     struct gencase made;
     struct trial_done trial;
     int engine = engine_number(options, label);
-    *done = (struct keep_done){0};
+    *done = (struct follow_up_done){0};
     if (engine < 0)
         return error_set(err, ERROR_NOT_FOUND, "%s is no engine of the campaign", label);
     if (generate_recipe(recipe, &made, err))
@@ -428,7 +430,7 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
     gencase_release(&made);
     if (status == 1 && refused_rightly(&trial)) {
         trial_done_release(&trial);
-        done->end = KEEP_GONE;
+        done->end = FOLLOW_UP_GONE;
         status = 0;
     }
     if (status == 0)
@@ -440,8 +442,8 @@ int keep_finding(const struct keep_options *options, const char *signature, cons
     return status;
 }
 
-int keep_case(const struct keep_options *options, struct testcase *testcase, const char *folder,
-              struct keep_done *done, struct error *err)
+int follow_up_case(const struct follow_up_options *options, struct testcase *testcase, const char *folder,
+                   struct follow_up_done *done, struct error *err)
 {
     int engine = options->engines[0];
     struct trial_done trial;

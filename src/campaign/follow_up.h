@@ -16,7 +16,7 @@
 #include "findings/store.h"
 #include "trial/trial.h"
 
-struct keep_options {
+struct follow_up_options {
     struct registry *registry; /* where engines are found again, for releases and programs; NULL: nowhere */
     bool no_bisect;            /* leave the other releases alone */
     struct pool *pool;
@@ -30,22 +30,22 @@ struct keep_options {
     const char *folder; /* of the campaign */
     /* What is kept is looked up in it, as the small case may tell what the whole one did not; NULL: none. */
     const struct explained *table;
-    bundle_draw *draw; /* for map.svg; may be NULL */
+    bundle_drawing *draw; /* for map.svg; may be NULL */
     bool no_reduce;
     bool again; /* a finding's own bundle is made anew: it may lack what is known now, such as its releases */
-    bool force; /* of keep_case: a bundle that is there is replaced; the campaign's own always are */
+    bool force; /* of follow_up_case: a bundle that is there is replaced; the campaign's own always are */
     double reduce_seconds; /* at most for one case; 0: 60 */
 };
 
-enum keep_end {
-    KEEP_BUNDLED,
-    KEEP_MERGED, /* its bug is in a bundle already */
-    KEEP_GONE, /* the case is no finding any more: not deterministic, another engine than then, or refused by
-                  ONNX's own checker as well */
+enum follow_up_end {
+    FOLLOW_UP_BUNDLED,
+    FOLLOW_UP_MERGED, /* its bug is in a bundle already */
+    FOLLOW_UP_GONE,   /* the case is no finding any more: not deterministic, another engine than then, or
+                    refused by   ONNX's own checker as well */
 };
 
-struct keep_done {
-    enum keep_end end;
+struct follow_up_done {
+    enum follow_up_end end;
     size_t nodes_before, nodes_after;
     double reduce_seconds;
     struct signature signature; /* of the case as it was kept */
@@ -53,25 +53,25 @@ struct keep_done {
 };
 
 /* recipe and engine (label) as the store has them with the signature. */
-int keep_finding(const struct keep_options *options, const char *signature, const char *recipe,
-                 const char *engine, struct keep_done *done, struct error *err);
+int follow_up_finding(const struct follow_up_options *options, const char *signature, const char *recipe,
+                      const char *engine, struct follow_up_done *done, struct error *err);
 
 /*
  * The same for a case of its own, without a campaign: the first of the engines is the one in question, the
  * bundle goes to `folder`, store and options->folder are not used. Takes the testcase over.
  */
-int keep_case(const struct keep_options *options, struct testcase *testcase, const char *folder,
-              struct keep_done *done, struct error *err);
+int follow_up_case(const struct follow_up_options *options, struct testcase *testcase, const char *folder,
+                   struct follow_up_done *done, struct error *err);
 
 /*
  * One case on several engines, the judged and settled one first; fails when it cannot be run. Takes the
  * testcase over. Released by trial_done_release.
  */
-int keep_try(const struct keep_options *options, struct testcase *testcase, int engine,
-             struct trial_done *done, struct error *err);
+int follow_up_try(const struct follow_up_options *options, struct testcase *testcase, int engine,
+                  struct trial_done *done, struct error *err);
 
 /* The signature of engine `number` of a trial; false when its verdict is no finding. */
-bool keep_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
-                    struct signature *signature);
+bool follow_up_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
+                         struct signature *signature);
 
 #endif

@@ -310,7 +310,7 @@ static int find_waiting(void *context, const struct stored *stored, struct error
 static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
-    struct keep_options options = {
+    struct follow_up_options options = {
         .pool = o->pool,
         .fresh = o->fresh,
         .reference = o->reference,
@@ -324,10 +324,10 @@ static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct e
         .no_bisect = true,
         .reduce_seconds = REDUCE_SECONDS,
     };
-    struct keep_done done;
+    struct follow_up_done done;
     struct error why = {0};
     char text[200];
-    if (!keep_finding(&options, waiting->signature, waiting->recipe, waiting->engine, &done, &why))
+    if (!follow_up_finding(&options, waiting->signature, waiting->recipe, waiting->engine, &done, &why))
         return 0;
     snprintf(text, sizeof text, "failed: %.180s", why.message);
     return store_settle(fuzz->store, waiting->signature, &(struct settled){.status = text}, err);

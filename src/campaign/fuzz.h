@@ -79,7 +79,7 @@ struct fuzz_options {
      */
     bool reduce;
     struct pool *fresh;        /* the same engines under the same numbers, one process a case */
-    bundle_draw *draw;         /* for the bundles' drawings; may be NULL */
+    bundle_drawing *draw;      /* for the bundles' drawings; may be NULL */
     struct registry *registry; /* for the bundles' programs; may be NULL */
     bool probe;                /* know what engines lack, from kept probes or a quick one */
     /* Called a few times a second. True ends the campaign cleanly. */

@@ -73,7 +73,7 @@ static void stand(const struct compare_model *models, size_t count, const char *
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
         for (size_t i = 0; i < compare->engines; i++)
-            word_stands(&compare->words.word[i], labels[i], standing);
+            engine_verdict_stands(&compare->verdicts.engine[i], labels[i], standing);
         for (size_t i = 0; i < compare->pairs; i++)
             if (compare->pair[i].differs)
                 standing_finding(standing);

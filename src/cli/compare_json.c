@@ -41,7 +41,7 @@ static void json_engine(struct json *json, const struct compare_model *model, si
     double answered = (double)engine->outcomes[OUTCOME_OK];
     json_object(json, NULL);
     json_string(json, "engine", label);
-    word_json(json, "judge", &model->compare.words.word[number]);
+    engine_verdict_json(json, "judge", &model->compare.verdicts.engine[number]);
     json_object(json, "outcomes");
     for (int i = 1; i < OUTCOME_COUNT; i++)
         json_int(json, outcome_name((enum outcome)i), (int64_t)engine->outcomes[i]);
@@ -171,12 +171,12 @@ static void json_model(struct json *json, const struct compare_model *model, con
     json_int(json, "batch", (int64_t)compare->batch);
     json_string(json, "truth", truth_word[compare->truth]);
     json_uniques(json, compare, labels);
-    int culprit = words_culprit(&compare->words);
+    int culprit = sample_verdicts_culprit(&compare->verdicts);
     json_string(json, "culprit", culprit < 0 ? NULL : labels[culprit]);
-    json_int(json, "judged", (int64_t)compare->words.samples);
+    json_int(json, "judged", (int64_t)compare->verdicts.samples);
     json_int(json, "judged_worst", (int64_t)compare->judged_worst);
-    json_int(json, "judged_by_reference", (int64_t)compare->words.by_reference);
-    json_string(json, "without_reference", compare->words.reason);
+    json_int(json, "judged_by_reference", (int64_t)compare->verdicts.by_reference);
+    json_string(json, "without_reference", compare->verdicts.reason);
     json_array(json, "engines");
     for (size_t i = 0; i < compare->engines; i++)
         json_engine(json, model, i, labels[i]);
@@ -212,32 +212,33 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
 }
 
 /* A wrong value is a failure; what ended otherwise, or was not heard and judged, an error. */
-static enum junit_result junit_result(const struct word *word, const char *label, struct standing *standing)
+static enum junit_result junit_result(const struct engine_verdict *overall, const char *label,
+                                      struct standing *standing)
 {
-    enum verdict_kind kind = word->verdict.kind;
+    enum verdict_kind kind = overall->verdict.kind;
     if (kind == VERDICT_WRONG || kind == VERDICT_NAN || kind == VERDICT_SHAPE || kind == VERDICT_DTYPE)
         return JUNIT_FAILURE;
-    word_stands(word, label, standing);
+    engine_verdict_stands(overall, label, standing);
     return standing_status(standing) == STATUS_AGREE ? JUNIT_PASS : JUNIT_ERROR;
 }
 
 static void junit_engine(struct junit *junit, const struct compare *compare, size_t number, const char *label)
 {
     const struct compare_engine *engine = &compare->engine[number];
-    const struct word *word = &compare->words.word[number];
+    const struct engine_verdict *overall = &compare->verdicts.engine[number];
     struct standing standing = {0};
     struct str sentence;
     str_init(&sentence);
-    word_sentence(word, &sentence);
-    enum junit_result result = junit_result(word, label, &standing);
-    /* The word is of the loudest sample; another may be what was not judged. */
-    if (result == JUNIT_ERROR && verdict_kind_heard(word->verdict.kind) == HEARD_JUDGED)
+    engine_verdict_sentence(overall, &sentence);
+    enum junit_result result = junit_result(overall, label, &standing);
+    /* The verdict is that of the loudest sample; another may be what was not judged. */
+    if (result == JUNIT_ERROR && verdict_kind_heard(overall->verdict.kind) == HEARD_JUDGED)
         str_printf(&sentence, " (%s)", standing.reason);
     junit_case(junit, &(struct junit_case){
                           .name = label,
                           .seconds = (double)(engine->load_ns + engine->run_ns) * 1e-9,
                           .result = result,
-                          .type = verdict_name(word->verdict.kind),
+                          .type = verdict_name(overall->verdict.kind),
                           .message = sentence.data,
                           .details = engine->message,
                       });

@@ -98,24 +98,25 @@ static void text_outputs(const struct compare_model *model, const char *const *l
     table_release(&table);
 }
 
-static enum style word_style(enum verdict_kind kind)
+static enum style verdict_style(enum verdict_kind kind)
 {
     if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE)
         return STYLE_BAD;
     return kind == VERDICT_AGREES ? STYLE_GOOD : STYLE_WARN;
 }
 
-/* One line an engine: the judge's word. */
-static void text_words(const struct compare *compare, const char *const *labels, bool colour, struct str *out)
+/* One line an engine: the verdict. */
+static void text_verdicts(const struct compare *compare, const char *const *labels, bool colour,
+                          struct str *out)
 {
     struct str sentence;
     str_init(&sentence);
     for (size_t i = 0; i < compare->engines; i++) {
-        const struct word *word = &compare->words.word[i];
+        const struct engine_verdict *overall = &compare->verdicts.engine[i];
         str_clear(&sentence);
-        word_sentence(word, &sentence);
+        engine_verdict_sentence(overall, &sentence);
         str_add(out, "  ");
-        style_print(out, colour, word_style(word->verdict.kind), "%s", labels[i]);
+        style_print(out, colour, verdict_style(overall->verdict.kind), "%s", labels[i]);
         str_add(out, " ");
         text_print(out, sentence.data, 0);
         str_add(out, "\n");
@@ -127,15 +128,15 @@ static void text_words(const struct compare *compare, const char *const *labels,
             text_print(out, compare->engine[i].stack, 300);
             str_add(out, "\n");
         }
-    if (compare->words.samples < compare->samples)
+    if (compare->verdicts.samples < compare->samples)
         str_printf(
             out, "  judged: %zu samples spread evenly, %zu on which engines failed or were farthest apart\n",
             compare->judged_spread, compare->judged_worst);
-    if (compare->words.reason) {
-        size_t without = compare->words.samples - compare->words.by_reference;
+    if (compare->verdicts.reason) {
+        size_t without = compare->verdicts.samples - compare->verdicts.by_reference;
         str_printf(out, "  judged without the reference on %zu of %zu samples: ", without,
-                   compare->words.samples);
-        text_print(out, compare->words.reason, 300);
+                   compare->verdicts.samples);
+        text_print(out, compare->verdicts.reason, 300);
         str_add(out, "\n");
     }
     str_release(&sentence);
@@ -276,9 +277,9 @@ static const char *short_name(const struct compare_model *models, size_t count, 
     return buffer;
 }
 
-/* The judge's word on each engine and model, one line an engine. */
-static void summary_words(const struct compare_model *models, size_t count, const char *const *labels,
-                          bool colour, struct str *out)
+/* The verdict on each engine and model, one line an engine. */
+static void summary_verdicts(const struct compare_model *models, size_t count, const char *const *labels,
+                             bool colour, struct str *out)
 {
     struct table table;
     struct str align, head;
@@ -295,8 +296,8 @@ static void summary_words(const struct compare_model *models, size_t count, cons
     for (size_t i = 0; i < models[0].compare.engines; i++) {
         table_add(&table, STYLE_PLAIN, "%s", labels[i]);
         for (size_t m = 0; m < count; m++) {
-            enum verdict_kind kind = models[m].compare.words.word[i].verdict.kind;
-            table_add(&table, word_style(kind), "%s", verdict_name(kind));
+            enum verdict_kind kind = models[m].compare.verdicts.engine[i].verdict.kind;
+            table_add(&table, verdict_style(kind), "%s", verdict_name(kind));
         }
     }
     table_print(&table, out, colour, 2);
@@ -354,7 +355,7 @@ static void text_summary(const struct compare_model *models, size_t count, const
         str_add(out, "\n");
         style_print(out, colour, STYLE_HEAD, "summary of %zu models", count);
         str_add(out, "\n\n");
-        summary_words(models, count, labels, colour, out);
+        summary_verdicts(models, count, labels, colour, out);
         str_add(out, "\n");
         summary_pairs(models, count, labels, colour, out);
     }
@@ -376,7 +377,7 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
         if (compare->batch > 1)
             str_printf(out, "; up to %zu in one run", compare->batch);
         str_printf(out, compare->batch_why ? "; run alone: %s\n\n" : "\n\n", compare->batch_why);
-        text_words(compare, labels, colour, out);
+        text_verdicts(compare, labels, colour, out);
         text_outputs(&models[i], labels, settings->top, colour, out);
         if (compare->pairs) {
             str_add(out, "\n");

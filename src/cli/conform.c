@@ -88,7 +88,7 @@ static void text_judged(const char *engine, const char *name, const struct confo
 {
     struct str sentence;
     str_init(&sentence);
-    word_sentence(result->judged, &sentence);
+    engine_verdict_sentence(result->judged, &sentence);
     str_printf(out, "%s: ", name);
     style_print(out, colour, verdict_is_finding(result->judged->verdict.kind) ? STYLE_BAD : STYLE_WARN, "%s",
                 engine);
@@ -188,7 +188,7 @@ static void write_json(const struct conform *conform, const struct session *sess
         json_int(&json, "load_ns", result->load_ns);
         json_int(&json, "run_ns", result->run_ns);
         if (result->judged)
-            word_json(&json, "judge", result->judged);
+            engine_verdict_json(&json, "judge", result->judged);
         json_end(&json);
     }
     json_end(&json);
@@ -239,7 +239,7 @@ static void write_junit(const struct conform *conform, const struct session *ses
             str_clear(&details);
             if (has_something_to_say(result)) {
                 str_add(&details, "the judge: ");
-                word_sentence(result->judged, &details);
+                engine_verdict_sentence(result->judged, &details);
                 str_add(&details, "\n");
             }
             str_add(&details, result->log ? result->log : "");

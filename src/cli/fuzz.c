@@ -166,7 +166,7 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         .probe = !settings->no_probe,
         .reduce = !settings->no_reduce,
         .fresh = settings->no_reduce ? NULL : fresh,
-        .draw = map_svg,
+        .draw = fault_map_svg,
         .registry = session->registry,
         .watch = watch,
         .context = &view,

@@ -133,7 +133,7 @@ static int write_map(const struct localize_report *said, struct str *out, struct
     if (model_index_init(&index, said->model, err))
         return -1;
     struct map_source source = {said->path, &index, said->found};
-    int status = map_html(out, &source, err);
+    int status = fault_map_html(out, &source, err);
     model_index_release(&index);
     return status;
 }

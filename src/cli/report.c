@@ -106,7 +106,7 @@ static int write_index(struct store *store, const char *folder, struct error *er
     return status;
 }
 
-static void say(struct str *out, const struct task *task, const struct keep_done *done,
+static void say(struct str *out, const struct task *task, const struct follow_up_done *done,
                 const struct error *trouble)
 {
     text_print(out, task->name, 0);
@@ -116,7 +116,7 @@ static void say(struct str *out, const struct task *task, const struct keep_done
         str_add(out, "\n");
         return;
     }
-    if (done->end == KEEP_GONE)
+    if (done->end == FOLLOW_UP_GONE)
         str_add(out, ": not seen again\n");
     else if (strcmp(task->name, done->signature.name) != 0)
         str_printf(out, ": is %s, %zu nodes of %zu\n", done->signature.name, done->nodes_after,
@@ -125,22 +125,22 @@ static void say(struct str *out, const struct task *task, const struct keep_done
         str_printf(out, ": bundled, %zu nodes of %zu\n", done->nodes_after, done->nodes_before);
 }
 
-static int work(const struct keep_options *options, const struct tasks *tasks, struct str *out,
+static int work(const struct follow_up_options *options, const struct tasks *tasks, struct str *out,
                 struct error *err)
 {
     size_t bundled = 0, merged = 0, gone = 0, trouble = 0;
     struct progress progress;
     progress_begin(&progress, "report", tasks->count);
     for (size_t i = 0; i < tasks->count; i++) {
-        struct keep_done done;
+        struct follow_up_done done;
         struct error why = {0};
         const struct task *task = &tasks->items[i];
-        int status = keep_finding(options, task->signature, task->recipe, task->engine, &done, &why);
+        int status = follow_up_finding(options, task->signature, task->recipe, task->engine, &done, &why);
         say(out, task, &done, status ? &why : NULL);
         trouble += status != 0;
-        bundled += status == 0 && done.end == KEEP_BUNDLED;
-        merged += status == 0 && done.end == KEEP_MERGED;
-        gone += status == 0 && done.end == KEEP_GONE;
+        bundled += status == 0 && done.end == FOLLOW_UP_BUNDLED;
+        merged += status == 0 && done.end == FOLLOW_UP_MERGED;
+        gone += status == 0 && done.end == FOLLOW_UP_GONE;
         progress_step(&progress, i + 1);
     }
     progress_end(&progress);
@@ -157,7 +157,7 @@ static int work(const struct keep_options *options, const struct tasks *tasks, s
 struct places {
     struct session session, fresh;
     int *numbers;
-    struct keep_options options;
+    struct follow_up_options options;
 };
 
 static int places_open(struct places *places, const struct settings *settings, const struct cli_list *engines,
@@ -173,7 +173,7 @@ static int places_open(struct places *places, const struct settings *settings, c
     places->numbers = memory_zeroed(engines->count + 1, sizeof *places->numbers);
     for (size_t i = 0; i < engines->count; i++)
         places->numbers[i] = (int)i;
-    places->options = (struct keep_options){
+    places->options = (struct follow_up_options){
         .registry = places->session.registry,
         .no_bisect = settings->no_bisect,
         .pool = places->session.pool,
@@ -181,7 +181,7 @@ static int places_open(struct places *places, const struct settings *settings, c
         .reference = places->session.reference,
         .n_engines = engines->count,
         .engines = places->numbers,
-        .draw = map_svg,
+        .draw = fault_map_svg,
         .no_reduce = settings->no_reduce,
         .reduce_seconds = settings->reduce_time,
         .again = settings->again,
@@ -243,7 +243,7 @@ static int report_case(const struct settings *settings, const char *path, struct
     struct casefile file = {0};
     struct places places = {0};
     struct testcase testcase;
-    struct keep_done done;
+    struct follow_up_done done;
     testcase_init(&testcase);
     if (!settings->common.output)
         return error_set(err, ERROR_USAGE, "say where the bundle of %s is to go, with -o", path);
@@ -256,8 +256,8 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0)
         status = casefile_copy(&testcase, &file, places.options.pool, places.numbers[0], err);
     if (status == 0)
-        status = keep_case(&places.options, &testcase, settings->common.output, &done, err);
-    if (status == 0 && done.end == KEEP_GONE)
+        status = follow_up_case(&places.options, &testcase, settings->common.output, &done, err);
+    if (status == 0 && done.end == FOLLOW_UP_GONE)
         status = say_gone(path, settings->common.engines.items[0], &done.verdict, err);
     else if (status == 0)
         printf("%s: %s, %zu nodes of %zu, in %s\n", path, done.signature.name, done.nodes_after,
@@ -265,7 +265,7 @@ static int report_case(const struct settings *settings, const char *path, struct
     places_close(&places);
     testcase_release(&testcase);
     casefile_close(&file);
-    return status ? status : done.end == KEEP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
+    return status ? status : done.end == FOLLOW_UP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
 }
 
 static bool is_case(const char *path)

@@ -25,7 +25,7 @@ struct entry {
     size_t at, size; /* of the payload */
 };
 
-struct answers {
+struct answer_cache {
     char *path;
     FILE *file;
     struct file_map map; /* what was there at the beginning */
@@ -33,7 +33,7 @@ struct answers {
     size_t count, capacity;
 };
 
-uint64_t answers_hash(const struct value *inputs, size_t count)
+uint64_t answer_cache_hash(const struct value *inputs, size_t count)
 {
     uint64_t hash = count;
     for (size_t i = 0; i < count; i++)
@@ -99,7 +99,8 @@ static void put_result(struct str *out, const struct result *result)
     }
 }
 
-int answers_put(struct answers *answers, uint64_t inputs, const struct result *result, struct error *err)
+int answer_cache_put(struct answer_cache *cache, uint64_t inputs, const struct result *result,
+                     struct error *err)
 {
     if (result->outcome == OUTCOME_NO_ENGINE || result->outcome == OUTCOME_UNTESTED)
         return 0;
@@ -107,11 +108,11 @@ int answers_put(struct answers *answers, uint64_t inputs, const struct result *r
     str_init(&payload);
     put_result(&payload, result);
     struct record record = {magic, inputs, payload.length, hash_bytes(inputs, payload.data, payload.length)};
-    bool written = fwrite(&record, sizeof record, 1, answers->file) == 1 &&
-                   fwrite(payload.data, 1, payload.length, answers->file) == payload.length &&
-                   fflush(answers->file) == 0;
+    bool written = fwrite(&record, sizeof record, 1, cache->file) == 1 &&
+                   fwrite(payload.data, 1, payload.length, cache->file) == payload.length &&
+                   fflush(cache->file) == 0;
     str_release(&payload);
-    return written ? 0 : error_errno(err, "cannot keep an answer in %s", answers->path);
+    return written ? 0 : error_errno(err, "cannot keep an answer in %s", cache->path);
 }
 
 /* Reading: every step is checked, and says whether it went well. */
@@ -228,13 +229,13 @@ static bool get_result(struct cursor *from, struct result *result)
     return from->left == 0;
 }
 
-bool answers_get(const struct answers *answers, uint64_t inputs, struct result *result)
+bool answer_cache_get(const struct answer_cache *cache, uint64_t inputs, struct result *result)
 {
-    for (size_t i = answers->count; i-- > 0;) {
-        const struct entry *entry = &answers->entries[i];
+    for (size_t i = cache->count; i-- > 0;) {
+        const struct entry *entry = &cache->entries[i];
         if (entry->inputs != inputs)
             continue;
-        struct cursor from = {answers->map.data + entry->at, entry->size};
+        struct cursor from = {cache->map.data + entry->at, entry->size};
         result_init(result);
         if (get_result(&from, result))
             return true;
@@ -245,9 +246,9 @@ bool answers_get(const struct answers *answers, uint64_t inputs, struct result *
 }
 
 /* Lists the records; the length of what is sound. */
-static size_t scan(struct answers *answers)
+static size_t scan(struct answer_cache *cache)
 {
-    const struct file_map *map = &answers->map;
+    const struct file_map *map = &cache->map;
     size_t at = 0;
     struct record record;
     while (map->size - at >= sizeof record) {
@@ -256,9 +257,9 @@ static size_t scan(struct answers *answers)
         if (record.magic != magic || record.size > map->size - payload ||
             hash_bytes(record.inputs, map->data + payload, record.size) != record.hash)
             break;
-        answers->entries =
-            memory_grow(answers->entries, &answers->capacity, answers->count + 1, sizeof *answers->entries);
-        answers->entries[answers->count++] = (struct entry){record.inputs, payload, record.size};
+        cache->entries =
+            memory_grow(cache->entries, &cache->capacity, cache->count + 1, sizeof *cache->entries);
+        cache->entries[cache->count++] = (struct entry){record.inputs, payload, record.size};
         at = payload + record.size;
     }
     return at;
@@ -278,7 +279,7 @@ static void add_plain(struct str *path, const char *name)
         str_printf(path, "%c", isalnum((unsigned char)*name) || strchr("._-=,", *name) ? *name : '_');
 }
 
-static char *path_of(const char *folder, const struct answers_key *key, struct error *err)
+static char *path_of(const char *folder, const struct answer_cache_key *key, struct error *err)
 {
     struct str path;
     str_init(&path);
@@ -299,10 +300,10 @@ static char *path_of(const char *folder, const struct answers_key *key, struct e
     return detached;
 }
 
-int answers_open(struct answers **answers, const char *folder, const struct answers_key *key,
-                 struct error *err)
+int answer_cache_open(struct answer_cache **cache, const char *folder, const struct answer_cache_key *key,
+                      struct error *err)
 {
-    struct answers *opened = memory_zeroed(1, sizeof *opened);
+    struct answer_cache *opened = memory_zeroed(1, sizeof *opened);
     char *path = path_of(folder, key, err);
     int status = path ? 0 : -1;
     if (status == 0 && file_exists(path))
@@ -316,21 +317,21 @@ int answers_open(struct answers **answers, const char *folder, const struct answ
         status = error_errno(err, "%s", path);
     opened->path = path;
     if (status) {
-        answers_close(opened);
+        answer_cache_close(opened);
         opened = NULL;
     }
-    *answers = opened;
+    *cache = opened;
     return status;
 }
 
-void answers_close(struct answers *answers)
+void answer_cache_close(struct answer_cache *cache)
 {
-    if (!answers)
+    if (!cache)
         return;
-    if (answers->file)
-        fclose(answers->file);
-    file_map_close(&answers->map);
-    free(answers->path);
-    free(answers->entries);
-    free(answers);
+    if (cache->file)
+        fclose(cache->file);
+    file_map_close(&cache->map);
+    free(cache->path);
+    free(cache->entries);
+    free(cache);
 }

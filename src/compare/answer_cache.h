@@ -11,10 +11,10 @@
 
 #include "engine/outcome.h"
 
-struct answers;
+struct answer_cache;
 
 /* What an answer is an answer of: model and engine by name (for people) and by hash or version. */
-struct answers_key {
+struct answer_cache_key {
     const char *model;   /* path of the model's file */
     uint64_t model_hash; /* model_hash: of that file and those that hold its weights */
     const char *engine;  /* label */
@@ -22,17 +22,18 @@ struct answers_key {
 };
 
 /* Opens or creates the file; folders are made. */
-int answers_open(struct answers **answers, const char *folder, const struct answers_key *key,
-                 struct error *err);
-void answers_close(struct answers *answers); /* NULL is fine */
+int answer_cache_open(struct answer_cache **cache, const char *folder, const struct answer_cache_key *key,
+                      struct error *err);
+void answer_cache_close(struct answer_cache *cache); /* NULL is fine */
 
 /* True, and the answer in *result (the caller's to release), when there is one for inputs of this hash. */
-bool answers_get(const struct answers *answers, uint64_t inputs, struct result *result);
+bool answer_cache_get(const struct answer_cache *cache, uint64_t inputs, struct result *result);
 
 /* Adds one. An engine that did not start has given no answer; nothing is written then. */
-int answers_put(struct answers *answers, uint64_t inputs, const struct result *result, struct error *err);
+int answer_cache_put(struct answer_cache *cache, uint64_t inputs, const struct result *result,
+                     struct error *err);
 
 /* The hash of the inputs of one run. */
-uint64_t answers_hash(const struct value *inputs, size_t count);
+uint64_t answer_cache_hash(const struct value *inputs, size_t count);
 
 #endif

@@ -36,20 +36,20 @@ static int stack(struct value *to, struct value *const *parts, size_t count, siz
     return status;
 }
 
-int group_init(struct group *group, const struct inputs *inputs, size_t first, size_t count, size_t engines,
+int batch_init(struct batch *batch, const struct inputs *inputs, size_t first, size_t count, size_t engines,
                struct error *err)
 {
-    *group = (struct group){.first = first, .count = count, .n_inputs = inputs->count, .engines = engines};
-    group->inputs = memory_zeroed(inputs->count + 1, sizeof *group->inputs);
-    group->answers = memory_zeroed(engines + 1, sizeof *group->answers);
+    *batch = (struct batch){.first = first, .count = count, .n_inputs = inputs->count, .engines = engines};
+    batch->inputs = memory_zeroed(inputs->count + 1, sizeof *batch->inputs);
+    batch->answers = memory_zeroed(engines + 1, sizeof *batch->answers);
     for (size_t i = 0; i < inputs->count; i++)
-        value_init(&group->inputs[i]);
+        value_init(&batch->inputs[i]);
     struct value **parts = memory_zeroed(count, sizeof *parts);
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = inputs_get(inputs, first + i, &parts[i], err);
     for (size_t i = 0; i < inputs->count && status == 0; i++)
-        status = stack(&group->inputs[i], parts, count, i, err);
+        status = stack(&batch->inputs[i], parts, count, i, err);
     for (size_t i = 0; i < count; i++)
         if (parts[i])
             values_free(parts[i], inputs->count);
@@ -57,34 +57,34 @@ int group_init(struct group *group, const struct inputs *inputs, size_t first, s
     return status;
 }
 
-static void release_answer(struct group *group, size_t engine)
+static void release_answer(struct batch *batch, size_t engine)
 {
-    struct group_answer *answer = &group->answers[engine];
-    for (size_t i = 0; answer->results && i < (answer->alone ? group->count : 1); i++)
+    struct batch_answer *answer = &batch->answers[engine];
+    for (size_t i = 0; answer->results && i < (answer->alone ? batch->count : 1); i++)
         result_release(&answer->results[i]);
     free(answer->results);
-    *answer = (struct group_answer){0};
+    *answer = (struct batch_answer){0};
 }
 
-void group_release(struct group *group)
+void batch_release(struct batch *batch)
 {
-    for (size_t i = 0; group->answers && i < group->engines; i++)
-        release_answer(group, i);
-    free(group->answers);
-    if (group->inputs)
-        values_free(group->inputs, group->n_inputs);
-    for (size_t i = 0; group->views && i < group->count * group->n_inputs; i++)
-        free(group->views[i].tensors);
-    free(group->views);
-    *group = (struct group){0};
+    for (size_t i = 0; batch->answers && i < batch->engines; i++)
+        release_answer(batch, i);
+    free(batch->answers);
+    if (batch->inputs)
+        values_free(batch->inputs, batch->n_inputs);
+    for (size_t i = 0; batch->views && i < batch->count * batch->n_inputs; i++)
+        free(batch->views[i].tensors);
+    free(batch->views);
+    *batch = (struct batch){0};
 }
 
-size_t group_size(const struct group *group)
+size_t batch_size(const struct batch *batch)
 {
     size_t size = 0;
-    for (size_t i = 0; i < group->n_inputs; i++)
-        for (size_t k = 0; k < group->inputs[i].count; k++)
-            size += group->inputs[i].tensors[k].size;
+    for (size_t i = 0; i < batch->n_inputs; i++)
+        for (size_t k = 0; k < batch->inputs[i].count; k++)
+            size += batch->inputs[i].tensors[k].size;
     return size;
 }
 
@@ -99,31 +99,31 @@ static struct tensor part_of(const struct tensor *whole, size_t count, size_t k)
     return part;
 }
 
-const struct value *group_views(struct group *group, size_t k)
+const struct value *batch_views(struct batch *batch, size_t k)
 {
-    if (group->count == 1)
-        return group->inputs;
-    if (!group->views) {
-        group->views = memory_zeroed(group->count * group->n_inputs + 1, sizeof *group->views);
-        for (size_t s = 0; s < group->count; s++)
-            for (size_t i = 0; i < group->n_inputs; i++) {
-                struct value *view = &group->views[s * group->n_inputs + i];
-                *view = group->inputs[i];
+    if (batch->count == 1)
+        return batch->inputs;
+    if (!batch->views) {
+        batch->views = memory_zeroed(batch->count * batch->n_inputs + 1, sizeof *batch->views);
+        for (size_t s = 0; s < batch->count; s++)
+            for (size_t i = 0; i < batch->n_inputs; i++) {
+                struct value *view = &batch->views[s * batch->n_inputs + i];
+                *view = batch->inputs[i];
                 view->tensors = memory_zeroed(1, sizeof *view->tensors);
-                view->tensors[0] = part_of(&group->inputs[i].tensors[0], group->count, s);
+                view->tensors[0] = part_of(&batch->inputs[i].tensors[0], batch->count, s);
             }
     }
-    return group->views + k * group->n_inputs;
+    return batch->views + k * batch->n_inputs;
 }
 
-void group_answer_reset(struct group *group, size_t engine, bool alone)
+void batch_answer_reset(struct batch *batch, size_t engine, bool alone)
 {
-    release_answer(group, engine);
-    size_t count = alone ? group->count : 1;
-    group->answers[engine].alone = alone;
-    group->answers[engine].results = memory_zeroed(count, sizeof *group->answers[engine].results);
+    release_answer(batch, engine);
+    size_t count = alone ? batch->count : 1;
+    batch->answers[engine].alone = alone;
+    batch->answers[engine].results = memory_zeroed(count, sizeof *batch->answers[engine].results);
     for (size_t i = 0; i < count; i++)
-        result_init(&group->answers[engine].results[i]);
+        result_init(&batch->answers[engine].results[i]);
 }
 
 /* Strings have no equal parts. */
@@ -138,27 +138,27 @@ static bool divisible(const struct result *result, size_t count)
     return true;
 }
 
-bool group_answer_usable(const struct group *group, const struct result *result)
+bool batch_answer_usable(const struct batch *batch, const struct result *result)
 {
-    if (group->count == 1)
+    if (batch->count == 1)
         return true;
     if (result->outcome == OUTCOME_OK)
-        return divisible(result, group->count);
+        return divisible(result, batch->count);
     /* What ends the load ends it for every sample; so does a missing operator. */
     return result->stage != STAGE_RUN || result->outcome == OUTCOME_UNSUPPORTED ||
            result->outcome == OUTCOME_NO_ENGINE;
 }
 
-void group_row_init(struct group_row *row, size_t engines)
+void batch_row_init(struct batch_row *row, size_t engines)
 {
-    *row = (struct group_row){.engines = engines};
+    *row = (struct batch_row){.engines = engines};
     row->results = memory_zeroed(engines + 1, sizeof *row->results);
     row->values = memory_zeroed(engines + 1, sizeof *row->values);
     row->tensors = memory_zeroed(engines + 1, sizeof *row->tensors);
     row->sizes = memory_zeroed(engines + 1, sizeof *row->sizes);
 }
 
-void group_row_release(struct group_row *row)
+void batch_row_release(struct batch_row *row)
 {
     for (size_t i = 0; row->values && i < row->engines; i++) {
         free(row->values[i]);
@@ -168,10 +168,10 @@ void group_row_release(struct group_row *row)
     free(row->values);
     free(row->tensors);
     free(row->sizes);
-    *row = (struct group_row){0};
+    *row = (struct batch_row){0};
 }
 
-static void cut(struct group_row *row, size_t engine, size_t count, size_t k)
+static void cut(struct batch_row *row, size_t engine, size_t count, size_t k)
 {
     struct result *result = &row->results[engine];
     if (row->sizes[engine] < result->count) {
@@ -189,16 +189,16 @@ static void cut(struct group_row *row, size_t engine, size_t count, size_t k)
     result->outputs = row->values[engine];
 }
 
-void group_row_fill(struct group_row *row, const struct group *group, size_t k)
+void batch_row_fill(struct batch_row *row, const struct batch *batch, size_t k)
 {
     for (size_t i = 0; i < row->engines; i++) {
-        const struct group_answer *answer = &group->answers[i];
+        const struct batch_answer *answer = &batch->answers[i];
         struct result *result = &row->results[i];
         *result = answer->results[answer->alone ? k : 0];
-        if (answer->alone || group->count == 1)
+        if (answer->alone || batch->count == 1)
             continue;
         if (result->outcome == OUTCOME_OK)
-            cut(row, i, group->count, k);
+            cut(row, i, batch->count, k);
         if (k > 0)
             result->load_ns = result->run_ns = 0;
     }
@@ -213,7 +213,7 @@ static bool open_dimension(const Onnx__TypeProto *type)
            ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
 }
 
-bool group_possible(const struct inputs *inputs)
+bool batch_possible(const struct inputs *inputs)
 {
     bool possible = inputs->count > 0 && inputs->samples > 1;
     for (size_t i = 0; i < inputs->count; i++)
@@ -247,26 +247,26 @@ static bool parts_agree(const struct result *whole, const struct result *alone, 
     return agree;
 }
 
-bool group_separable(struct pool *pool, int engine, const struct job *job, const struct inputs *inputs,
+bool batch_separable(struct pool *pool, int engine, const struct job *job, const struct inputs *inputs,
                      const struct metrics_tolerance *tolerance)
 {
-    struct group group;
+    struct batch batch;
     struct result whole, alone;
     struct error err = {0};
     struct job run = *job;
     result_init(&whole);
     run.engine = engine;
-    bool agree = group_init(&group, inputs, 0, 2, 0, &err) == 0;
-    run.n_inputs = group.n_inputs;
-    run.inputs = group.inputs;
+    bool agree = batch_init(&batch, inputs, 0, 2, 0, &err) == 0;
+    run.n_inputs = batch.n_inputs;
+    run.inputs = batch.inputs;
     agree = agree && pool_run_one(pool, &run, &whole, &err) == 0 && whole.outcome == OUTCOME_OK;
     for (size_t k = 0; agree && k < 2; k++) {
         result_init(&alone);
-        run.inputs = group_views(&group, k);
+        run.inputs = batch_views(&batch, k);
         agree = pool_run_one(pool, &run, &alone, &err) == 0 && parts_agree(&whole, &alone, k, tolerance);
         result_release(&alone);
     }
     result_release(&whole);
-    group_release(&group);
+    batch_release(&batch);
     return agree;
 }

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 enum {
-    PARCELS = 2,        /* under way, so that no engine waits while one is folded */
-    PARCEL_GROUPS = 16, /* runs on one load of the model */
+    PARCELS = 2,         /* under way, so that no engine waits while one is folded */
+    PARCEL_BATCHES = 16, /* runs on one load of the model */
     PARCEL_BYTES = 16 << 20,
     BATCH = 100,
     JUDGE_ALL = 200, /* samples up to which the judge hears them all, */
@@ -21,14 +21,14 @@ enum {
 
 /* A sample for the judge, with the reference's answer. */
 struct hearing {
-    struct group *group;
-    size_t offset; /* of the sample in the group */
+    struct batch *batch;
+    size_t offset; /* of the sample in the batch */
     struct result reference;
 };
 
 /* Where the results of a job's sets go. */
 struct target {
-    struct group *group;
+    struct batch *batch;
     size_t offset; /* the sample, when it is run alone */
     struct hearing *hearing;
 };
@@ -43,7 +43,7 @@ struct errand {
 struct parcel {
     struct arena arena; /* errands and their sets */
     size_t count, pending;
-    struct group groups[PARCEL_GROUPS];
+    struct batch batches[PARCEL_BATCHES];
     size_t n_hearings, hearings_capacity;
     struct hearing *hearings;
 };
@@ -63,8 +63,8 @@ struct run {
     struct handover handover;
     struct job job; /* with the model, for all jobs */
     struct fold fold;
-    struct group_row row;
-    struct answers **answers; /* one an engine, when answers are kept */
+    struct batch_row row;
+    struct answer_cache **answers; /* one an engine, when answers are kept */
     struct parcel parcels[PARCELS];
     size_t launched, folded;      /* parcels */
     size_t next_sample, finished; /* samples */
@@ -96,45 +96,45 @@ static void submit(struct run *run, struct parcel *parcel, int engine, struct er
 
 static bool recall(struct run *run, size_t engine, uint64_t hash, struct result *result)
 {
-    return run->answers && answers_get(run->answers[engine], hash, result);
+    return run->answers && answer_cache_get(run->answers[engine], hash, result);
 }
 
 static int keep(struct run *run, size_t engine, uint64_t hash, const struct result *result, struct error *err)
 {
-    return run->answers ? answers_put(run->answers[engine], hash, result, err) : 0;
+    return run->answers ? answer_cache_put(run->answers[engine], hash, result, err) : 0;
 }
 
-/* Each sample of a group for itself, for an engine that cannot do with the stack. */
-static void run_alone(struct run *run, struct parcel *parcel, struct group *group, size_t engine)
+/* Each sample of a batch for itself, for an engine that cannot do with the stack. */
+static void run_alone(struct run *run, struct parcel *parcel, struct batch *batch, size_t engine)
 {
     struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
-    struct job_set *sets = arena_array(&parcel->arena, group->count, sizeof *sets);
-    errand->targets = arena_array(&parcel->arena, group->count, sizeof *errand->targets);
+    struct job_set *sets = arena_array(&parcel->arena, batch->count, sizeof *sets);
+    errand->targets = arena_array(&parcel->arena, batch->count, sizeof *errand->targets);
     errand->alone = true;
-    group_answer_reset(group, engine, true);
-    run->compare->engine[engine].alone += group->count;
+    batch_answer_reset(batch, engine, true);
+    run->compare->engine[engine].alone += batch->count;
     size_t count = 0;
-    for (size_t k = 0; k < group->count; k++) {
-        const struct value *inputs = group_views(group, k);
-        if (recall(run, engine, run->answers ? answers_hash(inputs, group->n_inputs) : 0,
-                   &group->answers[engine].results[k])) {
+    for (size_t k = 0; k < batch->count; k++) {
+        const struct value *inputs = batch_views(batch, k);
+        if (recall(run, engine, run->answers ? answer_cache_hash(inputs, batch->n_inputs) : 0,
+                   &batch->answers[engine].results[k])) {
             run->compare->engine[engine].kept++;
             continue;
         }
-        errand->targets[count] = (struct target){.group = group, .offset = k};
-        sets[count++] = (struct job_set){group->n_inputs, inputs};
+        errand->targets[count] = (struct target){.batch = batch, .offset = k};
+        sets[count++] = (struct job_set){batch->n_inputs, inputs};
     }
     submit(run, parcel, (int)engine, errand, sets, count, false);
 }
 
 /* A stack the engine failed on: said once, and not tried again. */
-static void give_up_stack(struct run *run, const struct group *group, size_t engine,
+static void give_up_stack(struct run *run, const struct batch *batch, size_t engine,
                           const struct result *result)
 {
     struct compare_engine *known = &run->compare->engine[engine];
     if (known->stack)
         return;
-    known->stack = arena_printf(&run->compare->arena, "%zu samples: %s%s%s", group->count,
+    known->stack = arena_printf(&run->compare->arena, "%zu samples: %s%s%s", batch->count,
                                 result->outcome == OUTCOME_OK ? "the answer has another first dimension"
                                                               : outcome_name(result->outcome),
                                 result->message ? ": " : "", result->message ? result->message : "");
@@ -147,21 +147,21 @@ static void launch_engine(struct run *run, struct parcel *parcel, size_t engine)
     errand->targets = arena_array(&parcel->arena, parcel->count, sizeof *errand->targets);
     size_t count = 0;
     for (size_t i = 0; i < parcel->count; i++) {
-        struct group *group = &parcel->groups[i];
-        if (group->count > 1 && run->compare->engine[engine].stack) {
-            run_alone(run, parcel, group, engine);
+        struct batch *batch = &parcel->batches[i];
+        if (batch->count > 1 && run->compare->engine[engine].stack) {
+            run_alone(run, parcel, batch, engine);
             continue;
         }
-        group_answer_reset(group, engine, false);
-        struct result *result = &group->answers[engine].results[0];
-        if (!recall(run, engine, group->hash, result)) {
-            errand->targets[count] = (struct target){.group = group};
-            sets[count++] = (struct job_set){group->n_inputs, group->inputs};
-        } else if (group_answer_usable(group, result)) {
-            run->compare->engine[engine].kept += group->count;
+        batch_answer_reset(batch, engine, false);
+        struct result *result = &batch->answers[engine].results[0];
+        if (!recall(run, engine, batch->hash, result)) {
+            errand->targets[count] = (struct target){.batch = batch};
+            sets[count++] = (struct job_set){batch->n_inputs, batch->inputs};
+        } else if (batch_answer_usable(batch, result)) {
+            run->compare->engine[engine].kept += batch->count;
         } else {
-            give_up_stack(run, group, engine, result);
-            run_alone(run, parcel, group, engine);
+            give_up_stack(run, batch, engine, result);
+            run_alone(run, parcel, batch, engine);
         }
     }
     submit(run, parcel, (int)engine, errand, sets, count, false);
@@ -171,12 +171,12 @@ static void launch_engine(struct run *run, struct parcel *parcel, size_t engine)
 static void launch_reference(struct run *run, struct parcel *parcel)
 {
     for (size_t i = 0; i < parcel->count; i++)
-        for (size_t k = 0; k < parcel->groups[i].count; k++)
-            if (for_the_judge(run, parcel->groups[i].first + k)) {
+        for (size_t k = 0; k < parcel->batches[i].count; k++)
+            if (for_the_judge(run, parcel->batches[i].first + k)) {
                 parcel->hearings = memory_grow(parcel->hearings, &parcel->hearings_capacity,
                                                parcel->n_hearings + 1, sizeof *parcel->hearings);
                 struct hearing *hearing = &parcel->hearings[parcel->n_hearings++];
-                *hearing = (struct hearing){.group = &parcel->groups[i], .offset = k};
+                *hearing = (struct hearing){.batch = &parcel->batches[i], .offset = k};
                 result_init(&hearing->reference);
             }
     if (run->options->reference < 0)
@@ -187,24 +187,24 @@ static void launch_reference(struct run *run, struct parcel *parcel)
     for (size_t i = 0; i < parcel->n_hearings; i++) {
         struct hearing *hearing = &parcel->hearings[i];
         errand->targets[i] = (struct target){.hearing = hearing};
-        sets[i] = (struct job_set){run->inputs->count, group_views(hearing->group, hearing->offset)};
+        sets[i] = (struct job_set){run->inputs->count, batch_views(hearing->batch, hearing->offset)};
     }
     submit(run, parcel, run->options->reference, errand, sets, parcel->n_hearings, true);
 }
 
-/* Makes the inputs of as many groups as go into one parcel. */
+/* Makes the inputs of as many batches as go into one parcel. */
 static int fill(struct run *run, struct parcel *parcel, struct error *err)
 {
-    size_t most = run->options->together ? run->options->together : PARCEL_GROUPS, bytes = 0;
-    while (parcel->count < most && parcel->count < PARCEL_GROUPS && bytes < PARCEL_BYTES &&
+    size_t most = run->options->together ? run->options->together : PARCEL_BATCHES, bytes = 0;
+    while (parcel->count < most && parcel->count < PARCEL_BATCHES && bytes < PARCEL_BYTES &&
            run->next_sample < run->inputs->samples) {
         size_t left = run->inputs->samples - run->next_sample;
         size_t count = left < run->compare->batch ? left : run->compare->batch;
-        struct group *group = &parcel->groups[parcel->count++];
-        if (group_init(group, run->inputs, run->next_sample, count, run->compare->engines, err))
+        struct batch *batch = &parcel->batches[parcel->count++];
+        if (batch_init(batch, run->inputs, run->next_sample, count, run->compare->engines, err))
             return -1;
-        group->hash = run->answers ? answers_hash(group->inputs, group->n_inputs) : 0;
-        bytes += group_size(group);
+        batch->hash = run->answers ? answer_cache_hash(batch->inputs, batch->n_inputs) : 0;
+        bytes += batch_size(batch);
         run->next_sample += count;
     }
     return 0;
@@ -225,19 +225,19 @@ static int launch(struct run *run, struct error *err)
 static int receive_answer(struct run *run, const struct job *job, const struct target *target, bool alone,
                           struct result *result, struct error *err)
 {
-    struct group *group = target->group;
+    struct batch *batch = target->batch;
     size_t engine = (size_t)job->engine;
-    struct group_answer *answer = &group->answers[engine];
-    const struct value *inputs = alone ? group_views(group, target->offset) : group->inputs;
-    uint64_t hash = alone && run->answers ? answers_hash(inputs, group->n_inputs) : group->hash;
+    struct batch_answer *answer = &batch->answers[engine];
+    const struct value *inputs = alone ? batch_views(batch, target->offset) : batch->inputs;
+    uint64_t hash = alone && run->answers ? answer_cache_hash(inputs, batch->n_inputs) : batch->hash;
     int status = keep(run, engine, hash, result, err);
-    if (alone || group_answer_usable(group, result)) {
+    if (alone || batch_answer_usable(batch, result)) {
         answer->results[alone ? target->offset : 0] = *result;
         return status;
     }
-    give_up_stack(run, group, engine, result);
+    give_up_stack(run, batch, engine, result);
     result_release(result);
-    run_alone(run, ((struct errand *)job->user)->parcel, group, engine);
+    run_alone(run, ((struct errand *)job->user)->parcel, batch, engine);
     return status;
 }
 
@@ -267,13 +267,13 @@ static int receive(struct run *run, struct error *err)
         return receive_answer(run, &job, target, errand->alone, &result, err);
     struct hearing *hearing = target->hearing;
     hearing->reference = result;
-    return check_valid(run, hearing->group->first + hearing->offset, &hearing->reference, err);
+    return check_valid(run, hearing->batch->first + hearing->offset, &hearing->reference, err);
 }
 
 static void free_parcel(struct parcel *parcel)
 {
     for (size_t i = 0; i < parcel->count; i++)
-        group_release(&parcel->groups[i]);
+        batch_release(&parcel->batches[i]);
     for (size_t i = 0; i < parcel->n_hearings; i++)
         result_release(&parcel->hearings[i].reference);
     free(parcel->hearings);
@@ -323,23 +323,23 @@ static void remember(struct run *run, size_t sample)
 static void hear(struct run *run, size_t sample, const struct value *inputs, const struct value *stack,
                  const struct result *results, const struct result *reference)
 {
-    words_add(&run->compare->words, &(struct words_sample){.number = sample,
-                                                           .model = run->model,
-                                                           .inputs = inputs,
-                                                           .n_inputs = run->inputs->count,
-                                                           .stack = stack,
-                                                           .results = results,
-                                                           .reference = reference});
+    sample_verdicts_add(&run->compare->verdicts, &(struct sample_results){.number = sample,
+                                                                          .model = run->model,
+                                                                          .inputs = inputs,
+                                                                          .n_inputs = run->inputs->count,
+                                                                          .stack = stack,
+                                                                          .results = results,
+                                                                          .reference = reference});
 }
 
-static void land_group(struct run *run, struct parcel *parcel, struct group *group, size_t *hearing)
+static void land_batch(struct run *run, struct parcel *parcel, struct batch *batch, size_t *hearing)
 {
-    for (size_t k = 0; k < group->count; k++) {
-        size_t sample = group->first + k;
-        group_row_fill(&run->row, group, k);
+    for (size_t k = 0; k < batch->count; k++) {
+        size_t sample = batch->first + k;
+        batch_row_fill(&run->row, batch, k);
         bool worse = fold_sample(&run->fold, sample, run->row.results);
         if (for_the_judge(run, sample)) {
-            hear(run, sample, group_views(group, k), group->count > 1 ? group->inputs : NULL,
+            hear(run, sample, batch_views(batch, k), batch->count > 1 ? batch->inputs : NULL,
                  run->row.results,
                  run->options->reference < 0 ? NULL : &parcel->hearings[*hearing].reference);
             ++*hearing;
@@ -354,8 +354,8 @@ static void land(struct run *run, struct parcel *parcel, struct progress *progre
 {
     size_t hearing = 0;
     for (size_t i = 0; i < parcel->count; i++) {
-        land_group(run, parcel, &parcel->groups[i], &hearing);
-        run->finished += parcel->groups[i].count;
+        land_batch(run, parcel, &parcel->batches[i], &hearing);
+        run->finished += parcel->batches[i].count;
         progress_step(progress, run->finished);
     }
     free_parcel(parcel);
@@ -405,14 +405,14 @@ static bool decisive(const struct compare *compare, size_t sample)
 /* With the stack it was answered in, made anew. */
 static int hear_worst(struct run *run, const struct memory *memory, struct error *err)
 {
-    size_t batch = run->compare->batch, first = memory->sample / batch * batch;
+    size_t size = run->compare->batch, first = memory->sample / size * size;
     size_t left = run->inputs->samples - first;
-    struct group group;
+    struct batch batch;
     struct result reference;
     struct job job = run->job;
     result_init(&reference);
-    int status = group_init(&group, run->inputs, first, left < batch ? left : batch, 0, err);
-    const struct value *inputs = status == 0 ? group_views(&group, memory->sample - first) : NULL;
+    int status = batch_init(&batch, run->inputs, first, left < size ? left : size, 0, err);
+    const struct value *inputs = status == 0 ? batch_views(&batch, memory->sample - first) : NULL;
     job.engine = run->options->reference;
     job.bounds = true;
     job.n_inputs = run->inputs->count;
@@ -421,12 +421,12 @@ static int hear_worst(struct run *run, const struct memory *memory, struct error
         status = pool_run_one(run->pool, &job, &reference, err) ||
                  check_valid(run, memory->sample, &reference, err);
     if (status == 0) {
-        hear(run, memory->sample, inputs, group.count > 1 ? group.inputs : NULL, memory->results,
+        hear(run, memory->sample, inputs, batch.count > 1 ? batch.inputs : NULL, memory->results,
              run->options->reference < 0 ? NULL : &reference);
         run->compare->judged_worst++;
     }
     result_release(&reference);
-    group_release(&group);
+    batch_release(&batch);
     return status;
 }
 
@@ -460,10 +460,10 @@ static void prepare(struct compare *compare, const struct inputs *inputs, size_t
 static void choose_batch(struct run *run)
 {
     size_t most = run->options->batch ? run->options->batch : BATCH;
-    if (most < 2 || !group_possible(run->inputs))
+    if (most < 2 || !batch_possible(run->inputs))
         return;
     int arbiter = run->options->reference < 0 ? 0 : run->options->reference;
-    if (group_separable(run->pool, arbiter, &run->job, run->inputs, &run->options->tolerance))
+    if (batch_separable(run->pool, arbiter, &run->job, run->inputs, &run->options->tolerance))
         run->compare->batch = most;
     else
         run->compare->batch_why = "two samples at once do not give what each gives alone";
@@ -481,13 +481,13 @@ static int open_answers(struct run *run, const char *path, struct error *err)
 {
     if (!run->options->keep)
         return 0;
-    struct answers_key key = {.model = path, .model_hash = model_hash(run->model)};
+    struct answer_cache_key key = {.model = path, .model_hash = model_hash(run->model)};
     run->answers = memory_zeroed(run->compare->engines + 1, sizeof *run->answers);
     for (size_t i = 0; i < run->compare->engines; i++) {
         const struct engine_info *info = pool_engine(run->pool, (int)i);
         key.engine = info->label;
         key.version = info->version;
-        if (answers_open(&run->answers[i], run->options->keep, &key, err))
+        if (answer_cache_open(&run->answers[i], run->options->keep, &key, err))
             return -1;
     }
     return 0;
@@ -502,10 +502,10 @@ static void run_release(struct run *run)
         forget(run, run->n_memories - 1);
     free(run->memories);
     for (size_t i = 0; run->answers && i < run->compare->engines; i++)
-        answers_close(run->answers[i]);
+        answer_cache_close(run->answers[i]);
     free(run->answers);
     fold_release(&run->fold);
-    group_row_release(&run->row);
+    batch_row_release(&run->row);
     handover_close(&run->handover);
 }
 
@@ -514,10 +514,10 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
                 const struct compare_options *options, struct error *err)
 {
     prepare(compare, inputs, engines);
-    words_init(&compare->words, &compare->arena, pool, engines);
+    sample_verdicts_init(&compare->verdicts, &compare->arena, pool, engines);
     struct run run = {.compare = compare, .model = model, .inputs = inputs, .options = options, .pool = pool};
     fold_init(&run.fold, compare, inputs, options);
-    group_row_init(&run.row, engines);
+    batch_row_init(&run.row, engines);
     choose_judged(&run);
     int status = handover_open(&run.handover, pool, model, err);
     handover_give(&run.handover, &run.job);
@@ -537,6 +537,6 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
 
 void compare_release(struct compare *compare)
 {
-    words_release(&compare->words);
+    sample_verdicts_release(&compare->verdicts);
     arena_release(&compare->arena);
 }

@@ -1,9 +1,9 @@
 /*
  * One model, many samples, several engines: what CRADLE's detection sees, and plain errors beside it.
  *
- * Samples are run in stacks where the model's first dimension is open and its samples do not mix (group.h);
- * results are always those of single samples. With a folder to keep answers in (answers.h), what was answered
- * before is not run again.
+ * Samples are run in stacks where the model's first dimension is open and its samples do not mix (batch.h);
+ * results are always those of single samples. With a folder to keep answers in (answer_cache.h), what was
+ * answered before is not run again.
  *
  * Every sample goes through every engine; a crash is recorded, never fatal. Then each pair of engines is
  * compared on the samples both answered: type and shape of every output, its values (largest absolute and
@@ -77,7 +77,7 @@ struct compare {
     size_t batch;          /* samples in one run; 1: alone */
     const char *batch_why; /* why they are run alone although the first dimension is open, or NULL */
     size_t judged_spread, judged_worst; /* samples the judge heard: spread evenly, farthest apart */
-    struct words words;                 /* the judge's, one an engine */
+    struct sample_verdicts verdicts;    /* the judge's, one an engine */
     struct compare_engine *engine;
     struct compare_pair *pair; /* (0,1), (0,2) ... (1,2) ... */
     size_t unique;             /* different patterns among the inconsistent pairs */

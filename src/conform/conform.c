@@ -211,30 +211,31 @@ static void judge_flight(struct run *run, struct flight *flight)
 {
     struct conform *conform = run->conform;
     const struct suite_loaded *loaded = &flight->loaded;
-    struct words words;
-    words_init(&words, &conform->arena, run->pool, conform->engines);
+    struct sample_verdicts verdicts;
+    sample_verdicts_init(&verdicts, &conform->arena, run->pool, conform->engines);
     for (size_t set = 0; set < loaded->sets; set++) {
         bool arbitrated = run->options->reference >= 0;
-        words_add(&words, &(struct words_sample){
-                              .number = set,
-                              .model = loaded->model,
-                              .inputs = loaded->data[set].inputs,
-                              .n_inputs = loaded->data[set].n_inputs,
-                              .results = result_at(run, flight, set, 0),
-                              .reference = arbitrated ? result_at(run, flight, set, conform->engines) : NULL,
-                          });
+        sample_verdicts_add(
+            &verdicts, &(struct sample_results){
+                           .number = set,
+                           .model = loaded->model,
+                           .inputs = loaded->data[set].inputs,
+                           .n_inputs = loaded->data[set].n_inputs,
+                           .results = result_at(run, flight, set, 0),
+                           .reference = arbitrated ? result_at(run, flight, set, conform->engines) : NULL,
+                       });
         if (arbitrated && !conform->golden[flight->number])
             judge_golden(run, flight, set);
     }
     for (size_t engine = 0; engine < conform->engines; engine++) {
         struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
-        kept->judged = &words.word[engine];
+        kept->judged = &verdicts.engine[engine];
         /* It refuses what it lacks, in words of another kind. */
         if ((kept->verdict == CONFORM_REJECTED || kept->verdict == CONFORM_FAILED) &&
             kept->judged->verdict.kind == VERDICT_UNSUPPORTED)
             kept->verdict = CONFORM_UNSUPPORTED;
     }
-    words_release(&words);
+    sample_verdicts_release(&verdicts);
 }
 
 /* All engines have answered: each answer is held against the case's own, in the order of the data sets. */

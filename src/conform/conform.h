@@ -45,7 +45,7 @@ struct conform_result {
     const char *message; /* one line, or NULL; lives in the conform */
     const char *log;     /* the tail of the engine's stderr when it died; or NULL */
     bool bare;           /* a data set brings no answer: only the judge can say whether it is right */
-    const struct word
+    const struct engine_verdict
         *judged; /* over the case's data sets; NULL when the case is not runnable, random or misfit */
 };
 

@@ -122,11 +122,11 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
     row->verdict =
         judged ? verdict_name(result->judged->verdict.kind) : conform_verdict_name(result->verdict);
     if (judged && row->state == REPLAY_WRONG)
-        word_sentence(result->judged, &text);
+        engine_verdict_sentence(result->judged, &text);
     else if (result->message && row->state != REPLAY_AGREES)
         str_add(&text, result->message);
     else if (result->judged && row->state == REPLAY_TROUBLE)
-        word_sentence(result->judged, &text);
+        engine_verdict_sentence(result->judged, &text);
     row->text = arena_strdup(&replay->arena, text.data);
     str_release(&text);
 }

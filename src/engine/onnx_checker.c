@@ -22,7 +22,7 @@ enum { PATIENCE_MS = 20000, LINE = 2000 };
 
 extern char **environ;
 
-char *checker_newest(void)
+char *onnx_checker_newest(void)
 {
     char **names = NULL, *found = NULL, *data = paths_data(), *folder = file_join(data, "libonnx");
     size_t count = 0;
@@ -97,7 +97,7 @@ static void end(struct checker *checker, bool by_force)
         continue;
 }
 
-int checker_start(struct checker *checker, const char *program, struct error *err)
+int onnx_checker_start(struct checker *checker, const char *program, struct error *err)
 {
     *checker = (struct checker){.program = memory_strdup(program)};
     signal(SIGPIPE, SIG_IGN);
@@ -108,16 +108,16 @@ int checker_start(struct checker *checker, const char *program, struct error *er
     return -1;
 }
 
-void checker_start_newest(struct checker *checker)
+void onnx_checker_start_newest(struct checker *checker)
 {
-    char *program = checker_newest();
+    char *program = onnx_checker_newest();
     *checker = (struct checker){0};
-    if (program && checker_start(checker, program, NULL))
+    if (program && onnx_checker_start(checker, program, NULL))
         *checker = (struct checker){0};
     free(program);
 }
 
-void checker_stop(struct checker *checker)
+void onnx_checker_stop(struct checker *checker)
 {
     if (!checker->program)
         return;
@@ -173,8 +173,8 @@ static int died(struct checker *checker, struct error *err)
     return error_set(err, ERROR_IO, "ONNX's checker dies of this model");
 }
 
-int checker_ask(struct checker *checker, const void *model, size_t size, enum checker_depth depth,
-                struct error *err)
+int onnx_checker_ask(struct checker *checker, const void *model, size_t size, enum checker_depth depth,
+                     struct error *err)
 {
     char line[LINE];
     if (!checker->program)

@@ -25,17 +25,17 @@ enum checker_depth {
 };
 
 /* The newest one in the data folder, libonnx/VERSION/check-onnx: its path on the heap, or NULL. */
-char *checker_newest(void);
+char *onnx_checker_newest(void);
 
 /* Starts `program`. Ignores SIGPIPE from then on. A checker that is all zeros is none, and may be stopped. */
-int checker_start(struct checker *checker, const char *program, struct error *err);
+int onnx_checker_start(struct checker *checker, const char *program, struct error *err);
 /* Starts the newest; where there is none, or it does not start, the checker is none. */
-void checker_start_newest(struct checker *checker);
-void checker_stop(struct checker *checker);
+void onnx_checker_start_newest(struct checker *checker);
+void onnx_checker_stop(struct checker *checker);
 
 /* 0 valid, -1 not (why is in err), ONNX_UNCHECKABLE (1): there is none, or it does not know the opset. When
  * it dies of the model, -1 with ERROR_IO. */
-int checker_ask(struct checker *checker, const void *model, size_t size, enum checker_depth depth,
-                struct error *err);
+int onnx_checker_ask(struct checker *checker, const void *model, size_t size, enum checker_depth depth,
+                     struct error *err);
 
 #endif

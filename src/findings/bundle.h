@@ -35,8 +35,8 @@ struct bundle_history {
 };
 
 /* Adds the drawing of a model with `count` of its nodes marked: report/fault_map.h has one. */
-typedef int bundle_draw(struct str *svg, const struct model *model, const size_t *nodes, size_t count,
-                        struct error *err);
+typedef int bundle_drawing(struct str *svg, const struct model *model, const size_t *nodes, size_t count,
+                           struct error *err);
 
 struct bundle_case {
     const struct signature *signature;
@@ -47,8 +47,8 @@ struct bundle_case {
     const struct bundle_engine *engines; /* the first is the one at fault */
     size_t n_history;
     const struct bundle_history *history;
-    const char *pass;  /* the optimiser pass that makes it, as the engine names it; or NULL */
-    bundle_draw *draw; /* NULL: no map.svg */
+    const char *pass;     /* the optimiser pass that makes it, as the engine names it; or NULL */
+    bundle_drawing *draw; /* NULL: no map.svg */
     const char
         *source; /* lines of a program that make the model, from an engine that translates it; or NULL */
 };

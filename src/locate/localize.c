@@ -272,7 +272,7 @@ static int search_refusal(struct search *search)
     struct verdict verdict = {.kind = kind_of(work->plain.outcome)};
     snprintf(verdict.text, sizeof verdict.text, "%s at %s: %.180s", verdict_name(verdict.kind),
              stage_name(work->plain.stage), work->plain.message ? work->plain.message : "");
-    lack_decide(NULL, work->which, &work->plain, &verdict);
+    refusal_decide(NULL, work->which, &work->plain, &verdict);
     if (!verdict_is_finding(verdict.kind))
         return error_set(work->err, ERROR_UNSUPPORTED, "%s: %s", search->result->engine, verdict.text);
     search->settlement.kind = verdict.kind;

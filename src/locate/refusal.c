@@ -30,7 +30,7 @@ struct known_answer {
     const char *text;
 };
 
-struct lacks {
+struct refusals {
     struct arena arena; /* keys and texts */
     struct map keys;    /* to numbers of answers */
     struct known_answer *answers;
@@ -38,32 +38,32 @@ struct lacks {
     size_t asked;
 };
 
-struct lacks *lacks_new(void)
+struct refusals *refusals_new(void)
 {
-    struct lacks *lacks = memory_zeroed(1, sizeof *lacks);
-    arena_init(&lacks->arena);
-    map_init(&lacks->keys);
-    return lacks;
+    struct refusals *refusals = memory_zeroed(1, sizeof *refusals);
+    arena_init(&refusals->arena);
+    map_init(&refusals->keys);
+    return refusals;
 }
 
-void lacks_free(struct lacks *lacks)
+void refusals_free(struct refusals *refusals)
 {
-    if (!lacks)
+    if (!refusals)
         return;
-    map_release(&lacks->keys);
-    free(lacks->answers);
-    arena_release(&lacks->arena);
-    free(lacks);
+    map_release(&refusals->keys);
+    free(refusals->answers);
+    arena_release(&refusals->arena);
+    free(refusals);
 }
 
-size_t lacks_asked(const struct lacks *lacks)
+size_t refusals_asked(const struct refusals *refusals)
 {
-    return lacks->asked;
+    return refusals->asked;
 }
 
 /* One refusal under question. */
 struct question {
-    struct lacks *known;
+    struct refusals *known;
     struct settle_case plain; /* the case on the engine that leaves graphs alone */
     struct work work;
     bool *fed;           /* by value: computed from the data of the model's inputs */
@@ -199,7 +199,7 @@ static bool needs_kernel(const Onnx__NodeProto *node)
 /* An answer that did not come may come another time. */
 static struct known_answer ask_remembering(struct question *question, size_t number)
 {
-    struct lacks *known = question->known;
+    struct refusals *known = question->known;
     size_t at;
     char *key = key_of(question, number);
     if (map_get(&known->keys, key, &at))
@@ -333,13 +333,13 @@ static void tell(const struct question *question, const struct settle_case *whic
     memcpy(verdict->text, text, sizeof text);
 }
 
-bool lack_decide(struct lacks *known, const struct settle_case *which, const struct result *ended,
-                 struct verdict *verdict)
+bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
+                    struct verdict *verdict)
 {
     bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
     if (!refused || !which->model->graph->n_node)
         return false;
-    struct question question = {.known = known ? known : lacks_new()};
+    struct question question = {.known = known ? known : refusals_new()};
     enum answer answer = ask(&question, which, ended);
     if (answer != ANSWER_HAS) {
         verdict->kind =
@@ -347,6 +347,6 @@ bool lack_decide(struct lacks *known, const struct settle_case *which, const str
         tell(&question, which, answer, verdict);
     }
     if (!known)
-        lacks_free(question.known);
+        refusals_free(question.known);
     return answer != ANSWER_HAS;
 }

@@ -24,17 +24,17 @@
 #include "locate/settle.h"
 
 /* Answers so far, of one pool. */
-struct lacks;
-struct lacks *lacks_new(void);
-void lacks_free(struct lacks *lacks);
-size_t lacks_asked(const struct lacks *lacks); /* questions put to engines so far */
+struct refusals;
+struct refusals *refusals_new(void);
+void refusals_free(struct refusals *refusals);
+size_t refusals_asked(const struct refusals *refusals); /* questions put to engines so far */
 
 /*
  * A verdict of rejected or failed, on a case that ended as `ended`, is left alone, or becomes unsupported or
  * undecided, with a text that says why; other verdicts are left alone. True when it changed. `known` may be
  * NULL.
  */
-bool lack_decide(struct lacks *known, const struct settle_case *which, const struct result *ended,
-                 struct verdict *verdict);
+bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
+                    struct verdict *verdict);
 
 #endif

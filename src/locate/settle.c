@@ -314,3 +314,26 @@ int settle_refusal(struct settlement *settlement, const struct settle_case *whic
 {
     return with_work(which, verdict, ended, settlement, err);
 }
+
+bool settle_wanted(const struct verdict *verdict)
+{
+    return verdict->kind >= VERDICT_SUSPECT && verdict->kind <= VERDICT_DTYPE && !verdict->by_vote;
+}
+
+bool settle_verdict(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement)
+{
+    struct error err = {0};
+    struct settlement found;
+    if (!settle_wanted(verdict))
+        return false;
+    if (settle(&found, which, &err)) {
+        settlement_release(&found);
+        return false;
+    }
+    if (verdict->kind == VERDICT_SUSPECT || found.kind == VERDICT_MISTRUSTED)
+        verdict->kind = found.kind;
+    if (found.kind == VERDICT_MISTRUSTED)
+        memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
+    *settlement = found;
+    return true;
+}

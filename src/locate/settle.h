@@ -59,4 +59,11 @@ int settle_refusal(struct settlement *settlement, const struct settle_case *whic
                    const struct verdict *verdict, const struct result *ended, struct error *err);
 void settlement_release(struct settlement *settlement);
 
+/* Settles one verdict where that is called for: a suspect becomes what settling says; a verdict that was sure
+ * keeps its word and gets its node. False, and *settlement untouched, when nothing was settled. */
+bool settle_verdict(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement);
+
+/* Whether settle_verdict would try. */
+bool settle_wanted(const struct verdict *verdict);
+
 #endif

@@ -51,7 +51,7 @@ static void die_plainly(void)
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 }
 
-static _Noreturn void work(int fd, apart_body *body, void *context)
+static _Noreturn void work(int fd, isolated_body *body, void *context)
 {
     struct answer answer = {0};
     uint8_t *out = NULL;
@@ -81,7 +81,7 @@ static int take(int fd, uint8_t **out, size_t *size, struct error *err)
     return error_set(err, ERROR_INVALID, "libonnx died of the model");
 }
 
-int apart(apart_body *body, void *context, uint8_t **out, size_t *size, struct error *err)
+int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size, struct error *err)
 {
     int ends[2], status = 0;
     *out = NULL;

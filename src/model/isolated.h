@@ -12,13 +12,13 @@ extern "C" {
 #endif
 
 /* Like any function here: result, bytes on the heap and why not. */
-typedef int apart_body(void *context, uint8_t **out, size_t *size, struct error *err);
+typedef int isolated_body(void *context, uint8_t **out, size_t *size, struct error *err);
 
 /*
  * Runs it in a copy of this process and brings back what it gives. When that dies, the result is -1, and err
  * says of which signal. The caller must have one thread.
  */
-int apart(apart_body *body, void *context, uint8_t **out, size_t *size, struct error *err);
+int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size, struct error *err);
 
 #ifdef __cplusplus
 }

@@ -282,7 +282,7 @@ extern "C" int onnx_infer_shapes(const uint8_t *data, size_t size, int strict, u
                                  size_t *out_size, struct error *err)
 {
     struct inference asked = {data, size, strict != 0};
-    return apart(infer_shapes, &asked, out, out_size, err);
+    return isolated_run(infer_shapes, &asked, out, out_size, err);
 }
 
 extern "C" int onnx_parse_text(const char *text, uint8_t **out, size_t *size, struct error *err)

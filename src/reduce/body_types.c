@@ -137,7 +137,7 @@ static int check_here(const uint8_t *model, size_t size, struct error *err)
 
 unsigned model_doubts(struct checker *checker, const uint8_t *model, size_t size, struct error *err)
 {
-    int result = checker_ask(checker, model, size, CHECKER_FULL, err);
+    int result = onnx_checker_ask(checker, model, size, CHECKER_FULL, err);
     if (result == ONNX_UNCHECKABLE)
         result = check_here(model, size, err);
     return result < 0 ? DOUBT_CHECKER : result == ONNX_UNCHECKABLE ? DOUBT_UNKNOWN : 0;

@@ -310,7 +310,7 @@ static bool only_lacks(struct oracle *oracle, const struct flight *flight, const
         .inputs = flight->subject.inputs,
         .n_inputs = flight->subject.n_inputs,
     };
-    return lack_decide(oracle->lacks, &which, &flight->answer, &asked);
+    return refusal_decide(oracle->refusals, &which, &flight->answer, &asked);
 }
 
 /* A refusal in words: those tell failures apart as well as the nodes to blame, without a run for every part
@@ -343,7 +343,7 @@ static bool holds(struct oracle *oracle, const struct flight *flight, enum holdi
     if (found) {
         signature_of(&signature, oracle->label, &verdict, settlement.count ? &settlement : NULL,
                      flight->subject.model, &flight->answer);
-        found = first || (speaks(&verdict, flight) ? same_words(&signature, &oracle->keep)
+        found = first || (speaks(&verdict, flight) ? same_message(&signature, &oracle->keep)
                                                    : same_failure(&signature, &oracle->keep));
     }
     if (found && !oracle->by_companion) /* what the companion answers shows that nothing is lacking */
@@ -393,8 +393,8 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
 {
     static const enum types ways[] = {TYPES_OUTPUTS, TYPES_ALL, TYPES_RANKS};
     struct flight flight;
-    if (!oracle->lacks)
-        oracle->lacks = lacks_new();
+    if (!oracle->refusals)
+        oracle->refusals = refusals_new();
     if (!oracle->ahead)
         oracle->ahead = DEFAULT_AHEAD;
     if (oracle->ahead > MOST_AHEAD)
@@ -434,12 +434,12 @@ bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
 
 void oracle_release(struct oracle *oracle)
 {
-    lacks_free(oracle->lacks);
-    checker_stop(&oracle->checker);
+    refusals_free(oracle->refusals);
+    onnx_checker_stop(&oracle->checker);
     subject_release(&oracle->origin);
     free(oracle->blamed);
     free(oracle->seen);
-    oracle->lacks = NULL;
+    oracle->refusals = NULL;
     oracle->blamed = NULL;
     oracle->seen = NULL;
 }

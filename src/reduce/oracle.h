@@ -45,8 +45,8 @@ struct oracle {
     char words[WORDS_LIMIT]; /* in which libonnx refuses it */
     struct subject origin;   /* the case itself, when no libonnx knows its opset */
 
-    struct lacks *lacks; /* what the engine was asked about refusals */
-    uint64_t *seen;      /* hashes of candidates that did not hold */
+    struct refusals *refusals; /* what the engine was asked about refusals */
+    uint64_t *seen;            /* hashes of candidates that did not hold */
     size_t n_seen, seen_capacity;
     size_t made, invalid, runs, held;
 };

@@ -167,7 +167,7 @@ static int start(struct work *work, const struct testcase *from, const struct re
 {
     if (subject_from_case(&work->best, from, err))
         return -1;
-    checker_start_newest(&work->oracle.checker);
+    onnx_checker_start_newest(&work->oracle.checker);
     struct error first = {0};
     int status = oracle_start(&work->oracle, &work->best, &first);
     if (status && options->companion >= 0 &&
@@ -186,7 +186,7 @@ static int start(struct work *work, const struct testcase *from, const struct re
         return error_set(err, first.code, "%s", first.message);
     bool spoken = !work->oracle.n_blamed && work->oracle.keep.text[0];
     if (options->keep && !signature_alike(options->keep, &work->oracle.keep) &&
-        !(spoken && same_words(options->keep, &work->oracle.keep)))
+        !(spoken && same_message(options->keep, &work->oracle.keep)))
         return error_set(err, ERROR_NOT_FOUND, "the case shows another failure: %s", work->oracle.keep.text);
     record_best(work);
     return 0;

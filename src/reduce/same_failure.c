@@ -104,7 +104,7 @@ bool same_failure(const struct signature *candidate, const struct signature *kee
            part_of(candidate, keep);
 }
 
-bool same_words(const struct signature *a, const struct signature *b)
+bool same_message(const struct signature *a, const struct signature *b)
 {
     return same_part(a, b, SIGNATURE_SYMPTOM) && same_part(a, b, SIGNATURE_MESSAGE);
 }

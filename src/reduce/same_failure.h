@@ -11,6 +11,6 @@
 bool same_failure(const struct signature *smaller, const struct signature *larger);
 
 /* The same symptom and message. */
-bool same_words(const struct signature *a, const struct signature *b);
+bool same_message(const struct signature *a, const struct signature *b);
 
 #endif

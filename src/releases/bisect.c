@@ -27,7 +27,7 @@ struct work {
     bool has_reference;
     char *name, *version, *knobs; /* of the engine asked for; version and knobs may be NULL */
     struct bisect_word *words;    /* one a release, where it was looked at */
-    struct lacks *lacks;
+    struct refusals *refusals;
     size_t runs;
     int any; /* number of some engine that has run in the pool, or -1 */
     struct error *err;
@@ -202,7 +202,7 @@ static void settle_word(struct work *work, int engine, struct verdict *verdict, 
 {
     struct settlement settlement = {0};
     struct settle_case which = case_of(work, engine);
-    if (verdict->kind != VERDICT_SUSPECT || !word_settle(&which, verdict, &settlement))
+    if (verdict->kind != VERDICT_SUSPECT || !settle_verdict(&which, verdict, &settlement))
         return;
     str_clear(text);
     str_add(text, settlement.text);
@@ -213,7 +213,7 @@ static void decide_refusal(struct work *work, int engine, const struct result *r
                            struct verdict *verdict, struct str *text)
 {
     struct settle_case which = case_of(work, engine);
-    if (!lack_decide(work->lacks, &which, result, verdict))
+    if (!refusal_decide(work->refusals, &which, result, verdict))
         return;
     str_clear(text);
     str_add(text, verdict->text);
@@ -428,8 +428,8 @@ static int search_releases(struct work *work)
     uint64_t *states = memory_zeroed(n, sizeof *states);
     work->words = arena_array(&bisect->arena, n, sizeof *work->words);
     bisect->looked = arena_array(&bisect->arena, n, sizeof *bisect->looked);
-    int status = windows_search(states, bisect->looked, n,
-                                work->options->step ? work->options->step : DEFAULT_STEP, look, work);
+    int status = change_search(states, bisect->looked, n,
+                               work->options->step ? work->options->step : DEFAULT_STEP, look, work);
     if (!status)
         status = make_windows(work, states);
     bisect->runs = work->runs;
@@ -590,7 +590,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     bisect->engine = arena_strdup(&bisect->arena, options->engine);
     split_label(&work, options->engine);
     work.pool = pool_new(&pool);
-    work.lacks = lacks_new();
+    work.refusals = refusals_new();
     int status = find_releases(&work);
     if (!status)
         status = open_model(&work);
@@ -600,7 +600,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
         status = search_releases(&work);
     if (!status && !options->no_knobs)
         status = search_knobs(&work);
-    lacks_free(work.lacks);
+    refusals_free(work.refusals);
     pool_free(work.pool);
     handover_close(&work.handover);
     result_release(&work.reference);

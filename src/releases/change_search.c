@@ -29,7 +29,7 @@ static size_t grid(size_t n, size_t step, size_t *places)
     return count;
 }
 
-int windows_search(uint64_t *states, bool *looked, size_t n, size_t step, windows_look look, void *context)
+int change_search(uint64_t *states, bool *looked, size_t n, size_t step, change_look look, void *context)
 {
     size_t *places = memory_zeroed(n + 1, sizeof *places);
     bool *known = memory_zeroed(n + 1, sizeof *known);

@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 /* Looks at `count` places at once and fills in states[place]; 0, or -1 to stop. */
-typedef int (*windows_look)(void *context, const size_t *places, size_t count, uint64_t *states);
+typedef int (*change_look)(void *context, const size_t *places, size_t count, uint64_t *states);
 
 /*
  * Fills in the states of places 0 ... n-1; places not looked at get those of their neighbours. *looked (of n,
  * may be NULL) tells which were. -1 when a look failed.
  */
-int windows_search(uint64_t *states, bool *looked, size_t n, size_t step, windows_look look, void *context);
+int change_search(uint64_t *states, bool *looked, size_t n, size_t step, change_look look, void *context);
 
 #endif

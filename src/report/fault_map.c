@@ -132,10 +132,10 @@ static int draw_part(struct str *out, const struct map_source *source, const cha
 {
     bool *shown = memory_zeroed(source->result->n_nodes + 1, sizeof *shown);
     mark_centre(source->result, shown);
-    draw_neighbours(source->index, shown, radius, most);
+    drawing_neighbours(source->index, shown, radius, most);
     bool all = radius >= source->result->n_nodes && most >= source->result->n_nodes;
     struct drawing drawing = {source->index, source->result, all ? NULL : shown, prefix};
-    int result = draw_svg(out, &drawing, err);
+    int result = drawing_svg(out, &drawing, err);
     free(shown);
     return result;
 }
@@ -155,7 +155,7 @@ static int add_part(struct str *out, const struct map_source *source, const char
     return 0;
 }
 
-int map_html(struct str *out, const struct map_source *source, struct error *err)
+int fault_map_html(struct str *out, const struct map_source *source, struct error *err)
 {
     static const char *const marks[] = {"@WHOLE@", "@NEAR@", "@DATA@"}; /* in the page's order */
     const char *from = page;
@@ -170,7 +170,8 @@ int map_html(struct str *out, const struct map_source *source, struct error *err
     return 0;
 }
 
-int map_svg(struct str *out, const struct model *model, const size_t *nodes, size_t count, struct error *err)
+int fault_map_svg(struct str *out, const struct model *model, const size_t *nodes, size_t count,
+                  struct error *err)
 {
     struct model_index index;
     struct localization result = {.n_nodes = model->graph->n_node};

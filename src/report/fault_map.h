@@ -17,8 +17,9 @@ struct map_source {
 };
 
 /* The model alone as an SVG file, some of its nodes marked; of a large one their surroundings. */
-int map_svg(struct str *out, const struct model *model, const size_t *nodes, size_t count, struct error *err);
+int fault_map_svg(struct str *out, const struct model *model, const size_t *nodes, size_t count,
+                  struct error *err);
 
-int map_html(struct str *out, const struct map_source *source, struct error *err);
+int fault_map_html(struct str *out, const struct map_source *source, struct error *err);
 
 #endif

@@ -236,7 +236,7 @@ static int render(struct str *out, Agraph_t *graph, struct error *err)
     return result;
 }
 
-int draw_svg(struct str *out, const struct drawing *drawing, struct error *err)
+int drawing_svg(struct str *out, const struct drawing *drawing, struct error *err)
 {
     const struct model_index *index = drawing->index;
     size_t count = index->model->graph->n_node;
@@ -281,7 +281,7 @@ static size_t widen(const struct model_index *index, const bool *shown, bool *ne
     return marked;
 }
 
-void draw_neighbours(const struct model_index *index, bool *shown, size_t radius, size_t most)
+void drawing_neighbours(const struct model_index *index, bool *shown, size_t radius, size_t most)
 {
     size_t count = index->model->graph->n_node, marked = 0;
     bool *next = memory_zeroed(count + 1, sizeof *next);

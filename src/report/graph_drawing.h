@@ -19,9 +19,9 @@ struct drawing {
 };
 
 /* Adds "<svg ...</svg>" to out. */
-int draw_svg(struct str *out, const struct drawing *drawing, struct error *err);
+int drawing_svg(struct str *out, const struct drawing *drawing, struct error *err);
 
 /* Marks the nodes within `radius` arrows of those marked already, nearest first, until `most` are marked. */
-void draw_neighbours(const struct model_index *index, bool *shown, size_t radius, size_t most);
+void drawing_neighbours(const struct model_index *index, bool *shown, size_t radius, size_t most);
 
 #endif

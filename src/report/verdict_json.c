@@ -27,21 +27,21 @@ static void element(struct json *json, const struct verdict *verdict)
     json_double(json, "deviations", verdict->deviations);
 }
 
-void word_json(struct json *json, const char *name, const struct word *word)
+void engine_verdict_json(struct json *json, const char *name, const struct engine_verdict *overall)
 {
-    const struct verdict *verdict = &word->verdict;
+    const struct verdict *verdict = &overall->verdict;
     struct str sentence;
     str_init(&sentence);
-    word_sentence(word, &sentence);
+    engine_verdict_sentence(overall, &sentence);
     json_object(json, name);
     json_string(json, "verdict", verdict_name(verdict->kind));
     json_bool(json, "finding", verdict_is_finding(verdict->kind));
     json_string(json, "by", verdict->by_vote ? "vote" : "reference");
     json_string(json, "text", sentence.data);
-    strings(json, "operators", word->operators, word->n_nodes);
-    strings(json, "nodes", word->nodes, word->n_nodes);
-    json_bool(json, "fused", word->fused);
-    json_int(json, "sample", (int64_t)word->sample);
+    strings(json, "operators", overall->operators, overall->n_nodes);
+    strings(json, "nodes", overall->nodes, overall->n_nodes);
+    json_bool(json, "fused", overall->fused);
+    json_int(json, "sample", (int64_t)overall->sample);
     if (is_about_element(verdict->kind) && !verdict->by_vote)
         element(json, verdict);
     json_object(json, "elements");
@@ -52,8 +52,8 @@ void word_json(struct json *json, const char *name, const struct word *word)
     json_end(json);
     json_object(json, "samples");
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        if (word->counts[kind])
-            json_int(json, verdict_name((enum verdict_kind)kind), (int64_t)word->counts[kind]);
+        if (overall->counts[kind])
+            json_int(json, verdict_name((enum verdict_kind)kind), (int64_t)overall->counts[kind]);
     json_end(json);
     json_end(json);
     str_release(&sentence);

@@ -1,4 +1,4 @@
-/* The judge's word in JSON. */
+/* An engine's verdict in JSON. */
 #ifndef REPORT_VERDICT_JSON_H
 #define REPORT_VERDICT_JSON_H
 
@@ -6,6 +6,6 @@
 #include "trial/sample_verdicts.h"
 
 /* A member `name`: see docs/json.md. */
-void word_json(struct json *json, const char *name, const struct word *word);
+void engine_verdict_json(struct json *json, const char *name, const struct engine_verdict *overall);
 
 #endif

@@ -13,40 +13,18 @@ enum {
     MAX_UNDECIDED = 20
 }; /* suspects of one engine; answers that cannot be judged whole */
 
-void words_init(struct words *words, struct arena *arena, struct pool *pool, size_t engines)
+void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, struct pool *pool,
+                          size_t engines)
 {
-    *words = (struct words){.arena = arena, .pool = pool, .engines = engines};
-    words->word = arena_array(arena, engines, sizeof *words->word);
-    words->lacks = lacks_new();
+    *verdicts = (struct sample_verdicts){.arena = arena, .pool = pool, .engines = engines};
+    verdicts->engine = arena_array(arena, engines, sizeof *verdicts->engine);
+    verdicts->refusals = refusals_new();
 }
 
-void words_release(struct words *words)
+void sample_verdicts_release(struct sample_verdicts *verdicts)
 {
-    lacks_free(words->lacks);
-    words->lacks = NULL;
-}
-
-bool word_wants_settling(const struct verdict *verdict)
-{
-    return verdict->kind >= VERDICT_SUSPECT && verdict->kind <= VERDICT_DTYPE && !verdict->by_vote;
-}
-
-bool word_settle(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement)
-{
-    struct error err = {0};
-    struct settlement found;
-    if (!word_wants_settling(verdict))
-        return false;
-    if (settle(&found, which, &err)) {
-        settlement_release(&found);
-        return false;
-    }
-    if (verdict->kind == VERDICT_SUSPECT || found.kind == VERDICT_MISTRUSTED)
-        verdict->kind = found.kind;
-    if (found.kind == VERDICT_MISTRUSTED)
-        memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
-    *settlement = found;
-    return true;
+    refusals_free(verdicts->refusals);
+    verdicts->refusals = NULL;
 }
 
 /* How loud a verdict is; the loudest speaks for the engine. Agreement on some samples outweighs others that
@@ -79,16 +57,16 @@ static const char *node_name(const Onnx__NodeProto *node)
     return node->n_output ? node->output[0] : "?";
 }
 
-static void keep_nodes(struct words *words, struct word *word, const struct model *model, const size_t *nodes,
-                       size_t count)
+static void keep_nodes(struct sample_verdicts *verdicts, struct engine_verdict *overall,
+                       const struct model *model, const size_t *nodes, size_t count)
 {
-    word->n_nodes = count;
-    word->operators = arena_array(words->arena, count, sizeof *word->operators);
-    word->nodes = arena_array(words->arena, count, sizeof *word->nodes);
+    overall->n_nodes = count;
+    overall->operators = arena_array(verdicts->arena, count, sizeof *overall->operators);
+    overall->nodes = arena_array(verdicts->arena, count, sizeof *overall->nodes);
     for (size_t i = 0; i < count; i++) {
         const Onnx__NodeProto *node = model->graph->node[nodes[i]];
-        word->operators[i] = arena_strdup(words->arena, node->op_type);
-        word->nodes[i] = arena_strdup(words->arena, node_name(node));
+        overall->operators[i] = arena_strdup(verdicts->arena, node->op_type);
+        overall->nodes[i] = arena_strdup(verdicts->arena, node_name(node));
     }
 }
 
@@ -105,8 +83,9 @@ static bool vanished(const struct verdict *verdict, const struct settlement *set
     return verdict_is_finding(verdict->kind) && !verdict_is_finding(settlement->kind);
 }
 
-static void keep(struct words *words, struct word *word, const struct words_sample *sample,
-                 const struct verdict *verdict, const struct settlement *settlement)
+static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overall,
+                 const struct sample_results *sample, const struct verdict *verdict,
+                 const struct settlement *settlement)
 {
     struct str again;
     str_init(&again);
@@ -114,26 +93,27 @@ static void keep(struct words *words, struct word *word, const struct words_samp
         str_printf(&again, "%s; run again, it was right", verdict->text);
         settlement = NULL;
     }
-    word->verdict = *verdict;
-    word->sample = sample->number;
-    word->n_nodes = 0;
-    word->fused = settlement && settlement->fused;
-    word->detail = arena_strdup(words->arena, settlement     ? settlement->text
-                                              : again.length ? again.data
-                                                             : verdict->text);
+    overall->verdict = *verdict;
+    overall->sample = sample->number;
+    overall->n_nodes = 0;
+    overall->fused = settlement && settlement->fused;
+    overall->detail = arena_strdup(verdicts->arena, settlement     ? settlement->text
+                                                    : again.length ? again.data
+                                                                   : verdict->text);
     str_release(&again);
     static const size_t only = 0;
     if (settlement)
-        keep_nodes(words, word, sample->model, settlement->nodes, settlement->count);
+        keep_nodes(verdicts, overall, sample->model, settlement->nodes, settlement->count);
     else if (sample->model->graph->n_node == 1 &&
              (is_outcome(verdict->kind) || verdict->kind == VERDICT_WRONG))
-        keep_nodes(words, word, sample->model, &only, 1);
+        keep_nodes(verdicts, overall, sample->model, &only, 1);
 }
 
-static struct settle_case case_of(const struct words *words, size_t engine, const struct words_sample *sample)
+static struct settle_case case_of(const struct sample_verdicts *verdicts, size_t engine,
+                                  const struct sample_results *sample)
 {
     return (struct settle_case){
-        .pool = words->pool,
+        .pool = verdicts->pool,
         .engine = (int)engine,
         .model = sample->model,
         .inputs = sample->inputs,
@@ -142,17 +122,18 @@ static struct settle_case case_of(const struct words *words, size_t engine, cons
 }
 
 /* Settles on the sample alone, and where it is right alone on the whole stack it was answered in. */
-static bool settle_sample(const struct words *words, size_t engine, const struct words_sample *sample,
-                          struct verdict *verdict, struct settlement *settlement)
+static bool settle_sample(const struct sample_verdicts *verdicts, size_t engine,
+                          const struct sample_results *sample, struct verdict *verdict,
+                          struct settlement *settlement)
 {
     struct verdict before = *verdict;
-    struct settle_case which = case_of(words, engine, sample);
-    bool settled = word_settle(&which, verdict, settlement);
+    struct settle_case which = case_of(verdicts, engine, sample);
+    bool settled = settle_verdict(&which, verdict, settlement);
     if (!settled || settlement->kind != VERDICT_AGREES || !sample->stack)
         return settled;
     struct settlement stacked = {0};
     which.inputs = sample->stack;
-    if (!word_settle(&which, &before, &stacked))
+    if (!settle_verdict(&which, &before, &stacked))
         return true;
     settlement_release(settlement);
     *settlement = stacked;
@@ -164,11 +145,12 @@ static bool settle_sample(const struct words *words, size_t engine, const struct
  * Bounds of a whole model may grow until nothing can be judged; its operators can be, each on the inputs it
  * had. True when that was tried: one that is wrong is then blamed, and where all are right the engine agrees.
  */
-static bool settle_undecided(const struct words *words, size_t engine, const struct words_sample *sample,
-                             struct verdict *verdict, struct settlement *settlement)
+static bool settle_undecided(const struct sample_verdicts *verdicts, size_t engine,
+                             const struct sample_results *sample, struct verdict *verdict,
+                             struct settlement *settlement)
 {
     struct error err = {0};
-    struct settle_case which = case_of(words, engine, sample);
+    struct settle_case which = case_of(verdicts, engine, sample);
     if (settle(settlement, &which, &err)) {
         settlement_release(settlement);
         *settlement = (struct settlement){0};
@@ -184,74 +166,76 @@ static bool settle_undecided(const struct words *words, size_t engine, const str
     return true;
 }
 
-static void note_heard(struct words *words, struct word *word, const struct verdict *verdict)
+static void note_heard(struct sample_verdicts *verdicts, struct engine_verdict *overall,
+                       const struct verdict *verdict)
 {
     enum heard heard = verdict_heard(verdict);
-    if (!word->heard[heard]++)
-        word->why[heard] = arena_strdup(words->arena, verdict->text);
+    if (!overall->heard[heard]++)
+        overall->why[heard] = arena_strdup(verdicts->arena, verdict->text);
 }
 
-void word_stands(const struct word *word, const char *engine, struct standing *standing)
+void engine_verdict_stands(const struct engine_verdict *overall, const char *engine,
+                           struct standing *standing)
 {
     size_t all = 0;
     for (int i = 0; i < HEARD_COUNT; i++)
-        all += word->heard[i];
+        all += overall->heard[i];
     for (int i = HEARD_COUNT; i-- > 0;)
-        if (word->heard[i])
-            standing_heard(standing, engine, (enum heard)i, word->heard[i], all, word->why[i]);
+        if (overall->heard[i])
+            standing_heard(standing, engine, (enum heard)i, overall->heard[i], all, overall->why[i]);
     if (!all)
         standing_heard(standing, engine, HEARD_NOTHING, 1, 1, "it was not asked");
 }
 
-static void add_verdict(struct words *words, size_t engine, const struct words_sample *sample,
+static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const struct sample_results *sample,
                         struct verdict *verdict)
 {
-    struct word *word = &words->word[engine];
+    struct engine_verdict *overall = &verdicts->engine[engine];
     struct settlement settlement = {0};
-    struct settle_case which = case_of(words, engine, sample);
-    lack_decide(words->lacks, &which, &sample->results[engine], verdict);
+    struct settle_case which = case_of(verdicts, engine, sample);
+    refusal_decide(verdicts->refusals, &which, &sample->results[engine], verdict);
     bool blank = verdict->kind == VERDICT_AGREES && verdict->blank;
     bool undecided = (verdict->kind == VERDICT_UNDECIDED || blank) && sample->reference && !verdict->by_vote;
     bool some = verdict->kind == VERDICT_SUSPECT || undecided; /* are settled, others once */
-    bool wanted = undecided ? word->resolved < MAX_UNDECIDED
-                  : some    ? word->settled < MAX_SETTLED
-                            : loudness(word->verdict.kind) < loudness(verdict->kind);
+    bool wanted = undecided ? overall->resolved < MAX_UNDECIDED
+                  : some    ? overall->settled < MAX_SETTLED
+                            : loudness(overall->verdict.kind) < loudness(verdict->kind);
     bool settled =
         wanted && sample->results[engine].outcome == OUTCOME_OK &&
-        (undecided ? settle_undecided : settle_sample)(words, engine, sample, verdict, &settlement);
-    word->settled += settled && some && !undecided;
-    word->resolved += settled && undecided;
-    word->counts[verdict->kind]++;
-    note_heard(words, word, verdict);
-    if (loudness(verdict->kind) > loudness(word->verdict.kind))
-        keep(words, word, sample, verdict, settled ? &settlement : NULL);
+        (undecided ? settle_undecided : settle_sample)(verdicts, engine, sample, verdict, &settlement);
+    overall->settled += settled && some && !undecided;
+    overall->resolved += settled && undecided;
+    overall->counts[verdict->kind]++;
+    note_heard(verdicts, overall, verdict);
+    if (loudness(verdict->kind) > loudness(overall->verdict.kind))
+        keep(verdicts, overall, sample, verdict, settled ? &settlement : NULL);
     settlement_release(&settlement);
 }
 
-void words_add(struct words *words, const struct words_sample *sample)
+void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample)
 {
     struct judgement judgement;
-    struct judge_entry *entries = memory_zeroed(words->engines, sizeof *entries);
-    for (size_t i = 0; i < words->engines; i++) {
-        const struct engine_info *info = pool_engine(words->pool, (int)i);
+    struct judge_entry *entries = memory_zeroed(verdicts->engines, sizeof *entries);
+    for (size_t i = 0; i < verdicts->engines; i++) {
+        const struct engine_info *info = pool_engine(verdicts->pool, (int)i);
         entries[i] = judge_entry_of(info, &sample->results[i], false);
     }
-    judge_case(&judgement, sample->reference, entries, words->engines);
-    words->samples++;
-    words->by_reference += judgement.by_reference;
-    if (!judgement.by_reference && !words->reason)
-        words->reason = arena_strdup(words->arena, judgement.reason);
-    for (size_t i = 0; i < words->engines; i++)
-        add_verdict(words, i, sample, &judgement.verdicts[i]);
+    judge_case(&judgement, sample->reference, entries, verdicts->engines);
+    verdicts->samples++;
+    verdicts->by_reference += judgement.by_reference;
+    if (!judgement.by_reference && !verdicts->reason)
+        verdicts->reason = arena_strdup(verdicts->arena, judgement.reason);
+    for (size_t i = 0; i < verdicts->engines; i++)
+        add_verdict(verdicts, i, sample, &judgement.verdicts[i]);
     judgement_release(&judgement);
     free(entries);
 }
 
-int words_culprit(const struct words *words)
+int sample_verdicts_culprit(const struct sample_verdicts *verdicts)
 {
     int culprit = -1;
-    for (size_t i = 0; i < words->engines; i++) {
-        if (!verdict_is_finding(words->word[i].verdict.kind))
+    for (size_t i = 0; i < verdicts->engines; i++) {
+        if (!verdict_is_finding(verdicts->engine[i].verdict.kind))
             continue;
         if (culprit >= 0)
             return -1;
@@ -290,34 +274,35 @@ static const char *predicate(const struct verdict *verdict)
 }
 
 /* Samples that are like the one it is about. */
-static size_t alike(const struct word *word)
+static size_t alike(const struct engine_verdict *overall)
 {
     size_t count = 0;
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        if (loudness((enum verdict_kind)kind) == loudness(word->verdict.kind))
-            count += word->counts[kind];
+        if (loudness((enum verdict_kind)kind) == loudness(overall->verdict.kind))
+            count += overall->counts[kind];
     return count;
 }
 
-void word_sentence(const struct word *word, struct str *out)
+void engine_verdict_sentence(const struct engine_verdict *overall, struct str *out)
 {
-    enum verdict_kind kind = word->verdict.kind;
+    enum verdict_kind kind = overall->verdict.kind;
     size_t samples = 0;
     for (int i = 0; i < VERDICT_COUNT; i++)
-        samples += word->counts[i];
-    str_add(out, predicate(&word->verdict));
-    if (is_outcome(kind) && word->n_nodes == 1)
-        str_printf(out, kind <= VERDICT_FAILED ? ", %s (node %s)," : " on %s (node %s)", word->operators[0],
-                   word->nodes[0]);
-    if (word->detail && *word->detail)
-        str_printf(out, "%s%s", text_starts(word->detail, "at ") && kind != VERDICT_OPEN ? " " : ": ",
-                   word->detail);
-    const struct verdict *verdict = &word->verdict;
-    if (kind == VERDICT_AGREES && !*word->detail && verdict->judged < verdict->total)
+        samples += overall->counts[i];
+    str_add(out, predicate(&overall->verdict));
+    if (is_outcome(kind) && overall->n_nodes == 1)
+        str_printf(out, kind <= VERDICT_FAILED ? ", %s (node %s)," : " on %s (node %s)",
+                   overall->operators[0], overall->nodes[0]);
+    if (overall->detail && *overall->detail)
+        str_printf(out, "%s%s", text_starts(overall->detail, "at ") && kind != VERDICT_OPEN ? " " : ": ",
+                   overall->detail);
+    const struct verdict *verdict = &overall->verdict;
+    if (kind == VERDICT_AGREES && !*overall->detail && verdict->judged < verdict->total)
         str_printf(out, "; %zu of %zu elements could not be judged", verdict->total - verdict->judged,
                    verdict->total);
     if (samples > 1 && loudness(kind) > 2)
-        str_printf(out, ", on %zu of %zu samples, first on sample %zu", alike(word), samples, word->sample);
-    else if (samples > 1 && alike(word) < samples)
-        str_printf(out, " on %zu of %zu samples", alike(word), samples);
+        str_printf(out, ", on %zu of %zu samples, first on sample %zu", alike(overall), samples,
+                   overall->sample);
+    else if (samples > 1 && alike(overall) < samples)
+        str_printf(out, " on %zu of %zu samples", alike(overall), samples);
 }

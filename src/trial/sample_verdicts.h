@@ -1,5 +1,5 @@
 /*
- * The judge's word on each engine over the samples of one model, and where the fault sits.
+ * The verdict on each engine over the samples of one model, and where the fault sits.
  *
  * Samples are judged as they come; of each engine the worst verdict is kept, the first of its kind, with the
  * node or fused group that settling finds. Settling runs the engine again, so of each engine only the first
@@ -15,8 +15,8 @@
 #include "judge/standing.h"
 #include "locate/settle.h"
 
-/* Of one engine. Strings live in the arena given to words_init. */
-struct word {
+/* Of one engine. Strings live in the arena given to sample_verdicts_init. */
+struct engine_verdict {
     struct verdict verdict;
     size_t sample;                /* the one it is about */
     size_t counts[VERDICT_COUNT]; /* samples; they sum up to those judged */
@@ -30,21 +30,22 @@ struct word {
     size_t resolved;    /* answers that could not be judged as a whole, looked at operator by operator */
 };
 
-struct words {
+struct sample_verdicts {
     struct arena *arena;
     struct pool *pool;
     size_t engines; /* numbers 0 ... in the pool */
-    struct word *word;
+    struct engine_verdict *engine;
     size_t samples, by_reference; /* judged at all; judged by the reference */
-    struct lacks *lacks;          /* what the engines were asked about refusals (locate/refusal.h) */
+    struct refusals *refusals;    /* what the engines were asked about refusals (locate/refusal.h) */
     const char *reason;           /* why the reference did not judge, on the first such sample; or NULL */
 };
 
-void words_init(struct words *words, struct arena *arena, struct pool *pool, size_t engines);
-void words_release(struct words *words); /* the words themselves stay, in the arena */
+void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, struct pool *pool,
+                          size_t engines);
+void sample_verdicts_release(struct sample_verdicts *verdicts); /* the verdicts stay, in the arena */
 
 /* One sample on all engines. */
-struct words_sample {
+struct sample_results {
     size_t number;
     const struct model *model;
     const struct value *inputs;
@@ -53,22 +54,16 @@ struct words_sample {
     const struct result *results; /* one an engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
 };
-void words_add(struct words *words, const struct words_sample *sample);
+void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample);
 
 /* What the engine's samples mean for the exit status. */
-void word_stands(const struct word *word, const char *engine, struct standing *standing);
+void engine_verdict_stands(const struct engine_verdict *overall, const char *engine,
+                           struct standing *standing);
 
 /* The only engine with a finding, or -1: none, or several. */
-int words_culprit(const struct words *words);
+int sample_verdicts_culprit(const struct sample_verdicts *verdicts);
 
 /* A sentence without its subject: "is wrong: Conv (node c1): output y[3] is 4, 2 is due: ...". */
-void word_sentence(const struct word *word, struct str *out);
-
-/* Settles one verdict where that is called for: a suspect becomes what settling says; a verdict that was sure
- * keeps its word and gets its node. False, and *settlement untouched, when nothing was settled. */
-bool word_settle(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement);
-
-/* Whether word_settle would try. */
-bool word_wants_settling(const struct verdict *verdict);
+void engine_verdict_sentence(const struct engine_verdict *overall, struct str *out);
 
 #endif

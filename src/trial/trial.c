@@ -30,7 +30,7 @@ struct ticket {
 struct trials {
     struct trial_options options;
     int *engines;
-    struct lacks *lacks;
+    struct refusals *refusals;
     size_t pending, strays;
     struct flight *finished; /* all jobs are back, not judged yet */
 };
@@ -44,7 +44,7 @@ struct trials *trials_new(const struct trial_options *options)
     trials->engines = memory_zeroed(options->n_engines, sizeof *trials->engines);
     memcpy(trials->engines, options->engines, options->n_engines * sizeof *trials->engines);
     trials->options.engines = trials->engines;
-    trials->lacks = lacks_new();
+    trials->refusals = refusals_new();
     return trials;
 }
 
@@ -214,7 +214,7 @@ static bool wants_settling(const struct trials *trials, const struct trial_done 
 {
     const struct verdict *verdict = &done->judgement.verdicts[entry];
     bool answered = done->results[entry].outcome == OUTCOME_OK;
-    return trials->options.settle && (answered ? word_wants_settling(verdict) : is_refusal(verdict));
+    return trials->options.settle && (answered ? settle_wanted(verdict) : is_refusal(verdict));
 }
 
 /* Refusals are asked about in any case; what is left to settle after that is settled where it is wanted. */
@@ -235,11 +235,11 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
             .inputs = done->testcase.inputs,
             .n_inputs = done->testcase.n_inputs,
         };
-        lack_decide(trials->lacks, &which, &done->results[i], verdict);
+        refusal_decide(trials->refusals, &which, &done->results[i], verdict);
         if (!wants_settling(trials, done, i))
             continue;
         if (done->results[i].outcome == OUTCOME_OK)
-            word_settle(&which, verdict, &done->settlements[i]);
+            settle_verdict(&which, verdict, &done->settlements[i]);
         else
             settle_refused(&which, verdict, &done->results[i], &done->settlements[i]);
     }
@@ -275,7 +275,7 @@ void trials_free(struct trials *trials)
     struct trial_done done;
     while (trials->pending && trials_next(trials, &done, NULL) > 0)
         trial_done_release(&done);
-    lacks_free(trials->lacks);
+    refusals_free(trials->refusals);
     free(trials->engines);
     free(trials);
 }

@@ -18,12 +18,12 @@
 
 static char folder[] = "/tmp/test-answers-XXXXXX";
 
-static struct answers *open_answers(void)
+static struct answer_cache *open_answers(void)
 {
-    struct answers *answers = NULL;
+    struct answer_cache *answers = NULL;
     struct error err = {0};
-    struct answers_key key = {"some/model.onnx", 42, "engine@1:a=b", NULL};
-    assert_int_equal(answers_open(&answers, folder, &key, &err), 0);
+    struct answer_cache_key key = {"some/model.onnx", 42, "engine@1:a=b", NULL};
+    assert_int_equal(answer_cache_open(&answers, folder, &key, &err), 0);
     return answers;
 }
 
@@ -64,21 +64,21 @@ static void check_result(const struct result *result, float first)
     assert_true(tensor_get(&result->outputs[0].tensors[0], 0) == first);
 }
 
-static void put(struct answers *answers, uint64_t inputs, float first)
+static void put(struct answer_cache *answers, uint64_t inputs, float first)
 {
     struct error err = {0};
     struct result result = some_result(first);
-    assert_int_equal(answers_put(answers, inputs, &result, &err), 0);
+    assert_int_equal(answer_cache_put(answers, inputs, &result, &err), 0);
     result_release(&result);
 }
 
 static void fill(void)
 {
-    struct answers *answers = open_answers();
+    struct answer_cache *answers = open_answers();
     put(answers, 1, 10);
     put(answers, 2, 20);
     put(answers, 1, 11); /* the later one counts */
-    answers_close(answers);
+    answer_cache_close(answers);
 }
 
 static char *answers_path(void)
@@ -90,16 +90,16 @@ static void test_round_trip(void **state)
 {
     (void)state;
     fill();
-    struct answers *answers = open_answers();
+    struct answer_cache *answers = open_answers();
     struct result result;
-    assert_true(answers_get(answers, 1, &result));
+    assert_true(answer_cache_get(answers, 1, &result));
     check_result(&result, 11);
     result_release(&result);
-    assert_true(answers_get(answers, 2, &result));
+    assert_true(answer_cache_get(answers, 2, &result));
     check_result(&result, 20);
     result_release(&result);
-    assert_false(answers_get(answers, 3, &result));
-    answers_close(answers);
+    assert_false(answer_cache_get(answers, 3, &result));
+    answer_cache_close(answers);
 }
 
 /* Cut at any length: what is whole stays, and new answers can be added behind it. */
@@ -112,15 +112,15 @@ static void test_cut_short(void **state)
     assert_int_equal(file_read(path, 1 << 20, &bytes, &size, &err), 0);
     for (size_t length = 0; length < size; length += 7) {
         assert_int_equal(file_write(path, bytes, length, &err), 0);
-        struct answers *answers = open_answers();
+        struct answer_cache *answers = open_answers();
         put(answers, 9, 90);
-        answers_close(answers);
+        answer_cache_close(answers);
         answers = open_answers();
         struct result result;
-        assert_true(answers_get(answers, 9, &result));
+        assert_true(answer_cache_get(answers, 9, &result));
         check_result(&result, 90);
         result_release(&result);
-        answers_close(answers);
+        answer_cache_close(answers);
     }
     free(bytes);
     free(path);
@@ -140,13 +140,13 @@ static void test_changed_bytes(void **state)
         bytes[at] ^= 0x55;
         assert_int_equal(file_write(path, bytes, size, &err), 0);
         bytes[at] ^= 0x55;
-        struct answers *answers = open_answers();
+        struct answer_cache *answers = open_answers();
         struct result result;
-        if (answers_get(answers, 2, &result)) {
+        if (answer_cache_get(answers, 2, &result)) {
             check_result(&result, 20);
             result_release(&result);
         }
-        answers_close(answers);
+        answer_cache_close(answers);
     }
     free(bytes);
     free(path);
@@ -169,15 +169,15 @@ static void test_groups(void **state)
     struct error err = {0};
     struct model *model = add_model();
     struct inputs inputs = {0};
-    struct group group;
+    struct batch group;
     assert_int_equal(inputs_random(&inputs, model, 5, 1, NULL, 0, &err), 0);
-    assert_false(group_possible(&inputs)); /* the first dimension is not open */
-    assert_int_equal(group_init(&group, &inputs, 1, 3, 1, &err), 0);
+    assert_false(batch_possible(&inputs)); /* the first dimension is not open */
+    assert_int_equal(batch_init(&group, &inputs, 1, 3, 1, &err), 0);
     assert_int_equal(group.inputs[0].tensors[0].shape.dims[0], 3);
     for (size_t k = 0; k < 3; k++) {
         struct value *alone;
         assert_int_equal(inputs_get(&inputs, 1 + k, &alone, &err), 0);
-        assert_true(tensor_identical(&group_views(&group, k)[0].tensors[0], &alone[0].tensors[0]));
+        assert_true(tensor_identical(&batch_views(&group, k)[0].tensors[0], &alone[0].tensors[0]));
         values_free(alone, 1);
     }
     struct result result;
@@ -187,19 +187,19 @@ static void test_groups(void **state)
     result.count = 1;
     result.outputs = memory_zeroed(1, sizeof *result.outputs);
     assert_int_equal(value_copy(&result.outputs[0], &group.inputs[0], &err), 0);
-    assert_true(group_answer_usable(&group, &result));
+    assert_true(batch_answer_usable(&group, &result));
     result.outputs[0].tensors[0].shape.dims[0] = 1; /* as if it had looked at one sample alone */
-    assert_false(group_answer_usable(&group, &result));
+    assert_false(batch_answer_usable(&group, &result));
     result.outputs[0].tensors[0].shape.dims[0] = 3;
-    group_answer_reset(&group, 0, false);
+    batch_answer_reset(&group, 0, false);
     group.answers[0].results[0] = result;
-    struct group_row row;
-    group_row_init(&row, 1);
-    group_row_fill(&row, &group, 2);
+    struct batch_row row;
+    batch_row_init(&row, 1);
+    batch_row_fill(&row, &group, 2);
     assert_true(
-        tensor_identical(&row.results[0].outputs[0].tensors[0], &group_views(&group, 2)[0].tensors[0]));
-    group_row_release(&row);
-    group_release(&group);
+        tensor_identical(&row.results[0].outputs[0].tensors[0], &batch_views(&group, 2)[0].tensors[0]));
+    batch_row_release(&row);
+    batch_release(&group);
     inputs_release(&inputs);
     model_free(model);
 }
@@ -208,12 +208,12 @@ static void test_groups(void **state)
 static void test_foreign_file(void **state)
 {
     (void)state;
-    struct answers *answers;
-    struct answers_key key = {"some/model.onnx", 42, "engine@1:a=b", NULL};
+    struct answer_cache *answers;
+    struct answer_cache_key key = {"some/model.onnx", 42, "engine@1:a=b", NULL};
     char *path = answers_path(), *bytes;
     size_t size;
     assert_int_equal(file_write(path, "my notes", 8, NULL), 0);
-    assert_int_equal(answers_open(&answers, folder, &key, NULL), -1);
+    assert_int_equal(answer_cache_open(&answers, folder, &key, NULL), -1);
     assert_int_equal(file_read(path, 1 << 20, &bytes, &size, NULL), 0);
     assert_string_equal(bytes, "my notes");
     free(bytes);

@@ -103,20 +103,20 @@ static void scene_close(struct scene *scene)
 static void what_is_lacking_is_asked_once(void **state)
 {
     struct scene scene;
-    struct lacks *known = lacks_new();
+    struct refusals *known = refusals_new();
     scene_open(&scene, *state, optimised, no_kernel);
     assert_int_equal(scene.ended.outcome, OUTCOME_REJECTED); /* in other words than those of a lack */
     struct verdict first = {.kind = VERDICT_REJECTED, .text = "at load: something"}, second = first;
-    assert_true(lack_decide(known, &scene.which, &scene.ended, &first));
+    assert_true(refusal_decide(known, &scene.which, &scene.ended, &first));
     assert_int_equal(first.kind, VERDICT_UNSUPPORTED);
     assert_non_null(strstr(first.text, "QuantizeLinear (node y) is not supported alone"));
-    size_t asked = lacks_asked(known);
+    size_t asked = refusals_asked(known);
     assert_int_equal(asked, 3); /* the whole at opt=none, and two nodes */
-    assert_true(lack_decide(known, &scene.which, &scene.ended, &second));
-    assert_int_equal(lacks_asked(known), asked + 1); /* the whole */
+    assert_true(refusal_decide(known, &scene.which, &scene.ended, &second));
+    assert_int_equal(refusals_asked(known), asked + 1); /* the whole */
     assert_int_equal(second.kind, VERDICT_UNSUPPORTED);
     assert_string_equal(second.text, first.text);
-    lacks_free(known);
+    refusals_free(known);
     scene_close(&scene);
 }
 
@@ -126,7 +126,7 @@ static void what_runs_unoptimised_is_not_lacking(void **state)
     struct verdict verdict = {.kind = VERDICT_REJECTED, .text = "at load: something"};
     scene_open(&scene, *state, optimised, fused);
     assert_int_equal(scene.ended.outcome, OUTCOME_REJECTED);
-    assert_false(lack_decide(NULL, &scene.which, &scene.ended, &verdict));
+    assert_false(refusal_decide(NULL, &scene.which, &scene.ended, &verdict));
     assert_int_equal(verdict.kind, VERDICT_REJECTED);
     assert_string_equal(verdict.text, "at load: something");
     scene_close(&scene);
@@ -139,11 +139,11 @@ static void what_cannot_be_asked_blames_nobody(void **state)
     /* In the words of a lack, and in others. */
     struct verdict verdict = {.kind = VERDICT_REJECTED}, other = {.kind = VERDICT_FAILED};
     assert_int_equal(scene.ended.outcome, OUTCOME_UNSUPPORTED);
-    assert_true(lack_decide(NULL, &scene.which, &scene.ended, &verdict));
+    assert_true(refusal_decide(NULL, &scene.which, &scene.ended, &verdict));
     assert_int_equal(verdict.kind, VERDICT_UNSUPPORTED);
     assert_non_null(strstr(verdict.text, "could not be asked"));
     scene.ended.outcome = OUTCOME_REJECTED;
-    assert_true(lack_decide(NULL, &scene.which, &scene.ended, &other));
+    assert_true(refusal_decide(NULL, &scene.which, &scene.ended, &other));
     assert_int_equal(other.kind, VERDICT_UNDECIDED);
     scene_close(&scene);
 }
@@ -156,7 +156,7 @@ static void other_verdicts_are_left_alone(void **state)
     scene_open(&scene, *state, optimised, no_kernel);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct verdict verdict = {.kind = kinds[i]};
-        assert_false(lack_decide(NULL, &scene.which, &scene.ended, &verdict));
+        assert_false(refusal_decide(NULL, &scene.which, &scene.ended, &verdict));
         assert_int_equal(verdict.kind, kinds[i]);
     }
     scene_close(&scene);

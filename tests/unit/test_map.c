@@ -70,7 +70,7 @@ static void test_page(void **state)
     str_init(&page);
     assert_int_equal(model_index_init(&index, model, &err), 0);
     struct map_source source = {hostile, &index, &result};
-    assert_int_equal(map_html(&page, &source, &err), 0);
+    assert_int_equal(fault_map_html(&page, &source, &err), 0);
     /* Every node once in the whole drawing; three arrows around the culprit in the other. */
     assert_int_equal(occurrences(page.data, "id=\"whole_n"), 61);
     assert_int_equal(occurrences(page.data, "id=\"near_n"), 7);
@@ -104,10 +104,10 @@ static void test_neighbours(void **state)
     bool shown[11] = {false};
     assert_int_equal(model_index_init(&index, model, &err), 0);
     shown[1] = true;
-    draw_neighbours(&index, shown, 1, 11);
+    drawing_neighbours(&index, shown, 1, 11);
     assert_true(shown[0] && shown[1] && shown[2] && shown[10]); /* before, after, and the branch */
     assert_false(shown[3]);
-    draw_neighbours(&index, shown, 5, 6);
+    drawing_neighbours(&index, shown, 5, 6);
     size_t marked = 0;
     for (size_t i = 0; i < 11; i++)
         marked += shown[i];
@@ -152,12 +152,12 @@ static void a_file_marks_what_is_at_fault(void **state)
     struct str svg;
     str_init(&svg);
     struct model *model = chain(5), *large = chain(200);
-    assert_int_equal(map_svg(&svg, model, (const size_t[]){1, 3, 99}, 3, NULL), 0);
+    assert_int_equal(fault_map_svg(&svg, model, (const size_t[]){1, 3, 99}, 3, NULL), 0);
     assert_int_equal(occurrences(svg.data, "class=\"node op"), 6);
     assert_int_equal(occurrences(svg.data, "▶"), 2);
     assert_null(strstr(svg.data, "factor"));
     str_clear(&svg);
-    assert_int_equal(map_svg(&svg, large, (const size_t[]){100}, 1, NULL), 0);
+    assert_int_equal(fault_map_svg(&svg, large, (const size_t[]){100}, 1, NULL), 0);
     assert_int_equal(occurrences(svg.data, "class=\"node op"), 7);
     assert_int_equal(occurrences(svg.data, "▶"), 1);
     str_release(&svg);

@@ -85,7 +85,7 @@ static int ask_text(struct checker *checker, const char *text, struct error *err
     uint8_t *bytes;
     size_t size;
     assert_int_equal(onnx_parse_text(text, &bytes, &size, NULL), 0);
-    int result = checker_ask(checker, bytes, size, CHECKER_FULL, err);
+    int result = onnx_checker_ask(checker, bytes, size, CHECKER_FULL, err);
     free(bytes);
     return result;
 }
@@ -105,10 +105,10 @@ static const char of_two_types[] = "<ir_version: 10, opset_import: [\"\": 13]>\n
 static void the_newest_checker_is_taken(void **state)
 {
     const struct data *data = *state;
-    assert_null(checker_newest());
+    assert_null(onnx_checker_newest());
     put_checker(data, "1.9.0");
     put_checker(data, "1.12.0");
-    char *newest = checker_newest();
+    char *newest = onnx_checker_newest();
     assert_non_null(newest);
     assert_non_null(strstr(newest, "/1.12.0/"));
     free(newest);
@@ -120,7 +120,7 @@ static void a_checker_answers(void **state)
     const struct data *data = *state;
     struct checker checker, none = {0};
     struct error err = {0};
-    assert_int_equal(checker_start(&checker, data->program, &err), 0);
+    assert_int_equal(onnx_checker_start(&checker, data->program, &err), 0);
     for (int i = 0; i < 50; i++) {
         assert_int_equal(ask_text(&checker, range_of_eleven, &err), 0);
         assert_int_equal(ask_text(&checker, range_of_seven, &err), -1);
@@ -129,10 +129,10 @@ static void a_checker_answers(void **state)
         assert_int_equal(err.code, ERROR_INVALID);
         assert_int_equal(ask_text(&checker, of_tomorrow, &err), ONNX_UNCHECKABLE);
     }
-    assert_int_equal(checker_ask(&checker, "\x3a\x05", 2, CHECKER_ALONE, &err), -1);
-    checker_stop(&checker);
+    assert_int_equal(onnx_checker_ask(&checker, "\x3a\x05", 2, CHECKER_ALONE, &err), -1);
+    onnx_checker_stop(&checker);
     assert_int_equal(ask_text(&none, range_of_seven, &err), ONNX_UNCHECKABLE);
-    checker_stop(&none);
+    onnx_checker_stop(&none);
 }
 
 static void a_checker_that_dies_says_nothing_good(void **state)
@@ -140,14 +140,14 @@ static void a_checker_that_dies_says_nothing_good(void **state)
     (void)state;
     struct checker checker;
     struct error err = {0};
-    assert_int_equal(checker_start(&checker, "/bin/false", &err), 0);
+    assert_int_equal(onnx_checker_start(&checker, "/bin/false", &err), 0);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ask_text(&checker, range_of_eleven, &err), -1);
         assert_int_equal(err.code, ERROR_IO);
     }
-    checker_stop(&checker);
-    assert_int_equal(checker_start(&checker, "/nonexistent/check-onnx", &err), -1);
-    checker_stop(&checker);
+    onnx_checker_stop(&checker);
+    assert_int_equal(onnx_checker_start(&checker, "/nonexistent/check-onnx", &err), -1);
+    onnx_checker_stop(&checker);
 }
 
 /* The smaller case of a fault that is planted in the reference. */

@@ -40,7 +40,7 @@ static size_t search(const char *text, size_t step, bool exact)
     bool looked[MOST] = {false};
     for (size_t i = 0; i < truth.n; i++)
         truth.states[i] = (uint64_t)text[i];
-    assert_int_equal(windows_search(states, looked, truth.n, step, look, &truth), 0);
+    assert_int_equal(change_search(states, looked, truth.n, step, look, &truth), 0);
     if (exact)
         assert_memory_equal(states, truth.states, truth.n * sizeof *states);
     assert_memory_equal(looked, truth.seen, truth.n);
@@ -99,7 +99,7 @@ static void test_failed_look(void **state)
 {
     (void)state;
     uint64_t states[4];
-    assert_int_equal(windows_search(states, NULL, 4, 2, refuse, NULL), -1);
+    assert_int_equal(change_search(states, NULL, 4, 2, refuse, NULL), -1);
 }
 
 /* Holds while all items of `needed` are kept. */
