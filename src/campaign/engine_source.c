@@ -1,7 +1,7 @@
 #include "campaign/engine_source.h"
 
 #include "base/file.h"
-#include "base/str.h"
+#include "engine/label.h"
 #include "engine/scratch.h"
 
 #include <stdio.h>
@@ -51,17 +51,15 @@ char *source_of(struct registry *registry, const struct engine_info *engine, con
     struct scratch scratch;
     const struct engine_spec *spec;
     char *lines = NULL;
-    struct str label;
     if (!registry || !has_knob(engine) || scratch_open(&scratch, NULL))
         return NULL;
     char *path = file_join(scratch.folder, "lines");
-    str_init(&label);
-    str_printf(&label, "%s%csource=%s", engine->label, strchr(engine->label, ':') ? ',' : ':', path);
-    if (registry_find(registry, label.data, &spec, NULL) == 0) {
+    char *label = label_with(engine->label, "source", path);
+    if (registry_find(registry, label, &spec, NULL) == 0) {
         run_once(spec, testcase);
         lines = read_back(path);
     }
-    str_release(&label);
+    free(label);
     free(path);
     scratch_close(&scratch);
     return lines;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/engine_source.h"
+#include "engine/label.h"
 #include "findings/bundle.h"
 #include "generate/operator_case.h"
 #include "reduce/reduce.h"
@@ -61,14 +62,6 @@ static int engine_number(const struct follow_up_options *options, const char *la
     return -1;
 }
 
-/* "name@1.2:knob=x" without the release. */
-static char *without_release(struct arena *arena, const char *label)
-{
-    size_t name = strcspn(label, "@:");
-    const char *knobs = strchr(label, ':');
-    return arena_printf(arena, "%.*s%s", (int)name, label, knobs ? knobs : "");
-}
-
 /* What other releases say, and which pass makes it. Strings live in the arena. */
 struct past {
     struct arena arena;
@@ -79,17 +72,14 @@ struct past {
 
 static void note_windows(struct past *past, const struct bisect *bisect, const char *label)
 {
-    const char *knobs = strchr(label, ':');
     past->history = arena_array(&past->arena, bisect->n_releases, sizeof *past->history);
     for (size_t i = 0; i < bisect->n_windows; i++) {
         const struct bisect_window *window = &bisect->windows[i];
         for (size_t k = window->first; k <= window->last && k < bisect->n_releases; k++) {
-            enum verdict_kind kind = window->word.kind;
-            const char *release = bisect->releases[k];
-            past->history[past->count++] = (struct bundle_history){
-                arena_printf(&past->arena, "%.*s%s%s%s", (int)strcspn(label, "@:"), label, release ? "@" : "",
-                             release ? release : "", knobs ? knobs : ""),
-                verdict_name(kind)};
+            char *engine = label_at(label, bisect->releases[k]);
+            past->history[past->count++] =
+                (struct bundle_history){arena_strdup(&past->arena, engine), verdict_name(window->word.kind)};
+            free(engine);
         }
     }
     struct str pass;
@@ -117,11 +107,12 @@ static void look_back(struct past *past, const struct follow_up_options *options
         .n_inputs = done->testcase.n_inputs,
         .inputs = done->testcase.inputs,
     };
-    struct bisect_options how = {.registry = options->registry,
-                                 .engine = without_release(&past->arena, label)};
+    char *engine = label_at(label, NULL);
+    struct bisect_options how = {.registry = options->registry, .engine = engine};
     if (bisect_run(&bisect, &which, &how, NULL) == 0)
         note_windows(past, &bisect, label);
     bisect_release(&bisect);
+    free(engine);
     model_free(model);
 }
 

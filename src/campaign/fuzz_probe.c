@@ -3,18 +3,11 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "engine/label.h"
 #include "generate/case_maker.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The name without what stands behind the first colon, which is settings. */
-static char *without_settings(const char *engine)
-{
-    char *plain = memory_strdup(engine);
-    plain[strcspn(plain, ":")] = '\0';
-    return plain;
-}
 
 static int quick_probe(const struct fuzz_options *options, size_t engine, const char *folder,
                        struct probe_result **results, struct error *err)
@@ -71,8 +64,12 @@ static void add_engine(struct fuzz_probe *probe, const struct generate_options *
 /* True when one of the folders has it; the caller releases result->arena either way. */
 static bool find_kept(struct probe_result *result, const char *const *folders, const char *engine)
 {
-    char *plain = without_settings(engine);
-    const char *const names[] = {engine, plain};
+    struct label label = label_parse(engine);
+    struct str plain;
+    str_init(&plain);
+    label.knobs = (struct label_part){0};
+    label_print(&plain, &label);
+    const char *const names[] = {engine, plain.data};
     bool found = false;
     for (size_t i = 0; folders[i] && !found; i++)
         for (size_t k = 0; k < 2 && !found; k++) {
@@ -80,7 +77,7 @@ static bool find_kept(struct probe_result *result, const char *const *folders, c
                 arena_release(&result->arena);
             found = !probe_load(result, folders[i], names[k], NULL);
         }
-    free(plain);
+    str_release(&plain);
     return found;
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "config.h"
+#include "engine/label.h"
 #include "findings/bundle.h"
 #include "model/valid.h"
 #include "report/junit.h"
@@ -17,8 +18,7 @@
 struct expansion {
     struct arena *arena;
     struct cli_list *list;
-    const char *name, *knobs; /* knobs with their colon, or "" */
-    size_t length;            /* of the name */
+    const char *label;
 };
 
 static void list_add(struct arena *arena, struct cli_list *list, const char *item)
@@ -34,9 +34,11 @@ static int add_version(void *context, const char *name, const char *version, con
 {
     const struct expansion *expansion = context;
     (void)path;
-    if (version && strlen(name) == expansion->length && memcmp(name, expansion->name, expansion->length) == 0)
-        list_add(expansion->arena, expansion->list,
-                 arena_printf(expansion->arena, "%s@%s%s", name, version, expansion->knobs));
+    if (!version || !label_names(expansion->label, name))
+        return 0;
+    char *label = label_at(expansion->label, version);
+    list_add(expansion->arena, expansion->list, arena_strdup(expansion->arena, label));
+    free(label);
     return 0;
 }
 
@@ -45,19 +47,19 @@ static int expand(struct session *session, const struct cli_list *names, struct 
                   struct error *err)
 {
     for (size_t i = 0; i < names->count; i++) {
-        const char *label = names->items[i], *at = strchr(label, '@');
-        if (!at || !text_starts(at, "@all") || (at[4] && at[4] != ':')) {
-            list_add(&session->arena, out, label);
+        struct label label = label_parse(names->items[i]);
+        if (!label_part_is(label.version, "all")) {
+            list_add(&session->arena, out, names->items[i]);
             continue;
         }
         size_t before = out->count;
-        struct expansion expansion = {&session->arena, out, label, at + 4, (size_t)(at - label)};
+        struct expansion expansion = {&session->arena, out, names->items[i]};
         if (registry_each(session->registry, add_version, &expansion))
             return -1;
         if (out->count == before)
             return error_set(err, ERROR_NOT_FOUND,
-                             "no version of %.*s is here; 'assay engines' lists what is", (int)(at - label),
-                             label);
+                             "no version of %.*s is here; 'assay engines' lists what is",
+                             (int)label.name.length, label.name.text);
     }
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "cli/common.h"
 #include "conform/replay.h"
+#include "engine/label.h"
 #include "report/junit.h"
 #include "report/text_table.h"
 
@@ -160,10 +161,12 @@ static int run_group(struct replay *replay, const struct settings *settings, con
 /* "name@1.2:knob=x" at another release. */
 static const char *at_release(struct arena *arena, const char *label, const char *release)
 {
-    const char *knobs = strchr(label, ':');
-    return release ? arena_printf(arena, "%.*s@%s%s", (int)strcspn(label, "@:"), label, release,
-                                  knobs ? knobs : "")
-                   : label;
+    if (!release)
+        return label;
+    char *text = label_at(label, release);
+    const char *kept = arena_strdup(arena, text);
+    free(text);
+    return kept;
 }
 
 /* Each case on the engine it was found on. */

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "engine/label.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,12 +85,17 @@ static char *label_of(struct arena *arena, const struct engine_spec *spec)
 {
     struct str label;
     str_init(&label);
-    str_append(&label, spec->label, strcspn(spec->label, ":"));
-    char between = ':';
-    for (size_t i = 0; spec->hidden_knobs && spec->hidden_knobs[i]; i++, between = ',')
-        str_printf(&label, "%c%s", between, spec->hidden_knobs[i]);
-    for (size_t i = 0; i < spec->knobs; i++, between = ',')
-        str_printf(&label, "%c%s=%s", between, spec->knob_names[i], spec->knob_values[i]);
+    struct label own = label_parse(spec->label);
+    struct label_knob knob;
+    own.knobs = (struct label_part){0};
+    label_print(&label, &own);
+    for (size_t i = 0; spec->hidden_knobs && spec->hidden_knobs[i]; i++) {
+        struct label_part hidden = label_part(spec->hidden_knobs[i]);
+        if (label_next_knob(&hidden, &knob) > 0)
+            label_add_knob(&label, knob.name, knob.value);
+    }
+    for (size_t i = 0; i < spec->knobs; i++)
+        label_add_knob(&label, label_part(spec->knob_names[i]), label_part(spec->knob_values[i]));
     char *text = arena_strdup(arena, label.data);
     str_release(&label);
     return text;

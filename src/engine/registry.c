@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/ini.h"
+#include "engine/label.h"
 #include "engine/paths.h"
 
 #include <ctype.h>
@@ -298,47 +299,23 @@ static struct versions find_versions(struct registry *registry, const struct ent
     return versions;
 }
 
-/* Cuts a label into its parts: name@version:knobs. */
-struct label {
-    char *name, *version, *knobs; /* version and knobs may be NULL */
-};
-
-static struct label split_label(struct registry *registry, const char *text)
+static char *part_text(struct registry *registry, struct label_part part)
 {
-    struct label label = {.name = arena_strdup(&registry->arena, text)};
-    char *colon = strchr(label.name, ':');
-    if (colon) {
-        *colon = '\0';
-        label.knobs = colon + 1;
-    }
-    char *at = strchr(label.name, '@');
-    if (at) {
-        *at = '\0';
-        label.version = at + 1;
-    }
-    return label;
+    return part.text ? arena_copy(&registry->arena, part.text, part.length) : NULL;
 }
 
-/* "a=b,c=d" into pairs. A piece without '=' belongs to the value before it: values may hold commas and ';'.
- */
-static int split_knobs(char *text, struct pair pairs[MAX_KNOBS], size_t *count, struct error *err)
+static int split_knobs(struct registry *registry, struct label_part text, struct pair pairs[MAX_KNOBS],
+                       size_t *count, struct error *err)
 {
+    struct label_knob knob;
+    int status;
     *count = 0;
-    while (text && *text) {
-        char *equals = strchr(text, '='), *comma = strchr(text, ',');
-        if (!equals || equals == text || (comma && comma < equals))
-            return error_set(err, ERROR_USAGE, "a knob must read name=value: '%s'", text);
-        while (comma && !memchr(comma + 1, '=', strcspn(comma + 1, ",")))
-            comma = strchr(comma + 1, ',');
-        if (comma)
-            *comma = '\0';
-        *equals = '\0';
+    while ((status = label_next_knob(&text, &knob)) > 0) {
         if (*count == MAX_KNOBS)
             return error_set(err, ERROR_LIMIT, "more than %d knobs", MAX_KNOBS);
-        pairs[(*count)++] = (struct pair){text, equals + 1};
-        text = comma ? comma + 1 : NULL;
+        pairs[(*count)++] = (struct pair){part_text(registry, knob.name), part_text(registry, knob.value)};
     }
-    return 0;
+    return status ? error_set(err, ERROR_USAGE, "a knob must read name=value: '%s'", text.text) : 0;
 }
 
 static const char *knob_variable(const struct entry *entry, const char *knob)
@@ -350,11 +327,11 @@ static const char *knob_variable(const struct entry *entry, const char *knob)
 }
 
 static int set_knobs(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
-                     struct str *environment, char *text, struct error *err)
+                     struct str *environment, struct label_part knobs, struct error *err)
 {
     struct pair pairs[MAX_KNOBS];
     size_t count;
-    if (split_knobs(text, pairs, &count, err))
+    if (split_knobs(registry, knobs, pairs, &count, err))
         return -1;
     const char **names = arena_array(&registry->arena, count, sizeof *names);
     const char **values = arena_array(&registry->arena, count, sizeof *values);
@@ -530,17 +507,18 @@ static void set_environment(struct registry *registry, const struct entry *entry
 int registry_find(struct registry *registry, const char *text, const struct engine_spec **result,
                   struct error *err)
 {
-    struct label label = split_label(registry, text);
-    const struct entry *entry = find_entry(registry, label.name);
+    struct label label = label_parse(text);
+    const char *name = part_text(registry, label.name);
+    const struct entry *entry = find_entry(registry, name);
     if (!entry)
-        return no_engine(registry, label.name, err);
+        return no_engine(registry, name, err);
     struct engine_spec *spec = arena_alloc(&registry->arena, sizeof *spec);
     spec->label = arena_strdup(&registry->arena, text);
     spec->name = entry->name;
     spec->launcher = entry->launcher;
     spec->memory = entry->memory;
     const char *library;
-    if (choose_library(registry, entry, label.version, spec, &library, err))
+    if (choose_library(registry, entry, part_text(registry, label.version), spec, &library, err))
         return -1;
     if (entry->versions && spec->version) {
         spec->argv = one_word(registry, library);

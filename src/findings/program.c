@@ -1,5 +1,6 @@
 #include "findings/program.h"
 
+#include "engine/label.h"
 #include "findings/writeup.h"
 #include "tensor/literal.h"
 
@@ -129,11 +130,10 @@ static const struct {
 bool writeup_program(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const char *label = which->engines[0].label;
-    size_t length = strcspn(label, "@:");
     if (!can_write(which->testcase, model) || !program_type(program_output_type(which, model)))
         return false;
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
-        if (strlen(writers[i].engine) == length && strncmp(label, writers[i].engine, length) == 0)
+        if (label_names(label, writers[i].engine))
             return writers[i].write(out, which, model);
     return false;
 }

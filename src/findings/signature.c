@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "engine/label.h"
 #include "findings/message_origin.h"
 #include "findings/value_types.h"
 #include "judge/message.h"
@@ -57,31 +58,29 @@ static void add_symptom(struct str *out, const struct verdict *verdict, const st
 }
 
 /* Settings that say how much is done, by how many or with which memory, not by which code. */
-static bool chooses_code(const char *knob, size_t length)
+static bool chooses_code(struct label_part knob)
 {
     static const char *const others[] = {"opt",    "threads", "arena",  "pattern", "disable", "save",
                                          "fusion", "borrow",  "engine", "seed",    NULL};
     for (size_t i = 0; others[i]; i++)
-        if (strlen(others[i]) == length && strncmp(others[i], knob, length) == 0)
+        if (label_part_is(knob, others[i]))
             return false;
     return true;
 }
 
-static void add_engine(struct str *out, const char *label)
+/* Without the release, and with the knobs that choose code. */
+static void add_engine(struct str *out, const char *text)
 {
-    size_t name = strcspn(label, "@:");
-    const char *knob = strchr(label, ':');
-    const char *separator = ":";
-    str_append(out, label, name);
-    while (knob && *++knob) {
-        size_t length = strcspn(knob, ",");
-        if (chooses_code(knob, strcspn(knob, "=,"))) {
-            str_add(out, separator);
-            str_append(out, knob, length);
-            separator = ",";
-        }
-        knob = knob[length] ? knob + length : NULL;
-    }
+    struct label label = label_parse(text), kept = {.name = label.name};
+    struct label_knob knob;
+    struct str engine;
+    str_init(&engine);
+    label_print(&engine, &kept);
+    while (label_next_knob(&label.knobs, &knob) > 0)
+        if (chooses_code(knob.name))
+            label_add_knob(&engine, knob.name, knob.value);
+    str_add(out, engine.data);
+    str_release(&engine);
 }
 
 static bool has_message(enum verdict_kind kind)

@@ -1,6 +1,7 @@
 #include "findings/writeup.h"
 
 #include "base/memory.h"
+#include "engine/label.h"
 #include "judge/message.h"
 #include "findings/model_text.h"
 #include "judge/verdict.h"
@@ -133,22 +134,6 @@ static void add_model(struct str *out, const struct bundle_case *which, const st
     str_add(out, "```\n\n");
 }
 
-/* "name@VERSION:knobs" in three. */
-struct label {
-    char version[40], knobs[80];
-};
-
-static struct label split_label(const char *text)
-{
-    struct label label = {"", ""};
-    const char *at = strchr(text, '@'), *colon = strchr(text, ':');
-    if (at && (!colon || at < colon))
-        snprintf(label.version, sizeof label.version, "%.*s", (int)strcspn(at + 1, ":"), at + 1);
-    if (colon)
-        snprintf(label.knobs, sizeof label.knobs, "%s", colon + 1);
-    return label;
-}
-
 enum said { SAID_NOTHING, SAID_GOOD, SAID_BAD }; /* nothing: the release lacks an operator, or is not here */
 
 static enum said what_said(const char *verdict)
@@ -163,57 +148,73 @@ static enum said what_said(const char *verdict)
     return SAID_NOTHING;
 }
 
-/* Releases of one setting, in their order; neighbours with the same word are a run. */
-static void add_runs(struct str *out, const struct bundle_history *history, size_t count, const char *knobs,
-                     bool bad, const char *separator)
+static void add_part(struct str *out, const char *before, struct label_part part, const char *after)
 {
-    char first[40] = "", last[40] = "";
+    str_printf(out, "%s%.*s%s", before, (int)part.length, part.text, after);
+}
+
+/* Releases of one setting, in their order; neighbours with the same word are a run. */
+static void add_runs(struct str *out, const struct bundle_history *history, size_t count,
+                     struct label_part knobs, bool bad, const char *separator)
+{
+    struct label_part first = {0}, last = {0};
     size_t before = out->length;
     for (size_t i = 0; i <= count; i++) {
-        struct label label = i < count ? split_label(history[i].engine) : (struct label){"", ""};
-        if (i < count && strcmp(label.knobs, knobs) != 0)
+        struct label label = label_parse(i < count ? history[i].engine : "");
+        if (i < count && !label_part_equal(label.knobs, knobs))
             continue;
-        bool same = i < count && what_said(history[i].verdict) == (bad ? SAID_BAD : SAID_GOOD);
-        if (same && !*first)
-            snprintf(first, sizeof first, "%s", label.version);
+        bool same = i < count && label.version.length &&
+                    what_said(history[i].verdict) == (bad ? SAID_BAD : SAID_GOOD);
+        if (same && !first.length)
+            first = label.version;
         if (same)
-            snprintf(last, sizeof last, "%s", label.version);
-        if (same || !*first)
+            last = label.version;
+        if (same || !first.length)
             continue;
-        str_printf(out, "%s%s", out->length > before ? ", " : separator, first);
-        if (strcmp(first, last) != 0)
-            str_printf(out, " to %s", last);
-        *first = '\0';
+        add_part(out, out->length > before ? ", " : separator, first, "");
+        if (!label_part_equal(first, last))
+            add_part(out, " to ", last, "");
+        first.length = 0;
     }
-    if (out->length > before && *knobs)
-        str_printf(out, " (%s)", knobs);
+    if (out->length > before && knobs.length)
+        add_part(out, " (", knobs, ")");
 }
 
 void writeup_versions(struct str *out, const struct bundle_history *history, size_t count, bool bad)
 {
     size_t before = out->length;
     for (size_t i = 0; i < count; i++) {
-        struct label label = split_label(history[i].engine);
+        struct label_part knobs = label_parse(history[i].engine).knobs;
         bool seen = false;
         for (size_t k = 0; k < i; k++)
-            seen |= strcmp(split_label(history[k].engine).knobs, label.knobs) == 0;
+            seen |= label_part_equal(label_parse(history[k].engine).knobs, knobs);
         if (!seen)
-            add_runs(out, history, count, label.knobs, bad, out->length > before ? "; " : "");
+            add_runs(out, history, count, knobs, bad, out->length > before ? "; " : "");
     }
+}
+
+/* Its name, release and knobs in words: "onnxruntime 1.17.0 (opt=none)". The release is what the engine says,
+ * else what its label does. */
+static void add_engine(struct str *out, const struct bundle_engine *engine)
+{
+    struct label label = label_parse(engine->label);
+    if (engine->version && *engine->version)
+        label.version = label_part(engine->version);
+    add_part(out, "", label.name, " ");
+    str_append(out, label.version.text, label.version.length);
+    if (label.knobs.length)
+        add_part(out, " (", label.knobs, ")");
 }
 
 static void add_versions(struct str *out, const struct bundle_case *which)
 {
     struct str good, bad;
-    const struct bundle_engine *engine = &which->engines[0];
-    struct label label = split_label(engine->label);
     str_init(&good);
     str_init(&bad);
     writeup_versions(&bad, which->history, which->n_history, true);
     writeup_versions(&good, which->history, which->n_history, false);
-    str_printf(out, "## Versions\n\nSeen with %.*s %s%s%s%s", (int)strcspn(engine->label, "@:"),
-               engine->label, engine->version && *engine->version ? engine->version : label.version,
-               *label.knobs ? " (" : "", label.knobs, *label.knobs ? ")" : "");
+    str_add(out, "## Versions\n\nSeen with ");
+    add_engine(out, &which->engines[0]);
     str_add(out, which->n_history ? ".\n\n" : "; other releases were not tried.\n\n");
     if (bad.length)
         str_printf(out, "- Shows it: %s\n", bad.data);
@@ -222,12 +223,6 @@ static void add_versions(struct str *out, const struct bundle_case *which)
     str_add(out, which->n_history ? "\n" : "");
     str_release(&good);
     str_release(&bad);
-}
-
-static bool same_engine(const char *a, const char *b)
-{
-    size_t length = strcspn(a, ":");
-    return strncmp(a, b, length) == 0 && (b[length] == ':' || !b[length]);
 }
 
 /* Who gives the expected result: settings of the same release, then other engines. */
@@ -239,18 +234,16 @@ static void add_agreeing(struct str *out, const struct bundle_case *which)
     str_init(&others);
     for (size_t i = 1; i < which->n_engines; i++) {
         const struct bundle_engine *engine = &which->engines[i];
-        struct label label = split_label(engine->label);
+        struct label_part knobs = label_parse(engine->label).knobs;
         if (engine->verdict->kind != VERDICT_AGREES)
             continue;
-        if (same_engine(which->engines[0].label, engine->label)) {
-            str_printf(&settings, "%s%s", settings.length ? " and with " : "",
-                       *label.knobs ? label.knobs : "the defaults");
+        if (label_same_release(which->engines[0].label, engine->label)) {
+            add_part(&settings, settings.length ? " and with " : "",
+                     knobs.length ? knobs : label_part("the defaults"), "");
             continue;
         }
-        str_printf(&others, "%s%.*s %s", count++ ? ", " : "", (int)strcspn(engine->label, "@:"),
-                   engine->label, engine->version && *engine->version ? engine->version : label.version);
-        if (*label.knobs)
-            str_printf(&others, " (%s)", label.knobs);
+        str_add(&others, count++ ? ", " : "");
+        add_engine(&others, engine);
     }
     if (settings.length)
         str_printf(out, "The same release with %s gives the expected result.\n\n", settings.data);

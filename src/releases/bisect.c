@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/handover.h"
+#include "engine/label.h"
 #include "judge/golden.h"
 #include "judge/judge.h"
 #include "locate/refusal.h"
@@ -25,56 +26,23 @@ struct work {
     struct handover handover;
     struct result reference;
     bool has_reference;
-    char *name, *version, *knobs; /* of the engine asked for; version and knobs may be NULL */
-    struct bisect_word *words;    /* one a release, where it was looked at */
+    struct label label;        /* the engine asked for */
+    struct bisect_word *words; /* one a release, where it was looked at */
     struct refusals *refusals;
     size_t runs;
     int any; /* number of some engine that has run in the pool, or -1 */
     struct error *err;
 };
 
-/* "name@version:knobs" in its parts, on the heap. */
-static void split_label(struct work *work, const char *label)
-{
-    work->name = memory_strdup(label);
-    char *colon = strchr(work->name, ':');
-    if (colon) {
-        *colon = '\0';
-        work->knobs = memory_strdup(colon + 1);
-    }
-    char *at = strchr(work->name, '@');
-    if (at) {
-        *at = '\0';
-        work->version = memory_strdup(at + 1);
-    }
-}
-
 /* The label of a release with one knob (may be NULL) set to a value, the others as asked for. */
 static char *make_label(const struct work *work, const char *version, const char *knob, const char *value)
 {
-    struct str label;
-    str_init(&label);
-    str_printf(&label, "%s%s%s", work->name, version ? "@" : "", version ? version : "");
-    char *rest = work->knobs ? memory_strdup(work->knobs) : NULL, *save = NULL;
-    char between = ':';
-    bool dropped = false;
-    for (char *item = rest ? strtok_r(rest, ",", &save) : NULL; item; item = strtok_r(NULL, ",", &save)) {
-        const char *equals = strchr(item, '=');
-        /* A value may go on behind a comma: such a piece has no '=' and belongs to the knob before it. */
-        if (equals)
-            dropped = knob && strlen(knob) == (size_t)(equals - item) &&
-                      strncmp(item, knob, (size_t)(equals - item)) == 0;
-        if (dropped)
-            continue;
-        str_printf(&label, "%c%s", between, item);
-        between = ',';
-    }
-    if (knob)
-        str_printf(&label, "%c%s=%s", between, knob, value);
-    free(rest);
-    char *detached = str_detach(&label);
-    str_release(&label);
-    return detached;
+    char *label = label_at(work->options->engine, version), *set;
+    if (!knob)
+        return label;
+    set = label_with(label, knob, value);
+    free(label);
+    return set;
 }
 
 static int add_engine(struct work *work, const char *label)
@@ -271,8 +239,9 @@ static int words_of(struct work *work, char *const *labels, size_t count, struct
     for (size_t i = 0; i < count; i++) {
         if (!status && results[i].outcome == OUTCOME_NO_ENGINE)
             status = error_set(work->err, ERROR_NOT_FOUND,
-                               "%s does not start: %s; 'assay engines %s' tells its versions and knobs",
-                               labels[i], results[i].message ? results[i].message : "", work->name);
+                               "%s does not start: %s; 'assay engines %.*s' tells its versions and knobs",
+                               labels[i], results[i].message ? results[i].message : "",
+                               (int)work->label.name.length, work->label.name.text);
         if (!status) {
             struct judge_entry entry = entry_of(work, engines[i], &results[i]);
             judge_word(work, engines[i], &entry, 1, &words[i]);
@@ -340,7 +309,7 @@ static int add_release(void *context, const char *name, const char *version, con
     struct found *found = context;
     struct bisect *bisect = found->work->bisect;
     (void)path;
-    if (!version || !text_equal(name, found->work->name))
+    if (!version || !label_part_is(found->work->label.name, name))
         return 0;
     bisect->releases =
         memory_grow(bisect->releases, &found->capacity, bisect->n_releases + 1, sizeof *bisect->releases);
@@ -352,20 +321,18 @@ static int find_releases(struct work *work)
 {
     struct bisect *bisect = work->bisect;
     struct found found = {.work = work};
-    if (!work->version && registry_each(work->options->registry, add_release, &found))
+    if (!work->label.version.text && registry_each(work->options->registry, add_release, &found))
         return error_set(work->err, ERROR_IO, "the registry cannot be listed");
     if (bisect->n_releases)
         return 0;
     /* One release: as asked for, or what the adapter finds by itself. */
     const struct engine_spec *spec;
-    char *label = make_label(work, work->version, NULL, NULL);
-    int status = registry_find(work->options->registry, label, &spec, work->err);
-    free(label);
-    if (status)
+    if (registry_find(work->options->registry, work->options->engine, &spec, work->err))
         return -1;
     bisect->releases = memory_grow(NULL, &found.capacity, 1, sizeof *bisect->releases);
+    const struct label_part *version = &work->label.version;
     bisect->releases[bisect->n_releases++] =
-        work->version ? arena_strdup(&bisect->arena, work->version) : NULL;
+        version->text ? arena_copy(&bisect->arena, version->text, version->length) : NULL;
     return 0;
 }
 
@@ -588,7 +555,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     *bisect = (struct bisect){0};
     arena_init(&bisect->arena);
     bisect->engine = arena_strdup(&bisect->arena, options->engine);
-    split_label(&work, options->engine);
+    work.label = label_parse(options->engine);
     work.pool = pool_new(&pool);
     work.refusals = refusals_new();
     int status = find_releases(&work);
@@ -604,9 +571,6 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     pool_free(work.pool);
     handover_close(&work.handover);
     result_release(&work.reference);
-    free(work.name);
-    free(work.version);
-    free(work.knobs);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "engine/label.h"
 #include "trial/trial.h"
 
 #include <stdlib.h>
@@ -339,14 +340,14 @@ static int run_plan(const struct probe_options *options, struct plan *plan, stru
 
 char *probe_engine(const struct engine_info *info, const struct engine_spec *spec)
 {
+    const char *version = info->version ? info->version : spec->version;
+    struct label parts = {.name = label_part(spec->name),
+                          .version = label_part(version && *version ? version : NULL)};
     struct str label;
     str_init(&label);
-    str_add(&label, spec->name);
-    const char *version = info->version ? info->version : spec->version;
-    if (version && *version)
-        str_printf(&label, "@%s", version);
+    label_print(&label, &parts);
     for (size_t i = 0; i < spec->knobs; i++)
-        str_printf(&label, "%c%s=%s", i ? ',' : ':', spec->knob_names[i], spec->knob_values[i]);
+        label_add_knob(&label, label_part(spec->knob_names[i]), label_part(spec->knob_values[i]));
     char *text = str_detach(&label);
     str_release(&label);
     return text;
