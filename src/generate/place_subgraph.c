@@ -18,8 +18,8 @@ struct instance {
     bool bound[SUBGRAPH_SYMBOLS];
     bool any_known; /* the shape of inputs of any rank */
     struct shape any;
-    size_t *values;          /* of each of the subgraph's values: its number in the model */
-    size_t doubled, dropped; /* the nodes that mutations chose, or SUBGRAPH_NONE */
+    size_t *values; /* of each of the subgraph's values: its number in the model */
+    struct subgraph_changes changes;
     struct error *err;
 };
 
@@ -349,7 +349,7 @@ static int place_node(struct instance *n, size_t number)
     for (size_t i = 0; !result && i < proto->n_output; i++)
         if (outputs[i].count > SUBGRAPH_CONSTANT)
             result = error_set(n->err, ERROR_LIMIT, "an output of %s is too large", proto->op_type);
-    if (!result && !(number == n->dropped && drop_node(n, node, outputs)))
+    if (!result && !(number == n->changes.dropped && drop_node(n, node, outputs)))
         planner_keep(g, &made, node->op, names, outputs, node->outputs, n->values);
     for (size_t i = 0; i < proto->n_output; i++)
         bounded_release(&outputs[i]);
@@ -376,7 +376,7 @@ static int place_twice(struct instance *n, size_t number)
 static int place_nodes(struct instance *n)
 {
     for (size_t i = 0; i < n->graph->n_nodes; i++)
-        if (i == n->doubled ? place_twice(n, i) : place_node(n, i))
+        if (i == n->changes.doubled ? place_twice(n, i) : place_node(n, i))
             return error_prefix(n->err, "node %zu", i);
     return 0;
 }
@@ -401,17 +401,13 @@ static enum dtype choose_type(struct planner *g, const struct subgraph *graph, s
 }
 
 int place_subgraph(struct planner *g, const struct subgraph *graph, struct rng shapes, struct rng params,
-                   struct rng mutations, size_t *outputs, size_t *n_outputs, struct error *err)
+                   struct rng changes, size_t *outputs, size_t *n_outputs, struct error *err)
 {
     struct instance n = {.g = g, .graph = graph, .shapes = shapes, .params = params, .err = err};
-    n.doubled = n.dropped = SUBGRAPH_NONE;
     n.type = choose_type(g, graph, &n.params);
     if (n.type == DTYPE_NONE || lacking(g, graph, n.type))
         return error_set(err, ERROR_UNSUPPORTED, "the type or an operator is lacking");
-    if (rng_chance(&mutations, g->plan->duplicated))
-        n.doubled = (size_t)rng_below(&mutations, graph->n_nodes);
-    if (rng_chance(&mutations, g->plan->removed))
-        n.dropped = (size_t)rng_below(&mutations, graph->n_nodes);
+    n.changes = mutate_subgraph(graph->n_nodes, g->plan->rates, changes);
     n.values = memory_zeroed(graph->n_values, sizeof *n.values);
     int result = place_inputs(&n);
     if (!result)

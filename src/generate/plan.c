@@ -56,14 +56,6 @@ static enum fill choose_fill(const struct plan *plan, const struct generate_opti
     return rng_chance(rng, 0.03) ? FILL_SPECIAL : rng_chance(rng, 0.15) ? FILL_EXACT : FILL_NORMAL;
 }
 
-static void mutate_edges(struct digraph *graph, const struct plan *plan, const struct rng *rng)
-{
-    double edges = (double)digraph_edges(graph);
-    /* A tenth of 20 edges is 2, not 3: the products are not exact. */
-    digraph_add_edges(graph, (size_t)ceil(edges * plan->edges_added - 1e-9), rng_split(rng, 1));
-    digraph_remove_edges(graph, (size_t)floor(edges * plan->edges_removed + 1e-9), rng_split(rng, 2));
-}
-
 /*
  * Which block stands on which node. On a line the plan's order; elsewhere blocks with more inputs go where
  * more edges meet: one pass of exchanges between neighbours that a random order starts from.
@@ -120,12 +112,12 @@ static void collect_feeds(struct planner *g, const struct digraph *graph, const 
 }
 
 static int place_block(struct planner *g, const struct block *block, struct rng shapes, struct rng params,
-                       struct rng mutations, struct placed *placed)
+                       struct rng changes, struct placed *placed)
 {
     struct error err;
     if (block->op)
         return place_operator(g, block->op, shapes, params, placed->outputs, &placed->n_outputs);
-    return place_subgraph(g, block->graph, shapes, params, mutations, placed->outputs, &placed->n_outputs,
+    return place_subgraph(g, block->graph, shapes, params, changes, placed->outputs, &placed->n_outputs,
                           &err);
 }
 
@@ -186,8 +178,8 @@ int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
     g.rng = rng_split(&rng, 3);
     str_init(&g.skip);
     topology_make(&graph, plan->topology, plan->n_blocks, plan->k, plan->p, rng_split(&rng, 4));
-    struct rng mutations = rng_split(&rng, 5);
-    mutate_edges(&graph, plan, &mutations);
+    struct rng edges = rng_split(&rng, 5);
+    mutate_topology(&graph, plan->rates, &edges);
     assign_blocks(plan, &graph, rng_split(&rng, 6), block);
     place_all(&g, &graph, block, base, rng_split(&rng, 7));
     if (g.m.model->graph->n_node == 0)
@@ -241,10 +233,8 @@ int plan_random(struct plan *plan, const struct blocks *blocks, struct rng *rng,
     plan->topology = (enum topology)rng_below(rng, TOPOLOGY_COUNT);
     plan->k = 2 * (int)rng_range(rng, 1, 3);
     plan->p = plan->topology == TOPOLOGY_RN ? 0.9 : 0.5;
-    plan->edges_added = draw_rate(rng);
-    plan->edges_removed = draw_rate(rng);
-    plan->duplicated = draw_rate(rng);
-    plan->removed = draw_rate(rng);
+    for (size_t i = 0; mutations[i].name; i++)
+        plan->rates[i] = draw_rate(rng);
     plan->reshape = plan->reparam = true;
     plan->fill = options->fill;
     plan->opset = options->opset;

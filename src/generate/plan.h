@@ -1,7 +1,7 @@
 /*
  * Cases over a plan: blocks on a random topology, mutated, shapes and parameters solved forwards.
  *
- * A plan says which blocks, on which graph, with which of the six mutations. Everything else follows from
+ * A plan says which blocks, on which graph, with which mutations. Everything else follows from
  * (plan, seed, index), so that the recipe, one line of text, makes the case again byte for byte:
  *
  *     plan seed=1 index=7 topology=rn k=4 p=0.9 add=0.1 reshape fill=exact opset=17
@@ -19,6 +19,7 @@
 
 #include "base/str.h"
 #include "generate/block.h"
+#include "generate/mutation.h"
 #include "generate/operator_case.h"
 #include "generate/topology.h"
 
@@ -28,13 +29,11 @@ struct plan {
     const struct block *blocks[PLAN_BLOCKS];
     size_t n_blocks;
     enum topology topology;
-    int k;    /* neighbours; the paper's 2, 4 or 6 */
-    double p; /* of a rewired (ws) or added (rn) edge; the paper's 0.5 and 0.9 */
-    /* Model-level mutations, each a rate of 0, 0.1 or 0.2: edges added (rounded up) and removed (rounded
-     * down), and the probability with which each subgraph has an operator doubled or removed. */
-    double edges_added, edges_removed, duplicated, removed;
-    /* Source-level mutations: input shapes, and parameters, are drawn anew for every index; without them
-     * they are functions of the plan. */
+    int k;                       /* neighbours; the paper's 2, 4 or 6 */
+    double p;                    /* of a rewired (ws) or added (rn) edge; the paper's 0.5 and 0.9 */
+    double rates[MUTATION_MOST]; /* of each row of the table of mutations (mutation.h), often 0 */
+    /* Input shapes, and parameters, are drawn anew for every index; without them they are functions of the
+     * plan. */
     bool reshape, reparam;
     int fill;  /* FILL_... + 1; 0: drawn */
     int opset; /* 0: drawn, such that the blocks exist */

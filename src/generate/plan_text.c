@@ -16,10 +16,8 @@ void plan_print(const struct plan *plan, struct str *text)
     str_printf(text, " topology=%s", topology_name(plan->topology));
     if (plan->topology != TOPOLOGY_LINE)
         str_printf(text, " k=%d p=%.9g", plan->k, plan->p);
-    print_rate(text, "add", plan->edges_added);
-    print_rate(text, "remove", plan->edges_removed);
-    print_rate(text, "double", plan->duplicated);
-    print_rate(text, "drop", plan->removed);
+    for (size_t i = 0; mutations[i].name; i++)
+        print_rate(text, mutations[i].name, plan->rates[i]);
     str_add(text, plan->reshape ? " reshape" : "");
     str_add(text, plan->reparam ? " reparam" : "");
     if (plan->fill)
@@ -93,13 +91,8 @@ int plan_parse_word(struct plan *plan, const char *word, const char *value, cons
     }
     if (strcmp(word, "p") == 0)
         return parse_rate(value, 0, 1, &plan->p);
-    if (strcmp(word, "add") == 0)
-        return parse_rate(value, 0, 10, &plan->edges_added);
-    if (strcmp(word, "remove") == 0)
-        return parse_rate(value, 0, 1, &plan->edges_removed);
-    if (strcmp(word, "double") == 0)
-        return parse_rate(value, 0, 1, &plan->duplicated);
-    if (strcmp(word, "drop") == 0)
-        return parse_rate(value, 0, 1, &plan->removed);
+    for (size_t i = 0; mutations[i].name; i++)
+        if (strcmp(word, mutations[i].name) == 0)
+            return parse_rate(value, 0, mutations[i].most, &plan->rates[i]);
     return strcmp(word, "blocks") == 0 ? parse_blocks(plan, value, blocks, err) : -1;
 }

@@ -83,7 +83,7 @@ int place_operator(struct planner *g, const struct op *op, struct rng shapes, st
 
 struct subgraph;
 int place_subgraph(struct planner *g, const struct subgraph *graph, struct rng shapes, struct rng params,
-                   struct rng mutations, size_t *outputs, size_t *n_outputs, struct error *err);
+                   struct rng changes, size_t *outputs, size_t *n_outputs, struct error *err);
 
 /*
  * Intervals. What an operator's numbers are like, given those of its inputs: an estimate, not a bound. What

@@ -29,20 +29,10 @@ struct pass {
     int (*apply)(struct subject *copy, const struct record *record, const struct edit *edit);
 };
 
-extern const struct pass pass_outputs;    /* fewer outputs */
-extern const struct pass pass_bypass;     /* a node's result is one of its inputs; also in bodies */
-extern const struct pass pass_fold;       /* a node's result is an initialiser */
-extern const struct pass pass_bodies;     /* the branch of If, the first turn of Loop and Scan in their place;
-                                             results of theirs that nobody uses go, branches become alike */
-extern const struct pass pass_omit;       /* an optional input is left out; a variadic one is taken away */
-extern const struct pass pass_shrink;     /* dimensions, together or alone */
-extern const struct pass pass_rank;       /* axes of size 1 go */
-extern const struct pass pass_types;      /* simpler element types */
-extern const struct pass pass_values;     /* zeros, ones, small numbers, few of them */
-extern const struct pass pass_attributes; /* defaults, zeros, ones; also in bodies */
-extern const struct pass pass_opset;      /* a lower one */
-extern const struct pass pass_plain;      /* a bystander is Neg (Not, Abs); CastLike is Cast; recurrent
-                                             networks go one way */
+/* All passes, in the order they are tried: src/reduce/meson.build has the list, one row a pass. */
+#define PASS(name) extern const struct pass pass_##name;
+#include "reduce/passes.inc"
+#undef PASS
 
 /* Operators that pass_plain puts in the place of others. */
 bool pass_is_plain(const char *type, size_t length);

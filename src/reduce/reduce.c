@@ -13,8 +13,9 @@
 
 /* The order: what makes the model smallest soonest. */
 static const struct pass *const passes[] = {
-    &pass_outputs, &pass_fold,  &pass_bodies, &pass_bypass,     &pass_omit,   &pass_shrink,
-    &pass_rank,    &pass_plain, &pass_types,  &pass_attributes, &pass_values, &pass_opset,
+#define PASS(name) &pass_##name,
+#include "reduce/passes.inc"
+#undef PASS
 };
 
 struct work {

@@ -25,8 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         struct plan plan = {.blocks = {blocks_find(blocks, "Relu"), blocks_find(blocks, "block")},
                             .n_blocks = 2,
-                            .duplicated = 0.5,
-                            .removed = 0.5};
+                            .rates = {0.5, 0.5, 0.5, 0.5}};
         struct gencase first, second;
         require(!generate_plan(1, 1, &plan, NULL, &first, &err));
         require(!generate_plan(1, 1, &plan, NULL, &second, &err));
