@@ -46,7 +46,8 @@ static char *read_back(const char *path)
     return NULL;
 }
 
-char *source_of(struct registry *registry, const struct engine_info *engine, const struct testcase *testcase)
+char *engine_source_of(struct registry *registry, const struct engine_info *engine,
+                       const struct testcase *testcase)
 {
     struct scratch scratch;
     const struct engine_spec *spec;

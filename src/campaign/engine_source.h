@@ -10,6 +10,7 @@
 #include "engine/pool.h"
 
 /* The lines, heap; NULL when the engine has no such knob or wrote nothing, which is no failure. */
-char *source_of(struct registry *registry, const struct engine_info *engine, const struct testcase *testcase);
+char *engine_source_of(struct registry *registry, const struct engine_info *engine,
+                       const struct testcase *testcase);
 
 #endif

@@ -70,15 +70,15 @@ struct past {
     char *pass;
 };
 
-static void note_windows(struct past *past, const struct bisect *bisect, const char *label)
+static void note_stretches(struct past *past, const struct bisect *bisect, const char *label)
 {
     past->history = arena_array(&past->arena, bisect->n_releases, sizeof *past->history);
-    for (size_t i = 0; i < bisect->n_windows; i++) {
-        const struct bisect_window *window = &bisect->windows[i];
-        for (size_t k = window->first; k <= window->last && k < bisect->n_releases; k++) {
+    for (size_t i = 0; i < bisect->n_stretches; i++) {
+        const struct bisect_stretch *stretch = &bisect->stretches[i];
+        for (size_t k = stretch->first; k <= stretch->last && k < bisect->n_releases; k++) {
             char *engine = label_at(label, bisect->releases[k]);
-            past->history[past->count++] =
-                (struct bundle_history){arena_strdup(&past->arena, engine), verdict_name(window->word.kind)};
+            past->history[past->count++] = (struct bundle_history){arena_strdup(&past->arena, engine),
+                                                                   verdict_name(stretch->verdict.kind)};
             free(engine);
         }
     }
@@ -110,7 +110,7 @@ static void look_back(struct past *past, const struct follow_up_options *options
     char *engine = label_at(label, NULL);
     struct bisect_options how = {.registry = options->registry, .engine = engine};
     if (bisect_run(&bisect, &which, &how, NULL) == 0)
-        note_windows(past, &bisect, label);
+        note_stretches(past, &bisect, label);
     bisect_release(&bisect);
     free(engine);
     model_free(model);
@@ -146,7 +146,7 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
         .pass = past->pass,
         .draw = options->draw,
     };
-    char *source = source_of(options->registry, pool_engine(options->pool, engine), &done->testcase);
+    char *source = engine_source_of(options->registry, pool_engine(options->pool, engine), &done->testcase);
     which.source = source;
     int status = bundle_write(folder, &which, force, err);
     free(source);

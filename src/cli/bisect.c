@@ -17,32 +17,32 @@ static const char *release_name(const struct bisect *bisect, size_t number)
     return bisect->releases[number] ? bisect->releases[number] : "installed";
 }
 
-static enum style word_style(const struct bisect_word *word)
+static enum style verdict_style(const struct bisect_verdict *verdict)
 {
-    return verdict_is_finding(word->kind) ? STYLE_BAD
-           : word->kind == VERDICT_AGREES ? STYLE_GOOD
-                                          : STYLE_WARN;
+    return verdict_is_finding(verdict->kind) ? STYLE_BAD
+           : verdict->kind == VERDICT_AGREES ? STYLE_GOOD
+                                             : STYLE_WARN;
 }
 
-static void write_windows(const struct bisect *bisect, struct str *out, bool colour)
+static void write_stretches(const struct bisect *bisect, struct str *out, bool colour)
 {
     struct table table;
     struct str message;
     str_init(&message);
     table_init(&table, "lrlll");
     table_head(&table, "releases|number|verdict|stage|");
-    for (size_t i = 0; i < bisect->n_windows; i++) {
-        const struct bisect_window *window = &bisect->windows[i];
-        const char *first = release_name(bisect, window->first), *last = release_name(bisect, window->last);
+    for (size_t i = 0; i < bisect->n_stretches; i++) {
+        const struct bisect_stretch *stretch = &bisect->stretches[i];
+        const char *first = release_name(bisect, stretch->first), *last = release_name(bisect, stretch->last);
         str_clear(&message);
-        text_print(&message, window->word.text, 120);
-        if (window->word.by_answer)
+        text_print(&message, stretch->verdict.text, 120);
+        if (stretch->verdict.by_answer)
             str_add(&message, " (by the case's own answer)");
-        table_add(&table, STYLE_PLAIN, "%s%s%s", first, window->first == window->last ? "" : " to ",
-                  window->first == window->last ? "" : last);
-        table_add(&table, STYLE_PLAIN, "%zu", window->last - window->first + 1);
-        table_add(&table, word_style(&window->word), "%s", verdict_name(window->word.kind));
-        table_add(&table, STYLE_PLAIN, "%s", stage_name(window->word.stage));
+        table_add(&table, STYLE_PLAIN, "%s%s%s", first, stretch->first == stretch->last ? "" : " to ",
+                  stretch->first == stretch->last ? "" : last);
+        table_add(&table, STYLE_PLAIN, "%zu", stretch->last - stretch->first + 1);
+        table_add(&table, verdict_style(&stretch->verdict), "%s", verdict_name(stretch->verdict.kind));
+        table_add(&table, STYLE_PLAIN, "%s", stage_name(stretch->verdict.stage));
         table_add(&table, STYLE_PLAIN, "%s", message.data);
     }
     table_print(&table, out, colour, 0);
@@ -58,8 +58,8 @@ static void write_knobs(const struct bisect *bisect, struct str *out, bool colou
         str_printf(out, "  %s:", knob->name);
         for (size_t k = 0; k < knob->count; k++) {
             str_printf(out, "%s%s ", k ? ", " : " ", knob->values[k].value);
-            style_print(out, colour, word_style(&knob->values[k].word), "%s",
-                        verdict_name(knob->values[k].word.kind));
+            style_print(out, colour, verdict_style(&knob->values[k].verdict), "%s",
+                        verdict_name(knob->values[k].verdict.kind));
         }
         str_add(out, "\n");
     }
@@ -78,19 +78,19 @@ static void write_knobs(const struct bisect *bisect, struct str *out, bool colou
     }
 }
 
-/* Bad windows that touch are one stretch of bad releases. */
-static void write_stretches(const struct bisect *bisect, struct str *out)
+/* Bad stretches that touch are told as one. */
+static void write_bad_releases(const struct bisect *bisect, struct str *out)
 {
     bool any = false;
-    for (size_t i = 0; i < bisect->n_windows; i++) {
-        if (!bisect->windows[i].bad || (i && bisect->windows[i - 1].bad))
+    for (size_t i = 0; i < bisect->n_stretches; i++) {
+        if (!bisect->stretches[i].bad || (i && bisect->stretches[i - 1].bad))
             continue;
         size_t last = i;
-        while (last + 1 < bisect->n_windows && bisect->windows[last + 1].bad)
+        while (last + 1 < bisect->n_stretches && bisect->stretches[last + 1].bad)
             last++;
         str_printf(out, "%sfirst bad %s, last bad %s", any ? "; " : "",
-                   release_name(bisect, bisect->windows[i].first),
-                   release_name(bisect, bisect->windows[last].last));
+                   release_name(bisect, bisect->stretches[i].first),
+                   release_name(bisect, bisect->stretches[last].last));
         any = true;
     }
     str_add(out, any ? "\n" : "no release is bad\n");
@@ -100,14 +100,15 @@ static void write_stretches(const struct bisect *bisect, struct str *out)
 static void stand(const struct bisect *bisect, struct standing *standing)
 {
     size_t judged = 0;
-    for (size_t i = 0; i < bisect->n_windows; i++) {
-        const struct bisect_window *window = &bisect->windows[i];
-        enum heard heard = verdict_kind_heard(window->word.kind);
+    for (size_t i = 0; i < bisect->n_stretches; i++) {
+        const struct bisect_stretch *stretch = &bisect->stretches[i];
+        enum heard heard = verdict_kind_heard(stretch->verdict.kind);
         judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
-        if (window->bad)
+        if (stretch->bad)
             standing_finding(standing);
         else if (heard == HEARD_NOTHING || heard == HEARD_UNJUDGED)
-            standing_heard(standing, release_name(bisect, window->first), heard, 1, 1, window->word.text);
+            standing_heard(standing, release_name(bisect, stretch->first), heard, 1, 1,
+                           stretch->verdict.text);
     }
     if (!judged)
         standing_trouble(standing, "no release of %s gave an answer that could be judged", bisect->engine);
@@ -120,33 +121,33 @@ static void write_text(const struct bisect *bisect, const struct casefile *file,
     str_printf(out, "%s on %s: %zu release%s, %zu engine run%s\n\n", file->name, bisect->engine,
                bisect->n_releases, bisect->n_releases == 1 ? "" : "s", bisect->runs,
                bisect->runs == 1 ? "" : "s");
-    write_windows(bisect, out, colour);
+    write_stretches(bisect, out, colour);
     str_add(out, "\n");
-    write_stretches(bisect, out);
+    write_bad_releases(bisect, out);
     if (bisect->n_knobs || bisect->pass_knob)
         write_knobs(bisect, out, colour);
 }
 
-static void json_word(struct json *json, const struct bisect_word *word)
+static void json_verdict(struct json *json, const struct bisect_verdict *verdict)
 {
-    json_string(json, "verdict", verdict_name(word->kind));
-    json_string(json, "stage", stage_name(word->stage));
-    json_bool(json, "bad", verdict_is_finding(word->kind));
-    json_bool(json, "by_answer", word->by_answer);
-    json_string(json, "text", word->text);
-    json_string(json, "message", word->message);
+    json_string(json, "verdict", verdict_name(verdict->kind));
+    json_string(json, "stage", stage_name(verdict->stage));
+    json_bool(json, "bad", verdict_is_finding(verdict->kind));
+    json_bool(json, "by_answer", verdict->by_answer);
+    json_string(json, "text", verdict->text);
+    json_string(json, "message", verdict->message);
 }
 
-static void json_windows(struct json *json, const struct bisect *bisect)
+static void json_stretches(struct json *json, const struct bisect *bisect)
 {
     json_array(json, "windows");
-    for (size_t i = 0; i < bisect->n_windows; i++) {
-        const struct bisect_window *window = &bisect->windows[i];
+    for (size_t i = 0; i < bisect->n_stretches; i++) {
+        const struct bisect_stretch *stretch = &bisect->stretches[i];
         json_object(json, NULL);
-        json_string(json, "first", bisect->releases[window->first]);
-        json_string(json, "last", bisect->releases[window->last]);
-        json_int(json, "releases", (int64_t)(window->last - window->first + 1));
-        json_word(json, &window->word);
+        json_string(json, "first", bisect->releases[stretch->first]);
+        json_string(json, "last", bisect->releases[stretch->last]);
+        json_int(json, "releases", (int64_t)(stretch->last - stretch->first + 1));
+        json_verdict(json, &stretch->verdict);
         json_end(json);
     }
     json_end(json);
@@ -162,7 +163,7 @@ static void json_knobs(struct json *json, const struct bisect *bisect)
         for (size_t k = 0; k < bisect->knobs[i].count; k++) {
             json_object(json, NULL);
             json_string(json, "value", bisect->knobs[i].values[k].value);
-            json_word(json, &bisect->knobs[i].values[k].word);
+            json_verdict(json, &bisect->knobs[i].values[k].verdict);
             json_end(json);
         }
         json_end(json);
@@ -191,7 +192,7 @@ static void write_json(const struct bisect *bisect, const struct casefile *file,
     json_int(&json, "runs", (int64_t)bisect->runs);
     json_int(&json, "knob_runs", (int64_t)bisect->knob_runs);
     json_int(&json, "pass_runs", (int64_t)bisect->pass_runs);
-    json_windows(&json, bisect);
+    json_stretches(&json, bisect);
     json_string(&json, "at", bisect->at);
     json_knobs(&json, bisect);
     json_end(&json);

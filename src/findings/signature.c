@@ -213,16 +213,16 @@ static bool only_casts(const struct culprits *culprits)
     return culprits->count > 1;
 }
 
-static const char *class_of(const struct types *types, char *const *names, size_t count)
+static const char *class_of(const struct value_types *types, char *const *names, size_t count)
 {
-    const struct bounded *value = count ? types_find(types, names[0]) : NULL;
+    const struct bounded *value = count ? value_types_find(types, names[0]) : NULL;
     return value ? type_class(value->type) : "?";
 }
 
-static bool has_empty_input(const struct types *types, const Onnx__NodeProto *node)
+static bool has_empty_input(const struct value_types *types, const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < node->n_input; i++) {
-        const struct bounded *value = types_find(types, node->input[i]);
+        const struct bounded *value = value_types_find(types, node->input[i]);
         if (value && value->type != DTYPE_NONE && value->shape.rank >= 0 && value->count == 0)
             return true;
     }
@@ -232,7 +232,7 @@ static bool has_empty_input(const struct types *types, const Onnx__NodeProto *no
 /* Of the first node that computes: the others of a group follow from it. Sizes go wrong, and memory is
  * overrun, with one type as with another. */
 static void add_types(struct str *out, enum verdict_kind kind, const struct culprits *culprits,
-                      const struct types *types)
+                      const struct value_types *types)
 {
     if (!culprits->count)
         return;
@@ -349,11 +349,11 @@ void signature_of(struct signature *signature, const char *engine, const struct 
         20, 60, SIGNATURE_PART_SIZE, 30, SIGNATURE_PART_SIZE, MESSAGE_LIMIT};
     struct str parts[SIGNATURE_PARTS];
     struct culprits culprits;
-    struct types types;
+    struct value_types types;
     *signature = (struct signature){0};
     for (size_t i = 0; i < SIGNATURE_PARTS; i++)
         str_init(&parts[i]);
-    types_init(&types, model);
+    value_types_init(&types, model);
     pick(&culprits, settlement, model);
     add_symptom(&parts[SIGNATURE_SYMPTOM], verdict, settlement, result);
     add_engine(&parts[SIGNATURE_ENGINE], engine);
@@ -376,7 +376,7 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     make_name(signature, parts[SIGNATURE_SYMPTOM].data, parts[SIGNATURE_OPERATORS].data);
     for (size_t i = 0; i < SIGNATURE_PARTS; i++)
         str_release(&parts[i]);
-    types_release(&types);
+    value_types_release(&types);
 }
 
 size_t signature_part(const char *text, enum signature_part part, const char **start)

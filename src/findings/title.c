@@ -175,10 +175,10 @@ struct operands {
 static struct operands look_at(const struct model *model, const Onnx__NodeProto *node)
 {
     struct operands operands = {.constant = node->n_input > 0};
-    struct types types;
-    types_init(&types, model);
+    struct value_types types;
+    value_types_init(&types, model);
     for (size_t i = 0; i < node->n_input; i++) {
-        const struct bounded *value = types_find(&types, node->input[i]);
+        const struct bounded *value = value_types_find(&types, node->input[i]);
         bool shaped = value && value->type != DTYPE_NONE && value->shape.rank >= 0;
         operands.left_out = !*node->input[i]; /* the last: in between it is how optional ones are written */
         operands.constant &= !*node->input[i] || is_constant(model, node->input[i]);
@@ -188,7 +188,7 @@ static struct operands look_at(const struct model *model, const Onnx__NodeProto 
         if (i == 0)
             operands.scalar = shaped && value->shape.rank == 0;
     }
-    types_release(&types);
+    value_types_release(&types);
     return operands;
 }
 

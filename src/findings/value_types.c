@@ -8,7 +8,7 @@
 
 enum { KNOWN_ELEMENTS = 256 }; /* of constants whose values matter to shapes: axes, pads, sizes */
 
-static struct bounded *slot(struct types *types, const char *name)
+static struct bounded *slot(struct value_types *types, const char *name)
 {
     size_t number;
     if (map_get(&types->names, name, &number))
@@ -20,7 +20,7 @@ static struct bounded *slot(struct types *types, const char *name)
     return value;
 }
 
-static void note_info(struct types *types, const Onnx__ValueInfoProto *info)
+static void note_info(struct value_types *types, const Onnx__ValueInfoProto *info)
 {
     if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
         dtype_check(info->type->tensor_type->elem_type, NULL))
@@ -45,7 +45,7 @@ static void note_info(struct types *types, const Onnx__ValueInfoProto *info)
 }
 
 /* Small constants with their values: a Reshape needs its shape. */
-static void note_initializer(struct types *types, const struct model *model, size_t number)
+static void note_initializer(struct value_types *types, const struct model *model, size_t number)
 {
     const Onnx__TensorProto *tensor = model->graph->initializer[number];
     if (dtype_check(tensor->data_type, NULL) || tensor->n_dims > TENSOR_MAX_RANK)
@@ -70,11 +70,11 @@ static void note_initializer(struct types *types, const struct model *model, siz
 }
 
 /* False when an input is not known well enough. */
-static bool gather_inputs(const struct types *types, const Onnx__NodeProto *node,
+static bool gather_inputs(const struct value_types *types, const Onnx__NodeProto *node,
                           const struct bounded **inputs)
 {
     for (size_t i = 0; i < node->n_input; i++) {
-        inputs[i] = types_find(types, node->input[i]);
+        inputs[i] = value_types_find(types, node->input[i]);
         if (*node->input[i] && (!inputs[i] || inputs[i]->type == DTYPE_NONE || inputs[i]->shape.rank < 0))
             return false;
     }
@@ -91,17 +91,17 @@ static bool has_body(const Onnx__NodeProto *node)
 }
 
 /* What the model says itself need not be inferred. */
-static bool all_known(const struct types *types, const Onnx__NodeProto *node)
+static bool all_known(const struct value_types *types, const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < node->n_output; i++) {
-        const struct bounded *value = types_find(types, node->output[i]);
+        const struct bounded *value = value_types_find(types, node->output[i]);
         if (*node->output[i] && (!value || value->type == DTYPE_NONE || value->shape.rank < 0))
             return false;
     }
     return true;
 }
 
-static void infer(struct types *types, const struct model *model, const Onnx__NodeProto *node)
+static void infer(struct value_types *types, const struct model *model, const Onnx__NodeProto *node)
 {
     if (has_body(node) || all_known(types, node))
         return;
@@ -124,11 +124,11 @@ static void infer(struct types *types, const struct model *model, const Onnx__No
     free(inputs);
 }
 
-void types_init(struct types *types, const struct model *model)
+void value_types_init(struct value_types *types, const struct model *model)
 {
     const Onnx__GraphProto *graph = model->graph;
     struct model_index index;
-    *types = (struct types){0};
+    *types = (struct value_types){0};
     map_init(&types->names);
     for (size_t i = 0; i < graph->n_input; i++)
         note_info(types, graph->input[i]);
@@ -145,7 +145,7 @@ void types_init(struct types *types, const struct model *model)
     model_index_release(&index);
 }
 
-void types_release(struct types *types)
+void value_types_release(struct value_types *types)
 {
     for (size_t i = 0; i < types->count; i++)
         bounded_release(&types->values[i]);
@@ -153,7 +153,7 @@ void types_release(struct types *types)
     map_release(&types->names);
 }
 
-const struct bounded *types_find(const struct types *types, const char *name)
+const struct bounded *value_types_find(const struct value_types *types, const char *name)
 {
     size_t number;
     return *name && map_get(&types->names, name, &number) ? &types->values[number] : NULL;

@@ -9,16 +9,16 @@
 #include "bounds/bounded.h"
 #include "model/model.h"
 
-struct types {
+struct value_types {
     struct map names;
     size_t count, capacity;
     struct bounded *values; /* type DTYPE_NONE: not known; rank -1: only the type is */
 };
 
-void types_init(struct types *types, const struct model *model);
-void types_release(struct types *types);
+void value_types_init(struct value_types *types, const struct model *model);
+void value_types_release(struct value_types *types);
 
 /* NULL when nothing is known, or the name is "". */
-const struct bounded *types_find(const struct types *types, const char *name);
+const struct bounded *value_types_find(const struct value_types *types, const char *name);
 
 #endif

@@ -19,12 +19,12 @@ static bool is_half(enum dtype type)
 }
 
 /* What rounding an attribute to half precision makes of a product with it. */
-static long double attribute_error(const struct curve_spot *s, long double product)
+static long double attribute_error(const struct elementwise_point *s, long double product)
 {
     return is_half(s->type) ? s->unit * fabsl(product) : 0;
 }
 
-static long double scaled(const struct curve_spot *s, long double scale)
+static long double scaled(const struct elementwise_point *s, long double scale)
 {
     return library * s->unit * (fabsl(s->y) + fabsl(scale));
 }
@@ -38,7 +38,7 @@ static long double celu(const double *p, long double x)
  * ONNX's body computes alpha * Elu(x / alpha): two roundings for x > 0, and x / alpha may overflow. For
  * x < 0, x / alpha errs by a unit, which exp multiplies by x / alpha.
  */
-static long double celu_error(const struct curve_spot *s)
+static long double celu_error(const struct elementwise_point *s)
 {
     long double alpha = s->p[0], t = s->x / alpha;
     if (alpha == 0)
@@ -58,7 +58,7 @@ static long double elu(const double *p, long double x)
     return x >= 0 ? x : (long double)p[0] * expm1l(x);
 }
 
-static long double elu_error(const struct curve_spot *s)
+static long double elu_error(const struct elementwise_point *s)
 {
     return s->x >= 0 ? 0 : scaled(s, s->p[0]);
 }
@@ -83,7 +83,7 @@ static long double gelu_tanh(const double *p, long double x)
 }
 
 /* The formula says -inf * 0 at -inf, the limit is 0: left open. */
-static long double gelu_error(const struct curve_spot *s)
+static long double gelu_error(const struct elementwise_point *s)
 {
     if (isinf(s->x))
         return s->x < 0 ? NAN : 0;
@@ -94,7 +94,7 @@ static long double gelu_error(const struct curve_spot *s)
  * The two constants are float32 in ONNX's body, so even float64 may compute with a relative error of 2^-24 in
  * t, which becomes x/2 * t / cosh^2(t) times that.
  */
-static long double gelu_tanh_error(const struct curve_spot *s)
+static long double gelu_tanh_error(const struct elementwise_point *s)
 {
     if (isinf(s->x))
         return s->x < 0 ? NAN : 0;
@@ -109,7 +109,7 @@ static long double hard_sigmoid(const double *p, long double x)
 }
 
 /* alpha * x + beta: a product, a sum and, in half precision, two rounded attributes. */
-static long double hard_sigmoid_error(const struct curve_spot *s)
+static long double hard_sigmoid_error(const struct elementwise_point *s)
 {
     long double product = s->p[0] * s->x, line = product + s->p[1];
     if (!isfinite(line))
@@ -128,7 +128,7 @@ static long double hard_swish(const double *p, long double x)
 }
 
 /* The slope 1/6 is a float32 attribute of ONNX's body, so even float64 may compute with 2^-24 of error. */
-static long double hard_swish_error(const struct curve_spot *s)
+static long double hard_swish_error(const struct elementwise_point *s)
 {
     if (isinf(s->x))
         return s->x < 0 ? NAN : 0;
@@ -145,7 +145,7 @@ static long double leaky_relu(const double *p, long double x)
     return x < 0 ? p[0] * x : x;
 }
 
-static long double leaky_relu_error(const struct curve_spot *s)
+static long double leaky_relu_error(const struct elementwise_point *s)
 {
     return s->x < 0 && isfinite(s->y) ? attribute_error(s, s->y) : 0;
 }
@@ -156,13 +156,13 @@ static long double softplus(const double *p, long double x)
     return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
 }
 
-static long double of_scale_one(const struct curve_spot *s)
+static long double of_scale_one(const struct elementwise_point *s)
 {
     return isfinite(s->y) ? scaled(s, 1) : 0;
 }
 
 /* ONNX's body is log(exp(x) + 1) as it stands, which overflows where exp does: inf and x are both found. */
-static long double softplus_error(const struct curve_spot *s)
+static long double softplus_error(const struct elementwise_point *s)
 {
     if (isfinite(s->x) && s->x >= logl(dtype_highest(s->type)) * (1 - library * s->unit))
         return INFINITY;
@@ -179,7 +179,7 @@ static long double mish(const double *p, long double x)
     return n == 0 ? -0.0L : x * (n / (n + 2));
 }
 
-static long double mish_error(const struct curve_spot *s)
+static long double mish_error(const struct elementwise_point *s)
 {
     if (isinf(s->x))
         return s->x < 0 ? NAN : 0;
@@ -191,7 +191,7 @@ static long double selu(const double *p, long double x)
     return x > 0 ? p[1] * x : (long double)p[1] * p[0] * expm1l(x);
 }
 
-static long double selu_error(const struct curve_spot *s)
+static long double selu_error(const struct elementwise_point *s)
 {
     if (!isfinite(s->y))
         return 0;
@@ -211,12 +211,12 @@ static long double softsign(const double *p, long double x)
 }
 
 /* The formula says inf / inf at infinity, the limit is 1: left open. */
-static long double softsign_error(const struct curve_spot *s)
+static long double softsign_error(const struct elementwise_point *s)
 {
     return isinf(s->x) ? NAN : 4 * s->unit * fabsl(s->y);
 }
 
-static const struct curve curves[] = {
+static const struct elementwise functions[] = {
     {"Celu", celu, celu_error, .params = {"alpha"}, .defaults = {1}, .draw_low = -8, .draw_high = 8},
     {"Elu", elu, elu_error, .n_turns = 1, .params = {"alpha"}, .defaults = {1}, .draw_low = -8,
      .draw_high = 8},
@@ -236,18 +236,18 @@ static const struct curve curves[] = {
 
 static int eval_activation(struct op_call *call)
 {
-    const struct curve *curve = curve_find(curves, call->op->name);
-    double p[CURVE_PARAMS];
-    curve_params(call, curve, p);
-    return curve_eval(call, curve, p);
+    const struct elementwise *function = elementwise_find(functions, call->op->name);
+    double p[ELEMENTWISE_PARAMS];
+    elementwise_params(call, function, p);
+    return elementwise_eval(call, function, p);
 }
 
 static int sample_activation(struct draw *d)
 {
-    return curve_sample(d, curve_find(curves, d->op->name));
+    return elementwise_sample(d, elementwise_find(functions, d->op->name));
 }
 
-static const struct curve gelu_curves[] = {
+static const struct elementwise gelu_functions[] = {
     {"none", gelu, gelu_error, .n_turns = 1, .turns = {-0.7517915}, .draw_low = -6, .draw_high = 6},
     {"tanh", gelu_tanh, gelu_tanh_error, .n_turns = 1, .turns = {-0.7524615}, .draw_low = -6, .draw_high = 6},
     {NULL},
@@ -256,13 +256,14 @@ static const struct curve gelu_curves[] = {
 static int eval_gelu(struct op_call *call)
 {
     const char *name = call_string(call, "approximate", "none");
-    const struct curve *curve = curve_find(gelu_curves, name);
-    return curve ? curve_eval(call, curve, NULL) : call_invalid(call, "has no approximation '%s'", name);
+    const struct elementwise *function = elementwise_find(gelu_functions, name);
+    return function ? elementwise_eval(call, function, NULL)
+                    : call_invalid(call, "has no approximation '%s'", name);
 }
 
 static int sample_gelu(struct draw *d)
 {
-    curve_sample(d, &gelu_curves[0]);
+    elementwise_sample(d, &gelu_functions[0]);
     if (draw_chance(d, 0.7))
         draw_string(d, "approximate", draw_word(d, "none|tanh"));
     return 0;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct transpose_plan {
+struct transpose_geometry {
     struct conv_attributes w;
     int64_t full[SPATIAL_MAX]; /* output size before padding is taken off */
     int64_t out[SPATIAL_MAX], begin[SPATIAL_MAX];
@@ -17,7 +17,7 @@ struct transpose_plan {
  * meaning in the text's integer division, except that the official cases put a single missing row at the end.
  * Up to opset 10 the equation and the words on auto_pad put the odd one at opposite ends.
  */
-static void pads_for(struct transpose_plan *p, int i, int opset)
+static void pads_for(struct transpose_geometry *p, int i, int opset)
 {
     int64_t total = p->full[i] - p->out[i];
     bool upper = p->w.auto_pad == PAD_SAME_UPPER;
@@ -30,8 +30,8 @@ static void pads_for(struct transpose_plan *p, int i, int opset)
     p->begin[i] = upper ? total / 2 : total - total / 2;
 }
 
-static int plan_axis(struct op_call *call, struct transpose_plan *p, int i, int64_t in, int64_t extra,
-                     const int64_t *wanted)
+static int transpose_axis(struct op_call *call, struct transpose_geometry *p, int i, int64_t in,
+                          int64_t extra, const int64_t *wanted)
 {
     int64_t most = p->w.stride[i] > p->w.dilation[i] ? p->w.stride[i] : p->w.dilation[i];
     if (extra < 0 || extra >= most)
@@ -53,9 +53,10 @@ static int plan_axis(struct op_call *call, struct transpose_plan *p, int i, int6
     return 0;
 }
 
-static int plan(struct op_call *call, const struct shape *x, const struct shape *k, struct transpose_plan *p)
+static int transpose_geometry(struct op_call *call, const struct shape *x, const struct shape *k,
+                              struct transpose_geometry *p)
 {
-    *p = (struct transpose_plan){.open = false};
+    *p = (struct transpose_geometry){.open = false};
     if (conv_attributes_read(call, x, k, &p->w))
         return -1;
     if (k->dims[0] != x->dims[1])
@@ -67,7 +68,7 @@ static int plan(struct op_call *call, const struct shape *x, const struct shape 
     if ((extras && extras != rank) || (wants && wants != rank))
         return call_invalid(call, "output_padding or output_shape of another rank than the image");
     for (int i = 0; i < p->w.rank; i++)
-        if (plan_axis(call, p, i, x->dims[i + 2], extras ? extra[i] : 0, wants ? wanted : NULL))
+        if (transpose_axis(call, p, i, x->dims[i + 2], extras ? extra[i] : 0, wants ? wanted : NULL))
             return -1;
     return 0;
 }
@@ -83,7 +84,7 @@ static int64_t divisor(int64_t a, int64_t b)
 }
 
 /* Terms of one output: the kernel's taps that can meet input elements under the stride. */
-static double terms(const struct transpose_plan *p, int64_t channels)
+static double terms(const struct transpose_geometry *p, int64_t channels)
 {
     double count = (double)channels;
     for (int i = 0; i < p->w.rank; i++) {
@@ -93,7 +94,7 @@ static double terms(const struct transpose_plan *p, int64_t channels)
     return count;
 }
 
-static struct convolution arrange(const struct transpose_plan *p, const struct bounded *x,
+static struct convolution arrange(const struct transpose_geometry *p, const struct bounded *x,
                                   const struct bounded *weights, const struct bounded *bias)
 {
     struct convolution c = {.x = x, .weights = weights, .bias = bias, .rank = p->w.rank, .transposed = true};
@@ -114,8 +115,8 @@ static struct convolution arrange(const struct transpose_plan *p, const struct b
 static int eval_conv_transpose(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0), *weights = call_need(call, 1), *bias = call_input(call, 2);
-    struct transpose_plan p;
-    if (!x || !weights || plan(call, &x->shape, &weights->shape, &p))
+    struct transpose_geometry p;
+    if (!x || !weights || transpose_geometry(call, &x->shape, &weights->shape, &p))
         return -1;
     if (x->type != weights->type || (bias && bias->type != x->type))
         return call_invalid(call, "operands of different types");

@@ -15,24 +15,24 @@
 
 static const long double library = 8;
 
-static long double relative(const struct curve_spot *s)
+static long double relative(const struct elementwise_point *s)
 {
     return isfinite(s->y) ? library * s->unit * fabsl(s->y) : 0;
 }
 
 /* exp of a finite number is not 0: where long double has lost it, it still underflows like any other. */
-static long double exp_error(const struct curve_spot *s)
+static long double exp_error(const struct elementwise_point *s)
 {
     return s->y == 0 && isfinite(s->x) ? dtype_precision(s->type).smallest : relative(s);
 }
 
 /* Eigen's polynomial for asin is the least precise one met: 3.8 ulp. */
-static long double asin_error(const struct curve_spot *s)
+static long double asin_error(const struct elementwise_point *s)
 {
     return isfinite(s->y) ? 12 * s->unit * fabsl(s->y) : 0;
 }
 
-static long double of_scale_one(const struct curve_spot *s)
+static long double of_scale_one(const struct elementwise_point *s)
 {
     return isfinite(s->y) ? library * s->unit * (fabsl(s->y) + 1) : 0;
 }
@@ -68,14 +68,14 @@ static long double value_reciprocal(const double *p, long double x)
 
 /* A square root may be x * rsqrt(x), a reciprocal an estimate, each with one Newton step: errors of 3.2 units
  * were seen on AVX-512 (vectorised by Eigen). */
-static long double error_newton(const struct curve_spot *s)
+static long double error_newton(const struct elementwise_point *s)
 {
     return isfinite(s->y) ? 4 * s->unit * fabsl(s->y) : 0;
 }
 
 /* Which infinity 1/0 is hangs on the sign of the zero, which no operator answers for: x + 0 may be left out.
  */
-static long double error_reciprocal(const struct curve_spot *s)
+static long double error_reciprocal(const struct elementwise_point *s)
 {
     return s->x == 0 ? INFINITY : error_newton(s);
 }
@@ -101,7 +101,7 @@ static long double reach_reciprocal(const double *p, long double x, long double 
 }
 
 /* Near 1, log(x) is about x - 1, exact; libraries keep the relative error there. log(0) = -inf. */
-static const struct curve curves[] = {
+static const struct elementwise functions[] = {
     {"Acos", value_acos, of_scale_one, .low = -1, .high = 1, .draw_low = -1, .draw_high = 1},
     {"Acosh", value_acosh, of_scale_one, .low = 1, .high = HUGE_VAL, .draw_low = 1, .draw_high = 20},
     {"Asin", value_asin, asin_error, .low = -1, .high = 1, .draw_low = -1, .draw_high = 1},
@@ -124,12 +124,12 @@ static const struct curve curves[] = {
 
 static int eval_function(struct op_call *call)
 {
-    return curve_eval(call, curve_find(curves, call->op->name), NULL);
+    return elementwise_eval(call, elementwise_find(functions, call->op->name), NULL);
 }
 
 static int sample_function(struct draw *d)
 {
-    return curve_sample(d, curve_find(curves, d->op->name));
+    return elementwise_sample(d, elementwise_find(functions, d->op->name));
 }
 
 enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };

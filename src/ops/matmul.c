@@ -14,7 +14,8 @@ struct product {
     struct shape result; /* without the 1s that were put in */
 };
 
-static int product_plan(struct op_call *call, const struct shape *a, const struct shape *b, struct product *p)
+static int product_shapes(struct op_call *call, const struct shape *a, const struct shape *b,
+                          struct product *p)
 {
     if (a->rank < 1 || b->rank < 1)
         return call_invalid(call, "a scalar is no matrix");
@@ -98,7 +99,7 @@ static int eval_matmul(struct op_call *call)
 {
     const struct bounded *a = call_need(call, 0), *b = call_need(call, 1);
     struct product p;
-    if (!a || !b || product_plan(call, &a->shape, &b->shape, &p))
+    if (!a || !b || product_shapes(call, &a->shape, &b->shape, &p))
         return -1;
     if (a->type != b->type)
         return call_invalid(call, "operands of different types");
@@ -149,7 +150,7 @@ static int eval_matmul_integer(struct op_call *call)
     const struct bounded *a = call_need(call, 0), *b = call_need(call, 1);
     struct product p;
     if (!a || !b || check_zero(call, a, 2) || check_zero(call, b, 3) ||
-        product_plan(call, &a->shape, &b->shape, &p))
+        product_shapes(call, &a->shape, &b->shape, &p))
         return -1;
     struct bounded *out = call_output(call, 0, DTYPE_INT32, &p.result);
     if (!out || call->shapes_only)

@@ -26,8 +26,8 @@ struct work {
     struct handover handover;
     struct result reference;
     bool has_reference;
-    struct label label;        /* the engine asked for */
-    struct bisect_word *words; /* one a release, where it was looked at */
+    struct label label;              /* the engine asked for */
+    struct bisect_verdict *verdicts; /* one a release, where it was looked at */
     struct refusals *refusals;
     size_t runs;
     int any; /* number of some engine that has run in the pool, or -1 */
@@ -166,7 +166,7 @@ static struct settle_case case_of(const struct work *work, int engine)
 }
 
 /* A graph that is only suspect as a whole is settled, as everywhere. */
-static void settle_word(struct work *work, int engine, struct verdict *verdict, struct str *text)
+static void settle_release(struct work *work, int engine, struct verdict *verdict, struct str *text)
 {
     struct settlement settlement = {0};
     struct settle_case which = case_of(work, engine);
@@ -187,8 +187,8 @@ static void decide_refusal(struct work *work, int engine, const struct result *r
     str_add(text, verdict->text);
 }
 
-static void judge_word(struct work *work, int engine, const struct judge_entry *entries, size_t count,
-                       struct bisect_word *word)
+static void judge_release(struct work *work, int engine, const struct judge_entry *entries, size_t count,
+                          struct bisect_verdict *said)
 {
     struct judgement judgement;
     struct str text;
@@ -198,14 +198,14 @@ static void judge_word(struct work *work, int engine, const struct judge_entry *
     struct verdict *verdict = &judgement.verdicts[0];
     str_add(&text, verdict->text);
     if (result->outcome == OUTCOME_OK)
-        settle_word(work, engine, verdict, &text);
+        settle_release(work, engine, verdict, &text);
     bool finding = verdict_is_finding(verdict->kind);
     if (!finding)
         hold_against_answer(work, result, verdict, &text);
     decide_refusal(work, engine, result, verdict, &text);
     if (text.length > TEXT_LIMIT)
         text.data[TEXT_LIMIT] = '\0';
-    *word = (struct bisect_word){
+    *said = (struct bisect_verdict){
         .kind = verdict->kind,
         .stage = result->stage,
         .by_answer = !finding && verdict_is_finding(verdict->kind),
@@ -213,7 +213,7 @@ static void judge_word(struct work *work, int engine, const struct judge_entry *
         .message = result->message ? arena_strdup(&work->bisect->arena, result->message) : NULL,
     };
     bool lacks = verdict->kind == VERDICT_UNSUPPORTED;
-    word->state = hash_combine(hash_combine((uint64_t)word->kind, (uint64_t)word->stage),
+    said->state = hash_combine(hash_combine((uint64_t)said->kind, (uint64_t)said->stage),
                                lacks ? message_class(result->message) : 0);
     str_release(&text);
     judgement_release(&judgement);
@@ -225,7 +225,7 @@ static struct judge_entry entry_of(const struct work *work, int engine, const st
 }
 
 /* The case on labelled engines, judged. An engine that does not start is trouble. */
-static int words_of(struct work *work, char *const *labels, size_t count, struct bisect_word *words)
+static int verdicts_of(struct work *work, char *const *labels, size_t count, struct bisect_verdict *verdicts)
 {
     int *engines = memory_zeroed(count, sizeof *engines), status = 0;
     struct result *results = memory_zeroed(count, sizeof *results);
@@ -244,7 +244,7 @@ static int words_of(struct work *work, char *const *labels, size_t count, struct
                                (int)work->label.name.length, work->label.name.text);
         if (!status) {
             struct judge_entry entry = entry_of(work, engines[i], &results[i]);
-            judge_word(work, engines[i], &entry, 1, &words[i]);
+            judge_release(work, engines[i], &entry, 1, &verdicts[i]);
         }
         result_release(&results[i]);
     }
@@ -257,16 +257,16 @@ static int look(void *context, const size_t *places, size_t count, uint64_t *sta
 {
     struct work *work = context;
     char **labels = memory_zeroed(count, sizeof *labels);
-    struct bisect_word *words = memory_zeroed(count, sizeof *words);
+    struct bisect_verdict *verdicts = memory_zeroed(count, sizeof *verdicts);
     for (size_t i = 0; i < count; i++)
         labels[i] = make_label(work, work->bisect->releases[places[i]], NULL, NULL);
-    int status = words_of(work, labels, count, words);
+    int status = verdicts_of(work, labels, count, verdicts);
     for (size_t i = 0; i < count; i++) {
-        work->words[places[i]] = words[i];
-        states[places[i]] = words[i].state;
+        work->verdicts[places[i]] = verdicts[i];
+        states[places[i]] = verdicts[i].state;
         free(labels[i]);
     }
-    free(words);
+    free(verdicts);
     free(labels);
     return status;
 }
@@ -343,9 +343,9 @@ static const Assay__Welcome *welcome_of(const struct work *work)
 
 /* What one setting of a release runs, another of it with the same kernels may not lack: the one that leaves
  * graphs alone is asked. */
-static int check_lacking(struct work *work, struct bisect_window *window)
+static int check_lacking(struct work *work, struct bisect_stretch *stretch)
 {
-    char *label = make_label(work, work->bisect->releases[window->last], NULL, NULL);
+    char *label = make_label(work, work->bisect->releases[stretch->last], NULL, NULL);
     int engines[2] = {add_engine(work, label), -1}, status = engines[0] < 0 ? -1 : 0;
     struct result results[2];
     for (int i = 0; i < 2; i++)
@@ -359,7 +359,7 @@ static int check_lacking(struct work *work, struct bisect_window *window)
         struct judge_entry entries[2] = {entry_of(work, engines[0], &results[0]),
                                          entry_of(work, engines[1], &results[1])};
         if (!status)
-            judge_word(work, engines[0], entries, 2, &window->word);
+            judge_release(work, engines[0], entries, 2, &stretch->verdict);
     }
     for (int i = 0; i < 2; i++)
         result_release(&results[i]);
@@ -367,23 +367,23 @@ static int check_lacking(struct work *work, struct bisect_window *window)
     return status;
 }
 
-static int make_windows(struct work *work, const uint64_t *states)
+static int make_stretches(struct work *work, const uint64_t *states)
 {
     struct bisect *bisect = work->bisect;
-    bisect->windows = arena_array(&bisect->arena, bisect->n_releases, sizeof *bisect->windows);
+    bisect->stretches = arena_array(&bisect->arena, bisect->n_releases, sizeof *bisect->stretches);
     for (size_t i = 0; i < bisect->n_releases; i++) {
         if (i && states[i] == states[i - 1]) {
-            bisect->windows[bisect->n_windows - 1].last = i;
+            bisect->stretches[bisect->n_stretches - 1].last = i;
             continue;
         }
-        /* The first of a window was looked at: a change is always between two that were. */
-        bisect->windows[bisect->n_windows++] = (struct bisect_window){i, i, work->words[i], false};
+        /* The first of a stretch was looked at: a change is always between two that were. */
+        bisect->stretches[bisect->n_stretches++] = (struct bisect_stretch){i, i, work->verdicts[i], false};
     }
-    for (size_t i = 0; i < bisect->n_windows; i++) {
-        struct bisect_window *window = &bisect->windows[i];
-        if (window->word.kind == VERDICT_UNSUPPORTED && check_lacking(work, window))
+    for (size_t i = 0; i < bisect->n_stretches; i++) {
+        struct bisect_stretch *stretch = &bisect->stretches[i];
+        if (stretch->verdict.kind == VERDICT_UNSUPPORTED && check_lacking(work, stretch))
             return -1;
-        window->bad = verdict_is_finding(window->word.kind);
+        stretch->bad = verdict_is_finding(stretch->verdict.kind);
     }
     return 0;
 }
@@ -393,12 +393,12 @@ static int search_releases(struct work *work)
     struct bisect *bisect = work->bisect;
     size_t n = bisect->n_releases;
     uint64_t *states = memory_zeroed(n, sizeof *states);
-    work->words = arena_array(&bisect->arena, n, sizeof *work->words);
+    work->verdicts = arena_array(&bisect->arena, n, sizeof *work->verdicts);
     bisect->looked = arena_array(&bisect->arena, n, sizeof *bisect->looked);
     int status = change_search(states, bisect->looked, n,
                                work->options->step ? work->options->step : DEFAULT_STEP, look, work);
     if (!status)
-        status = make_windows(work, states);
+        status = make_stretches(work, states);
     bisect->runs = work->runs;
     free(states);
     return status;
@@ -422,24 +422,24 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
     knob->name = arena_strdup(arena, info->name);
     knob->values = arena_array(arena, most, sizeof *knob->values);
     char **labels = arena_array(arena, most, sizeof *labels);
-    struct bisect_word *words = arena_array(arena, most, sizeof *words);
+    struct bisect_verdict *verdicts = arena_array(arena, most, sizeof *verdicts);
     for (char *value = strtok_r(list, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
         knob->values[knob->count].value = value;
         labels[knob->count++] = make_label(work, version, info->name, value);
     }
-    int status = words_of(work, labels, knob->count, words);
+    int status = verdicts_of(work, labels, knob->count, verdicts);
     bool works = false;
     for (size_t i = 0; i < knob->count; i++) {
-        works |= shows_kernels(info, knob->values[i].value) && words[i].kind != VERDICT_UNSUPPORTED &&
-                 !verdict_is_finding(words[i].kind);
+        works |= shows_kernels(info, knob->values[i].value) && verdicts[i].kind != VERDICT_UNSUPPORTED &&
+                 !verdict_is_finding(verdicts[i].kind);
         free(labels[i]);
     }
     for (size_t i = 0; i < knob->count; i++) {
         /* Lacking under one value what another has: a refusal, as the judge has it. */
-        if (works && words[i].kind == VERDICT_UNSUPPORTED)
-            words[i].kind = VERDICT_REJECTED;
-        knob->values[i].word = words[i];
-        knob->values[i].bad = verdict_is_finding(words[i].kind);
+        if (works && verdicts[i].kind == VERDICT_UNSUPPORTED)
+            verdicts[i].kind = VERDICT_REJECTED;
+        knob->values[i].verdict = verdicts[i];
+        knob->values[i].bad = verdict_is_finding(verdicts[i].kind);
     }
     return status;
 }
@@ -471,14 +471,14 @@ static long test_passes(void *context, const bool *const *candidates, size_t cou
     long found = (long)count;
     for (size_t done = 0; done < count && found == (long)count;) {
         char *labels[AHEAD];
-        struct bisect_word words[AHEAD] = {0};
+        struct bisect_verdict verdicts[AHEAD] = {0};
         size_t n = count - done < AHEAD ? count - done : AHEAD;
         for (size_t i = 0; i < n; i++)
             labels[i] = passes_label(passes, candidates[done + i]);
-        int status = words_of(passes->work, labels, n, words);
+        int status = verdicts_of(passes->work, labels, n, verdicts);
         for (size_t i = 0; i < n; i++) {
-            bool bad = verdict_is_finding(words[i].kind) ||
-                       (passes->lacking && words[i].kind == VERDICT_UNSUPPORTED);
+            bool bad = verdict_is_finding(verdicts[i].kind) ||
+                       (passes->lacking && verdicts[i].kind == VERDICT_UNSUPPORTED);
             if (!bad && found == (long)count)
                 found = (long)(done + i);
             free(labels[i]);
@@ -520,10 +520,10 @@ static int search_knobs(struct work *work)
 {
     struct bisect *bisect = work->bisect;
     const Assay__Welcome *welcome = welcome_of(work);
-    const struct bisect_window *bad = NULL;
-    for (size_t i = 0; i < bisect->n_windows; i++)
-        if (bisect->windows[i].bad)
-            bad = &bisect->windows[i];
+    const struct bisect_stretch *bad = NULL;
+    for (size_t i = 0; i < bisect->n_stretches; i++)
+        if (bisect->stretches[i].bad)
+            bad = &bisect->stretches[i];
     if (!bad || !welcome)
         return 0;
     bisect->at = bisect->releases[bad->last];
@@ -539,7 +539,7 @@ static int search_knobs(struct work *work)
     for (size_t i = 0; i < welcome->n_knobs && !bisect->pass_knob; i++)
         if (strchr(welcome->knobs[i]->values, '+') &&
             try_passes(work, welcome->knobs[i], bisect->at,
-                       work->words[bad->first].kind == VERDICT_UNSUPPORTED))
+                       work->verdicts[bad->first].kind == VERDICT_UNSUPPORTED))
             return -1;
     bisect->pass_runs = work->runs;
     return 0;

@@ -3,8 +3,8 @@
  * optimiser passes it can leave out.
  *
  * Every answer is judged by the reference; where the case brings an answer of its own that counts too, so
- * that what the ONNX text leaves open is still told apart. The releases with the same word next to each other
- * are a window. See windows.h for how few are run and what that can miss.
+ * that what the ONNX text leaves open is still told apart. The releases with the same verdict next to each
+ * other are a stretch. See change_search.h for how few are run and what that can miss.
  *
  * Knobs: on one bad release, every value of every knob whose values are listed ("none|basic|all"). Passes: a
  * knob whose values read "A+B+C" is a set; when all of them together, left out, make the fault go, a smallest
@@ -35,24 +35,24 @@ struct bisect_options {
 };
 
 /* What one engine says to the case. */
-struct bisect_word {
+struct bisect_verdict {
     enum verdict_kind kind;
     enum stage stage;
     bool by_answer;      /* only the case's own answer says so, not the reference */
     const char *text;    /* one line */
     const char *message; /* the engine's own, whole; may be NULL */
-    uint64_t state;      /* equal for equal words; of clean refusals, what is lacking counts too */
+    uint64_t state;      /* equal for equal verdicts; of clean refusals, what is lacking counts too */
 };
 
-struct bisect_window {
+struct bisect_stretch {
     size_t first, last; /* releases */
-    struct bisect_word word;
+    struct bisect_verdict verdict;
     bool bad;
 };
 
 struct bisect_value {
     const char *value;
-    struct bisect_word word;
+    struct bisect_verdict verdict;
     bool bad;
 };
 
@@ -69,8 +69,8 @@ struct bisect {
     size_t n_releases;
     const char **releases; /* ascending */
     bool *looked;          /* run, not inferred from neighbours */
-    size_t n_windows;
-    struct bisect_window *windows;
+    size_t n_stretches;
+    struct bisect_stretch *stretches;
     size_t runs; /* of the engine, for the releases */
     const char
         *at; /* the release on which knobs and passes were tried: the last bad one; NULL: none is bad */

@@ -3,9 +3,9 @@
  *
  * Binary search alone sees one change and takes for granted that there is no other. So a grid of evenly
  * spread places is looked at first, both ends included, and every stretch between two that differ is bisected
- * until the change is between neighbours. What cannot be missed: every window at least `step` long, and every
- * shorter one that lies at a change. A window shorter than that between two equal neighbours of the grid is
- * missed: step 1 looks everywhere and misses nothing.
+ * until the change is between neighbours. What cannot be missed: every stretch at least `step` long, and
+ * every shorter one that lies at a change. A stretch shorter than that between two equal neighbours of the
+ * grid is missed: step 1 looks everywhere and misses nothing.
  */
 #ifndef RELEASES_CHANGE_SEARCH_H
 #define RELEASES_CHANGE_SEARCH_H

@@ -12,37 +12,37 @@
 static const struct {
     const char *name;
     char letter;
-} words[PROBE_WORDS] = {
+} answers[PROBE_ANSWERS] = {
     [PROBE_NONE] = {"none", '.'},         [PROBE_OK] = {"ok", 'o'},
     [PROBE_UNSURE] = {"unsure", '?'},     [PROBE_UNSUPPORTED] = {"unsupported", 'u'},
     [PROBE_REJECTED] = {"rejected", 'r'}, [PROBE_WRONG] = {"wrong", 'w'},
     [PROBE_CRASH] = {"crash", 'c'},       [PROBE_HANG] = {"hang", 'h'},
 };
 
-const char *probe_word_name(enum probe_word word)
+const char *probe_answer_name(enum probe_answer answer)
 {
-    return words[word].name;
+    return answers[answer].name;
 }
 
-char probe_letter(enum probe_word word)
+char probe_letter(enum probe_answer answer)
 {
-    return words[word].letter;
+    return answers[answer].letter;
 }
 
-enum probe_word probe_word_of_letter(char letter)
+enum probe_answer probe_answer_of_letter(char letter)
 {
-    for (int word = PROBE_OK; word < PROBE_WORDS; word++)
-        if (words[word].letter == letter)
-            return (enum probe_word)word;
+    for (int answer = PROBE_OK; answer < PROBE_ANSWERS; answer++)
+        if (answers[answer].letter == letter)
+            return (enum probe_answer)answer;
     return PROBE_NONE;
 }
 
-bool probe_is_finding(enum probe_word word)
+bool probe_is_finding(enum probe_answer answer)
 {
-    return word >= PROBE_REJECTED;
+    return answer >= PROBE_REJECTED;
 }
 
-enum probe_word probe_word_of(const struct verdict *verdict)
+enum probe_answer probe_answer_of(const struct verdict *verdict)
 {
     switch (verdict->kind) {
     case VERDICT_UNTESTED:
@@ -82,9 +82,9 @@ enum probe_word probe_word_of(const struct verdict *verdict)
 static void count_row(struct probe_counts *counts, const struct probe_row *row)
 {
     for (int i = 0; i < PROBE_OPSETS; i++) {
-        enum probe_word word = probe_word_of_letter(row->opsets[i]);
-        counts->of[word]++;
-        counts->total += word != PROBE_NONE;
+        enum probe_answer answer = probe_answer_of_letter(row->opsets[i]);
+        counts->of[answer]++;
+        counts->total += answer != PROBE_NONE;
     }
 }
 
@@ -106,11 +106,11 @@ struct probe_counts probe_count_all(const struct probe_result *result)
     return counts;
 }
 
-enum probe_word probe_sum_up(const struct probe_counts *counts)
+enum probe_answer probe_sum_up(const struct probe_counts *counts)
 {
-    for (int word = PROBE_HANG; word >= PROBE_REJECTED; word--)
-        if (counts->of[word])
-            return (enum probe_word)word;
+    for (int answer = PROBE_HANG; answer >= PROBE_REJECTED; answer--)
+        if (counts->of[answer])
+            return (enum probe_answer)answer;
     if (counts->of[PROBE_OK])
         return PROBE_OK;
     if (counts->of[PROBE_UNSURE])
@@ -282,10 +282,10 @@ static void take(struct probe_result *results, const struct trial_done *done)
     for (size_t i = 0; i < done->n_engines; i++) {
         const struct verdict *verdict = &done->judgement.verdicts[i];
         struct probe_op *op = &results[i].ops[item->op_number];
-        enum probe_word word = probe_word_of(verdict);
-        op->rows[item->row].opsets[item->opset - OPSET_FIRST] = probe_letter(word);
+        enum probe_answer answer = probe_answer_of(verdict);
+        op->rows[item->row].opsets[item->opset - OPSET_FIRST] = probe_letter(answer);
         results[i].started |= verdict->kind != VERDICT_NO_ENGINE;
-        if (probe_is_finding(word) || word == PROBE_UNSUPPORTED)
+        if (probe_is_finding(answer) || answer == PROBE_UNSUPPORTED)
             note_find(&results[i], op, item, verdict, done->testcase.recipe);
     }
 }

@@ -14,8 +14,8 @@
 #include "generate/operator_case.h"
 #include "judge/verdict.h"
 
-/* Verdicts in few words. */
-enum probe_word {
+/* Verdicts, fewer of them. */
+enum probe_answer {
     PROBE_NONE,        /* not asked */
     PROBE_OK,          /* agrees */
     PROBE_UNSURE,      /* answered, but the answer proves nothing: open, undecided, mistrusted, by vote */
@@ -24,13 +24,13 @@ enum probe_word {
     PROBE_WRONG,       /* wrong value, shape or type */
     PROBE_CRASH,       /* also out of memory, or garbage */
     PROBE_HANG,
-    PROBE_WORDS
+    PROBE_ANSWERS
 };
-const char *probe_word_name(enum probe_word word);
-char probe_letter(enum probe_word word);           /* ".o?urwch" */
-enum probe_word probe_word_of_letter(char letter); /* PROBE_NONE when there is no such letter */
-enum probe_word probe_word_of(const struct verdict *verdict);
-bool probe_is_finding(enum probe_word word);
+const char *probe_answer_name(enum probe_answer answer);
+char probe_letter(enum probe_answer answer);           /* ".o?urwch" */
+enum probe_answer probe_answer_of_letter(char letter); /* PROBE_NONE when there is no such letter */
+enum probe_answer probe_answer_of(const struct verdict *verdict);
+bool probe_is_finding(enum probe_answer answer);
 
 enum { PROBE_OPSETS = OPSET_LAST - OPSET_FIRST + 1, PROBE_FORMS = 32 };
 
@@ -92,15 +92,15 @@ void probe_results_free(struct probe_result *results, size_t count);
 /* name[@version][:knob=value,...] of an engine, the version as it says it itself; heap. */
 char *probe_engine(const struct engine_info *info, const struct engine_spec *spec);
 
-/* Sums, by word, of an operator's cases, of those of one type (DTYPE_NONE: all), of an engine's. */
+/* Sums, by answer, of an operator's cases, of those of one type (DTYPE_NONE: all), of an engine's. */
 struct probe_counts {
-    size_t of[PROBE_WORDS], total;
+    size_t of[PROBE_ANSWERS], total;
 };
 struct probe_counts probe_count(const struct probe_op *op, enum dtype type);
 struct probe_counts probe_count_all(const struct probe_result *result);
 
-/* What a group of cases is in one word: the worst finding, else unsupported when nothing else, else ok or
+/* What a group of cases is as one answer: the worst finding, else unsupported when nothing else, else ok or
  * unsure. */
-enum probe_word probe_sum_up(const struct probe_counts *counts);
+enum probe_answer probe_sum_up(const struct probe_counts *counts);
 
 #endif

@@ -15,9 +15,9 @@ enum { FORMAT = 1 };
 static void write_counts(struct json *json, const struct probe_counts *counts)
 {
     json_object(json, "counts");
-    for (int word = PROBE_OK; word < PROBE_WORDS; word++)
-        if (counts->of[word])
-            json_int(json, probe_word_name((enum probe_word)word), (int64_t)counts->of[word]);
+    for (int answer = PROBE_OK; answer < PROBE_ANSWERS; answer++)
+        if (counts->of[answer])
+            json_int(json, probe_answer_name((enum probe_answer)answer), (int64_t)counts->of[answer]);
     json_end(json);
 }
 
@@ -285,9 +285,9 @@ static uint32_t lacking_opsets(const struct probe_op *op, enum dtype type)
     uint32_t unsupported = 0, other = 0;
     for (size_t i = 0; i < op->n_rows; i++)
         for (int k = 0; op->rows[i].type == type && k < PROBE_OPSETS; k++) {
-            enum probe_word word = probe_word_of_letter(op->rows[i].opsets[k]);
-            unsupported |= (uint32_t)(word == PROBE_UNSUPPORTED) << k;
-            other |= (uint32_t)(word != PROBE_UNSUPPORTED && word != PROBE_NONE) << k;
+            enum probe_answer answer = probe_answer_of_letter(op->rows[i].opsets[k]);
+            unsupported |= (uint32_t)(answer == PROBE_UNSUPPORTED) << k;
+            other |= (uint32_t)(answer != PROBE_UNSUPPORTED && answer != PROBE_NONE) << k;
         }
     return unsupported & ~other;
 }

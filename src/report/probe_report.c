@@ -21,15 +21,15 @@ enum { TYPES = sizeof type_order / sizeof *type_order };
 static char type_letter(const struct probe_op *op, enum dtype type)
 {
     struct probe_counts counts = probe_count(op, type);
-    enum probe_word word = probe_sum_up(&counts);
-    return word == PROBE_OK && counts.of[PROBE_OK] < counts.total ? '+' : probe_letter(word);
+    enum probe_answer answer = probe_sum_up(&counts);
+    return answer == PROBE_OK && counts.of[PROBE_OK] < counts.total ? '+' : probe_letter(answer);
 }
 
-static enum style word_style(enum probe_word word)
+static enum style answer_style(enum probe_answer answer)
 {
-    if (probe_is_finding(word))
+    if (probe_is_finding(answer))
         return STYLE_BAD;
-    return word == PROBE_OK ? STYLE_GOOD : word == PROBE_UNSUPPORTED ? STYLE_DIM : STYLE_PLAIN;
+    return answer == PROBE_OK ? STYLE_GOOD : answer == PROBE_UNSUPPORTED ? STYLE_DIM : STYLE_PLAIN;
 }
 
 static const struct probe_op *op_in(const struct probe_result *result, const char *name)
@@ -44,7 +44,7 @@ static void add_cells(struct table *table, const struct probe_op *op)
 {
     char letters[TYPES + 1] = "";
     struct probe_counts counts = op ? probe_count(op, DTYPE_NONE) : (struct probe_counts){0};
-    enum style style = word_style(probe_sum_up(&counts));
+    enum style style = answer_style(probe_sum_up(&counts));
     for (size_t i = 0; op && i < TYPES; i++)
         letters[i] = type_letter(op, type_order[i]);
     table_add(table, style, "%s", letters);
@@ -127,9 +127,9 @@ static void print_sums(const struct probe_result *results, size_t count, struct 
         struct probe_counts counts = probe_count_all(&results[i]);
         table_add(&table, STYLE_PLAIN, "%s", results[i].engine);
         table_add(&table, STYLE_PLAIN, "%zu", counts.total);
-        for (int word = PROBE_OK; word < PROBE_WORDS; word++)
-            table_add(&table, counts.of[word] ? word_style((enum probe_word)word) : STYLE_DIM, "%zu",
-                      counts.of[word]);
+        for (int answer = PROBE_OK; answer < PROBE_ANSWERS; answer++)
+            table_add(&table, counts.of[answer] ? answer_style((enum probe_answer)answer) : STYLE_DIM, "%zu",
+                      counts.of[answer]);
     }
     table_print(&table, out, colour, 0);
     table_release(&table);

@@ -118,7 +118,7 @@ static void test_words(void **state)
     (void)state;
     static const struct {
         enum verdict_kind kind;
-        enum probe_word word;
+        enum probe_answer word;
     } pairs[] = {
         {VERDICT_AGREES, PROBE_OK},         {VERDICT_UNSUPPORTED, PROBE_UNSUPPORTED},
         {VERDICT_CRASH, PROBE_CRASH},       {VERDICT_MEMORY, PROBE_CRASH},
@@ -130,13 +130,13 @@ static void test_words(void **state)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct verdict verdict = {.kind = pairs[i].kind};
-        assert_int_equal(probe_word_of(&verdict), pairs[i].word);
+        assert_int_equal(probe_answer_of(&verdict), pairs[i].word);
         if (verdict_is_finding(pairs[i].kind))
             assert_true(probe_is_finding(pairs[i].word));
     }
-    for (int word = PROBE_NONE; word < PROBE_WORDS; word++)
-        assert_int_equal(probe_word_of_letter(probe_letter((enum probe_word)word)), word);
-    assert_int_equal(probe_word_of_letter('x'), PROBE_NONE);
+    for (int word = PROBE_NONE; word < PROBE_ANSWERS; word++)
+        assert_int_equal(probe_answer_of_letter(probe_letter((enum probe_answer)word)), word);
+    assert_int_equal(probe_answer_of_letter('x'), PROBE_NONE);
 }
 
 static char *text_of(const struct probe_result *result)
