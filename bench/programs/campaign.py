@@ -1,4 +1,5 @@
-"""A campaign on an old release and the bundles of what it finds: shared by bench/dedup and bench/bundles."""
+"""Shared by the bench scripts in Python: options, the build, releases; a campaign on an old release and what it found."""
+import argparse
 import json
 import os
 import subprocess
@@ -9,6 +10,11 @@ BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 ASSAY = os.path.join(BUILD, "src", "cli", "assay")
 DATA = os.environ.get("ASSAY_DATA", os.path.expanduser("~/.local/share/assay"))
 RELEASE = "1.12.0"
+
+
+def parser(head):
+    """Options, where --help prints the script's head."""
+    return argparse.ArgumentParser(usage=argparse.SUPPRESS, description=head, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def build(*targets):

@@ -1,5 +1,13 @@
-# Shared by the bench scripts: a build to measure, and the releases it needs.
+# Shared by the bench scripts: --help, a build to measure, and the releases it needs.
 BENCH_BUILD=${BUILD:-build}
+
+# --help prints the head of the script.
+case ${1-} in
+-h | --help)
+  sed -n '2,/^[^#]/s/^#\( \|$\)//p' "bench/$(basename "$0")"
+  exit 0
+  ;;
+esac
 
 # bench_build TARGET...: configures if needed, builds the targets and all engines.
 bench_build() {
