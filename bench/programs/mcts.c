@@ -58,8 +58,8 @@ static int take(struct bench *bench, struct trials *trials, struct tally *tally,
         return status;
     if (verdict_is_finding(done.judgement.verdicts[0].kind) &&
         !model_parse(&model, done.testcase.model, done.testcase.model_size, err)) {
-        signature_of(&signature, bench->engine, &done.judgement.verdicts[0], &done.settlements[0], model,
-                     &done.results[0]);
+        signature_of(&signature, bench->engine, pool_engine(bench->pool, bench->number)->profile,
+                     &done.judgement.verdicts[0], &done.settlements[0], model, &done.results[0]);
         note(tally, signature.core);
     }
     model_free(model);

@@ -48,7 +48,8 @@ bool follow_up_signature(const struct pool *pool, int engine, const struct trial
     if (!verdict_is_finding(verdict->kind) ||
         model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
         return false;
-    signature_of(signature, pool_engine(pool, engine)->label, verdict, &done->settlements[number], model,
+    const struct engine_info *info = pool_engine(pool, engine);
+    signature_of(signature, info->label, info->profile, verdict, &done->settlements[number], model,
                  &done->results[number]);
     model_free(model);
     return true;
@@ -131,8 +132,13 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
                     number = options->engines[k];
         }
         const struct engine_info *info = pool_engine(options->pool, number);
-        engines[count++] = (struct bundle_engine){info->label, info->version, &done->judgement.verdicts[i],
-                                                  &done->results[i]};
+        engines[count++] = (struct bundle_engine){
+            .label = info->label,
+            .version = info->version,
+            .profile = info->profile,
+            .verdict = &done->judgement.verdicts[i],
+            .result = &done->results[i],
+        };
     }
     struct bundle_case which = {
         .signature = signature,
@@ -222,7 +228,12 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         return -1;
     str_init(&title);
     str_init(&operators);
-    struct bundle_engine engine = {label, "", &done->judgement.verdicts[0], &done->results[0]};
+    struct bundle_engine engine = {
+        .label = label,
+        .profile = pool_engine(options->pool, engine_number(options, label))->profile,
+        .verdict = &done->judgement.verdicts[0],
+        .result = &done->results[0],
+    };
     struct bundle_case which = {.signature = signature,
                                 .testcase = &done->testcase,
                                 .settlement = &done->settlements[0],

@@ -120,7 +120,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     struct signature signature;
     struct str operators;
     str_init(&operators);
-    signature_of(&signature, info->label, verdict, settlement, model, &done->results[i]);
+    signature_of(&signature, info->label, info->profile, verdict, settlement, model, &done->results[i]);
     operators_text(&operators, model, settlement);
     struct finding finding = {
         .signature = signature.text,

@@ -72,7 +72,8 @@ static bool is_about_values(enum conform_verdict verdict)
  * An engine that says it lacks what an optimiser of its own made is wrong: the judge saw another setting of
  * it run the case when the bundle was made. Alone it says the same words, and they are as wrong as they were.
  */
-static bool lacks_as_before(const struct conform_result *result, const struct bundle *bundle)
+static bool lacks_as_before(const struct conform_result *result, const struct bundle *bundle,
+                            const struct engine_profile *profile)
 {
     if (strcmp(bundle->outcome, outcome_name(OUTCOME_UNSUPPORTED)) != 0 ||
         strcmp(bundle->kind, verdict_name(VERDICT_UNSUPPORTED)) == 0 || !result->message)
@@ -80,8 +81,8 @@ static bool lacks_as_before(const struct conform_result *result, const struct bu
     struct str now, then;
     str_init(&now);
     str_init(&then);
-    message_normalise(&now, result->message, NULL);
-    message_normalise(&then, bundle->message, NULL);
+    message_normalise(&now, result->message, NULL, profile);
+    message_normalise(&then, bundle->message, NULL, profile);
     bool same = strcmp(now.data, then.data) == 0;
     str_release(&now);
     str_release(&then);
@@ -132,7 +133,8 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
 }
 
 static void add_row(struct replay *replay, const struct suite_case *entry,
-                    const struct conform_result *result, const char *label)
+                    const struct conform_result *result, const char *label,
+                    const struct engine_profile *profile)
 {
     struct bundle bundle;
     struct error err = {0};
@@ -149,7 +151,7 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
         .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
     };
     say(replay, row, result);
-    if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle)) {
+    if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle, profile)) {
         row->state = REPLAY_WRONG;
         row->verdict = bundle.kind;
     }
@@ -163,7 +165,8 @@ int replay_run(struct replay *replay, const struct suite *suite, struct pool *po
     int status = conform_run(&conform, suite, pool, engines, options, err);
     for (size_t i = 0; i < suite->count && status == 0; i++)
         for (size_t e = 0; e < engines; e++)
-            add_row(replay, &suite->cases[i], conform_at(&conform, i, e), labels[e]);
+            add_row(replay, &suite->cases[i], conform_at(&conform, i, e), labels[e],
+                    pool_engine(pool, (int)e)->profile);
     conform_release(&conform);
     return status;
 }

@@ -83,6 +83,7 @@ int pool_add(struct pool *pool, const struct engine_spec *spec)
     engine->spec = spec;
     engine->info.label = spec->label;
     engine->info.name = spec->name;
+    engine->info.profile = spec->profile;
     engine->info.version = spec->version;
     engine->memory = spec->memory ? spec->memory : pool->options.memory;
     result_init(&engine->start);

@@ -37,6 +37,7 @@ struct pool_options {
 /* What an engine said at hello. Strings live in the pool. */
 struct engine_info {
     const char *label, *name, *version;
+    const struct engine_profile *profile;
     const Assay__Welcome *welcome; /* NULL until the first worker is up */
     const char *kernels; /* the settings that select its kernels (engine/knobs.h); NULL until then as well */
     const char *problem; /* why it does not start, or NULL */

@@ -26,6 +26,7 @@ struct entry {
     size_t memory;
     struct pair knob_variables[MAX_KNOBS], variables[MAX_KNOBS];
     size_t n_knob_variables, n_variables;
+    struct engine_profile profile;
 };
 
 /* One engine's versions, ascending. */
@@ -103,6 +104,30 @@ static int parse_yes(const char *text, bool *yes, struct error *err)
     return 0;
 }
 
+/* What an earlier section declares of its engine is so of this one too: the same library started otherwise.
+ */
+static int copy_profile(const struct registry *registry, struct entry *entry, const char *name,
+                        struct error *err)
+{
+    const struct entry *other = find_entry(registry, name);
+    if (!other || other == entry)
+        return error_set(err, ERROR_FORMAT, "like = %s: no earlier section has that name", name);
+    entry->profile = other->profile;
+    return 0;
+}
+
+static int set_profile(struct registry *registry, struct entry *entry, const char *key, const char *value,
+                       struct error *err)
+{
+    int status = profile_set(&entry->profile, &registry->arena, key, value, err);
+    if (status == 1)
+        return error_set(err, ERROR_FORMAT,
+                         "no key '%s'; there are command, library, versions, fetch, launcher, memory, like, "
+                         "environment.NAME, knob-environment.KNOB, %s",
+                         key, profile_keys);
+    return status;
+}
+
 static int visit_key(void *context, const char *section, const char *key, const char *value,
                      struct error *err)
 {
@@ -129,11 +154,10 @@ static int visit_key(void *context, const char *section, const char *key, const 
     else if (text_starts(key, variable))
         return add_pair(registry, entry->variables, &entry->n_variables, key + sizeof variable - 1, value,
                         err);
+    else if (text_equal(key, "like"))
+        return copy_profile(registry, entry, value, err);
     else
-        return error_set(err, ERROR_FORMAT,
-                         "no key '%s'; there are command, library, versions, fetch, launcher, memory, "
-                         "environment.NAME and knob-environment.KNOB",
-                         key);
+        return set_profile(registry, entry, key, value, err);
     return 0;
 }
 
@@ -517,6 +541,7 @@ int registry_find(struct registry *registry, const char *text, const struct engi
     spec->name = entry->name;
     spec->launcher = entry->launcher;
     spec->memory = entry->memory;
+    spec->profile = &entry->profile;
     const char *library;
     if (choose_library(registry, entry, part_text(registry, label.version), spec, &library, err))
         return -1;

@@ -25,13 +25,15 @@
  * system's library). knob-environment: a knob that must be set before the library loads; it goes into that
  * variable, not into hello. launcher: the command brings its own isolation (ssh, docker). Without the named
  * version an engine is not found. versions: where adapters lie that were built with other versions of the
- * library; opencv@4.10.0 runs that one's, plain opencv the command.
+ * library; opencv@4.10.0 runs that one's, plain opencv the command. The other keys declare what is known of
+ * the engine itself (profile.h); like = NAME takes over what an earlier section declares of its.
  */
 #ifndef ENGINE_REGISTRY_H
 #define ENGINE_REGISTRY_H
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "engine/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,6 +56,7 @@ struct engine_spec {
     const char *const *hidden_knobs; /* "NAME=value": those that go into the environment; NULL-terminated */
     bool launcher;                   /* exempt from our isolation */
     size_t memory;                   /* bytes of address space, 0: the default */
+    const struct engine_profile *profile;
 };
 
 int registry_open(struct registry **registry, const char *const *extra_files, size_t count,

@@ -24,7 +24,8 @@
 #include "findings/signature.h"
 
 struct bundle_engine {
-    const char *label, *version; /* version: as the engine says it, may be NULL */
+    const char *label, *version;          /* version: as the engine says it, may be NULL */
+    const struct engine_profile *profile; /* may be NULL */
     const struct verdict *verdict;
     const struct result *result; /* may be NULL */
 };

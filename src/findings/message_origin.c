@@ -6,90 +6,17 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME_LIMIT = 60, SHORT_NAME = 5 };
+enum { SHORT_NAME = 5 };
 
-/* A name inside a message: behind `before`, and what follows it. */
-struct frame {
-    const char *before, *after;
-};
-
-static const struct frame kernel_frames[] = {
-    {"Failed to find kernel for ", "("},
-    {"Could not find an implementation for ", "("},
-};
-static const struct frame operator_frames[] = {
-    {"while running ", " node"},     {" Op (", ")"}, {"of operator (", ")"}, {"of Optype (", ")"},
-    {"\", ", ", \"com.microsoft\""},
-};
-
-/* "[ONNXRuntimeError] : 1 : FAIL : /src/x.cc:7 ...": what was passed on, when it names its own place. */
-static const char *passed_on(const char *message)
+const char *origin_innermost(const char *message, const struct engine_profile *profile)
 {
-    static const char mark[] = "[ONNXRuntimeError] : ";
-    const char *at = strstr(message, mark);
-    for (int i = 0; at && i < 2; i++)
-        at = strstr(at + (i ? 3 : sizeof mark - 1), " : ");
-    if (!at || !at[3])
-        return NULL;
-    size_t word = strcspn(at + 3, " \n");
-    for (size_t i = 0; i + 3 < word; i++)
-        if (strncmp(at + 3 + i, ".cc:", 4) == 0 || strncmp(at + 3 + i, ".h:", 3) == 0)
-            return at + 3;
-    return NULL;
+    return profile ? patterns_cut(profile->around, message) : message;
 }
 
-/* "Node [Cast@ai.onnx]:(onnx_node!y): importer.cpp:7 ...": which node was being read. */
-static const char *behind_node(const char *message)
-{
-    const char *at = strncmp(message, "Node [", 6) == 0 ? strstr(message, "]:(") : NULL;
-    at = at ? strstr(at, "): ") : NULL;
-    return at && at[3] ? at + 3 : message;
-}
-
-const char *origin_innermost(const char *message)
-{
-    static const char *const frames[] = {"Status Message: ", "Exception during initialization: "};
-    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
-        for (const char *at; (at = strstr(message, frames[i])) != NULL && at[strlen(frames[i])];)
-            message = at + strlen(frames[i]);
-    for (const char *inner; (inner = passed_on(message)) != NULL;)
-        message = inner;
-    return behind_node(message);
-}
-
-static bool in_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '.';
-}
-
-/* The name in the last such frame, without its domain; its length, 0: there is none. */
-static size_t framed_name(const char *message, const struct frame *frame, const char **name)
-{
-    size_t found = 0;
-    for (const char *at = message; (at = strstr(at, frame->before)) != NULL;) {
-        const char *start = at += strlen(frame->before);
-        size_t length = 0;
-        while (in_name(start[length]))
-            length++;
-        if (!length || length > NAME_LIMIT ||
-            strncmp(start + length, frame->after, strlen(frame->after)) != 0)
-            continue;
-        for (size_t i = 0; i < length; i++)
-            if (start[i] == '.' && i + 1 < length)
-                *name = start + i + 1;
-            else if (!i)
-                *name = start;
-        found = length - (size_t)(*name - start);
-    }
-    return found;
-}
-
-bool origin_class(struct str *out, const char *message)
+bool origin_class(struct str *out, const char *message, const struct engine_profile *profile)
 {
     const char *name;
-    size_t length = 0;
-    for (size_t i = 0; i < sizeof kernel_frames / sizeof *kernel_frames && !length; i++)
-        length = framed_name(message, &kernel_frames[i], &name);
+    size_t length = profile ? patterns_operator(profile->no_kernel, message, &name) : 0;
     if (!length)
         return false;
     str_add(out, "no kernel for ");
@@ -110,28 +37,18 @@ static int compare_operator(void *context, Onnx__NodeProto *node, int depth)
            strncmp(node->op_type, wanted->name, wanted->length) == 0;
 }
 
-/* Makers: operators that several passes of an engine make. */
-static bool is_made_once(const struct model *model, const char *name, size_t length)
+bool origin_operator(struct str *out, const char *message, const struct engine_profile *profile,
+                     const struct model *model)
 {
-    static const char *const makers[] = {"FusedMatMul", NULL};
+    if (!profile)
+        return false;
+    const char *name = patterns_meaning(profile->inserted, message);
+    size_t length = name ? strlen(name) : patterns_operator(profile->no_kernel, message, &name);
+    if (!length)
+        length = patterns_operator(profile->operators, message, &name);
     struct wanted wanted = {name, length};
-    for (size_t i = 0; makers[i]; i++)
-        if (strlen(makers[i]) == length && strncmp(makers[i], name, length) == 0)
-            return false;
-    return !model_each_node(model->graph, compare_operator, &wanted);
-}
-
-bool origin_operator(struct str *out, const char *message, const struct model *model)
-{
-    const char *name = "InsertedCast";
-    size_t length = 0;
-    if (strstr(message, "(InsertedCast_") || strstr(message, "(InsertedPrecisionFreeCast_"))
-        length = strlen(name);
-    for (size_t i = 0; i < sizeof kernel_frames / sizeof *kernel_frames && !length; i++)
-        length = framed_name(message, &kernel_frames[i], &name);
-    for (size_t i = 0; i < sizeof operator_frames / sizeof *operator_frames && !length; i++)
-        length = framed_name(message, &operator_frames[i], &name);
-    if (!length || !is_made_once(model, name, length))
+    if (!length || profile_lists(profile->made_by_several, name, length) ||
+        model_each_node(model->graph, compare_operator, &wanted))
         return false;
     str_append(out, name, length);
     return true;

@@ -57,19 +57,8 @@ static void add_symptom(struct str *out, const struct verdict *verdict, const st
         str_add(out, verdict_name(kind));
 }
 
-/* Settings that say how much is done, by how many or with which memory, not by which code. */
-static bool chooses_code(struct label_part knob)
-{
-    static const char *const others[] = {"opt",    "threads", "arena",  "pattern", "disable", "save",
-                                         "fusion", "borrow",  "engine", "seed",    NULL};
-    for (size_t i = 0; others[i]; i++)
-        if (label_part_is(knob, others[i]))
-            return false;
-    return true;
-}
-
-/* Without the release, and with the knobs that choose code. */
-static void add_engine(struct str *out, const char *text)
+/* Without the release, and without the knobs with which the same bugs show. */
+static void add_engine(struct str *out, const char *text, const struct engine_profile *profile)
 {
     struct label label = label_parse(text), kept = {.name = label.name};
     struct label_knob knob;
@@ -77,7 +66,7 @@ static void add_engine(struct str *out, const char *text)
     str_init(&engine);
     label_print(&engine, &kept);
     while (label_next_knob(&label.knobs, &knob) > 0)
-        if (chooses_code(knob.name))
+        if (!profile || !profile_lists(profile->signature_without, knob.name.text, knob.name.length))
             label_add_knob(&engine, knob.name, knob.value);
     str_add(out, engine.data);
     str_release(&engine);
@@ -291,21 +280,22 @@ static void add_attributes(struct str *out, const struct culprits *culprits, int
     str_release(&part);
 }
 
-static void add_message(struct str *out, enum verdict_kind kind, const struct model *model,
-                        const struct result *result)
+static void add_message(struct str *out, enum verdict_kind kind, const struct engine_profile *profile,
+                        const struct model *model, const struct result *result)
 {
     if (!result || !has_message(kind))
         return;
     if (kind == VERDICT_CRASH || kind == VERDICT_HANG)
         message_frames(out, result->log ? result->log : "", FRAMES);
-    else if (result->message && !origin_class(out, origin_innermost(result->message)))
-        message_normalise(out, origin_innermost(result->message), model);
+    else if (result->message && !origin_class(out, origin_innermost(result->message, profile), profile))
+        message_normalise(out, origin_innermost(result->message, profile), model, profile);
 }
 
 /* A place of the engine's own in the place of the operators: an importer's bug is one bug, whatever operator
  * wakes it. */
 static void shared_place(struct str *operators, const char *normalised, const struct result *result,
-                         const struct culprits *culprits, const struct model *model)
+                         const struct engine_profile *profile, const struct culprits *culprits,
+                         const struct model *model)
 {
     const char *names[GROUP_LIMIT];
     struct str place;
@@ -313,7 +303,7 @@ static void shared_place(struct str *operators, const char *normalised, const st
     for (size_t i = 0; i < culprits->count; i++)
         names[i] = culprits->nodes[i]->op_type;
     bool found = origin_file(&place, normalised, names, culprits->count) ||
-                 (result && result->message && origin_operator(&place, result->message, model));
+                 (result && result->message && origin_operator(&place, result->message, profile, model));
     if (found) {
         str_clear(operators);
         str_add(operators, place.data);
@@ -342,8 +332,9 @@ static void make_name(struct signature *signature, const char *symptom, const ch
              (unsigned long long)(signature->hash & 0xffffffffffffULL));
 }
 
-void signature_of(struct signature *signature, const char *engine, const struct verdict *verdict,
-                  const struct settlement *settlement, const struct model *model, const struct result *result)
+void signature_of(struct signature *signature, const char *engine, const struct engine_profile *profile,
+                  const struct verdict *verdict, const struct settlement *settlement,
+                  const struct model *model, const struct result *result)
 {
     static const size_t limits[SIGNATURE_PARTS] = {
         20, 60, SIGNATURE_PART_SIZE, 30, SIGNATURE_PART_SIZE, MESSAGE_LIMIT};
@@ -356,11 +347,12 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     value_types_init(&types, model);
     pick(&culprits, settlement, model);
     add_symptom(&parts[SIGNATURE_SYMPTOM], verdict, settlement, result);
-    add_engine(&parts[SIGNATURE_ENGINE], engine);
+    add_engine(&parts[SIGNATURE_ENGINE], engine, profile);
     add_operators(&parts[SIGNATURE_OPERATORS], &culprits);
-    add_message(&parts[SIGNATURE_MESSAGE], final_kind(verdict, settlement), model, result);
+    add_message(&parts[SIGNATURE_MESSAGE], final_kind(verdict, settlement), profile, model, result);
     if (says_why(final_kind(verdict, settlement)))
-        shared_place(&parts[SIGNATURE_OPERATORS], parts[SIGNATURE_MESSAGE].data, result, &culprits, model);
+        shared_place(&parts[SIGNATURE_OPERATORS], parts[SIGNATURE_MESSAGE].data, result, profile, &culprits,
+                     model);
     if (!says_why(final_kind(verdict, settlement)) || !parts[SIGNATURE_MESSAGE].length) {
         add_types(&parts[SIGNATURE_TYPES], final_kind(verdict, settlement), &culprits, &types);
         add_attributes(&parts[SIGNATURE_ATTRIBUTES], &culprits, model_opset(model));

@@ -8,10 +8,10 @@
  * - symptom: the verdict's word; a NaN that the engine loses is "nan-lost", a division trap "crash-fpe", a
  *   model that is rejected or fails is "refused": at load or at run depends on what could be folded.
  * - engine: its family and the settings that choose other code (onednn:isa=avx2). Neither the version nor
- *   what only sets how much is optimised, for the same bug shows with several of them.
+ *   the settings with which the same bugs show, as the engine's profile declares them.
  * - operators: the node to blame or the fused group; those inside the bodies of If, Loop and Scan in
  *   brackets. Where nobody could be blamed: all of a small model, "graph" of a larger one. Where the message
- *   names a place of the engine's own, that place (origin.h).
+ *   names a place of the engine's own, that place (message_origin.h).
  * - types: the class of the first input's elements and of the first output's where it differs; "any" for
  *   operators that only move data, for wrong shapes and for crashes; "empty" behind it where an input has no
  * elements.
@@ -27,6 +27,7 @@
 #define FINDINGS_SIGNATURE_H
 
 #include "engine/outcome.h"
+#include "engine/profile.h"
 #include "locate/settle.h"
 #include "model/model.h"
 
@@ -58,12 +59,12 @@ enum signature_part {
 size_t signature_part(const char *text, enum signature_part part, const char **start);
 
 /*
- * settlement and result may be NULL, so may settlement->nodes be empty. engine: a label,
+ * profile, settlement and result may be NULL, so may settlement->nodes be empty. engine: a label,
  * "onnxruntime@1.12.0:opt=all".
  */
-void signature_of(struct signature *signature, const char *engine, const struct verdict *verdict,
-                  const struct settlement *settlement, const struct model *model,
-                  const struct result *result);
+void signature_of(struct signature *signature, const char *engine, const struct engine_profile *profile,
+                  const struct verdict *verdict, const struct settlement *settlement,
+                  const struct model *model, const struct result *result);
 
 bool signature_equal(const struct signature *a, const struct signature *b);
 

@@ -357,42 +357,11 @@ static void add_kinds(struct str *out, const struct bundle_case *which, const st
                    model_text_type((int)expected->type));
 }
 
-/* Behind the last occurrence; NULL when there is none, or nothing behind it. */
-static const char *behind_last(const char *text, const char *mark)
-{
-    const char *found = NULL;
-    for (const char *at = text; (at = strstr(at, mark)); at++)
-        found = at + strlen(mark);
-    return found && *found ? found : NULL;
-}
-
-/*
- * What an engine says, without what only says where: ONNX Runtime puts the nodes around a failing one, its
- * source file, function and assertion before the reason.
- */
-static const char *reason_in(const char *message)
-{
-    static const char *const marks[] = {
-        "Exception during initialization: ", "Status Message: ", "[ONNXRuntimeError] : ", "parse error: "};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const char *behind = behind_last(message, marks[i]);
-        message = behind ? behind : message;
-    }
-    const char *code = strstr(message, " : ");
-    if (code && isdigit((unsigned char)*message))
-        message = strstr(code + 3, " : ") ? strstr(code + 3, " : ") + 3 : code + 3;
-    if (*message != '/')
-        return message;
-    const char *asserted = behind_last(message, "was false. "), *round = behind_last(message, ") "),
-               *square = behind_last(message, "] ");
-    const char *end = asserted ? asserted : !round || (square && square > round) ? square : round;
-    return end ? end : message;
-}
-
 /* ": Missing Input: v2"; nothing where the message is none. */
-static void add_reason(struct str *out, const struct result *result)
+static void add_reason(struct str *out, const struct bundle_engine *engine)
 {
-    const char *reason = result && result->message ? reason_in(result->message) : "";
+    const char *reason = engine->result && engine->result->message ? engine->result->message : "";
+    reason = engine->profile ? patterns_cut(engine->profile->reason, reason) : reason;
     size_t length = strcspn(reason, "\n"), word = length;
     if (length > REASON_LENGTH)
         for (word = REASON_LENGTH; word > REASON_LENGTH / 2 && reason[word] != ' '; word--)
@@ -423,11 +392,11 @@ static void add_deed(struct str *out, const struct bundle_case *which, const str
         break;
     case VERDICT_REJECTED:
         str_printf(out, " is refused at %s", stage);
-        add_reason(out, result);
+        add_reason(out, &which->engines[0]);
         break;
     case VERDICT_FAILED:
         str_printf(out, " fails at %s", stage);
-        add_reason(out, result);
+        add_reason(out, &which->engines[0]);
         break;
     case VERDICT_CRASH:
         str_printf(out, " crashes at %s: %s", stage, signal_name(result ? result->signal : 0));

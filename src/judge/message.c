@@ -80,17 +80,13 @@ static void squeeze(struct str *text)
     text->length = (size_t)(to - text->data);
 }
 
-/* Where the engine names a node or a value, also one of its own making: "Node (x) Op", "Name:'x'". What
- * closes the name. */
-static char names_node(const struct str *line)
+/* Where a node or a value is named, also one of the engine's own making: what closes the name. */
+static char names_node(const struct str *line, const struct engine_profile *profile)
 {
-    static const char *const openers[] = {"Node (",       "node (",      "Node(",        "Name:'",
-                                          "Name: '",      "with name (", "with name '",  "parameter (",
-                                          "output arg (", "input arg (", "In Node, (\"", NULL};
-    for (size_t i = 0; openers[i]; i++)
-        if (text_ends(line->data, openers[i]))
-            return openers[i][strlen(openers[i]) - 1] == '(' ? ')' : openers[i][strlen(openers[i]) - 1];
-    return '\0';
+    /* How ONNX's own checker begins, which many engines have in them: "Node (x) ...". */
+    static const struct message_pattern onnx = {.text = "Node ({name})"};
+    char end = patterns_open(&onnx, line->data);
+    return end || !profile ? end : patterns_open(profile->names, line->data);
 }
 
 static int note_node(void *context, Onnx__NodeProto *node, int depth)
@@ -122,7 +118,8 @@ static void note_names(struct map *names, const struct model *model)
         map_set(names, graph->name, 0);
 }
 
-void message_normalise(struct str *out, const char *text, const struct model *model)
+void message_normalise(struct str *out, const char *text, const struct model *model,
+                       const struct engine_profile *profile)
 {
     struct map names;
     struct str line;
@@ -133,7 +130,7 @@ void message_normalise(struct str *out, const char *text, const struct model *mo
     while (*text && line.length < 4 * MESSAGE_LIMIT) {
         char token[TOKEN_LIMIT];
         size_t length = 0;
-        char end = names_node(&line);
+        char end = names_node(&line, profile);
         const char *closes = end ? strchr(text, end) : NULL;
         if (closes) {
             str_add(&line, "?");

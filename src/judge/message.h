@@ -5,6 +5,7 @@
 #define JUDGE_MESSAGE_H
 
 #include "base/str.h"
+#include "engine/profile.h"
 #include "model/model.h"
 
 enum { MESSAGE_LIMIT = 200 };
@@ -12,9 +13,11 @@ enum { MESSAGE_LIMIT = 200 };
 /*
  * Appends the text, at most MESSAGE_LIMIT bytes of it, on one line: numbers (lists of them, addresses, signs)
  * become '#', element types T, folders of paths go, and whatever the model calls by a name (values, nodes,
- * the graph) becomes '?'. The model may be NULL.
+ * the graph) becomes '?', as does what stands where the engine says that it names something. The model and
+ * the profile may be NULL.
  */
-void message_normalise(struct str *out, const char *text, const struct model *model);
+void message_normalise(struct str *out, const char *text, const struct model *model,
+                       const struct engine_profile *profile);
 
 /*
  * Appends the top `count` frames of the stack that an engine left on its stderr, innermost first, as

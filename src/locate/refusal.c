@@ -133,26 +133,27 @@ static int freeze_constants(const struct question *question, struct work_part *p
     return 0;
 }
 
-static char *normal_words(struct arena *arena, const char *message, const struct model *model)
+static char *normal_words(const struct question *question, const char *message, const struct model *model)
 {
     struct str words;
     str_init(&words);
-    message_normalise(&words, message ? message : "", model);
-    char *text = arena_strdup(arena, words.data);
+    message_normalise(&words, message ? message : "", model,
+                      pool_engine(question->plain.pool, question->plain.engine)->profile);
+    char *text = arena_strdup(&question->known->arena, words.data);
     str_release(&words);
     return text;
 }
 
-static struct known_answer read_answer(struct arena *arena, const struct result *result,
+static struct known_answer read_answer(const struct question *question, const struct result *result,
                                        const struct model *part)
 {
     switch (result->outcome) {
     case OUTCOME_UNSUPPORTED:
-        return (struct known_answer){ANSWER_LACKS,
-                                     arena_strdup(arena, result->message ? result->message : "")};
+        return (struct known_answer){
+            ANSWER_LACKS, arena_strdup(&question->known->arena, result->message ? result->message : "")};
     case OUTCOME_REJECTED:
     case OUTCOME_FAILED:
-        return (struct known_answer){ANSWER_REFUSES, normal_words(arena, result->message, part)};
+        return (struct known_answer){ANSWER_REFUSES, normal_words(question, result->message, part)};
     case OUTCOME_NO_ENGINE:
         return (struct known_answer){ANSWER_UNKNOWN, NULL};
     default:
@@ -174,7 +175,7 @@ static struct known_answer ask_once(struct question *question, size_t number, bo
         n_inputs = part.model->graph->n_input;
         if (!(constants && freeze_constants(question, &part, &n_inputs, frozen)) &&
             !work_run(work, part.model, part.inputs, n_inputs, 0, &result))
-            answer = read_answer(&question->known->arena, &result, part.model);
+            answer = read_answer(question, &result, part.model);
     }
     question->known->asked++;
     free(nodes);
@@ -290,7 +291,7 @@ static int find_plain(const struct settle_case *which)
 /* By how the plain engine ends on the whole; a model of one node is that node alone. */
 static enum answer ask_by_whole(struct question *question, const struct result *whole)
 {
-    struct known_answer answer = read_answer(&question->known->arena, whole, question->plain.model);
+    struct known_answer answer = read_answer(question, whole, question->plain.model);
     question->says_lack = question->says_lack || answer.answer == ANSWER_LACKS;
     question->message = answer.text;
     if (answer.answer == ANSWER_UNKNOWN || whole->outcome == OUTCOME_OK)
@@ -309,7 +310,7 @@ static enum answer ask(struct question *question, const struct settle_case *whic
     question->plain = *which;
     question->plain.engine = plain;
     question->says_lack = ended->outcome == OUTCOME_UNSUPPORTED;
-    question->words = normal_words(&question->known->arena, ended->message, which->model);
+    question->words = normal_words(question, ended->message, which->model);
     if (plain == which->engine)
         return ask_by_whole(question, ended);
     result_init(&whole);

@@ -484,8 +484,9 @@ static bool says_the_same(const struct work *work, const struct model *part, con
     struct str whole, here;
     str_init(&whole);
     str_init(&here);
-    message_normalise(&whole, work->ended->message ? work->ended->message : "", work->which->model);
-    message_normalise(&here, message ? message : "", part);
+    const struct engine_profile *profile = pool_engine(work->which->pool, work->which->engine)->profile;
+    message_normalise(&whole, work->ended->message ? work->ended->message : "", work->which->model, profile);
+    message_normalise(&here, message ? message : "", part, profile);
     bool same = enough ? strncmp(whole.data, here.data, enough) == 0 : text_equal(whole.data, here.data);
     str_release(&whole);
     str_release(&here);

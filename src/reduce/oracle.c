@@ -119,7 +119,7 @@ static void keep_words(struct flight *flight, const struct error *why)
 {
     struct str words;
     str_init(&words);
-    message_normalise(&words, why->message, flight->subject.model);
+    message_normalise(&words, why->message, flight->subject.model, NULL);
     size_t length = strnlen(words.data, sizeof flight->words - 1);
     memcpy(flight->words, words.data, length);
     flight->words[length] = '\0';
@@ -341,8 +341,8 @@ static bool holds(struct oracle *oracle, const struct flight *flight, enum holdi
     bool found =
         verdict_is_finding(verdict.kind) || (settlement.count && verdict_is_finding(settlement.kind));
     if (found) {
-        signature_of(&signature, oracle->label, &verdict, settlement.count ? &settlement : NULL,
-                     flight->subject.model, &flight->answer);
+        signature_of(&signature, oracle->label, pool_engine(oracle->pool, oracle->engine)->profile, &verdict,
+                     settlement.count ? &settlement : NULL, flight->subject.model, &flight->answer);
         found = first || (speaks(&verdict, flight) ? same_message(&signature, &oracle->keep)
                                                    : same_failure(&signature, &oracle->keep));
     }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "engine/wire_bounds.h"
+#include "engine_profiles.h"
 #include "eval/evaluate.h"
 #include "findings/model_text.h"
 #include "findings/writeup.h"
@@ -130,7 +131,8 @@ static void scene_make(struct scene *scene)
     verdict_output(&scene->verdict, 0, &expected, &scene->result.outputs[0]);
     verdict_finish(&scene->verdict, "y");
     bounded_release(&expected);
-    signature_of(&scene->signature, "onnxruntime@1.2.3", &scene->verdict, NULL, scene->model, &scene->result);
+    signature_of(&scene->signature, "onnxruntime@1.2.3", NULL, &scene->verdict, NULL, scene->model,
+                 &scene->result);
 }
 
 static void scene_release(struct scene *scene)
@@ -175,7 +177,14 @@ static void a_bundle_reads_back(void **state)
     struct scene scene;
     struct error err = {0};
     scene_make(&scene);
-    struct bundle_engine engine = {"onnxruntime@1.2.3:opt=all", "1.2.3", &scene.verdict, &scene.result};
+    struct registry *registry;
+    struct bundle_engine engine = {
+        .label = "onnxruntime@1.2.3:opt=all",
+        .version = "1.2.3",
+        .profile = source_profile(&registry, "onnxruntime"),
+        .verdict = &scene.verdict,
+        .result = &scene.result,
+    };
     struct bundle_history history[] = {
         {"onnxruntime@1.1.0:opt=all", "agrees"},
         {"onnxruntime@1.2.0:opt=all", "wrong"},
@@ -215,6 +224,7 @@ static void a_bundle_reads_back(void **state)
                                           "No rounding is involved", "float x0[3] = {1.0, -2.0, 3.0}", NULL});
     assert_int_equal(bundle_read(&bundle, root, &arena, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
+    registry_free(registry);
     arena_release(&arena);
     scene_release(&scene);
     free(folder);
@@ -236,7 +246,8 @@ static void answers_spare_what_is_not_to_blame(void **state)
     char *folder = file_join(root, "one");
     struct scene scene;
     scene_make(&scene);
-    struct bundle_engine engine = {"e", "1", &scene.verdict, &scene.result};
+    struct bundle_engine engine = {
+        .label = "e", .version = "1", .verdict = &scene.verdict, .result = &scene.result};
     struct bundle_case which = {.signature = &scene.signature,
                                 .testcase = &scene.testcase,
                                 .reference = &scene.reference,
@@ -331,7 +342,14 @@ static void check_title(const struct title_row *row)
     struct signature signature = {0};
     struct testcase testcase;
     testcase_init(&testcase);
-    struct bundle_engine engine = {"onnxruntime@1.2.3", "1.2.3", &verdict, &result};
+    struct registry *registry;
+    struct bundle_engine engine = {
+        .label = "onnxruntime@1.2.3",
+        .version = "1.2.3",
+        .profile = source_profile(&registry, "onnxruntime"),
+        .verdict = &verdict,
+        .result = &result,
+    };
     struct bundle_case which = {.signature = &signature,
                                 .testcase = &testcase,
                                 .settlement = &settlement,
@@ -339,6 +357,7 @@ static void check_title(const struct title_row *row)
                                 .engines = &engine};
     bundle_title(&title, &which, model);
     assert_string_equal(title.data, row->title);
+    registry_free(registry);
     model_free(model);
     str_release(&text);
     str_release(&title);

@@ -213,6 +213,23 @@ static void bad_files_are_refused(void **state)
         {"[x]\nlauncher = perhaps\n", "yes or no"},
         {"[x]\nmemory = 1G\n", "engine x has no command"},
         {"[a@b]\ncommand = a\n", "cannot hold"},
+        {"[x]\nlike = y\n", "test.ini:2: like = y: no earlier section"},
+        {"[x]\nlike = x\n", "no earlier section"},
+        {"[x]\nmessage.colour = red\n", "test.ini:2: no key 'message.colour'"},
+        {"[x]\nmessage.operator. = red\n", "no key"},
+        {"[x]\nmessage.around = Status: \n", "test.ini:2: the pattern 'Status:': it must end in {rest}"},
+        {"[x]\nmessage.around = {rest}\n", "it must begin with text"},
+        {"[x]\nmessage.around = a{rest}b\n", "it must end in"},
+        {"[x]\nmessage.around = a{}{}b{rest}\n", "text must follow"},
+        {"[x]\nmessage.around = a{}{rest}\n", "text must follow"},
+        {"[x]\nmessage.around = a{where}{rest}\n", "there are {}, "},
+        {"[x]\nmessage.around = a{\n", "there are {}, "},
+        {"[x]\nmessage.reason = a{name}{rest}\n", "it must end in"},
+        {"[x]\nmessage.name = Node ({name}\n", "what closes the name"},
+        {"[x]\nmessage.name = {name})\n", "what closes the name"},
+        {"[x]\nmessage.operator = Op {operator}{rest}\n", "one {operator}"},
+        {"[x]\nmessage.no-kernel = ^Op {operator}\n", "one {operator}"},
+        {"[x]\nmessage.operator.Cast = \n", "it must be text"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct registry *registry;
@@ -234,6 +251,56 @@ static void a_later_section_replaces_an_earlier(void **state)
     assert_int_equal(registry_find(registry, "identity", &spec, &err), 0);
     assert_string_equal(spec->argv[0], "b");
     assert_int_equal(spec->memory, 0);
+    registry_free(registry);
+}
+
+/* What an engine declares about its messages and settings, its own or another's. */
+static void engines_declare_themselves(void **state)
+{
+    static const struct {
+        const char *message, *around, *reason;
+    } cuts[] = {
+        {"no mark at all", "no mark at all", "no mark at all"},
+        {"x Status: a Status: b", "b", "x Status: a Status: b"},
+        {"x Status: ", "x Status: ", "x Status: "},
+        {"[E] : 1 : FAIL : /src/x.cc:7 bad", "/src/x.cc:7 bad", "[E] : 1 : FAIL : /src/x.cc:7 bad"},
+        {"[E] : 1 : FAIL : bad", "[E] : 1 : FAIL : bad", "[E] : 1 : FAIL : bad"},
+        {"/a b) c) d", "/a b) c) d", "d"},
+        {"a b) c) d", "a b) c) d", "a b) c) d"},
+        {"", "", ""},
+    };
+    struct registry *registry;
+    const struct engine_spec *spec;
+    const char *name;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state,
+                               "[x]\ncommand = a\nsignature-without = opt\tthreads\n"
+                               "message.around = Status: {rest}\n"
+                               "message.around = [E] : {} : {} : {place}\n"
+                               "message.reason = ^/{*}) {rest}\n"
+                               "message.name = node ({name})\n"
+                               "message.operator = {} Op ({operator})\n"
+                               "message.operator.Cast = (Inserted_\n"
+                               "made-by-several = Fused\n"
+                               "[y]\ncommand = b\nlike = x\n",
+                               &err),
+                     0);
+    assert_int_equal(registry_find(registry, "y", &spec, &err), 0);
+    const struct engine_profile *profile = spec->profile;
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        assert_string_equal(patterns_cut(profile->around, cuts[i].message), cuts[i].around);
+        assert_string_equal(patterns_cut(profile->reason, cuts[i].message), cuts[i].reason);
+    }
+    assert_true(profile_lists(profile->signature_without, "threads=2", 7));
+    assert_false(profile_lists(profile->signature_without, "thread", 6));
+    assert_false(profile_lists(NULL, "opt", 3));
+    assert_int_equal(patterns_operator(profile->operators, "Op (A) Op (a.b.Cc) Op () Op (D", &name), 2);
+    assert_int_equal(strncmp(name, "Cc)", 3), 0);
+    assert_int_equal(patterns_operator(profile->operators, "Op (A)", &name), 0);
+    assert_int_equal(patterns_open(profile->names, "in node ("), ')');
+    assert_int_equal(patterns_open(profile->names, "node"), 0);
+    assert_string_equal(patterns_meaning(profile->inserted, "of (Inserted_3)"), "Cast");
+    assert_null(patterns_meaning(profile->inserted, "of (inserted_3)"));
     registry_free(registry);
 }
 
@@ -293,6 +360,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(a_later_section_replaces_an_earlier),
+        cmocka_unit_test(engines_declare_themselves),
         cmocka_unit_test(settings_are_of_kinds),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

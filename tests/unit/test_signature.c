@@ -1,6 +1,7 @@
 /* Signatures: variants of one bug get one, different bugs different ones. */
 #include "findings/signature.h"
 
+#include "engine_profiles.h"
 #include "judge/message.h"
 #include "model/build.h"
 #include "model/onnx.h"
@@ -57,7 +58,10 @@ static struct signature sign(const struct scene *scene)
     result.log = (char *)(uintptr_t)scene->log;
     result.signal = scene->signal;
     struct signature signature;
-    signature_of(&signature, scene->engine, &verdict, &settlement, model, &result);
+    struct registry *registry;
+    const struct engine_profile *profile = source_profile(&registry, scene->engine);
+    signature_of(&signature, scene->engine, profile, &verdict, &settlement, model, &result);
+    registry_free(registry);
     model_free(model);
     return signature;
 }
@@ -170,6 +174,8 @@ static void messages_lose_what_changes(void **state)
 {
     (void)state;
     struct model *model = read_model(pool_b);
+    struct registry *registry;
+    const struct engine_profile *profile = source_profile(&registry, "onnxruntime");
     const char *pairs[][2] = {
         {"Node:data_7 Output:out [ShapeInferenceError] Mismatch between {1,2,-3} and {4}",
          "Node:data_# Output:? [ShapeInferenceError] Mismatch between {#} and {#}"},
@@ -184,10 +190,11 @@ static void messages_lose_what_changes(void **state)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct str out;
         str_init(&out);
-        message_normalise(&out, pairs[i][0], model);
+        message_normalise(&out, pairs[i][0], model, profile);
         assert_string_equal(out.data, pairs[i][1]);
         str_release(&out);
     }
+    registry_free(registry);
     model_free(model);
 }
 

@@ -1,0 +1,47 @@
+#include "engine/profile.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+const char profile_keys[] = "signature-without, program, made-by-several, message.around, message.reason, "
+                            "message.name, message.no-kernel, message.operator and message.operator.NAME";
+
+bool profile_lists(const char *list, const char *word, size_t length)
+{
+    for (const char *at = list; at && *(at += strspn(at, " \t")); at += strcspn(at, " \t"))
+        if (strcspn(at, " \t") == length && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+int profile_set(struct engine_profile *profile, struct arena *arena, const char *key, const char *value,
+                struct error *err)
+{
+    static const char inserted[] = "message.operator.";
+    const struct {
+        const char *key;
+        struct message_pattern **list;
+        enum pattern_use use;
+    } patterns[] = {
+        {"message.around", &profile->around, PATTERN_CUT},
+        {"message.reason", &profile->reason, PATTERN_CUT},
+        {"message.name", &profile->names, PATTERN_NAME},
+        {"message.no-kernel", &profile->no_kernel, PATTERN_OPERATOR},
+        {"message.operator", &profile->operators, PATTERN_OPERATOR},
+    };
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (text_equal(key, patterns[i].key))
+            return pattern_add(patterns[i].list, arena, patterns[i].use, value, NULL, err);
+    if (text_starts(key, inserted) && key[sizeof inserted - 1])
+        return pattern_add(&profile->inserted, arena, PATTERN_TEXT, value, key + sizeof inserted - 1, err);
+    if (text_equal(key, "signature-without"))
+        profile->signature_without = arena_strdup(arena, value);
+    else if (text_equal(key, "made-by-several"))
+        profile->made_by_several = arena_strdup(arena, value);
+    else if (text_equal(key, "program"))
+        profile->program = arena_strdup(arena, value);
+    else
+        return 1;
+    return 0;
+}
