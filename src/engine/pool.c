@@ -77,10 +77,22 @@ struct pool *pool_new(const struct pool_options *options)
     return pool;
 }
 
+struct pool *pool_fresh(const struct pool *pool)
+{
+    struct pool_options options = pool->options;
+    options.fresh = true;
+    options.workers = 1;
+    struct pool *fresh = pool_new(&options);
+    for (size_t i = 0; i < pool->n_engines; i++)
+        pool_add(fresh, pool->engines[i]->spec);
+    return fresh;
+}
+
 int pool_add(struct pool *pool, const struct engine_spec *spec)
 {
     struct engine *engine = memory_zeroed(1, sizeof *engine);
     engine->spec = spec;
+    engine->info.spec = spec;
     engine->info.label = spec->label;
     engine->info.name = spec->name;
     engine->info.profile = spec->profile;

@@ -36,6 +36,7 @@ struct pool_options {
 
 /* What an engine said at hello. Strings live in the pool. */
 struct engine_info {
+    const struct engine_spec *spec;
     const char *label, *name, *version;
     const struct engine_profile *profile;
     const Assay__Welcome *welcome; /* NULL until the first worker is up */
@@ -70,6 +71,11 @@ struct job {
 /* Makes the process ignore SIGPIPE: a dying worker must not take us along. */
 struct pool *pool_new(const struct pool_options *options);
 void pool_free(struct pool *pool); /* ends all workers; jobs under way are dropped */
+
+/* A pool of the same engines under the same numbers, with the same limits, but with a worker for every job
+ * and one at a time for each engine. The engines that `pool` itself added (pool_plain) must outlive it: free
+ * it before `pool`. */
+struct pool *pool_fresh(const struct pool *pool);
 
 /* Adds an engine and returns its number (>= 0). The spec must outlive the pool. */
 int pool_add(struct pool *pool, const struct engine_spec *spec);

@@ -150,6 +150,8 @@ static int bad_load(struct adapter_call *call, const struct adapter_model *model
         crash();
     if (is(call, "reject-load"))
         return adapter_fail(call, ADAPTER_REJECTED, "do not like this model");
+    if (is(call, "lack-load"))
+        return adapter_fail(call, ADAPTER_UNSUPPORTED, "have no such operator");
     if (is(call, "borrow"))
         adapter_list_add(&loaded->borrowed, "Einsum");
     (void)model;

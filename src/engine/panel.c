@@ -1,0 +1,65 @@
+#include "engine/panel.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+
+int panel_open(struct panel *panel, struct registry *registry, const char *const *labels, size_t count,
+               const char *reference, const struct pool_options *limits, struct error *err)
+{
+    const struct engine_spec *spec;
+    *panel = (struct panel){.pool = pool_new(limits), .reference = -1};
+    for (size_t i = 0; i < count; i++)
+        if (panel_add(panel, registry, labels[i], err) < 0)
+            return -1;
+    if (!reference)
+        return 0;
+    if (registry_find(registry, reference, &spec, err))
+        return -1;
+    panel->reference = pool_add(panel->pool, spec);
+    return 0;
+}
+
+void panel_close(struct panel *panel)
+{
+    pool_free(panel->fresh);
+    pool_free(panel->pool);
+    free(panel->engines);
+    *panel = (struct panel){.reference = -1};
+}
+
+long panel_add(struct panel *panel, struct registry *registry, const char *label, struct error *err)
+{
+    const struct engine_spec *spec;
+    size_t capacity = panel->count;
+    if (registry_find(registry, label, &spec, err))
+        return -1;
+    panel->engines = memory_grow(panel->engines, &capacity, panel->count + 1, sizeof *panel->engines);
+    panel->engines[panel->count] = pool_add(panel->pool, spec);
+    return (long)panel->count++;
+}
+
+void panel_add_fresh(struct panel *panel)
+{
+    if (!panel->fresh)
+        panel->fresh = pool_fresh(panel->pool);
+}
+
+struct pool *panel_fresh(const struct panel *panel)
+{
+    return panel->fresh ? panel->fresh : panel->pool;
+}
+
+const struct engine_info *panel_engine(const struct panel *panel, size_t place)
+{
+    return pool_engine(panel->pool, panel->engines[place]);
+}
+
+long panel_find(const struct panel *panel, const char *label)
+{
+    for (size_t i = 0; i < panel->count; i++)
+        if (text_equal(panel_engine(panel, i)->label, label))
+            return (long)i;
+    return -1;
+}
