@@ -5,18 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool can_set(const struct op *op, const struct op_param *p)
+static bool can_set(const struct op_param *p)
 {
-    size_t index;
-    if (!p->illegal || !*p->illegal)
-        return false;
-    return p->kind <= PARAM_FLOATS || (p->kind == PARAM_INPUT && param_place_changed(op, p->name, &index));
+    return p->illegal && (p->kind <= PARAM_FLOATS || p->kind == PARAM_INPUT);
 }
 
 bool illegal_exists(const struct op *op)
 {
     for (const struct op_param *p = op->params; p && p->name; p++)
-        if (can_set(op, p))
+        if (can_set(p))
             return true;
     return false;
 }
@@ -80,7 +77,7 @@ static int set_input(struct draw *d, size_t index, const int64_t *values, size_t
 static int set_param(struct draw *d, struct rng *rng, const struct op_param *p, const char *text)
 {
     int64_t ints[MAX_LIST] = {0};
-    size_t count = parse_ints(text, ints), index;
+    size_t count = parse_ints(text, ints);
     switch (p->kind) {
     case PARAM_STRING:
         draw_string(d, p->name, text);
@@ -97,7 +94,7 @@ static int set_param(struct draw *d, struct rng *rng, const struct op_param *p, 
         draw_ints(d, p->name, ints, count);
         return count ? 0 : -1;
     case PARAM_INPUT:
-        return count && param_place_changed(d->op, p->name, &index) ? set_input(d, index, ints, count) : -1;
+        return count ? set_input(d, p->input, ints, count) : -1;
     default:
         return -1;
     }
@@ -109,7 +106,7 @@ int illegal_apply(struct draw *d, struct rng rng, struct str *note, struct error
     uint64_t seen = 0;
     for (const struct op_param *p = d->op->params; p && p->name; p++) {
         bool there = (!p->since || d->opset >= p->since) && (!p->until || d->opset <= p->until);
-        if (there && can_set(d->op, p) && rng_below(&rng, ++seen) == 0)
+        if (there && can_set(p) && rng_below(&rng, ++seen) == 0)
             chosen = p;
     }
     if (!chosen)

@@ -73,11 +73,9 @@ static uint64_t hash_input(const struct tracer *t, uint64_t hash, const char *na
     return hash_combine(hash, 2);
 }
 
-static unsigned input_class(const struct tracer *t, const struct trace_node *node, const char *name,
-                            const Onnx__NodeProto *proto)
+static unsigned input_class(const struct tracer *t, size_t index, const Onnx__NodeProto *proto)
 {
-    size_t index;
-    if (!param_place(node->row, name, &index) || index >= proto->n_input || !*proto->input[index])
+    if (index >= proto->n_input || !*proto->input[index])
         return PARAM_INPUT_OMITTED;
     return map_has(&t->constants, proto->input[index]) ? PARAM_INPUT_CONSTANT : PARAM_INPUT_COMPUTED;
 }
@@ -88,7 +86,7 @@ static void trace_params(const struct tracer *t, struct trace_node *node, const 
     for (size_t i = 0; p && p[i].name && i < TRACE_PARAMS; i++) {
         bool there = (!p[i].since || t->opset >= p[i].since) && (!p[i].until || t->opset <= p[i].until);
         if (there)
-            node->classes[i] = (uint8_t)(p[i].kind == PARAM_INPUT ? input_class(t, node, p[i].name, proto)
+            node->classes[i] = (uint8_t)(p[i].kind == PARAM_INPUT ? input_class(t, p[i].input, proto)
                                                                   : param_class(&p[i], proto));
     }
 }

@@ -382,27 +382,30 @@ static int sample_shrink(struct draw *d)
     return 0;
 }
 
-static const struct op_param alpha_param[] = {{"alpha", PARAM_FLOAT, 0, 0, "0.01..4", "0", "1"}, {NULL}};
-static const struct op_param leaky_params[] = {{"alpha", PARAM_FLOAT, 0, 0, "-1..2", NULL, "0.01"}, {NULL}};
-static const struct op_param threshold_params[] = {{"alpha", PARAM_FLOAT, 0, 0, "-2..2", NULL, "1"}, {NULL}};
+static const struct op_param alpha_param[] = {
+    {"alpha", PARAM_FLOAT, .legal = "0.01..4", .illegal = "0", .initial = "1"}, {0}};
+static const struct op_param leaky_params[] = {{"alpha", PARAM_FLOAT, .legal = "-1..2", .initial = "0.01"},
+                                               {0}};
+static const struct op_param threshold_params[] = {{"alpha", PARAM_FLOAT, .legal = "-2..2", .initial = "1"},
+                                                   {0}};
 static const struct op_param hard_sigmoid_params[] = {
-    {"alpha", PARAM_FLOAT, 0, 0, "0.01..4", NULL, "0.2"},
-    {"beta", PARAM_FLOAT, 0, 0, "-1..2", NULL, "0.5"},
-    {NULL},
+    {"alpha", PARAM_FLOAT, .legal = "0.01..4", .initial = "0.2"},
+    {"beta", PARAM_FLOAT, .legal = "-1..2", .initial = "0.5"},
+    {0},
 };
 static const struct op_param selu_params[] = {
-    {"alpha", PARAM_FLOAT, 0, 0, "0.01..4", NULL, "1.67326319217681884765625"},
-    {"gamma", PARAM_FLOAT, 0, 0, "0.01..4", NULL, "1.05070102214813232421875"},
-    {NULL},
+    {"alpha", PARAM_FLOAT, .legal = "0.01..4", .initial = "1.67326319217681884765625"},
+    {"gamma", PARAM_FLOAT, .legal = "0.01..4", .initial = "1.05070102214813232421875"},
+    {0},
 };
 static const struct op_param shrink_params[] = {
-    {"lambd", PARAM_FLOAT, 0, 0, "0..2", NULL, "0.5"},
-    {"bias", PARAM_FLOAT, 0, 0, "-1..1", NULL, "0"},
-    {NULL},
+    {"lambd", PARAM_FLOAT, .legal = "0..2", .initial = "0.5"},
+    {"bias", PARAM_FLOAT, .legal = "-1..1", .initial = "0"},
+    {0},
 };
 static const struct op_param gelu_params[] = {
-    {"approximate", PARAM_STRING, 20, 0, "none|tanh", "sigmoid", "none"},
-    {NULL},
+    {"approximate", PARAM_STRING, .since = 20, .legal = "none|tanh", .illegal = "sigmoid", .initial = "none"},
+    {0},
 };
 
 enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };

@@ -335,10 +335,11 @@ static int sample_prelu(struct draw *d)
     return 0;
 }
 
-static const struct op_param mod_params[] = {{"fmod", PARAM_INT, 0, 0, "0|1", "2", "0"}, {NULL}};
+static const struct op_param mod_params[] = {
+    {"fmod", PARAM_INT, .legal = "0|1", .illegal = "2", .initial = "0"}, {0}};
 static const struct op_param shift_params[] = {
-    {"direction", PARAM_STRING, 0, 0, "LEFT|RIGHT", "UP|left", NULL},
-    {NULL},
+    {"direction", PARAM_STRING, .legal = "LEFT|RIGHT", .illegal = "UP|left"},
+    {0},
 };
 
 enum {

@@ -134,9 +134,9 @@ static int sample_cast_like(struct draw *d)
 }
 
 static const struct op_param cast_params[] = {
-    {"to", PARAM_INT, 0, 0, "1|2|3|4|5|6|7|9|10|11|12|13|16", "0|-1|99", NULL},
-    {"saturate", PARAM_INT, 19, 0, "0|1", "2", "1"},
-    {NULL},
+    {"to", PARAM_INT, .legal = "1|2|3|4|5|6|7|9|10|11|12|13|16", .illegal = "0|-1|99"},
+    {"saturate", PARAM_INT, .since = 19, .legal = "0|1", .illegal = "2", .initial = "1"},
+    {0},
 };
 
 enum {

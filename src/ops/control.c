@@ -342,11 +342,12 @@ static int eval_loop(struct op_call *call)
     return result;
 }
 
-static const struct op_param if_params[] = {{"then_branch", PARAM_GRAPH, 0, 0, "", "", NULL},
-                                            {"else_branch", PARAM_GRAPH, 0, 0, "", "", NULL},
-                                            {NULL}};
+static const struct op_param if_params[] = {
+    {"then_branch", PARAM_GRAPH, .legal = ""}, {"else_branch", PARAM_GRAPH, .legal = ""}, {0}};
 static const struct op_param loop_params[] = {
-    {"M", PARAM_INPUT, 0, 0, "0|1|2|3", "-1", ""}, {"body", PARAM_GRAPH, 0, 0, "", "", NULL}, {NULL}};
+    {"M", PARAM_INPUT, .input = 0, .legal = "0|1|2|3", .illegal = "-1", .initial = ""},
+    {"body", PARAM_GRAPH, .legal = ""},
+    {0}};
 
 const struct op ops_control[] = {
     {OP("If", 1), .inputs = {1, 1}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 1},

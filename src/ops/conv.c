@@ -183,14 +183,15 @@ enum {
 };
 
 static const struct op_param conv_params[] = {
-    {"auto_pad", PARAM_STRING, 0, 0, "NOTSET|SAME_UPPER|SAME_LOWER|VALID", "SAME", "NOTSET"},
-    {"dilations", PARAM_INTS, 0, 0, "1|2", "0|-1", "1"},
-    {"group", PARAM_INT, 0, 0, "1", "0|-1|7", "1"},
-    {"kernel_shape", PARAM_INTS, 0, 0, NULL, "0|-1", NULL},
-    {"pads", PARAM_INTS, 0, 0, "0|1|2", "-1", "0"},
-    {"strides", PARAM_INTS, 0, 0, "1|2|3", "0|-1", "1"},
-    {"W", PARAM_INPUT, 0, 0, NULL, NULL, NULL},
-    {NULL},
+    {"auto_pad", PARAM_STRING, .legal = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .illegal = "SAME",
+     .initial = "NOTSET"},
+    {"dilations", PARAM_INTS, .legal = "1|2", .illegal = "0|-1", .initial = "1"},
+    {"group", PARAM_INT, .legal = "1", .illegal = "0|-1|7", .initial = "1"},
+    {"kernel_shape", PARAM_INTS, .illegal = "0|-1"},
+    {"pads", PARAM_INTS, .legal = "0|1|2", .illegal = "-1", .initial = "0"},
+    {"strides", PARAM_INTS, .legal = "1|2|3", .illegal = "0|-1", .initial = "1"},
+    {"W", PARAM_INPUT, .input = 1},
+    {0},
 };
 
 const struct op ops_conv[] = {

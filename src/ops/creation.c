@@ -306,15 +306,20 @@ static int sample_size(struct draw *d)
     return 0;
 }
 
-static const struct op_param of_shape_params[] = {{"input", PARAM_INPUT, 0, 0, "1|2,3", "-1|2,-3", NULL},
-                                                  {"value", PARAM_TENSOR, 0, 0, "", "", ""},
-                                                  {NULL}};
-static const struct op_param eye_params[] = {{"dtype", PARAM_INT, 0, 0, "1|6|7|11", "0|8|99|-1", NULL},
-                                             {"k", PARAM_INT, 0, 0, "-3..3", "", "0"},
-                                             {NULL}};
-static const struct op_param range_params[] = {{"delta", PARAM_INPUT, 0, 0, "1|2|-1", "0", NULL}, {NULL}};
+static const struct op_param of_shape_params[] = {
+    {"input", PARAM_INPUT, .input = 0, .legal = "1|2,3", .illegal = "-1|2,-3"},
+    {"value", PARAM_TENSOR, .legal = "", .initial = ""},
+    {0}};
+static const struct op_param eye_params[] = {
+    {"dtype", PARAM_INT, .legal = "1|6|7|11", .illegal = "0|8|99|-1"},
+    {"k", PARAM_INT, .legal = "-3..3", .initial = "0"},
+    {0}};
+static const struct op_param range_params[] = {
+    {"delta", PARAM_INPUT, .input = 2, .legal = "1|2|-1", .illegal = "0"}, {0}};
 static const struct op_param shape_params[] = {
-    {"start", PARAM_INT, 15, 0, "-3..3", "", "0"}, {"end", PARAM_INT, 15, 0, "-3..3", "", NULL}, {NULL}};
+    {"start", PARAM_INT, .since = 15, .legal = "-3..3", .initial = "0"},
+    {"end", PARAM_INT, .since = 15, .legal = "-3..3"},
+    {0}};
 
 #define RANGE_TYPES                                                                                       \
     (DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE) | DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_INT32) | \

@@ -580,8 +580,8 @@ static int sample_einsum(struct draw *d)
 }
 
 static const struct op_param einsum_params[] = {
-    {"equation", PARAM_STRING, 0, 0, NULL, "|->|i,j,k->z|ii...|i->ii", NULL},
-    {NULL},
+    {"equation", PARAM_STRING, .illegal = "|->|i,j,k->z|ii...|i->ii"},
+    {0},
 };
 
 enum { TYPES = DTYPES_NUMBER & ~(1 << DTYPE_BFLOAT16) };

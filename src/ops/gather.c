@@ -426,15 +426,17 @@ static int sample_nonzero(struct draw *d)
 }
 
 static const struct op_param axis_params[] = {
-    {"axis", PARAM_INT, 0, 0, "-1..1", "100|-100", "0"},
-    {"indices", PARAM_INPUT, 0, 0, "0|-1", "1000000|-1000000", NULL},
-    {NULL}};
-static const struct op_param nd_params[] = {{"batch_dims", PARAM_INT, 12, 0, "0|1", "-1|100", "0"},
-                                            {"indices", PARAM_INPUT, 0, 0, "0|-1", "1000000|-1000000", NULL},
-                                            {NULL}};
-static const struct op_param one_hot_params[] = {{"axis", PARAM_INT, 0, 0, "-1..1", "100|-100", "-1"},
-                                                 {"depth", PARAM_INPUT, 0, 0, "1..6", "-1|0", NULL},
-                                                 {NULL}};
+    {"axis", PARAM_INT, .legal = "-1..1", .illegal = "100|-100", .initial = "0"},
+    {"indices", PARAM_INPUT, .input = 1, .legal = "0|-1", .illegal = "1000000|-1000000"},
+    {0}};
+static const struct op_param nd_params[] = {
+    {"batch_dims", PARAM_INT, .since = 12, .legal = "0|1", .illegal = "-1|100", .initial = "0"},
+    {"indices", PARAM_INPUT, .input = 1, .legal = "0|-1", .illegal = "1000000|-1000000"},
+    {0}};
+static const struct op_param one_hot_params[] = {
+    {"axis", PARAM_INT, .legal = "-1..1", .illegal = "100|-100", .initial = "-1"},
+    {"depth", PARAM_INPUT, .input = 1, .legal = "1..6", .illegal = "-1|0"},
+    {0}};
 
 #define NUMBERS_11 (DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16))
 

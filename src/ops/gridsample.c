@@ -234,10 +234,13 @@ static int sample_grid_sample(struct draw *d)
 }
 
 static const struct op_param params[] = {
-    {"mode", PARAM_STRING, 16, 19, "bilinear|nearest|bicubic", "linear|", "bilinear"},
-    {"mode", PARAM_STRING, 20, 0, "linear|nearest|cubic", "bilinear|", "linear"},
-    {"padding_mode", PARAM_STRING, 0, 0, "zeros|border|reflection", "reflect|", "zeros"},
-    {"align_corners", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
+    {"mode", PARAM_STRING, .since = 16, .until = 19, .legal = "bilinear|nearest|bicubic",
+     .illegal = "linear|", .initial = "bilinear"},
+    {"mode", PARAM_STRING, .since = 20, .legal = "linear|nearest|cubic", .illegal = "bilinear|",
+     .initial = "linear"},
+    {"padding_mode", PARAM_STRING, .legal = "zeros|border|reflection", .illegal = "reflect|",
+     .initial = "zeros"},
+    {"align_corners", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
     {0},
 };
 

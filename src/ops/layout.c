@@ -457,23 +457,29 @@ static int sample_trilu(struct draw *d)
     return 0;
 }
 
-static const struct op_param axis_param[] = {{"axis", PARAM_INT, 0, 0, "-2..2", "100|-100", NULL}, {NULL}};
-static const struct op_param flatten_params[] = {{"axis", PARAM_INT, 0, 0, "-2..2", "100|-100", "1"}, {NULL}};
-static const struct op_param expand_params[] = {{"shape", PARAM_INPUT, 0, 0, "1|1,1", "-1|-2,3|7,7,7", NULL},
-                                                {NULL}};
+static const struct op_param axis_param[] = {{"axis", PARAM_INT, .legal = "-2..2", .illegal = "100|-100"},
+                                             {0}};
+static const struct op_param flatten_params[] = {
+    {"axis", PARAM_INT, .legal = "-2..2", .illegal = "100|-100", .initial = "1"}, {0}};
+static const struct op_param expand_params[] = {
+    {"shape", PARAM_INPUT, .input = 1, .legal = "1|1,1", .illegal = "-1|-2,3|7,7,7"}, {0}};
 static const struct op_param reshape_params[] = {
-    {"shape", PARAM_INPUT, 0, 0, "-1|0,-1|1,-1", "-1,-1|-2|0,0,0,0,0,0,0,0|7,11,13", NULL},
-    {"allowzero", PARAM_INT, 14, 0, "0|1", "2|-1", "0"},
-    {NULL}};
-static const struct op_param axes_params[] = {{"axes", PARAM_INTS, 0, 12, "0|-1", "100|-100|0,0", NULL},
-                                              {"axes", PARAM_INPUT, 13, 0, "0|-1", "100|-100|0,0", NULL},
-                                              {NULL}};
-static const struct op_param tile_params[] = {{"repeats", PARAM_INPUT, 0, 0, "1|2|3", "-1|0,-5", NULL},
-                                              {NULL}};
+    {"shape", PARAM_INPUT, .input = 1, .legal = "-1|0,-1|1,-1",
+     .illegal = "-1,-1|-2|0,0,0,0,0,0,0,0|7,11,13"},
+    {"allowzero", PARAM_INT, .since = 14, .legal = "0|1", .illegal = "2|-1", .initial = "0"},
+    {0}};
+static const struct op_param axes_params[] = {
+    {"axes", PARAM_INTS, .until = 12, .legal = "0|-1", .illegal = "100|-100|0,0"},
+    {"axes", PARAM_INPUT, .input = 1, .since = 13, .legal = "0|-1", .illegal = "100|-100|0,0"},
+    {0}};
+static const struct op_param tile_params[] = {
+    {"repeats", PARAM_INPUT, .input = 1, .legal = "1|2|3", .illegal = "-1|0,-5"}, {0}};
 static const struct op_param transpose_params[] = {
-    {"perm", PARAM_INTS, 0, 0, "0|0,1|1,0|0,2,1|2,0,1", "0,0|-1,0|5,6|9", NULL}, {NULL}};
+    {"perm", PARAM_INTS, .legal = "0|0,1|1,0|0,2,1|2,0,1", .illegal = "0,0|-1,0|5,6|9"}, {0}};
 static const struct op_param trilu_params[] = {
-    {"upper", PARAM_INT, 0, 0, "0|1", "2|-1", "1"}, {"k", PARAM_INPUT, 0, 0, "-3..3", "", "0"}, {NULL}};
+    {"upper", PARAM_INT, .legal = "0|1", .illegal = "2|-1", .initial = "1"},
+    {"k", PARAM_INPUT, .input = 1, .legal = "-3..3", .initial = "0"},
+    {0}};
 
 const struct op ops_layout[] = {
     {OP("Concat", 1), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {1, 6}, .types = MOVE_TYPES,

@@ -206,15 +206,15 @@ static int sample_lrn(struct draw *d)
 }
 
 static const struct op_param lp_params[] = {
-    {"axis", PARAM_INT, 0, 0, "-3..2", "99|-99", "-1"},
-    {"p", PARAM_INT, 0, 0, "1|2", "0|3|-1", "2"},
+    {"axis", PARAM_INT, .legal = "-3..2", .illegal = "99|-99", .initial = "-1"},
+    {"p", PARAM_INT, .legal = "1|2", .illegal = "0|3|-1", .initial = "2"},
     {0},
 };
 static const struct op_param lrn_params[] = {
-    {"size", PARAM_INT, 0, 0, "1|3|5|7", "0|-1|2", NULL},
-    {"alpha", PARAM_FLOAT, 0, 0, "0|1e-4|0.5|1", "nan", "1e-4"},
-    {"beta", PARAM_FLOAT, 0, 0, "0|0.5|0.75|1", "nan", "0.75"},
-    {"bias", PARAM_FLOAT, 0, 0, "1|2", "nan", "1"},
+    {"size", PARAM_INT, .legal = "1|3|5|7", .illegal = "0|-1|2"},
+    {"alpha", PARAM_FLOAT, .legal = "0|1e-4|0.5|1", .illegal = "nan", .initial = "1e-4"},
+    {"beta", PARAM_FLOAT, .legal = "0|0.5|0.75|1", .illegal = "nan", .initial = "0.75"},
+    {"bias", PARAM_FLOAT, .legal = "1|2", .illegal = "nan", .initial = "1"},
     {0},
 };
 

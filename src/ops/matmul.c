@@ -363,11 +363,11 @@ enum {
 };
 
 static const struct op_param gemm_params[] = {
-    {"transA", PARAM_INT, 0, 0, "0|1", NULL, "0"},
-    {"transB", PARAM_INT, 0, 0, "0|1", NULL, "0"},
-    {"alpha", PARAM_FLOAT, 0, 0, "0|1|0.5|-2", NULL, "1"},
-    {"beta", PARAM_FLOAT, 0, 0, "0|1|0.5|-2", NULL, "1"},
-    {NULL},
+    {"transA", PARAM_INT, .legal = "0|1", .initial = "0"},
+    {"transB", PARAM_INT, .legal = "0|1", .initial = "0"},
+    {"alpha", PARAM_FLOAT, .legal = "0|1|0.5|-2", .initial = "1"},
+    {"beta", PARAM_FLOAT, .legal = "0|1|0.5|-2", .initial = "1"},
+    {0},
 };
 
 #define PRODUCT_TYPES                       \

@@ -446,32 +446,32 @@ static int sample_group(struct draw *d)
     return 0;
 }
 
-#define EPSILON                                                           \
-    {                                                                     \
-        "epsilon", PARAM_FLOAT, 0, 0, "1e-5|1e-3|0.1|1", "-1|nan", "1e-5" \
+#define EPSILON                                                                                    \
+    {                                                                                              \
+        "epsilon", PARAM_FLOAT, .legal = "1e-5|1e-3|0.1|1", .illegal = "-1|nan", .initial = "1e-5" \
     }
-#define STASH(since)                                        \
-    {                                                       \
-        "stash_type", PARAM_INT, since, 0, "1", "0|99", "1" \
+#define STASH(first)                                                                             \
+    {                                                                                            \
+        "stash_type", PARAM_INT, .since = first, .legal = "1", .illegal = "0|99", .initial = "1" \
     }
 
 static const struct op_param batch_params[] = {
     EPSILON,
-    {"momentum", PARAM_FLOAT, 0, 0, "0|0.5|0.9|1", "-1|2", "0.9"},
-    {"training_mode", PARAM_INT, 14, 0, "0", "2|-1", "0"},
+    {"momentum", PARAM_FLOAT, .legal = "0|0.5|0.9|1", .illegal = "-1|2", .initial = "0.9"},
+    {"training_mode", PARAM_INT, .since = 14, .legal = "0", .illegal = "2|-1", .initial = "0"},
     {0},
 };
 static const struct op_param instance_params[] = {EPSILON, {0}};
 static const struct op_param layer_params[] = {
     EPSILON,
     STASH(0),
-    {"axis", PARAM_INT, 0, 0, "-3..2", "99|-99", "-1"},
+    {"axis", PARAM_INT, .legal = "-3..2", .illegal = "99|-99", .initial = "-1"},
     {0},
 };
 static const struct op_param group_params[] = {
     EPSILON,
     STASH(21),
-    {"num_groups", PARAM_INT, 0, 0, "1|2|4", "0|-1|99", NULL},
+    {"num_groups", PARAM_INT, .legal = "1|2|4", .illegal = "0|-1|99"},
     {0},
 };
 

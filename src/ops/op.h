@@ -35,6 +35,7 @@ enum param_kind {
 struct op_param {
     const char *name; /* of the attribute or of the formal input; NULL ends the list */
     enum param_kind kind;
+    size_t input;                          /* which one, for PARAM_INPUT */
     int since, until;                      /* opsets that have it, both included; 0: no limit */
     const char *legal, *illegal, *initial; /* initial: the default, NULL when it must be given */
 };
@@ -95,12 +96,6 @@ const char *op_family(const struct op *op);
 
 /* Types of input 0 at an opset; empty before `since`. */
 dtype_set op_types_at(const struct op *op, int opset);
-
-/* Which input a parameter of kind PARAM_INPUT is; false when the table of names has no place for it. */
-bool param_place(const struct op *op, const char *name, size_t *index);
-
-/* The same for the parameters that are made illegal. */
-bool param_place_changed(const struct op *op, const char *name, size_t *index);
 
 /* The first opset of cases that are drawn: the operator's own, or that of its first types where ONNX has
  * withdrawn what was before them. */

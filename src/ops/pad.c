@@ -211,11 +211,13 @@ static int sample_pad(struct draw *d)
 }
 
 static const struct op_param pad_params[] = {
-    {"mode", PARAM_STRING, 0, 18, "constant|reflect|edge", "wrap|symmetric|", "constant"},
-    {"mode", PARAM_STRING, 19, 0, "constant|reflect|edge|wrap", "symmetric|", "constant"},
-    {"pads", PARAM_INPUT, 0, 0, "0,0|1,1|0,-1", "-1000000,0|1|1,2,3", NULL},
-    {"axes", PARAM_INPUT, 18, 0, "0|-1", "100|-100|0,0", ""},
-    {NULL}};
+    {"mode", PARAM_STRING, .until = 18, .legal = "constant|reflect|edge", .illegal = "wrap|symmetric|",
+     .initial = "constant"},
+    {"mode", PARAM_STRING, .since = 19, .legal = "constant|reflect|edge|wrap", .illegal = "symmetric|",
+     .initial = "constant"},
+    {"pads", PARAM_INPUT, .input = 1, .legal = "0,0|1,1|0,-1", .illegal = "-1000000,0|1|1,2,3"},
+    {"axes", PARAM_INPUT, .input = 3, .since = 18, .legal = "0|-1", .illegal = "100|-100|0,0", .initial = ""},
+    {0}};
 
 #define NUMBERS_11 (DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16))
 

@@ -362,33 +362,36 @@ static int sample_pool(struct draw *d)
     return 0;
 }
 
-#define KERNEL                                                                               \
-    {                                                                                        \
-        "kernel_shape", PARAM_INTS, 0, 0, "1,1|2,2|3,3|1,3|3,1", "0,0|-1,1|1|999999,1", NULL \
+#define KERNEL                                                                                       \
+    {                                                                                                \
+        "kernel_shape", PARAM_INTS, .legal = "1,1|2,2|3,3|1,3|3,1", .illegal = "0,0|-1,1|1|999999,1" \
     }
-#define STRIDES                                                             \
+#define STRIDES                                                                                      \
+    {                                                                                                \
+        "strides", PARAM_INTS, .legal = "1,1|2,2|3,3|2,1", .illegal = "0,0|-1,1|1", .initial = "1,1" \
+    }
+#define PADS                                                                                       \
+    {                                                                                              \
+        "pads", PARAM_INTS, .legal = "0,0,0,0|1,1,1,1|0,1,1,0", .illegal = "-1,0,0,0|9,9,9,9|1,1", \
+                            .initial = "0,0,0,0"                                                   \
+    }
+#define AUTO_PAD                                                                                     \
+    {                                                                                                \
+        "auto_pad", PARAM_STRING, .legal = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .illegal = "SAME|", \
+                                  .initial = "NOTSET"                                                \
+    }
+#define DILATIONS(first)                                                                              \
+    {                                                                                                 \
+        "dilations", PARAM_INTS, .since = first, .legal = "1,1|2,2|1,2", .illegal = "0,0|-1,1|99,99", \
+                                 .initial = "1,1"                                                     \
+    }
+#define CEIL_MODE(first)                                                                          \
+    {                                                                                             \
+        "ceil_mode", PARAM_INT, .since = first, .legal = "0|1", .illegal = "-1|2", .initial = "0" \
+    }
+#define P                                                                   \
     {                                                                       \
-        "strides", PARAM_INTS, 0, 0, "1,1|2,2|3,3|2,1", "0,0|-1,1|1", "1,1" \
-    }
-#define PADS                                                                                   \
-    {                                                                                          \
-        "pads", PARAM_INTS, 0, 0, "0,0,0,0|1,1,1,1|0,1,1,0", "-1,0,0,0|9,9,9,9|1,1", "0,0,0,0" \
-    }
-#define AUTO_PAD                                                                                \
-    {                                                                                           \
-        "auto_pad", PARAM_STRING, 0, 0, "NOTSET|SAME_UPPER|SAME_LOWER|VALID", "SAME|", "NOTSET" \
-    }
-#define DILATIONS(since)                                                          \
-    {                                                                             \
-        "dilations", PARAM_INTS, since, 0, "1,1|2,2|1,2", "0,0|-1,1|99,99", "1,1" \
-    }
-#define CEIL_MODE(since)                                     \
-    {                                                        \
-        "ceil_mode", PARAM_INT, since, 0, "0|1", "-1|2", "0" \
-    }
-#define P                                          \
-    {                                              \
-        "p", PARAM_INT, 0, 0, "1|2|3", "0|-1", "2" \
+        "p", PARAM_INT, .legal = "1|2|3", .illegal = "0|-1", .initial = "2" \
     }
 
 static const struct op_param average_params[] = {
@@ -398,7 +401,7 @@ static const struct op_param average_params[] = {
     AUTO_PAD,
     DILATIONS(19),
     CEIL_MODE(0),
-    {"count_include_pad", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
+    {"count_include_pad", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
     {0},
 };
 static const struct op_param max_params[] = {
@@ -408,7 +411,7 @@ static const struct op_param max_params[] = {
     AUTO_PAD,
     DILATIONS(0),
     CEIL_MODE(0),
-    {"storage_order", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
+    {"storage_order", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
     {0},
 };
 static const struct op_param lp_params[] = {KERNEL,        STRIDES,       PADS, AUTO_PAD,

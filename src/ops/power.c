@@ -179,7 +179,7 @@ static int sample_pow(struct draw *d)
     return 0;
 }
 
-static const struct op_param params[] = {{"Y", PARAM_INPUT, 0, 0, "0..5", NULL, NULL}, {NULL}};
+static const struct op_param params[] = {{"Y", PARAM_INPUT, .input = 1, .legal = "0..5"}, {0}};
 
 const struct op ops_power[] = {
     {OP("Pow", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},

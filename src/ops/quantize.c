@@ -290,20 +290,20 @@ static int sample_dequantize(struct draw *d)
 }
 
 static const struct op_param quantize_params[] = {
-    {"axis", PARAM_INT, 13, 0, "-1|0|1|2", "99|-99", "1"},
-    {"block_size", PARAM_INT, 21, 0, "0|1|2|3", "-1|1000000", "0"},
-    {"output_dtype", PARAM_INT, 21, 0, "0|2|3|4|5", "1|99", "0"},
-    {"saturate", PARAM_INT, 19, 0, "0|1", NULL, "1"},
-    {"y_scale", PARAM_INPUT, 0, 0, "0.125|0.5|1|0.3", "0|-1", NULL},
-    {"y_zero_point", PARAM_INPUT, 0, 0, "0|1|5", NULL, "0"},
-    {NULL},
+    {"axis", PARAM_INT, .since = 13, .legal = "-1|0|1|2", .illegal = "99|-99", .initial = "1"},
+    {"block_size", PARAM_INT, .since = 21, .legal = "0|1|2|3", .illegal = "-1|1000000", .initial = "0"},
+    {"output_dtype", PARAM_INT, .since = 21, .legal = "0|2|3|4|5", .illegal = "1|99", .initial = "0"},
+    {"saturate", PARAM_INT, .since = 19, .legal = "0|1", .initial = "1"},
+    {"y_scale", PARAM_INPUT, .input = 1, .legal = "0.125|0.5|1|0.3"},
+    {"y_zero_point", PARAM_INPUT, .input = 2, .legal = "0|1|5", .initial = "0"},
+    {0},
 };
 static const struct op_param dequantize_params[] = {
-    {"axis", PARAM_INT, 13, 0, "-1|0|1|2", "99|-99", "1"},
-    {"block_size", PARAM_INT, 21, 0, "0|1|2|3", "-1|1000000", "0"},
-    {"x_scale", PARAM_INPUT, 0, 0, "0.125|0.5|1|0.3", NULL, NULL},
-    {"x_zero_point", PARAM_INPUT, 0, 0, "0|1|5", NULL, "0"},
-    {NULL},
+    {"axis", PARAM_INT, .since = 13, .legal = "-1|0|1|2", .illegal = "99|-99", .initial = "1"},
+    {"block_size", PARAM_INT, .since = 21, .legal = "0|1|2|3", .illegal = "-1|1000000", .initial = "0"},
+    {"x_scale", PARAM_INPUT, .input = 1, .legal = "0.125|0.5|1|0.3"},
+    {"x_zero_point", PARAM_INPUT, .input = 2, .legal = "0|1|5", .initial = "0"},
+    {0},
 };
 
 enum {

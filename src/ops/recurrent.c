@@ -352,19 +352,19 @@ static int sample_lstm(struct draw *d)
     return 0;
 }
 
-#define RECURRENT_PARAMS                                                                           \
-    {"activations", PARAM_STRING, 0, 0, NULL, NULL, NULL},                                         \
-        {"clip", PARAM_FLOAT, 0, 0, "0.5|1|10", "0|-1", NULL},                                     \
-        {"direction", PARAM_STRING, 0, 0, "forward|reverse|bidirectional", "backward", "forward"}, \
-        {"hidden_size", PARAM_INT, 0, 0, NULL, "0|-1", NULL},                                      \
-        {"layout", PARAM_INT, 14, 0, "0|1", "2|-1", "0"},                                          \
-        {"sequence_lens", PARAM_INPUT, 0, 0, NULL, "-1|1000000", NULL},
+#define RECURRENT_PARAMS                                                                             \
+    {"activations", PARAM_STRING}, {"clip", PARAM_FLOAT, .legal = "0.5|1|10", .illegal = "0|-1"},    \
+        {"direction", PARAM_STRING, .legal = "forward|reverse|bidirectional", .illegal = "backward", \
+         .initial = "forward"},                                                                      \
+        {"hidden_size", PARAM_INT, .illegal = "0|-1"},                                               \
+        {"layout", PARAM_INT, .since = 14, .legal = "0|1", .illegal = "2|-1", .initial = "0"},       \
+        {"sequence_lens", PARAM_INPUT, .input = 4},
 
-static const struct op_param rnn_params[] = {RECURRENT_PARAMS{NULL}};
+static const struct op_param rnn_params[] = {RECURRENT_PARAMS{0}};
 static const struct op_param gru_params[] = {
-    RECURRENT_PARAMS{"linear_before_reset", PARAM_INT, 0, 0, "0|1", NULL, "0"}, {NULL}};
+    RECURRENT_PARAMS{"linear_before_reset", PARAM_INT, .legal = "0|1", .initial = "0"}, {0}};
 static const struct op_param lstm_params[] = {
-    RECURRENT_PARAMS{"input_forget", PARAM_INT, 0, 0, "0|1", NULL, "0"}, {NULL}};
+    RECURRENT_PARAMS{"input_forget", PARAM_INT, .legal = "0|1", .initial = "0"}, {0}};
 
 enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 };
 #define RECURRENT_TYPES       \

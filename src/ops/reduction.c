@@ -533,18 +533,18 @@ static int sample_reduce(struct draw *d)
 }
 
 static const struct op_param params[] = {
-    {"axes", PARAM_INTS, 0, 17, "0|-1|0,1|-1,0", "99|-99|0,0", NULL},
-    {"axes", PARAM_INPUT, 18, 0, "0|-1|0,1|-1,0|", "99|-99|0,0", NULL},
-    {"keepdims", PARAM_INT, 0, 0, "0|1", "-1|2", "1"},
-    {"noop_with_empty_axes", PARAM_INT, 18, 0, "0|1", "-1|2", "0"},
+    {"axes", PARAM_INTS, .until = 17, .legal = "0|-1|0,1|-1,0", .illegal = "99|-99|0,0"},
+    {"axes", PARAM_INPUT, .input = 1, .since = 18, .legal = "0|-1|0,1|-1,0|", .illegal = "99|-99|0,0"},
+    {"keepdims", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "1"},
+    {"noop_with_empty_axes", PARAM_INT, .since = 18, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
     {0},
 };
 
 static const struct op_param sum_params[] = {
-    {"axes", PARAM_INTS, 0, 12, "0|-1|0,1|-1,0", "99|-99|0,0", NULL},
-    {"axes", PARAM_INPUT, 13, 0, "0|-1|0,1|-1,0|", "99|-99|0,0", NULL},
-    {"keepdims", PARAM_INT, 0, 0, "0|1", "-1|2", "1"},
-    {"noop_with_empty_axes", PARAM_INT, 13, 0, "0|1", "-1|2", "0"},
+    {"axes", PARAM_INTS, .until = 12, .legal = "0|-1|0,1|-1,0", .illegal = "99|-99|0,0"},
+    {"axes", PARAM_INPUT, .input = 1, .since = 13, .legal = "0|-1|0,1|-1,0|", .illegal = "99|-99|0,0"},
+    {"keepdims", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "1"},
+    {"noop_with_empty_axes", PARAM_INT, .since = 13, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
     {0},
 };
 

@@ -368,16 +368,20 @@ static int sample_scatter_nd(struct draw *d)
 }
 
 static const struct op_param elements_params[] = {
-    {"axis", PARAM_INT, 0, 0, "-1..1", "100|-100", "0"},
-    {"indices", PARAM_INPUT, 0, 0, "0|-1", "1000000|-1000000", NULL},
-    {"reduction", PARAM_STRING, 16, 17, "none|add|mul", "max|average|", "none"},
-    {"reduction", PARAM_STRING, 18, 0, "none|add|mul|max|min", "average|", "none"},
-    {NULL}};
+    {"axis", PARAM_INT, .legal = "-1..1", .illegal = "100|-100", .initial = "0"},
+    {"indices", PARAM_INPUT, .input = 1, .legal = "0|-1", .illegal = "1000000|-1000000"},
+    {"reduction", PARAM_STRING, .since = 16, .until = 17, .legal = "none|add|mul", .illegal = "max|average|",
+     .initial = "none"},
+    {"reduction", PARAM_STRING, .since = 18, .legal = "none|add|mul|max|min", .illegal = "average|",
+     .initial = "none"},
+    {0}};
 static const struct op_param nd_params[] = {
-    {"indices", PARAM_INPUT, 0, 0, "0|-1", "1000000|-1000000", NULL},
-    {"reduction", PARAM_STRING, 16, 17, "none|add|mul", "max|average|", "none"},
-    {"reduction", PARAM_STRING, 18, 0, "none|add|mul|max|min", "average|", "none"},
-    {NULL}};
+    {"indices", PARAM_INPUT, .input = 1, .legal = "0|-1", .illegal = "1000000|-1000000"},
+    {"reduction", PARAM_STRING, .since = 16, .until = 17, .legal = "none|add|mul", .illegal = "max|average|",
+     .initial = "none"},
+    {"reduction", PARAM_STRING, .since = 18, .legal = "none|add|mul|max|min", .illegal = "average|",
+     .initial = "none"},
+    {0}};
 
 const struct op ops_scatter[] = {
     {OP("ScatterElements", 11), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,

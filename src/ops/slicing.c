@@ -402,23 +402,23 @@ static int sample_space_to_depth(struct draw *d)
 }
 
 static const struct op_param slice_params[] = {
-    {"starts", PARAM_INPUT, 0, 0, "0|1|-1", "", NULL},
-    {"ends", PARAM_INPUT, 0, 0, "1|-1|9223372036854775807", "", NULL},
-    {"axes", PARAM_INPUT, 0, 0, "0|-1", "100|-100", ""},
-    {"steps", PARAM_INPUT, 0, 0, "1|2|-1", "0", "1"},
-    {NULL}};
+    {"starts", PARAM_INPUT, .input = 1, .legal = "0|1|-1"},
+    {"ends", PARAM_INPUT, .input = 2, .legal = "1|-1|9223372036854775807"},
+    {"axes", PARAM_INPUT, .input = 3, .legal = "0|-1", .illegal = "100|-100", .initial = ""},
+    {"steps", PARAM_INPUT, .input = 4, .legal = "1|2|-1", .illegal = "0", .initial = "1"},
+    {0}};
 static const struct op_param split_params[] = {
-    {"axis", PARAM_INT, 0, 0, "-1..1", "100|-100", "0"},
-    {"split", PARAM_INTS, 0, 12, "1,1|1,2", "-1,2|0|1000000,1", NULL},
-    {"split", PARAM_INPUT, 13, 0, "1,1|1,2", "-1,2|0|1000000,1", NULL},
-    {"num_outputs", PARAM_INT, 18, 0, "1..4", "0|-1|1000000", NULL},
-    {NULL}};
+    {"axis", PARAM_INT, .legal = "-1..1", .illegal = "100|-100", .initial = "0"},
+    {"split", PARAM_INTS, .until = 12, .legal = "1,1|1,2", .illegal = "-1,2|0|1000000,1"},
+    {"split", PARAM_INPUT, .input = 1, .since = 13, .legal = "1,1|1,2", .illegal = "-1,2|0|1000000,1"},
+    {"num_outputs", PARAM_INT, .since = 18, .legal = "1..4", .illegal = "0|-1|1000000"},
+    {0}};
 static const struct op_param depth_params[] = {
-    {"blocksize", PARAM_INT, 0, 0, "1|2|3", "0|-1|7|1048576", NULL},
-    {"mode", PARAM_STRING, 0, 0, "DCR|CRD", "XYZ|", "DCR"},
-    {NULL}};
+    {"blocksize", PARAM_INT, .legal = "1|2|3", .illegal = "0|-1|7|1048576"},
+    {"mode", PARAM_STRING, .legal = "DCR|CRD", .illegal = "XYZ|", .initial = "DCR"},
+    {0}};
 static const struct op_param space_params[] = {
-    {"blocksize", PARAM_INT, 0, 0, "1|2|3", "0|-1|7|1048576", NULL}, {NULL}};
+    {"blocksize", PARAM_INT, .legal = "1|2|3", .illegal = "0|-1|7|1048576"}, {0}};
 
 const struct op ops_slicing[] = {
     {OP("DepthToSpace", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,

@@ -211,8 +211,8 @@ static int sample_softmax(struct draw *d)
 }
 
 static const struct op_param params[] = {
-    {"axis", PARAM_INT, 11, 12, "-3..2", "99|-99", "1"},
-    {"axis", PARAM_INT, 13, 0, "-3..2", "99|-99", "-1"},
+    {"axis", PARAM_INT, .since = 11, .until = 12, .legal = "-3..2", .illegal = "99|-99", .initial = "1"},
+    {"axis", PARAM_INT, .since = 13, .legal = "-3..2", .illegal = "99|-99", .initial = "-1"},
     {0},
 };
 

@@ -342,24 +342,24 @@ static int sample_topk(struct draw *d)
 }
 
 static const struct op_param arg_params[] = {
-    {"axis", PARAM_INT, 0, 0, "-3..2", "99|-99", "0"},
-    {"keepdims", PARAM_INT, 0, 0, "0|1", "-1|2", "1"},
-    {"select_last_index", PARAM_INT, 12, 0, "0|1", "-1|2", "0"},
+    {"axis", PARAM_INT, .legal = "-3..2", .illegal = "99|-99", .initial = "0"},
+    {"keepdims", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "1"},
+    {"select_last_index", PARAM_INT, .since = 12, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
     {0},
 };
 
 static const struct op_param cumsum_params[] = {
-    {"axis", PARAM_INPUT, 0, 0, "-2..1", "99|-99", NULL},
-    {"exclusive", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
-    {"reverse", PARAM_INT, 0, 0, "0|1", "-1|2", "0"},
+    {"axis", PARAM_INPUT, .input = 1, .legal = "-2..1", .illegal = "99|-99"},
+    {"exclusive", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
+    {"reverse", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "0"},
     {0},
 };
 
 static const struct op_param topk_params[] = {
-    {"K", PARAM_INPUT, 0, 0, "1..8", "0|-1|9999999", NULL},
-    {"axis", PARAM_INT, 0, 0, "-3..2", "99|-99", "-1"},
-    {"largest", PARAM_INT, 0, 0, "0|1", "-1|2", "1"},
-    {"sorted", PARAM_INT, 0, 0, "0|1", "-1|2", "1"},
+    {"K", PARAM_INPUT, .input = 1, .legal = "1..8", .illegal = "0|-1|9999999"},
+    {"axis", PARAM_INT, .legal = "-3..2", .illegal = "99|-99", .initial = "-1"},
+    {"largest", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "1"},
+    {"sorted", PARAM_INT, .legal = "0|1", .illegal = "-1|2", .initial = "1"},
     {0},
 };
 

@@ -351,21 +351,21 @@ static int sample_dropout(struct draw *d)
 }
 
 static const struct op_param is_inf_params[] = {
-    {"detect_positive", PARAM_INT, 0, 0, "0|1", NULL, "1"},
-    {"detect_negative", PARAM_INT, 0, 0, "0|1", NULL, "1"},
-    {NULL},
+    {"detect_positive", PARAM_INT, .legal = "0|1", .initial = "1"},
+    {"detect_negative", PARAM_INT, .legal = "0|1", .initial = "1"},
+    {0},
 };
 static const struct op_param clip_params[] = {
-    {"min", PARAM_INPUT, 0, 0, "-2..0", NULL, "lowest"},
-    {"max", PARAM_INPUT, 0, 0, "0..2", NULL, "highest"},
-    {NULL},
+    {"min", PARAM_INPUT, .input = 1, .legal = "-2..0", .initial = "lowest"},
+    {"max", PARAM_INPUT, .input = 2, .legal = "0..2", .initial = "highest"},
+    {0},
 };
 static const struct op_param dropout_params[] = {
-    {"ratio", PARAM_FLOAT, 0, 11, "0|0.25|0.5|0.9", "-1|2", "0.5"},
-    {"seed", PARAM_INT, 12, 0, "0..100", NULL, NULL},
-    {"ratio", PARAM_INPUT, 12, 0, "0|0.25|0.5|0.75", "-1|2", "0.5"},
-    {"training_mode", PARAM_INPUT, 12, 0, "0", NULL, "0"},
-    {NULL},
+    {"ratio", PARAM_FLOAT, .until = 11, .legal = "0|0.25|0.5|0.9", .illegal = "-1|2", .initial = "0.5"},
+    {"seed", PARAM_INT, .since = 12, .legal = "0..100"},
+    {"ratio", PARAM_INPUT, .input = 1, .since = 12, .legal = "0|0.25|0.5|0.75", .initial = "0.5"},
+    {"training_mode", PARAM_INPUT, .input = 2, .since = 12, .legal = "0", .initial = "0"},
+    {0},
 };
 
 enum {
