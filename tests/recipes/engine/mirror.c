@@ -30,7 +30,7 @@ static void mirror_unload(struct adapter_call *call)
 }
 
 static int mirror_load(struct adapter_call *call, const struct adapter_model *model,
-                         struct adapter_loaded *loaded)
+                       struct adapter_loaded *loaded)
 {
     struct mirror *mirror = call->engine;
     if (model->data && model->size == 0)
@@ -46,7 +46,7 @@ static int mirror_load(struct adapter_call *call, const struct adapter_model *mo
 }
 
 static int mirror_run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
-                        struct adapter_outputs *outputs)
+                      struct adapter_outputs *outputs)
 {
     const struct mirror *mirror = call->engine;
     (void)bounds;
