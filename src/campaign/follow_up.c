@@ -409,7 +409,7 @@ static int try_smallest(const struct follow_up_options *options, const char *sig
 static bool refused_rightly(const struct trial_done *trial)
 {
     struct checker checker;
-    if (trial->judgement.verdicts[0].kind != VERDICT_REJECTED)
+    if (!verdict_row(trial->judgement.verdicts[0].kind)->calls_invalid)
         return false;
     onnx_checker_start_newest(&checker);
     unsigned doubts = model_doubts(&checker, trial->testcase.model, trial->testcase.model_size, NULL);

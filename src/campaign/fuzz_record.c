@@ -76,7 +76,7 @@ static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, stru
 {
     uint64_t heard[HEARD_COUNT] = {0};
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        heard[verdict_kind_heard((enum verdict_kind)kind)] += engine->verdicts[kind];
+        heard[verdict_row((enum verdict_kind)kind)->heard] += engine->verdicts[kind];
     if (heard[HEARD_JUDGED] || heard[HEARD_FINDING])
         return;
     if (heard[HEARD_UNJUDGED])
@@ -173,8 +173,9 @@ static int count_stored(void *context, const struct stored *stored, struct error
     status->findings++;
     status->explained += text_starts(stored->status, "known");
     status->waiting += text_equal(stored->status, "new");
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        status->kinds[kind] += text_equal(stored->kind, verdict_name((enum verdict_kind)kind));
+    enum verdict_kind kind;
+    if (verdict_parse(stored->kind, &kind))
+        status->kinds[kind]++;
     for (size_t i = 0; i < status->n_engines; i++)
         status->engines[i].findings += text_equal(stored->engine, status->engines[i].label);
     snprintf(status->last, sizeof status->last, "%s: %s", stored->engine, stored->title);

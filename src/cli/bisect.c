@@ -17,13 +17,6 @@ static const char *release_name(const struct bisect *bisect, size_t number)
     return bisect->releases[number] ? bisect->releases[number] : "installed";
 }
 
-static enum style verdict_style(const struct bisect_verdict *verdict)
-{
-    return verdict_is_finding(verdict->kind) ? STYLE_BAD
-           : verdict->kind == VERDICT_AGREES ? STYLE_GOOD
-                                             : STYLE_WARN;
-}
-
 static void write_stretches(const struct bisect *bisect, struct str *out, bool colour)
 {
     struct table table;
@@ -41,7 +34,7 @@ static void write_stretches(const struct bisect *bisect, struct str *out, bool c
         table_add(&table, STYLE_PLAIN, "%s%s%s", first, stretch->first == stretch->last ? "" : " to ",
                   stretch->first == stretch->last ? "" : last);
         table_add(&table, STYLE_PLAIN, "%zu", stretch->last - stretch->first + 1);
-        table_add(&table, verdict_style(&stretch->verdict), "%s", verdict_name(stretch->verdict.kind));
+        table_add(&table, verdict_style(stretch->verdict.kind), "%s", verdict_name(stretch->verdict.kind));
         table_add(&table, STYLE_PLAIN, "%s", stage_name(stretch->verdict.stage));
         table_add(&table, STYLE_PLAIN, "%s", message.data);
     }
@@ -58,7 +51,7 @@ static void write_knobs(const struct bisect *bisect, struct str *out, bool colou
         str_printf(out, "  %s:", knob->name);
         for (size_t k = 0; k < knob->count; k++) {
             str_printf(out, "%s%s ", k ? ", " : " ", knob->values[k].value);
-            style_print(out, colour, verdict_style(&knob->values[k].verdict), "%s",
+            style_print(out, colour, verdict_style(knob->values[k].verdict.kind), "%s",
                         verdict_name(knob->values[k].verdict.kind));
         }
         str_add(out, "\n");
@@ -102,7 +95,7 @@ static void stand(const struct bisect *bisect, struct standing *standing)
     size_t judged = 0;
     for (size_t i = 0; i < bisect->n_stretches; i++) {
         const struct bisect_stretch *stretch = &bisect->stretches[i];
-        enum heard heard = verdict_kind_heard(stretch->verdict.kind);
+        enum heard heard = verdict_row(stretch->verdict.kind)->heard;
         judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
         if (stretch->bad)
             standing_finding(standing);

@@ -216,7 +216,7 @@ static enum junit_result junit_result(const struct engine_verdict *overall, cons
                                       struct standing *standing)
 {
     enum verdict_kind kind = overall->verdict.kind;
-    if (kind == VERDICT_WRONG || kind == VERDICT_NAN || kind == VERDICT_SHAPE || kind == VERDICT_DTYPE)
+    if (verdict_is(kind, CLASS_WRONG_ANSWER))
         return JUNIT_FAILURE;
     engine_verdict_stands(overall, label, standing);
     return standing_status(standing) == STATUS_AGREE ? JUNIT_PASS : JUNIT_ERROR;
@@ -232,7 +232,7 @@ static void junit_engine(struct junit *junit, const struct compare *compare, siz
     engine_verdict_sentence(overall, &sentence);
     enum junit_result result = junit_result(overall, label, &standing);
     /* The verdict is that of the loudest sample; another may be what was not judged. */
-    if (result == JUNIT_ERROR && verdict_kind_heard(overall->verdict.kind) == HEARD_JUDGED)
+    if (result == JUNIT_ERROR && verdict_row(overall->verdict.kind)->heard == HEARD_JUDGED)
         str_printf(&sentence, " (%s)", standing.reason);
     junit_case(junit, &(struct junit_case){
                           .name = label,

@@ -98,13 +98,6 @@ static void text_outputs(const struct compare_model *model, const char *const *l
     table_release(&table);
 }
 
-static enum style verdict_style(enum verdict_kind kind)
-{
-    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE)
-        return STYLE_BAD;
-    return kind == VERDICT_AGREES ? STYLE_GOOD : STYLE_WARN;
-}
-
 /* One line an engine: the verdict. */
 static void text_verdicts(const struct compare *compare, const char *const *labels, bool colour,
                           struct str *out)

@@ -17,7 +17,7 @@ struct settings {
     double rtol, atol, scale;
 };
 
-static enum style verdict_style(enum conform_verdict verdict)
+static enum style conform_style(enum conform_verdict verdict)
 {
     if (verdict == CONFORM_PASS)
         return STYLE_GOOD;
@@ -49,7 +49,7 @@ static void text_summary(const struct conform *conform, const struct session *se
         for (int v = 0; v < CONFORM_COUNT; v++)
             if (shown[v])
                 table_add(&table,
-                          conform->counts[engine][v] ? verdict_style((enum conform_verdict)v) : STYLE_DIM,
+                          conform->counts[engine][v] ? conform_style((enum conform_verdict)v) : STYLE_DIM,
                           "%zu", conform->counts[engine][v]);
     }
     table_print(&table, out, colour, 0);
@@ -67,7 +67,7 @@ static void text_row(struct table *table, const char *engine, const char *name,
         text_print(&message, result->message, MESSAGE_LIMIT);
     table_add(table, STYLE_PLAIN, "%s", engine);
     table_add(table, STYLE_PLAIN, "%s", name);
-    table_add(table, verdict_style(result->verdict), "%s", conform_verdict_name(result->verdict));
+    table_add(table, conform_style(result->verdict), "%s", conform_verdict_name(result->verdict));
     table_add(table, STYLE_PLAIN, "%s", stage_name(result->stage));
     table_add(table, STYLE_PLAIN, "%s", message.data);
     str_release(&message);
@@ -79,8 +79,8 @@ static bool has_something_to_say(const struct conform_result *result)
     if (!result->judged)
         return false;
     enum verdict_kind kind = result->judged->verdict.kind;
-    bool nothing = kind == VERDICT_UNDECIDED && result->judged->verdict.by_vote;
-    return kind != VERDICT_AGREES && kind != VERDICT_UNSUPPORTED && kind != VERDICT_NO_ENGINE && !nothing;
+    bool nothing = verdict_is(kind, CLASS_UNDECIDED) && result->judged->verdict.by_vote;
+    return !verdict_is(kind, CLASS_AGREES | CLASS_LACK | CLASS_TROUBLE) && !nothing;
 }
 
 static void text_judged(const char *engine, const char *name, const struct conform_result *result,
@@ -90,8 +90,7 @@ static void text_judged(const char *engine, const char *name, const struct confo
     str_init(&sentence);
     engine_verdict_sentence(result->judged, &sentence);
     str_printf(out, "%s: ", name);
-    style_print(out, colour, verdict_is_finding(result->judged->verdict.kind) ? STYLE_BAD : STYLE_WARN, "%s",
-                engine);
+    style_print(out, colour, verdict_style(result->judged->verdict.kind), "%s", engine);
     str_add(out, " ");
     text_print(out, sentence.data, 0);
     str_add(out, "\n");

@@ -142,8 +142,8 @@ static int write_map(const struct localize_report *said, struct str *out, struct
 static void stand(struct work *work)
 {
     const struct localization *found = &work->found;
-    enum heard heard = verdict_kind_heard(found->kind);
-    bool doubtful = found->kind == VERDICT_MISTRUSTED || found->kind == VERDICT_SUSPECT;
+    enum heard heard = verdict_row(found->kind)->heard;
+    bool doubtful = verdict_is(found->kind, CLASS_DOUBT | CLASS_SUSPECT);
     if (found->local)
         standing_heard(&work->standing, found->engine, doubtful ? HEARD_UNJUDGED : heard, 1, 1, found->text);
 }

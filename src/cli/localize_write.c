@@ -35,11 +35,6 @@ static void form_cell(struct table *table, const struct localized_node *node)
                   shape_text(&node->outputs[0].shape, shape));
 }
 
-static enum style verdict_style(enum verdict_kind kind)
-{
-    return verdict_is_finding(kind) ? STYLE_BAD : kind == VERDICT_AGREES ? STYLE_GOOD : STYLE_WARN;
-}
-
 static void node_row(struct table *table, const struct localize_report *report, size_t number)
 {
     const struct localization *found = report->found;
@@ -153,9 +148,9 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
         if (*found->text) {
             str_add(out, ": ");
             text_print(out, found->text, 0);
-        } else if (found->kind == VERDICT_AGREES && found->n_judged == found->n_nodes) {
+        } else if (verdict_is(found->kind, CLASS_AGREES) && found->n_judged == found->n_nodes) {
             str_add(out, ": every node is within its bound on the inputs it had, and so is the whole");
-        } else if (found->kind == VERDICT_AGREES) {
+        } else if (verdict_is(found->kind, CLASS_AGREES)) {
             str_printf(out, ": the whole is within its bound, and so are the %zu nodes that can be judged",
                        found->n_judged);
         }

@@ -232,7 +232,7 @@ static void judge_flight(struct run *run, struct flight *flight)
         kept->judged = &verdicts.engine[engine];
         /* It refuses what it lacks, in words of another kind. */
         if ((kept->verdict == CONFORM_REJECTED || kept->verdict == CONFORM_FAILED) &&
-            kept->judged->verdict.kind == VERDICT_UNSUPPORTED)
+            verdict_is(kept->judged->verdict.kind, CLASS_LACK))
             kept->verdict = CONFORM_UNSUPPORTED;
     }
     sample_verdicts_release(&verdicts);

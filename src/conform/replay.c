@@ -50,8 +50,8 @@ static enum replay_state by_answer(const struct conform_result *result)
 static bool is_judged(const struct conform_result *result)
 {
     const struct verdict *verdict = result->judged ? &result->judged->verdict : NULL;
-    return verdict && verdict->kind != VERDICT_UNTESTED && verdict->kind != VERDICT_UNDECIDED &&
-           !verdict->by_vote && !(verdict->kind == VERDICT_AGREES && verdict->blank);
+    return verdict && !verdict_is(verdict->kind, CLASS_NOTHING | CLASS_UNDECIDED) && !verdict->by_vote &&
+           !(verdict_is(verdict->kind, CLASS_AGREES) && verdict->blank);
 }
 
 static enum replay_state by_judge(const struct conform_result *result)
@@ -68,6 +68,13 @@ static bool is_about_values(enum conform_verdict verdict)
     return verdict >= CONFORM_WRONG && verdict <= CONFORM_DTYPE;
 }
 
+/* Whether the bundle's verdict is of these classes. */
+static bool is_kept_as(const struct bundle *bundle, unsigned classes)
+{
+    enum verdict_kind kind;
+    return verdict_parse(bundle->kind, &kind) && verdict_is(kind, classes);
+}
+
 /*
  * An engine that says it lacks what an optimiser of its own made is wrong: the judge saw another setting of
  * it run the case when the bundle was made. Alone it says the same words, and they are as wrong as they were.
@@ -75,8 +82,8 @@ static bool is_about_values(enum conform_verdict verdict)
 static bool lacks_as_before(const struct conform_result *result, const struct bundle *bundle,
                             const struct engine_profile *profile)
 {
-    if (strcmp(bundle->outcome, outcome_name(OUTCOME_UNSUPPORTED)) != 0 ||
-        strcmp(bundle->kind, verdict_name(VERDICT_UNSUPPORTED)) == 0 || !result->message)
+    if (strcmp(bundle->outcome, outcome_name(OUTCOME_UNSUPPORTED)) != 0 || is_kept_as(bundle, CLASS_LACK) ||
+        !result->message)
         return false;
     struct str now, then;
     str_init(&now);
@@ -89,21 +96,12 @@ static bool lacks_as_before(const struct conform_result *result, const struct bu
     return same;
 }
 
-/* What killed an engine, though the case is not valid, is mended when it is refused in words. */
-static bool was_death(const struct bundle *bundle)
-{
-    static const enum verdict_kind deaths[] = {VERDICT_CRASH, VERDICT_HANG, VERDICT_MEMORY, VERDICT_GARBAGE};
-    for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++)
-        if (strcmp(bundle->kind, verdict_name(deaths[i])) == 0)
-            return true;
-    return false;
-}
-
 static enum replay_state state_of(const struct conform_result *result, const struct bundle *bundle)
 {
     enum replay_state plain = by_answer(result);
     bool invalid = result->judged && result->judged->verdict.invalid;
-    if (bundle && invalid && result->verdict == CONFORM_NOT_RUNNABLE && was_death(bundle))
+    /* What killed an engine, though the case is not valid, is mended when it is refused in words. */
+    if (bundle && invalid && result->verdict == CONFORM_NOT_RUNNABLE && is_kept_as(bundle, CLASS_DEATH))
         return REPLAY_AGREES;
     if (plain == REPLAY_TROUBLE || !is_judged(result))
         return plain;

@@ -99,7 +99,7 @@ void program_data(struct str *out, const struct testcase *testcase, size_t k)
 size_t program_from(const struct bundle_case *which)
 {
     const struct verdict *verdict = which->engines[0].verdict;
-    bool about_values = verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN;
+    bool about_values = verdict_is(verdict->kind, CLASS_NUMBERS);
     return about_values && verdict->element >= PROGRAM_ELEMENTS ? verdict->element - 2 : 0;
 }
 

@@ -53,7 +53,7 @@ static void add_printing(struct str *out, const struct bundle_case *which, const
     enum verdict_kind kind = which->engines[0].verdict->kind;
     const struct program_type *type = program_type(program_output_type(which, model));
     size_t from = program_from(which), count = output_count(which, k);
-    if (kind == VERDICT_SHAPE || kind == VERDICT_DTYPE) {
+    if (verdict_is(kind, CLASS_FORM)) {
         str_add(out, "    OrtTensorTypeAndShapeInfo *info; ONNXTensorElementDataType type; size_t rank; "
                      "int64_t dims[16];\n"
                      "    DO(GetTensorTypeAndShape(out, &info)); DO(GetTensorElementType(info, &type));\n"

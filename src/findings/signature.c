@@ -72,16 +72,10 @@ static void add_engine(struct str *out, const char *text, const struct engine_pr
     str_release(&engine);
 }
 
-static bool has_message(enum verdict_kind kind)
-{
-    return kind == VERDICT_REJECTED || kind == VERDICT_FAILED || kind == VERDICT_GARBAGE ||
-           kind == VERDICT_CRASH || kind == VERDICT_HANG;
-}
-
 /* A refusal's message tells bugs apart better than types and modes do. */
 static bool says_why(enum verdict_kind kind)
 {
-    return kind == VERDICT_REJECTED || kind == VERDICT_FAILED;
+    return verdict_is(kind, CLASS_REFUSAL);
 }
 
 static int compare_types(const void *a, const void *b)
@@ -229,7 +223,7 @@ static void add_types(struct str *out, enum verdict_kind kind, const struct culp
     while (at + 1 < culprits->count && only_moves(culprits->nodes[at]->op_type))
         at++;
     const Onnx__NodeProto *first = culprits->nodes[at];
-    bool matter = kind != VERDICT_SHAPE && kind != VERDICT_CRASH && kind != VERDICT_HANG;
+    bool matter = !verdict_row(kind)->every_type;
     const char *in = class_of(types, first->input, first->n_input);
     const char *result = class_of(types, first->output, first->n_output);
     if (only_moves(first->op_type) || !matter)
@@ -283,11 +277,12 @@ static void add_attributes(struct str *out, const struct culprits *culprits, int
 static void add_message(struct str *out, enum verdict_kind kind, const struct engine_profile *profile,
                         const struct model *model, const struct result *result)
 {
-    if (!result || !has_message(kind))
+    if (!result)
         return;
-    if (kind == VERDICT_CRASH || kind == VERDICT_HANG)
+    if (verdict_row(kind)->evidence == EVIDENCE_STACK)
         message_frames(out, result->log ? result->log : "", FRAMES);
-    else if (result->message && !origin_class(out, origin_innermost(result->message, profile), profile))
+    else if (verdict_row(kind)->evidence == EVIDENCE_MESSAGE && result->message &&
+             !origin_class(out, origin_innermost(result->message, profile), profile))
         message_normalise(out, origin_innermost(result->message, profile), model, profile);
 }
 

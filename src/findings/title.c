@@ -274,7 +274,7 @@ static void add_operands(struct str *out, const struct operands *o, bool ranks_m
 static void add_condition(struct str *out, const struct blamed *b, const struct verdict *verdict)
 {
     const Onnx__NodeProto *node = blamed_node(b, 0);
-    bool values = verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN;
+    bool values = verdict_is(verdict->kind, CLASS_NUMBERS);
     if (!node)
         return;
     struct operands operands = look_at(b->model, node);
@@ -381,38 +381,21 @@ static void add_deed(struct str *out, const struct bundle_case *which, const str
 {
     const struct result *result = which->engines[0].result;
     const char *stage = result && result->stage ? stage_name(result->stage) : "run";
-    switch (verdict->kind) {
-    case VERDICT_WRONG:
-    case VERDICT_NAN:
+    const struct verdict_row *row = verdict_row(verdict->kind);
+    if (verdict_is(verdict->kind, CLASS_NUMBERS))
         add_numbers(out, verdict->got, verdict->expected);
-        break;
-    case VERDICT_SHAPE:
-    case VERDICT_DTYPE:
+    else if (verdict_is(verdict->kind, CLASS_FORM))
         add_kinds(out, which, verdict);
-        break;
-    case VERDICT_REJECTED:
-        str_printf(out, " is refused at %s", stage);
+    else if (!row->deed)
+        str_printf(out, ": %s", row->word);
+    else
+        str_printf(out, " %s", row->deed);
+    if (row->deed && verdict_is(verdict->kind, CLASS_NO_ANSWER))
+        str_printf(out, " %s", stage);
+    if (verdict_is(verdict->kind, CLASS_REFUSAL))
         add_reason(out, &which->engines[0]);
-        break;
-    case VERDICT_FAILED:
-        str_printf(out, " fails at %s", stage);
-        add_reason(out, &which->engines[0]);
-        break;
-    case VERDICT_CRASH:
-        str_printf(out, " crashes at %s: %s", stage, signal_name(result ? result->signal : 0));
-        break;
-    case VERDICT_HANG:
-        str_printf(out, " does not come back at %s", stage);
-        break;
-    case VERDICT_MEMORY:
-        str_printf(out, " takes all memory at %s", stage);
-        break;
-    case VERDICT_NONDETERMINISTIC:
-        str_add(out, " gives another result on every run");
-        break;
-    default:
-        str_printf(out, ": %s", verdict_name(verdict->kind));
-    }
+    if (row->by_signal)
+        str_printf(out, ": %s", signal_name(result ? result->signal : 0));
 }
 
 /*
@@ -424,8 +407,8 @@ static const struct verdict *title_verdict(const struct blamed *b)
     const struct settlement *settlement = b->which->settlement;
     const struct verdict *verdict = b->which->engines[0].verdict;
     bool own = settlement && settlement->count && settlement->count < b->model->graph->n_node &&
-               (verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN) &&
-               (settlement->verdict.kind == VERDICT_WRONG || settlement->verdict.kind == VERDICT_NAN);
+               verdict_is(verdict->kind, CLASS_NUMBERS) &&
+               verdict_is(settlement->verdict.kind, CLASS_NUMBERS);
     return own ? &settlement->verdict : verdict;
 }
 
@@ -435,11 +418,10 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
     struct blamed b = {which, model,
                        settlement && settlement->count ? settlement->count : model->graph->n_node};
     const struct verdict *verdict = title_verdict(&b);
-    bool values = verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN ||
-                  verdict->kind == VERDICT_SHAPE || verdict->kind == VERDICT_DTYPE;
+    bool values = verdict_is(verdict->kind, CLASS_WRONG_ANSWER);
     if (b.count > 1 && values)
         str_add(out, settlement && settlement->fused ? "Fused " : "");
-    else if (verdict->kind == VERDICT_REJECTED)
+    else if (verdict_row(verdict->kind)->calls_invalid)
         str_add(out, b.count > 1 ? "A valid model of " : "A valid ");
     else if (b.count > 1)
         str_add(out, "A model of ");

@@ -61,7 +61,7 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
 
 static void add_rounding(struct str *out, const struct verdict *verdict)
 {
-    if (verdict->kind != VERDICT_WRONG)
+    if (!verdict_is(verdict->kind, CLASS_NUMBERS) || isnan(verdict->got) || isnan(verdict->expected))
         return;
     if (isinf(verdict->factor) && verdict->hard > 0)
         str_printf(out, "No rounding explains it. %zu of %zu elements are wrong.\n\n", verdict->wrong,
@@ -138,14 +138,10 @@ enum said { SAID_NOTHING, SAID_GOOD, SAID_BAD }; /* nothing: the release lacks a
 
 static enum said what_said(const char *verdict)
 {
-    for (int kind = 0; kind < VERDICT_COUNT; kind++) {
-        if (strcmp(verdict, verdict_name((enum verdict_kind)kind)) != 0)
-            continue;
-        if (kind == VERDICT_UNTESTED || kind == VERDICT_UNSUPPORTED || kind == VERDICT_NO_ENGINE)
-            return SAID_NOTHING;
-        return verdict_is_finding((enum verdict_kind)kind) ? SAID_BAD : SAID_GOOD;
-    }
-    return SAID_NOTHING;
+    enum verdict_kind kind;
+    if (!verdict_parse(verdict, &kind) || verdict_is(kind, CLASS_NOTHING | CLASS_LACK | CLASS_TROUBLE))
+        return SAID_NOTHING;
+    return verdict_is_finding(kind) ? SAID_BAD : SAID_GOOD;
 }
 
 static void add_part(struct str *out, const char *before, struct label_part part, const char *after)
@@ -235,7 +231,7 @@ static void add_agreeing(struct str *out, const struct bundle_case *which)
     for (size_t i = 1; i < which->n_engines; i++) {
         const struct bundle_engine *engine = &which->engines[i];
         struct label_part knobs = label_parse(engine->label).knobs;
-        if (engine->verdict->kind != VERDICT_AGREES)
+        if (!verdict_is(engine->verdict->kind, CLASS_AGREES))
             continue;
         if (label_same_release(which->engines[0].label, engine->label)) {
             add_part(&settings, settings.length ? " and with " : "",
@@ -260,8 +256,7 @@ static void add_fault(struct str *out, const struct bundle_case *which, const st
     if (which->pass && *which->pass)
         str_printf(out, "With the optimiser pass `%s` switched off it is gone.\n\n", which->pass);
     if (settlement && settlement->count && settlement->fused &&
-        (settlement->kind == VERDICT_WRONG || settlement->kind == VERDICT_NAN ||
-         settlement->kind == VERDICT_SHAPE)) {
+        verdict_is(settlement->kind, CLASS_WRONG_ANSWER)) {
         str_add(out, "It vanishes when the values between ");
         bundle_operators(out, which, model);
         str_add(out, " are made graph outputs: they are wrong only where they are fused.\n\n");
@@ -292,7 +287,8 @@ void writeup(struct str *out, const struct bundle_case *which, const struct mode
     str_add(out, "\n\n");
     /* Of values, refusals and crashes the title says as much. */
     if (verdict->text[0] &&
-        (verdict->kind == VERDICT_SHAPE || verdict->kind == VERDICT_DTYPE || verdict->kind >= VERDICT_HANG))
+        verdict_is(verdict->kind, CLASS_FORM | CLASS_DEATH | CLASS_UNSTABLE | CLASS_TROUBLE) &&
+        !verdict_row(verdict->kind)->by_signal)
         str_printf(out, "%c%s.\n\n", toupper((unsigned char)verdict->text[0]), verdict->text + 1);
     add_message(out, which->engines[0].result);
     add_answers(out, which, model);

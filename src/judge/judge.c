@@ -72,16 +72,12 @@ static const char *signal_text(int number)
 /* Crash, hang and the like: what the outcome alone decides. True when it did. */
 static bool judge_outcome(struct verdict *verdict, const struct result *result)
 {
-    static const enum verdict_kind kinds[OUTCOME_COUNT] = {
-        [OUTCOME_CRASH] = VERDICT_CRASH,         [OUTCOME_HANG] = VERDICT_HANG,
-        [OUTCOME_MEMORY] = VERDICT_MEMORY,       [OUTCOME_GARBAGE] = VERDICT_GARBAGE,
-        [OUTCOME_NO_ENGINE] = VERDICT_NO_ENGINE,
-    };
+    enum verdict_kind kind = verdict_of_outcome(result->outcome);
     if (result->outcome == OUTCOME_UNTESTED)
         return true;
-    if (!kinds[result->outcome])
+    if (!verdict_is(kind, CLASS_DEATH | CLASS_TROUBLE))
         return false;
-    verdict->kind = kinds[result->outcome];
+    verdict->kind = kind;
     if (result->outcome == OUTCOME_HANG)
         snprintf(verdict->text, sizeof verdict->text, "at %s: no answer within the deadline",
                  stage_name(result->stage));
@@ -106,14 +102,13 @@ static void judge_refusal(struct verdict *verdict, const struct result *result, 
 {
     snprintf(verdict->text, sizeof verdict->text, "at %s: %.200s", stage_name(result->stage),
              result->message ? result->message : "");
+    verdict->kind = verdict_of_outcome(result->outcome);
     if (result->outcome == OUTCOME_UNSUPPORTED)
-        verdict->kind = VERDICT_UNSUPPORTED;
-    else if (judgement->invalid || e->open)
+        return;
+    if (judgement->invalid || e->open)
         verdict->kind = VERDICT_OPEN;
     else if (!e->usable)
         verdict->kind = VERDICT_SUSPECT;
-    else
-        verdict->kind = result->outcome == OUTCOME_REJECTED ? VERDICT_REJECTED : VERDICT_FAILED;
 }
 
 /* An answer of many elements that are all the same number shows little; ones computed as such (integers) are
@@ -179,7 +174,7 @@ static void judge_settings(struct judgement *judgement, const struct judge_entry
                            const struct expectation *e)
 {
     for (size_t i = 0; i < judgement->count; i++) {
-        if (judgement->verdicts[i].kind != VERDICT_UNSUPPORTED || !e->usable || e->open)
+        if (!verdict_is(judgement->verdicts[i].kind, CLASS_LACK) || !e->usable || e->open)
             continue;
         for (size_t j = 0; j < judgement->count; j++)
             if (entries[j].result->outcome == OUTCOME_OK && same_kernels(&entries[i], &entries[j]))
@@ -207,11 +202,6 @@ static bool answers_close(const struct result *a, const struct result *b)
     return true;
 }
 
-static bool is_value_finding(enum verdict_kind kind)
-{
-    return kind >= VERDICT_WRONG && kind <= VERDICT_DTYPE;
-}
-
 /*
  * When at least two different libraries answer, all are called wrong and they agree with each other, it is
  * the reference that stands alone: our bug until shown otherwise.
@@ -223,7 +213,7 @@ static void judge_ourselves(struct judgement *judgement, const struct judge_entr
     for (size_t i = 0; i < judgement->count; i++) {
         if (entries[i].result->outcome != OUTCOME_OK)
             continue;
-        if (!is_value_finding(judgement->verdicts[i].kind))
+        if (!verdict_is(judgement->verdicts[i].kind, CLASS_WRONG_ANSWER))
             return;
         if (first < 0)
             first = (int)i;
@@ -235,7 +225,7 @@ static void judge_ourselves(struct judgement *judgement, const struct judge_entr
         return;
     for (size_t i = 0; i < judgement->count; i++) {
         struct verdict *verdict = &judgement->verdicts[i];
-        if (!is_value_finding(verdict->kind))
+        if (!verdict_is(verdict->kind, CLASS_WRONG_ANSWER))
             continue;
         verdict->kind = VERDICT_MISTRUSTED;
         char text[sizeof verdict->text];
@@ -313,7 +303,7 @@ void judge_case(struct judgement *judgement, const struct result *reference,
             judge_answer(verdict, result, &e);
         else if (judgement->invalid)
             verdict->kind = VERDICT_OPEN;
-        if (entries[i].repeats_differ && verdict->kind < VERDICT_WRONG) {
+        if (entries[i].repeats_differ && !verdict_is_finding(verdict->kind)) {
             verdict->kind = VERDICT_NONDETERMINISTIC;
             snprintf(verdict->text, sizeof verdict->text, "a repeated run gave other bytes");
         }

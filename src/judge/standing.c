@@ -4,36 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum heard verdict_kind_heard(enum verdict_kind kind)
-{
-    if (verdict_is_finding(kind))
-        return HEARD_FINDING;
-    switch (kind) {
-    case VERDICT_AGREES:
-    case VERDICT_IMPRECISE:
-    case VERDICT_SUSPECT:    /* inside the hard bound */
-    case VERDICT_MISTRUSTED: /* every element agrees, and all are the same number */
-        return HEARD_JUDGED;
-    case VERDICT_UNSUPPORTED:
-        return HEARD_LACK;
-    case VERDICT_UNDECIDED:
-    case VERDICT_OPEN:
-        return HEARD_UNJUDGED;
-    default:
-        return HEARD_NOTHING;
-    }
-}
-
 enum heard verdict_heard(const struct verdict *verdict)
 {
-    enum heard heard = verdict_kind_heard(verdict->kind);
+    enum heard heard = verdict_row(verdict->kind)->heard;
     if (heard == HEARD_FINDING || heard == HEARD_LACK)
         return heard;
     if (verdict->unanswered)
         return HEARD_NOTHING;
     /* All engines agree against the reference; outvoted by nobody in particular; an output left out. */
-    bool doubtful = (verdict->kind == VERDICT_MISTRUSTED && verdict->wrong) ||
-                    (verdict->kind == VERDICT_SUSPECT && verdict->by_vote) || verdict->blank;
+    bool doubtful = (verdict_is(verdict->kind, CLASS_DOUBT) && verdict->wrong) ||
+                    (verdict_is(verdict->kind, CLASS_SUSPECT) && verdict->by_vote) || verdict->blank;
     return heard == HEARD_JUDGED && doubtful ? HEARD_UNJUDGED : heard;
 }
 

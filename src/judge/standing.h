@@ -13,20 +13,8 @@
 /* As of diff. */
 enum { STATUS_AGREE = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
 
-/* What a verdict is worth. */
-enum heard {
-    HEARD_NOTHING = 0, /* the engine did not start, was not asked or gave no answer, and nobody knows whether
-                          it should have */
-    HEARD_LACK,        /* it says cleanly that it lacks something */
-    HEARD_UNJUDGED,    /* it answered, and of some output no element could be judged */
-    HEARD_JUDGED,      /* of every output some element was, and nothing is found */
-    HEARD_FINDING,
-    HEARD_COUNT
-};
+/* What a verdict is worth; where only its word was kept, its row says so (verdict_row). */
 enum heard verdict_heard(const struct verdict *verdict);
-
-/* The same for a verdict of which only the word was kept. */
-enum heard verdict_kind_heard(enum verdict_kind kind);
 
 struct standing {
     size_t findings, troubles;

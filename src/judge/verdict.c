@@ -2,38 +2,234 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-static const char *const names[VERDICT_COUNT] = {
-    [VERDICT_UNTESTED] = "untested",
-    [VERDICT_AGREES] = "agrees",
-    [VERDICT_UNSUPPORTED] = "unsupported",
-    [VERDICT_UNDECIDED] = "undecided",
-    [VERDICT_OPEN] = "open",
-    [VERDICT_MISTRUSTED] = "mistrusted",
-    [VERDICT_IMPRECISE] = "imprecise",
-    [VERDICT_SUSPECT] = "suspect",
-    [VERDICT_WRONG] = "wrong",
-    [VERDICT_NAN] = "nan",
-    [VERDICT_SHAPE] = "shape",
-    [VERDICT_DTYPE] = "dtype",
-    [VERDICT_REJECTED] = "rejected",
-    [VERDICT_FAILED] = "failed",
-    [VERDICT_CRASH] = "crash",
-    [VERDICT_HANG] = "hang",
-    [VERDICT_MEMORY] = "memory",
-    [VERDICT_GARBAGE] = "garbage",
-    [VERDICT_NONDETERMINISTIC] = "nondeterministic",
-    [VERDICT_NO_ENGINE] = "no engine",
+static const struct verdict_row rows[VERDICT_COUNT] = {
+    [VERDICT_UNTESTED] = {.word = "untested",
+                          .sentence = "was not tested",
+                          .class = CLASS_NOTHING,
+                          .heard = HEARD_NOTHING,
+                          .tone = TONE_WARN,
+                          .rank = 0,
+                          .loudness = 0,
+                          .letter = '.'},
+    [VERDICT_AGREES] = {.word = "agrees",
+                        .sentence = "agrees with the reference",
+                        .class = CLASS_AGREES,
+                        .heard = HEARD_JUDGED,
+                        .tone = TONE_GOOD,
+                        .rank = 1,
+                        .loudness = 2,
+                        .letter = 'o'},
+    [VERDICT_UNSUPPORTED] = {.word = "unsupported",
+                             .sentence = "does not support this",
+                             .class = CLASS_LACK,
+                             .heard = HEARD_LACK,
+                             .tone = TONE_WARN,
+                             .rank = 2,
+                             .loudness = 3,
+                             .letter = 'u'},
+    [VERDICT_UNDECIDED] = {.word = "undecided",
+                           .sentence = "cannot be judged",
+                           .class = CLASS_UNDECIDED,
+                           .heard = HEARD_UNJUDGED,
+                           .tone = TONE_WARN,
+                           .rank = 3,
+                           .loudness = 1,
+                           .letter = '?'},
+    [VERDICT_OPEN] = {.word = "open",
+                      .sentence = "cannot be judged, as ONNX leaves this result unspecified",
+                      .class = CLASS_OPEN,
+                      .heard = HEARD_UNJUDGED,
+                      .tone = TONE_WARN,
+                      .rank = 4,
+                      .loudness = 1,
+                      .letter = '?'},
+    [VERDICT_MISTRUSTED] = {.word = "mistrusted",
+                            .sentence = "is mistrusted",
+                            .class = CLASS_DOUBT,
+                            .heard = HEARD_JUDGED,
+                            .tone = TONE_WARN,
+                            .rank = 5,
+                            .loudness = 3,
+                            .letter = '?'},
+    [VERDICT_IMPRECISE] = {.word = "imprecise",
+                           .sentence = "is imprecise, though no operator is outside its bound",
+                           .class = CLASS_IMPRECISE,
+                           .heard = HEARD_JUDGED,
+                           .tone = TONE_WARN,
+                           .rank = 6,
+                           .loudness = 4,
+                           .letter = '?'},
+    [VERDICT_SUSPECT] = {.word = "suspect",
+                         .sentence = "is suspect",
+                         .class = CLASS_SUSPECT,
+                         .heard = HEARD_JUDGED,
+                         .tone = TONE_WARN,
+                         .rank = 7,
+                         .loudness = 5,
+                         .letter = '?'},
+    [VERDICT_WRONG] = {.word = "wrong",
+                       .sentence = "is wrong",
+                       .class = CLASS_NUMBERS,
+                       .heard = HEARD_FINDING,
+                       .tone = TONE_BAD,
+                       .rank = 8,
+                       .loudness = 6,
+                       .letter = 'w'},
+    [VERDICT_NAN] = {.word = "nan",
+                     .sentence = "is wrong",
+                     .class = CLASS_NUMBERS,
+                     .heard = HEARD_FINDING,
+                     .tone = TONE_BAD,
+                     .rank = 9,
+                     .loudness = 6,
+                     .letter = 'w'},
+    [VERDICT_SHAPE] = {.word = "shape",
+                       .sentence = "is wrong",
+                       .class = CLASS_FORM,
+                       .heard = HEARD_FINDING,
+                       .tone = TONE_BAD,
+                       .rank = 10,
+                       .loudness = 6,
+                       .letter = 'w',
+                       .every_type = true},
+    [VERDICT_DTYPE] = {.word = "dtype",
+                       .sentence = "is wrong",
+                       .class = CLASS_FORM,
+                       .heard = HEARD_FINDING,
+                       .tone = TONE_BAD,
+                       .rank = 11,
+                       .loudness = 6,
+                       .letter = 'w'},
+    [VERDICT_REJECTED] = {.word = "rejected",
+                          .sentence = "refuses a valid case",
+                          .deed = "is refused at",
+                          .class = CLASS_REFUSAL,
+                          .heard = HEARD_FINDING,
+                          .tone = TONE_BAD,
+                          .rank = 12,
+                          .loudness = 6,
+                          .letter = 'r',
+                          .evidence = EVIDENCE_MESSAGE,
+                          .calls_invalid = true,
+                          .narrowed = true},
+    [VERDICT_FAILED] = {.word = "failed",
+                        .sentence = "fails on a valid case",
+                        .deed = "fails at",
+                        .class = CLASS_REFUSAL,
+                        .heard = HEARD_FINDING,
+                        .tone = TONE_BAD,
+                        .rank = 13,
+                        .loudness = 6,
+                        .letter = 'r',
+                        .evidence = EVIDENCE_MESSAGE,
+                        .narrowed = true},
+    [VERDICT_CRASH] = {.word = "crash",
+                       .sentence = "crashes",
+                       .deed = "crashes at",
+                       .class = CLASS_DEATH,
+                       .heard = HEARD_FINDING,
+                       .tone = TONE_BAD,
+                       .rank = 14,
+                       .loudness = 6,
+                       .letter = 'c',
+                       .evidence = EVIDENCE_STACK,
+                       .every_type = true,
+                       .by_signal = true,
+                       .narrowed = true},
+    [VERDICT_HANG] = {.word = "hang",
+                      .sentence = "hangs",
+                      .deed = "does not come back at",
+                      .class = CLASS_DEATH,
+                      .heard = HEARD_FINDING,
+                      .tone = TONE_BAD,
+                      .rank = 15,
+                      .loudness = 6,
+                      .letter = 'h',
+                      .evidence = EVIDENCE_STACK,
+                      .every_type = true,
+                      .to_deadline = true},
+    [VERDICT_MEMORY] = {.word = "memory",
+                        .sentence = "takes too much memory",
+                        .deed = "takes all memory at",
+                        .class = CLASS_DEATH,
+                        .heard = HEARD_FINDING,
+                        .tone = TONE_BAD,
+                        .rank = 16,
+                        .loudness = 6,
+                        .letter = 'c'},
+    [VERDICT_GARBAGE] = {.word = "garbage",
+                         .sentence = "breaks the protocol",
+                         .class = CLASS_DEATH,
+                         .heard = HEARD_FINDING,
+                         .tone = TONE_BAD,
+                         .rank = 17,
+                         .loudness = 6,
+                         .letter = 'c',
+                         .evidence = EVIDENCE_MESSAGE},
+    [VERDICT_NONDETERMINISTIC] = {.word = "nondeterministic",
+                                  .sentence = "is nondeterministic",
+                                  .deed = "gives another result on every run",
+                                  .class = CLASS_UNSTABLE,
+                                  .heard = HEARD_FINDING,
+                                  .tone = TONE_BAD,
+                                  .rank = 18,
+                                  .loudness = 6,
+                                  .letter = 'w'},
+    [VERDICT_NO_ENGINE] = {.word = "no engine",
+                           .sentence = "does not start",
+                           .class = CLASS_TROUBLE,
+                           .heard = HEARD_NOTHING,
+                           .tone = TONE_BAD,
+                           .rank = 19,
+                           .loudness = 6,
+                           .letter = '.'},
 };
+
+const struct verdict_row *verdict_row(enum verdict_kind kind)
+{
+    return &rows[(unsigned)kind < VERDICT_COUNT ? kind : VERDICT_UNTESTED];
+}
 
 const char *verdict_name(enum verdict_kind kind)
 {
-    return (unsigned)kind < VERDICT_COUNT ? names[kind] : "unknown";
+    return verdict_row(kind)->word;
+}
+
+bool verdict_parse(const char *word, enum verdict_kind *kind)
+{
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        if (strcmp(rows[i].word, word) == 0) {
+            *kind = (enum verdict_kind)i;
+            return true;
+        }
+    return false;
+}
+
+bool verdict_is(enum verdict_kind kind, unsigned classes)
+{
+    return verdict_row(kind)->class & classes;
 }
 
 bool verdict_is_finding(enum verdict_kind kind)
 {
-    return kind >= VERDICT_WRONG && kind <= VERDICT_NONDETERMINISTIC;
+    return verdict_row(kind)->heard == HEARD_FINDING;
+}
+
+enum verdict_kind verdict_of_outcome(enum outcome outcome)
+{
+    static const enum verdict_kind kinds[OUTCOME_COUNT] = {
+        [OUTCOME_UNSUPPORTED] = VERDICT_UNSUPPORTED,
+        [OUTCOME_REJECTED] = VERDICT_REJECTED,
+        [OUTCOME_FAILED] = VERDICT_FAILED,
+        [OUTCOME_CRASH] = VERDICT_CRASH,
+        [OUTCOME_HANG] = VERDICT_HANG,
+        [OUTCOME_MEMORY] = VERDICT_MEMORY,
+        [OUTCOME_GARBAGE] = VERDICT_GARBAGE,
+        [OUTCOME_NO_ENGINE] = VERDICT_NO_ENGINE,
+    };
+    return kinds[outcome];
 }
 
 struct reading {
@@ -71,7 +267,7 @@ static struct reading read_element(long double want, double hard, double likely,
 static bool is_worse(const struct reading *now, const struct verdict *so_far)
 {
     if (now->kind != so_far->kind)
-        return now->kind > so_far->kind;
+        return rows[now->kind].rank > rows[so_far->kind].rank;
     return now->kind == VERDICT_SUSPECT ? now->deviations > so_far->deviations : now->factor > so_far->factor;
 }
 
@@ -80,8 +276,8 @@ static void count_element(struct verdict *verdict, enum verdict_kind kind)
     verdict->total++;
     verdict->undecided += kind == VERDICT_UNDECIDED;
     verdict->open += kind == VERDICT_OPEN;
-    verdict->judged += kind != VERDICT_UNDECIDED && kind != VERDICT_OPEN;
-    verdict->wrong += kind == VERDICT_WRONG || kind == VERDICT_NAN;
+    verdict->judged += !verdict_is(kind, CLASS_UNJUDGED);
+    verdict->wrong += verdict_is(kind, CLASS_NUMBERS);
     verdict->suspect += kind == VERDICT_SUSPECT;
 }
 
@@ -93,7 +289,7 @@ static void judge_elements(struct verdict *verdict, size_t output, const struct 
         struct reading now =
             read_element(expected->value[i], bounded_hard(expected, i), bounded_likely(expected, i), value);
         count_element(verdict, now.kind);
-        if (now.kind == VERDICT_UNDECIDED || now.kind == VERDICT_OPEN)
+        if (verdict_is(now.kind, CLASS_UNJUDGED))
             continue;
         if (is_worse(&now, verdict)) {
             verdict->kind = now.kind;
@@ -135,7 +331,7 @@ void verdict_output(struct verdict *verdict, size_t output, const struct bounded
         return;
     }
     verdict->total += expected->count;
-    if (form <= verdict->kind)
+    if (rows[form].rank <= rows[verdict->kind].rank)
         return;
     verdict->kind = form;
     verdict->output = output;
@@ -171,9 +367,9 @@ void verdict_finish(struct verdict *verdict, const char *name)
 {
     if (!name)
         name = "?";
-    if (verdict->kind == VERDICT_SUSPECT || verdict->kind == VERDICT_WRONG || verdict->kind == VERDICT_NAN) {
+    if (verdict_is(verdict->kind, CLASS_SUSPECT | CLASS_NUMBERS)) {
         describe_element(verdict, name);
-    } else if (verdict->kind == VERDICT_SHAPE || verdict->kind == VERDICT_DTYPE) {
+    } else if (verdict_is(verdict->kind, CLASS_FORM)) {
         char text[sizeof verdict->text];
         snprintf(text, sizeof text, "output %s %s", name, verdict->text);
         snprintf(verdict->text, sizeof verdict->text, "%s", text);

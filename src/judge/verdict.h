@@ -11,6 +11,7 @@
 #include "bounds/bounded.h"
 #include "engine/outcome.h"
 
+/* Each has a row in verdict.c; a new one takes a row there and whoever gives it. No order is meant. */
 enum verdict_kind {
     VERDICT_UNTESTED = 0, /* counts as failure wherever verdicts are summed */
     VERDICT_AGREES,       /* every judged element is within its bounds */
@@ -35,11 +36,79 @@ enum verdict_kind {
     VERDICT_COUNT
 };
 
-const char *verdict_name(enum verdict_kind kind); /* "agrees", "wrong" ... */
+/* What a verdict is about. Each verdict has one class; questions ask for one or several (verdict_is). */
+enum verdict_class {
+    CLASS_NOTHING = 1 << 0, /* nobody was asked */
+    CLASS_AGREES = 1 << 1,
+    CLASS_LACK = 1 << 2,      /* the engine lacks something, and says so */
+    CLASS_UNDECIDED = 1 << 3, /* nobody can tell */
+    CLASS_OPEN = 1 << 4,      /* any answer is right */
+    CLASS_DOUBT = 1 << 5,     /* the answer was judged, and that shows nothing */
+    CLASS_IMPRECISE = 1 << 6, /* each operator is right, their sum is far off */
+    CLASS_SUSPECT = 1 << 7,   /* far off, and right or wrong only when it is settled */
+    CLASS_NUMBERS = 1 << 8,   /* elements are wrong */
+    CLASS_FORM = 1 << 9,      /* type or shape is wrong */
+    CLASS_REFUSAL = 1 << 10,  /* an error in words on a valid case */
+    CLASS_DEATH = 1 << 11,    /* the process came to no good end */
+    CLASS_UNSTABLE = 1 << 12, /* its answers differ from each other */
+    CLASS_TROUBLE = 1 << 13,  /* the engine could not be asked */
+    /* Several at once: */
+    CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
+    CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,
+    CLASS_DEVIATES = CLASS_SUSPECT | CLASS_WRONG_ANSWER, /* the answer is not what is due */
+    CLASS_NO_ANSWER = CLASS_REFUSAL | CLASS_DEATH,       /* on a case that has one */
+};
 
-/* An engine bug by this word alone: wrong, nan, shape, dtype, rejected, failed, crash, hang, memory, garbage,
- * nondeterministic. */
+/* What a verdict is worth for the exit status (judge/standing.h). */
+enum heard {
+    HEARD_NOTHING = 0, /* the engine did not start, was not asked or gave no answer, and nobody knows whether
+                          it should have */
+    HEARD_LACK,        /* it says cleanly that it lacks something */
+    HEARD_UNJUDGED,    /* it answered, and of some output no element could be judged */
+    HEARD_JUDGED,      /* of every output some element was, and nothing is found */
+    HEARD_FINDING,
+    HEARD_COUNT
+};
+
+/* How it is shown; report/ has the colours. */
+enum tone { TONE_WARN, TONE_GOOD, TONE_BAD };
+
+/* Which of an engine's own words tell two bugs with this verdict apart. */
+enum evidence { EVIDENCE_NONE, EVIDENCE_MESSAGE, EVIDENCE_STACK };
+
+/* All that is known of a verdict. */
+struct verdict_row {
+    const char *word;     /* "wrong": in tables, JSON, JUnit and stores, so it never changes */
+    const char *sentence; /* without its subject: "is wrong" */
+    const char *deed;     /* of an operator, in a report's title: "crashes at"; NULL: the title has its own */
+    enum verdict_class class;
+    enum heard heard; /* where no more is known than the word; an engine bug is HEARD_FINDING */
+    enum tone tone;
+    int rank;     /* of two verdicts on parts of one answer the one with more stands for it; all differ */
+    int loudness; /* of verdicts on several samples the loudest speaks for the engine, of equals the first */
+    char letter;  /* in the tables of `assay probe` */
+    enum evidence evidence;
+    bool every_type;    /* such a bug shows with one element type as with another */
+    bool calls_invalid; /* the engine says that the model or its inputs break a rule */
+    bool by_signal;     /* a signal ended the process, and tells such bugs apart */
+    bool to_deadline;   /* every run that shows it takes as long as is allowed */
+    bool narrowed;      /* it is worth running parts of a graph to see which one ends in the same way */
+};
+
+const struct verdict_row *verdict_row(enum verdict_kind kind);
+const char *verdict_name(enum verdict_kind kind); /* the row's word */
+
+/* The verdict of that word; false when there is none. */
+bool verdict_parse(const char *word, enum verdict_kind *kind);
+
+/* Whether it is of one of these classes. */
+bool verdict_is(enum verdict_kind kind, unsigned classes);
+
+/* An engine bug by this word alone. */
 bool verdict_is_finding(enum verdict_kind kind);
+
+/* What an engine that gave no answer to a valid case gets; VERDICT_UNTESTED where it gave one. */
+enum verdict_kind verdict_of_outcome(enum outcome outcome);
 
 struct verdict {
     enum verdict_kind kind;
@@ -65,7 +134,7 @@ bool verdict_count(struct verdict *verdict, size_t expected, size_t got);
 
 /*
  * Judges one output into *verdict, which already holds what the outputs before it gave (start from a zeroed
- * one with kind VERDICT_AGREES); the worse word wins.
+ * one with kind VERDICT_AGREES); the worse word (by rank) wins.
  */
 void verdict_output(struct verdict *verdict, size_t output, const struct bounded *expected,
                     const struct value *got);

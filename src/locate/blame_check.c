@@ -120,7 +120,7 @@ enum distance { NEAR, FAR, WRONG };
 
 static enum distance distance_of(enum verdict_kind kind)
 {
-    return verdict_is_finding(kind) ? WRONG : kind == VERDICT_SUSPECT ? FAR : NEAR;
+    return verdict_is_finding(kind) ? WRONG : verdict_is(kind, CLASS_SUSPECT) ? FAR : NEAR;
 }
 
 static enum distance distance(const struct bounded *expected, const struct value *got)

@@ -39,7 +39,7 @@ static bool is_another_fault(struct work *work, const struct verdict *verdict)
     if (verdict->kind != VERDICT_DTYPE || work->refusal)
         return false;
     work_judge_whole(work, &work->plain, &whole);
-    return whole.kind >= VERDICT_SUSPECT && whole.kind < VERDICT_SHAPE;
+    return verdict_is(whole.kind, CLASS_SUSPECT | CLASS_NUMBERS);
 }
 
 /* What is wrong by itself makes every window wrong that it is in: that shows nothing. */
@@ -148,9 +148,9 @@ static bool deviates(struct work *work, const struct result *result)
 {
     struct verdict verdict;
     work_judge_whole(work, result, &verdict);
-    if (verdict.kind == VERDICT_UNTESTED || verdict.kind == VERDICT_UNDECIDED || verdict.kind == VERDICT_OPEN)
+    if (verdict_is(verdict.kind, CLASS_NOTHING | CLASS_UNJUDGED))
         return far_apart(result, &work->shown);
-    return verdict.kind >= VERDICT_SUSPECT && verdict.kind <= VERDICT_DTYPE;
+    return verdict_is(verdict.kind, CLASS_DEVIATES);
 }
 
 static bool deviates_exposed(struct work *work, size_t k)
@@ -167,7 +167,7 @@ static bool deviates_first(struct work *work, size_t k)
 {
     struct verdict verdict;
     work_judge_window(work, work->index.order, k, false, &verdict);
-    return verdict.kind >= VERDICT_SUSPECT;
+    return verdict_is(verdict.kind, CLASS_DEVIATES | CLASS_NO_ANSWER);
 }
 
 /* The k between low, where the answer is `at_low`, and high, where it is not, at which it first changes (or
@@ -349,9 +349,9 @@ static bool judge_before(struct work *work, const bool *starts, size_t end, stru
         work->n_group = size;
         work->group_of = work->index.order[end];
     }
-    if (bad || now.kind == VERDICT_MISTRUSTED)
+    if (bad || verdict_is(now.kind, CLASS_DOUBT))
         *verdict = now;
-    return bad || now.kind == VERDICT_MISTRUSTED;
+    return bad || verdict_is(now.kind, CLASS_DOUBT);
 }
 
 /* From each node right before it, from all of these, from all before these. */

@@ -72,7 +72,7 @@ static enum settle_weight weigh(struct search *search, size_t number, struct ver
     if (weight != WEIGHT_NONE)
         return weight;
     search->work.changed = true;
-    *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
+    *verdict = (struct verdict){0};
     snprintf(verdict->text, sizeof verdict->text, "%s",
              shown ? "not judged: alone it is right on the inputs shown, and the answer does not hang on it"
                    : "not judged: the engine shows another value than it gives when the model ends here");
@@ -86,9 +86,9 @@ static void keep_verdict(struct search *search, size_t number, const struct verd
     node->verdict = verdict->kind;
     node->wrong = verdict->wrong;
     node->total = verdict->total;
-    enum heard heard = verdict_kind_heard(verdict->kind);
+    enum heard heard = verdict_row(verdict->kind)->heard;
     search->result->n_judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
-    if (verdict->kind != VERDICT_UNTESTED) {
+    if (!verdict_is(verdict->kind, CLASS_NOTHING)) {
         node->factor = verdict->factor;
         node->deviations = verdict->deviations;
     }
@@ -249,27 +249,11 @@ static void conclude(struct search *search)
     result->wanted = search->work.wanted;
 }
 
-/* How an engine that gives no answer ended, as the judge would say. */
-static enum verdict_kind kind_of(enum outcome outcome)
-{
-    static const enum verdict_kind kinds[OUTCOME_COUNT] = {
-        [OUTCOME_UNSUPPORTED] = VERDICT_UNSUPPORTED,
-        [OUTCOME_REJECTED] = VERDICT_REJECTED,
-        [OUTCOME_FAILED] = VERDICT_FAILED,
-        [OUTCOME_CRASH] = VERDICT_CRASH,
-        [OUTCOME_HANG] = VERDICT_HANG,
-        [OUTCOME_MEMORY] = VERDICT_MEMORY,
-        [OUTCOME_GARBAGE] = VERDICT_GARBAGE,
-        [OUTCOME_NO_ENGINE] = VERDICT_NO_ENGINE,
-    };
-    return kinds[outcome];
-}
-
 /* No answer: the part on which the engine ends in the same way. No rate without hidden states. */
 static int search_refusal(struct search *search)
 {
     struct work *work = &search->work;
-    struct verdict verdict = {.kind = kind_of(work->plain.outcome)};
+    struct verdict verdict = {.kind = verdict_of_outcome(work->plain.outcome)};
     snprintf(verdict.text, sizeof verdict.text, "%s at %s: %.180s", verdict_name(verdict.kind),
              stage_name(work->plain.stage), work->plain.message ? work->plain.message : "");
     refusal_decide(NULL, work->which, &work->plain, &verdict);
@@ -301,7 +285,7 @@ static int conclude_quiet(struct search *search)
     int status = settle_whole(&search->work, settlement);
     search->work.err = err;
     size_t judged = search->result->n_judged, all = search->result->n_nodes;
-    bool unknown = status || settlement->kind == VERDICT_UNDECIDED || settlement->kind == VERDICT_OPEN;
+    bool unknown = status || verdict_is(settlement->kind, CLASS_UNJUDGED);
     if (!unknown)
         return 0;
     bool right = judged == all && (!search->work.changed || search->work.close);

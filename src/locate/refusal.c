@@ -337,8 +337,7 @@ static void tell(const struct question *question, const struct settle_case *whic
 bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
                     struct verdict *verdict)
 {
-    bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
-    if (!refused || !which->model->graph->n_node)
+    if (!verdict_is(verdict->kind, CLASS_REFUSAL) || !which->model->graph->n_node)
         return false;
     struct question question = {.known = known ? known : refusals_new()};
     enum answer answer = ask(&question, which, ended);

@@ -78,8 +78,8 @@ void settle_node(struct work *work, size_t number, struct verdict *verdict)
     work->n_group = 0;
     work->alone = false;
     work_judge_node(work, number, false, verdict);
-    work->judged += verdict->kind != VERDICT_UNTESTED;
-    work->right += verdict->kind == VERDICT_AGREES || verdict->kind == VERDICT_SUSPECT;
+    work->judged += !verdict_is(verdict->kind, CLASS_NOTHING);
+    work->right += verdict_is(verdict->kind, CLASS_AGREES | CLASS_SUSPECT);
     bool other =
         verdict_is_finding(verdict->kind) && (may_be_wider(work, number) || may_be_fused(work, number));
     if (!verdict_is_finding(verdict->kind) || (!other && (work->groups > 1 || !is_behind(work, number))))
@@ -204,10 +204,10 @@ int settle_whole(struct work *work, struct settlement *settlement)
     const struct model *model = work->which->model;
     struct verdict verdict;
     work_judge_whole(work, &work->plain, &verdict);
-    if (verdict.kind == VERDICT_UNTESTED)
+    if (verdict_is(verdict.kind, CLASS_NOTHING))
         return error_set(work->err, ERROR_UNSUPPORTED, "the reference cannot compute the model");
     settlement->verdict = verdict;
-    settlement->kind = verdict.kind == VERDICT_SUSPECT ? VERDICT_IMPRECISE : verdict.kind;
+    settlement->kind = verdict_is(verdict.kind, CLASS_SUSPECT) ? VERDICT_IMPRECISE : verdict.kind;
     settlement->every_node = (!work->changed || work->close) && work->right >= model->graph->n_node;
     if (!verdict_is_finding(verdict.kind) && work_is_fused(work, &work->plain)) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
@@ -245,7 +245,7 @@ void settle_describe(struct settlement *settlement, const struct model *model)
                  settlement->verdict.text);
     } else if (settlement->count) {
         snprintf(settlement->text, sizeof settlement->text, "%s %s: %s", who,
-                 settlement->verdict.kind >= VERDICT_REJECTED ? "together" : "fused",
+                 verdict_is(settlement->verdict.kind, CLASS_NO_ANSWER) ? "together" : "fused",
                  settlement->verdict.text);
     } else {
         snprintf(settlement->text, sizeof settlement->text, "%s", settlement->verdict.text);
@@ -292,7 +292,7 @@ static int with_work(const struct settle_case *which, const struct verdict *refu
                      const struct result *ended, struct settlement *settlement, struct error *err)
 {
     struct work work;
-    *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+    *settlement = (struct settlement){0};
     int status = work_init(&work, which, err);
     work.refusal = refusal;
     work.ended = ended;
@@ -317,7 +317,7 @@ int settle_refusal(struct settlement *settlement, const struct settle_case *whic
 
 bool settle_wanted(const struct verdict *verdict)
 {
-    return verdict->kind >= VERDICT_SUSPECT && verdict->kind <= VERDICT_DTYPE && !verdict->by_vote;
+    return verdict_is(verdict->kind, CLASS_DEVIATES) && !verdict->by_vote;
 }
 
 bool settle_verdict(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement)
@@ -330,9 +330,9 @@ bool settle_verdict(const struct settle_case *which, struct verdict *verdict, st
         settlement_release(&found);
         return false;
     }
-    if (verdict->kind == VERDICT_SUSPECT || found.kind == VERDICT_MISTRUSTED)
+    if (verdict_is(verdict->kind, CLASS_SUSPECT) || verdict_is(found.kind, CLASS_DOUBT))
         verdict->kind = found.kind;
-    if (found.kind == VERDICT_MISTRUSTED)
+    if (verdict_is(found.kind, CLASS_DOUBT))
         memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
     *settlement = found;
     return true;

@@ -309,8 +309,7 @@ static void judge_recorded(struct work *work, const Onnx__NodeProto *node, const
     }
     verdict_finish(verdict, node->n_output ? node->output[verdict->output] : NULL);
     if (!looked_at)
-        *verdict =
-            (struct verdict){.kind = VERDICT_UNTESTED, .text = "not judged: its outputs are not shown"};
+        *verdict = (struct verdict){.text = "not judged: its outputs are not shown"};
 }
 
 /* Whether nothing that the node makes was asked for. */
@@ -345,7 +344,7 @@ void work_judge_node(struct work *work, size_t number, bool loose, struct verdic
 {
     const Onnx__NodeProto *node = work->which->model->graph->node[number];
     struct error err = {0};
-    *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
+    *verdict = (struct verdict){0};
     struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);
     if (is_folded(work, node))
         snprintf(verdict->text, sizeof verdict->text, "not judged: the engine folds it away");
@@ -386,7 +385,7 @@ void work_judge_whole(struct work *work, const struct result *result, struct ver
 {
     const struct settle_case *which = work->which;
     struct work_whole *whole = &work->whole;
-    *verdict = (struct verdict){.kind = VERDICT_UNTESTED};
+    *verdict = (struct verdict){0};
     if (!whole->tried &&
         expect(which->model, true, which->inputs, which->n_inputs, &whole->expected, &whole->count))
         whole->expected = NULL;
@@ -399,7 +398,7 @@ bool work_is_fused(const struct work *work, const struct result *result)
 {
     const struct settle_case *which = work->which;
     struct bounded *expected = NULL;
-    struct verdict strict = {.kind = VERDICT_UNTESTED};
+    struct verdict strict = {0};
     size_t count = 0;
     if (!expect(which->model, false, which->inputs, which->n_inputs, &expected, &count))
         judge_answers(which->model, expected, count, result, &strict);
@@ -576,7 +575,7 @@ static void mistrust(const struct work_part *part, const struct result *result, 
 {
     const Onnx__GraphProto *graph = part->model->graph;
     struct bounded *expected = NULL;
-    struct verdict strict = {.kind = VERDICT_UNTESTED};
+    struct verdict strict = {0};
     size_t count = 0;
     if (verdict_is_finding(verdict->kind) ||
         expect(part->model, false, part->inputs, graph->n_input, &expected, &count))

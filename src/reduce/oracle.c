@@ -259,7 +259,7 @@ static void settle_flight(struct oracle *oracle, const struct flight *flight, co
         .n_inputs = flight->subject.n_inputs,
     };
     struct error err = {0};
-    *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+    *settlement = (struct settlement){0};
     if (model->graph->n_node == 1 && verdict_is_finding(verdict->kind)) {
         settlement->kind = verdict->kind;
         settlement->verdict = *verdict;
@@ -272,7 +272,7 @@ static void settle_flight(struct oracle *oracle, const struct flight *flight, co
                      : settle_refusal(settlement, &which, verdict, &flight->answer, &err);
     if (status) {
         settlement_release(settlement);
-        *settlement = (struct settlement){.kind = VERDICT_UNTESTED};
+        *settlement = (struct settlement){0};
     }
 }
 
@@ -317,8 +317,7 @@ static bool only_lacks(struct oracle *oracle, const struct flight *flight, const
  * of the model. */
 static bool speaks(const struct verdict *verdict, const struct flight *flight)
 {
-    return (verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED) && flight->answer.message &&
-           *flight->answer.message;
+    return verdict_is(verdict->kind, CLASS_REFUSAL) && flight->answer.message && *flight->answer.message;
 }
 
 /*
@@ -328,12 +327,12 @@ static bool speaks(const struct verdict *verdict, const struct flight *flight)
 static bool holds(struct oracle *oracle, const struct flight *flight, enum holding holding)
 {
     struct verdict verdict;
-    struct settlement settlement = {.kind = VERDICT_UNTESTED};
+    struct settlement settlement = {0};
     struct signature signature;
     judge(oracle, flight, &verdict);
     bool first = holding == HOLDS_FIRST, spoken = speaks(&verdict, flight) && holding != HOLDS_SETTLED;
-    bool hidden = !oracle->by_companion &&
-                  (verdict.kind == VERDICT_SUSPECT || (first && flight->answer.outcome == OUTCOME_OK));
+    bool hidden = !oracle->by_companion && (verdict_is(verdict.kind, CLASS_SUSPECT) ||
+                                            (first && flight->answer.outcome == OUTCOME_OK));
     if (!verdict_is_finding(verdict.kind) && !hidden)
         return false;
     if (!spoken)

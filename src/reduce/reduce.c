@@ -252,7 +252,7 @@ int reduce_case(struct testcase *smaller, const struct testcase *from, const str
         run(&work);
         if (options->progress)
             progress_end(&work.progress);
-        bool hangs = work.oracle.verdict.kind == VERDICT_HANG;
+        bool hangs = verdict_row(work.oracle.verdict.kind)->to_deadline;
         if ((hangs || !work.oracle.n_blamed) && !oracle_confirm(&work.oracle, &work.best) && hangs)
             status = error_set(err, ERROR_NOT_FOUND,
                                "what hangs within 1 s answers later: give requests a longer deadline");

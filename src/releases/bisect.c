@@ -135,10 +135,8 @@ static void hold_against_answer(const struct work *work, const struct result *re
 {
     if (!work->which->n_answers)
         return;
-    if (result->outcome == OUTCOME_REJECTED)
-        verdict->kind = VERDICT_REJECTED;
-    else if (result->outcome == OUTCOME_FAILED)
-        verdict->kind = VERDICT_FAILED;
+    if (result->outcome == OUTCOME_REJECTED || result->outcome == OUTCOME_FAILED)
+        verdict->kind = verdict_of_outcome(result->outcome);
     else if (result->outcome == OUTCOME_OK) {
         struct str why;
         str_init(&why);
@@ -170,7 +168,7 @@ static void settle_release(struct work *work, int engine, struct verdict *verdic
 {
     struct settlement settlement = {0};
     struct settle_case which = case_of(work, engine);
-    if (verdict->kind != VERDICT_SUSPECT || !settle_verdict(&which, verdict, &settlement))
+    if (!verdict_is(verdict->kind, CLASS_SUSPECT) || !settle_verdict(&which, verdict, &settlement))
         return;
     str_clear(text);
     str_add(text, settlement.text);
@@ -209,10 +207,10 @@ static void judge_release(struct work *work, int engine, const struct judge_entr
         .kind = verdict->kind,
         .stage = result->stage,
         .by_answer = !finding && verdict_is_finding(verdict->kind),
-        .text = arena_strdup(&work->bisect->arena, verdict->kind == VERDICT_AGREES ? "" : text.data),
+        .text = arena_strdup(&work->bisect->arena, verdict_is(verdict->kind, CLASS_AGREES) ? "" : text.data),
         .message = result->message ? arena_strdup(&work->bisect->arena, result->message) : NULL,
     };
-    bool lacks = verdict->kind == VERDICT_UNSUPPORTED;
+    bool lacks = verdict_is(verdict->kind, CLASS_LACK);
     said->state = hash_combine(hash_combine((uint64_t)said->kind, (uint64_t)said->stage),
                                lacks ? message_class(result->message) : 0);
     str_release(&text);
@@ -381,7 +379,7 @@ static int make_stretches(struct work *work, const uint64_t *states)
     }
     for (size_t i = 0; i < bisect->n_stretches; i++) {
         struct bisect_stretch *stretch = &bisect->stretches[i];
-        if (stretch->verdict.kind == VERDICT_UNSUPPORTED && check_lacking(work, stretch))
+        if (verdict_is(stretch->verdict.kind, CLASS_LACK) && check_lacking(work, stretch))
             return -1;
         stretch->bad = verdict_is_finding(stretch->verdict.kind);
     }
@@ -430,13 +428,13 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
     int status = verdicts_of(work, labels, knob->count, verdicts);
     bool works = false;
     for (size_t i = 0; i < knob->count; i++) {
-        works |= shows_kernels(info, knob->values[i].value) && verdicts[i].kind != VERDICT_UNSUPPORTED &&
+        works |= shows_kernels(info, knob->values[i].value) && !verdict_is(verdicts[i].kind, CLASS_LACK) &&
                  !verdict_is_finding(verdicts[i].kind);
         free(labels[i]);
     }
     for (size_t i = 0; i < knob->count; i++) {
         /* Lacking under one value what another has: a refusal, as the judge has it. */
-        if (works && verdicts[i].kind == VERDICT_UNSUPPORTED)
+        if (works && verdict_is(verdicts[i].kind, CLASS_LACK))
             verdicts[i].kind = VERDICT_REJECTED;
         knob->values[i].verdict = verdicts[i];
         knob->values[i].bad = verdict_is_finding(verdicts[i].kind);
@@ -478,7 +476,7 @@ static long test_passes(void *context, const bool *const *candidates, size_t cou
         int status = verdicts_of(passes->work, labels, n, verdicts);
         for (size_t i = 0; i < n; i++) {
             bool bad = verdict_is_finding(verdicts[i].kind) ||
-                       (passes->lacking && verdicts[i].kind == VERDICT_UNSUPPORTED);
+                       (passes->lacking && verdict_is(verdicts[i].kind, CLASS_LACK));
             if (!bad && found == (long)count)
                 found = (long)(done + i);
             free(labels[i]);
@@ -539,7 +537,7 @@ static int search_knobs(struct work *work)
     for (size_t i = 0; i < welcome->n_knobs && !bisect->pass_knob; i++)
         if (strchr(welcome->knobs[i]->values, '+') &&
             try_passes(work, welcome->knobs[i], bisect->at,
-                       work->verdicts[bad->first].kind == VERDICT_UNSUPPORTED))
+                       verdict_is(work->verdicts[bad->first].kind, CLASS_LACK)))
             return -1;
     bisect->pass_runs = work->runs;
     return 0;

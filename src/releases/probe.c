@@ -12,11 +12,16 @@
 static const struct {
     const char *name;
     char letter;
+    bool finding;
 } answers[PROBE_ANSWERS] = {
-    [PROBE_NONE] = {"none", '.'},         [PROBE_OK] = {"ok", 'o'},
-    [PROBE_UNSURE] = {"unsure", '?'},     [PROBE_UNSUPPORTED] = {"unsupported", 'u'},
-    [PROBE_REJECTED] = {"rejected", 'r'}, [PROBE_WRONG] = {"wrong", 'w'},
-    [PROBE_CRASH] = {"crash", 'c'},       [PROBE_HANG] = {"hang", 'h'},
+    [PROBE_NONE] = {.name = "none", .letter = '.'},
+    [PROBE_OK] = {.name = "ok", .letter = 'o'},
+    [PROBE_UNSURE] = {.name = "unsure", .letter = '?'},
+    [PROBE_UNSUPPORTED] = {.name = "unsupported", .letter = 'u'},
+    [PROBE_REJECTED] = {.name = "rejected", .letter = 'r', .finding = true},
+    [PROBE_WRONG] = {.name = "wrong", .letter = 'w', .finding = true},
+    [PROBE_CRASH] = {.name = "crash", .letter = 'c', .finding = true},
+    [PROBE_HANG] = {.name = "hang", .letter = 'h', .finding = true},
 };
 
 const char *probe_answer_name(enum probe_answer answer)
@@ -39,44 +44,18 @@ enum probe_answer probe_answer_of_letter(char letter)
 
 bool probe_is_finding(enum probe_answer answer)
 {
-    return answer >= PROBE_REJECTED;
+    return answers[answer].finding;
 }
 
 enum probe_answer probe_answer_of(const struct verdict *verdict)
 {
-    switch (verdict->kind) {
-    case VERDICT_UNTESTED:
-    case VERDICT_NO_ENGINE:
-    case VERDICT_COUNT:
-        return PROBE_NONE;
-    case VERDICT_AGREES:
-        return verdict->by_vote ? PROBE_UNSURE : PROBE_OK;
-    case VERDICT_MISTRUSTED: /* a constant answer that agrees (ConstantOfShape), or one against us */
-        return verdict->judged && !verdict->wrong ? PROBE_OK : PROBE_UNSURE;
-    case VERDICT_UNDECIDED:
-    case VERDICT_OPEN:
-    case VERDICT_IMPRECISE:
-    case VERDICT_SUSPECT:
+    enum probe_answer answer = probe_answer_of_letter(verdict_row(verdict->kind)->letter);
+    if (answer == PROBE_OK && verdict->by_vote)
         return PROBE_UNSURE;
-    case VERDICT_UNSUPPORTED:
-        return PROBE_UNSUPPORTED;
-    case VERDICT_REJECTED:
-    case VERDICT_FAILED:
-        return PROBE_REJECTED;
-    case VERDICT_WRONG:
-    case VERDICT_NAN:
-    case VERDICT_SHAPE:
-    case VERDICT_DTYPE:
-    case VERDICT_NONDETERMINISTIC:
-        return PROBE_WRONG;
-    case VERDICT_CRASH:
-    case VERDICT_MEMORY:
-    case VERDICT_GARBAGE:
-        return PROBE_CRASH;
-    case VERDICT_HANG:
-        return PROBE_HANG;
-    }
-    return PROBE_NONE;
+    /* A constant answer that agrees (ConstantOfShape); or one against us. */
+    if (verdict_is(verdict->kind, CLASS_DOUBT) && verdict->judged && !verdict->wrong)
+        return PROBE_OK;
+    return answer;
 }
 
 static void count_row(struct probe_counts *counts, const struct probe_row *row)
@@ -260,14 +239,13 @@ void probe_results_free(struct probe_result *results, size_t count)
 static void note_find(struct probe_result *result, struct probe_op *op, const struct plan_item *item,
                       const struct verdict *verdict, const char *recipe)
 {
-    const char *name = verdict_name(verdict->kind);
     for (size_t i = 0; i < op->n_finds; i++)
-        if (strcmp(op->finds[i].verdict, name) == 0) {
+        if (op->finds[i].verdict == verdict->kind) {
             op->finds[i].count++;
             return;
         }
     op->finds[op->n_finds++] = (struct probe_find){
-        .verdict = name,
+        .verdict = verdict->kind,
         .type = op->rows[item->row].type,
         .opset = item->opset,
         .count = 1,
@@ -284,7 +262,7 @@ static void take(struct probe_result *results, const struct trial_done *done)
         struct probe_op *op = &results[i].ops[item->op_number];
         enum probe_answer answer = probe_answer_of(verdict);
         op->rows[item->row].opsets[item->opset - OPSET_FIRST] = probe_letter(answer);
-        results[i].started |= verdict->kind != VERDICT_NO_ENGINE;
+        results[i].started |= !verdict_is(verdict->kind, CLASS_TROUBLE);
         if (probe_is_finding(answer) || answer == PROBE_UNSUPPORTED)
             note_find(&results[i], op, item, verdict, done->testcase.recipe);
     }

@@ -44,7 +44,7 @@ struct probe_row {
 
 /* The first case of its verdict, and how many there are. */
 struct probe_find {
-    const char *verdict; /* the judge's word: "wrong", "nan", "crash" ... */
+    enum verdict_kind verdict;
     enum dtype type;
     int opset;
     size_t count;

@@ -41,7 +41,7 @@ static void write_row(struct json *json, const struct probe_row *row)
 static void write_find(struct json *json, const struct probe_find *find)
 {
     json_object(json, NULL);
-    json_string(json, "verdict", find->verdict);
+    json_string(json, "verdict", verdict_name(find->verdict));
     json_int(json, "count", (int64_t)find->count);
     json_string(json, "type", dtype_name(find->type));
     json_int(json, "opset", find->opset);
@@ -128,13 +128,12 @@ static int parse_row(const struct json_value *value, struct probe_row *row, stru
 static int parse_find(const struct json_value *value, struct probe_find *find, struct error *err)
 {
     const struct json_value *count = json_member(value, "count"), *opset = json_member(value, "opset");
-    const char *type = json_text_of(value, "type");
-    find->verdict = json_text_of(value, "verdict");
+    const char *type = json_text_of(value, "type"), *verdict = json_text_of(value, "verdict");
     find->message = json_text_of(value, "message");
     find->recipe = json_text_of(value, "recipe");
     find->type = type ? dtype_from_name(type) : DTYPE_NONE;
-    if (!find->verdict || !find->message || !find->recipe || !find->type || !whole(count, 1, 1e9) ||
-        !whole(opset, 1, 1000))
+    if (!verdict || !verdict_parse(verdict, &find->verdict) || !find->message || !find->recipe ||
+        !find->type || !whole(count, 1, 1e9) || !whole(opset, 1, 1000))
         return bad(err, "a first case lacks something");
     find->count = (size_t)count->number;
     find->opset = (int)opset->number;

@@ -55,18 +55,12 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
     str_add(out, "\n\n");
 }
 
-static uint64_t others(const struct fuzz_engine *engine)
-{
-    return engine->verdicts[VERDICT_UNDECIDED] + engine->verdicts[VERDICT_OPEN] +
-           engine->verdicts[VERDICT_MISTRUSTED] + engine->verdicts[VERDICT_SUSPECT] +
-           engine->verdicts[VERDICT_IMPRECISE];
-}
-
-static uint64_t failing(const struct fuzz_engine *engine)
+/* Its verdicts of these classes. */
+static uint64_t count_of(const struct fuzz_engine *engine, unsigned classes)
 {
     uint64_t sum = 0;
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        sum += verdict_is_finding((enum verdict_kind)kind) ? engine->verdicts[kind] : 0;
+        sum += verdict_is((enum verdict_kind)kind, classes) ? engine->verdicts[kind] : 0;
     return sum;
 }
 
@@ -85,10 +79,12 @@ static void add_engines(struct str *out, const struct fuzz_status *status, bool 
         table_add(&table, STYLE_PLAIN, "%.0f %%", busy > 0 ? 100 * e->busy / busy : 0);
         if (!judged)
             continue;
-        table_add(&table, STYLE_PLAIN, "%" PRIu64, e->verdicts[VERDICT_AGREES]);
-        table_add(&table, STYLE_PLAIN, "%" PRIu64, e->verdicts[VERDICT_UNSUPPORTED]);
-        table_add(&table, STYLE_PLAIN, "%" PRIu64, others(e));
-        table_add(&table, failing(e) ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, failing(e));
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, count_of(e, CLASS_AGREES));
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, count_of(e, CLASS_LACK));
+        table_add(&table, STYLE_PLAIN, "%" PRIu64,
+                  count_of(e, CLASS_UNJUDGED | CLASS_DOUBT | CLASS_IMPRECISE | CLASS_SUSPECT));
+        uint64_t failing = count_of(e, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE);
+        table_add(&table, failing ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, failing);
         table_add(&table, e->findings ? STYLE_BAD : STYLE_PLAIN, "%zu", e->findings);
         for (int k = PAPER_MCF; k < PAPER_COUNT; k++)
             table_add(&table, STYLE_PLAIN, "%" PRIu64, e->paper[k]);

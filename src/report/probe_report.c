@@ -95,14 +95,14 @@ static void print_finds(const struct probe_result *results, size_t count, struct
         for (size_t op = 0; op < results[i].n_ops; op++)
             for (size_t k = 0; k < results[i].ops[op].n_finds; k++) {
                 const struct probe_find *find = &results[i].ops[op].finds[k];
-                if (strcmp(find->verdict, verdict_name(VERDICT_UNSUPPORTED)) == 0 || all++ >= SHOWN_FINDINGS)
+                if (verdict_is(find->verdict, CLASS_LACK) || all++ >= SHOWN_FINDINGS)
                     continue;
                 struct str message;
                 str_init(&message);
                 text_print(&message, find->message, MESSAGE_LIMIT);
                 table_add(&table, STYLE_PLAIN, "%s", results[i].engine);
                 table_add(&table, STYLE_PLAIN, "%s", results[i].ops[op].name);
-                table_add(&table, STYLE_BAD, "%s", find->verdict);
+                table_add(&table, STYLE_BAD, "%s", verdict_name(find->verdict));
                 table_add(&table, STYLE_PLAIN, "%zu", find->count);
                 table_add(&table, STYLE_PLAIN, "%s", message.data);
                 table_add(&table, STYLE_PLAIN, "%s", find->recipe);

@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum style verdict_style(enum verdict_kind kind)
+{
+    static const enum style styles[] = {
+        [TONE_WARN] = STYLE_WARN, [TONE_GOOD] = STYLE_GOOD, [TONE_BAD] = STYLE_BAD};
+    return styles[verdict_row(kind)->tone];
+}
+
 static const char *style_code(enum style style)
 {
     switch (style) {

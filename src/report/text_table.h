@@ -9,8 +9,10 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "judge/verdict.h"
 
 enum style { STYLE_PLAIN, STYLE_HEAD, STYLE_GOOD, STYLE_BAD, STYLE_WARN, STYLE_DIM };
+enum style verdict_style(enum verdict_kind kind); /* by its tone */
 
 struct table_cell {
     const char *text;

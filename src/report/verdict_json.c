@@ -8,12 +8,6 @@ static void strings(struct json *json, const char *name, const char *const *item
     json_end(json);
 }
 
-static bool is_about_element(enum verdict_kind kind)
-{
-    return kind == VERDICT_WRONG || kind == VERDICT_NAN || kind == VERDICT_SUSPECT ||
-           kind == VERDICT_IMPRECISE;
-}
-
 static void element(struct json *json, const struct verdict *verdict)
 {
     json_object(json, "worst");
@@ -42,7 +36,7 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     strings(json, "nodes", overall->nodes, overall->n_nodes);
     json_bool(json, "fused", overall->fused);
     json_int(json, "sample", (int64_t)overall->sample);
-    if (is_about_element(verdict->kind) && !verdict->by_vote)
+    if (verdict_is(verdict->kind, CLASS_NUMBERS | CLASS_SUSPECT | CLASS_IMPRECISE) && !verdict->by_vote)
         element(json, verdict);
     json_object(json, "elements");
     json_int(json, "total", (int64_t)verdict->total);

@@ -27,27 +27,9 @@ void sample_verdicts_release(struct sample_verdicts *verdicts)
     verdicts->refusals = NULL;
 }
 
-/* How loud a verdict is; the loudest speaks for the engine. Agreement on some samples outweighs others that
- * nobody can judge. */
 static int loudness(enum verdict_kind kind)
 {
-    if (verdict_is_finding(kind) || kind == VERDICT_NO_ENGINE)
-        return 6;
-    switch (kind) {
-    case VERDICT_SUSPECT:
-        return 5;
-    case VERDICT_IMPRECISE:
-        return 4;
-    case VERDICT_MISTRUSTED:
-    case VERDICT_UNSUPPORTED:
-        return 3;
-    case VERDICT_AGREES:
-        return 2;
-    case VERDICT_UNTESTED:
-        return 0;
-    default:
-        return 1;
-    }
+    return verdict_row(kind)->loudness;
 }
 
 static const char *node_name(const Onnx__NodeProto *node)
@@ -68,12 +50,6 @@ static void keep_nodes(struct sample_verdicts *verdicts, struct engine_verdict *
         overall->operators[i] = arena_strdup(verdicts->arena, node->op_type);
         overall->nodes[i] = arena_strdup(verdicts->arena, node_name(node));
     }
-}
-
-/* What an engine does to itself, whatever its values: a model of one node names the operator. */
-static bool is_outcome(enum verdict_kind kind)
-{
-    return kind >= VERDICT_REJECTED && kind <= VERDICT_GARBAGE;
 }
 
 /* Settling runs the engine again. An answer that is wrong once and right then says nothing about a node, and
@@ -105,7 +81,7 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
     if (settlement)
         keep_nodes(verdicts, overall, sample->model, settlement->nodes, settlement->count);
     else if (sample->model->graph->n_node == 1 &&
-             (is_outcome(verdict->kind) || verdict->kind == VERDICT_WRONG))
+             (verdict_is(verdict->kind, CLASS_NO_ANSWER) || verdict->kind == VERDICT_WRONG))
         keep_nodes(verdicts, overall, sample->model, &only, 1);
 }
 
@@ -129,7 +105,7 @@ static bool settle_sample(const struct sample_verdicts *verdicts, size_t engine,
     struct verdict before = *verdict;
     struct settle_case which = case_of(verdicts, engine, sample);
     bool settled = settle_verdict(&which, verdict, settlement);
-    if (!settled || settlement->kind != VERDICT_AGREES || !sample->stack)
+    if (!settled || !verdict_is(settlement->kind, CLASS_AGREES) || !sample->stack)
         return settled;
     struct settlement stacked = {0};
     which.inputs = sample->stack;
@@ -194,9 +170,10 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     struct settlement settlement = {0};
     struct settle_case which = case_of(verdicts, engine, sample);
     refusal_decide(verdicts->refusals, &which, &sample->results[engine], verdict);
-    bool blank = verdict->kind == VERDICT_AGREES && verdict->blank;
-    bool undecided = (verdict->kind == VERDICT_UNDECIDED || blank) && sample->reference && !verdict->by_vote;
-    bool some = verdict->kind == VERDICT_SUSPECT || undecided; /* are settled, others once */
+    bool blank = verdict_is(verdict->kind, CLASS_AGREES) && verdict->blank;
+    bool undecided =
+        (verdict_is(verdict->kind, CLASS_UNDECIDED) || blank) && sample->reference && !verdict->by_vote;
+    bool some = verdict_is(verdict->kind, CLASS_SUSPECT) || undecided; /* are settled, others once */
     bool wanted = undecided ? overall->resolved < MAX_UNDECIDED
                   : some    ? overall->settled < MAX_SETTLED
                             : loudness(overall->verdict.kind) < loudness(verdict->kind);
@@ -246,31 +223,10 @@ int sample_verdicts_culprit(const struct sample_verdicts *verdicts)
 
 static const char *predicate(const struct verdict *verdict)
 {
-    static const char *const texts[VERDICT_COUNT] = {
-        [VERDICT_UNTESTED] = "was not tested",
-        [VERDICT_AGREES] = "agrees with the reference",
-        [VERDICT_UNSUPPORTED] = "does not support this",
-        [VERDICT_UNDECIDED] = "cannot be judged",
-        [VERDICT_OPEN] = "cannot be judged, as ONNX leaves this result unspecified",
-        [VERDICT_MISTRUSTED] = "is mistrusted",
-        [VERDICT_IMPRECISE] = "is imprecise, though no operator is outside its bound",
-        [VERDICT_SUSPECT] = "is suspect",
-        [VERDICT_WRONG] = "is wrong",
-        [VERDICT_NAN] = "is wrong",
-        [VERDICT_SHAPE] = "is wrong",
-        [VERDICT_DTYPE] = "is wrong",
-        [VERDICT_REJECTED] = "refuses a valid case",
-        [VERDICT_FAILED] = "fails on a valid case",
-        [VERDICT_CRASH] = "crashes",
-        [VERDICT_HANG] = "hangs",
-        [VERDICT_MEMORY] = "takes too much memory",
-        [VERDICT_GARBAGE] = "breaks the protocol",
-        [VERDICT_NONDETERMINISTIC] = "is nondeterministic",
-        [VERDICT_NO_ENGINE] = "does not start",
-    };
-    if (verdict->kind == VERDICT_OPEN && verdict->invalid)
+    const struct verdict_row *row = verdict_row(verdict->kind);
+    if (row->class == CLASS_OPEN && verdict->invalid)
         return "cannot be judged, as the case is not valid";
-    return verdict->kind == VERDICT_AGREES && verdict->by_vote ? "agrees" : texts[verdict->kind];
+    return row->class == CLASS_AGREES && verdict->by_vote ? row->word : row->sentence;
 }
 
 /* Samples that are like the one it is about. */
@@ -290,14 +246,15 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
     for (int i = 0; i < VERDICT_COUNT; i++)
         samples += overall->counts[i];
     str_add(out, predicate(&overall->verdict));
-    if (is_outcome(kind) && overall->n_nodes == 1)
-        str_printf(out, kind <= VERDICT_FAILED ? ", %s (node %s)," : " on %s (node %s)",
+    if (verdict_is(kind, CLASS_NO_ANSWER) && overall->n_nodes == 1)
+        str_printf(out, verdict_is(kind, CLASS_REFUSAL) ? ", %s (node %s)," : " on %s (node %s)",
                    overall->operators[0], overall->nodes[0]);
     if (overall->detail && *overall->detail)
-        str_printf(out, "%s%s", text_starts(overall->detail, "at ") && kind != VERDICT_OPEN ? " " : ": ",
+        str_printf(out, "%s%s",
+                   text_starts(overall->detail, "at ") && !verdict_is(kind, CLASS_OPEN) ? " " : ": ",
                    overall->detail);
     const struct verdict *verdict = &overall->verdict;
-    if (kind == VERDICT_AGREES && !*overall->detail && verdict->judged < verdict->total)
+    if (verdict_is(kind, CLASS_AGREES) && !*overall->detail && verdict->judged < verdict->total)
         str_printf(out, "; %zu of %zu elements could not be judged", verdict->total - verdict->judged,
                    verdict->total);
     if (samples > 1 && loudness(kind) > 2)

@@ -190,12 +190,6 @@ static void judge_flight(struct trials *trials, struct flight *flight)
     free(entries);
 }
 
-static bool is_refusal(const struct verdict *verdict)
-{
-    return verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED ||
-           verdict->kind == VERDICT_CRASH;
-}
-
 /* The part of a refused graph that is refused alone, when there is one. */
 static void settle_refused(const struct settle_case *which, const struct verdict *verdict,
                            const struct result *ended, struct settlement *settlement)
@@ -214,7 +208,8 @@ static bool wants_settling(const struct trials *trials, const struct trial_done 
 {
     const struct verdict *verdict = &done->judgement.verdicts[entry];
     bool answered = done->results[entry].outcome == OUTCOME_OK;
-    return trials->options.settle && (answered ? settle_wanted(verdict) : is_refusal(verdict));
+    return trials->options.settle &&
+           (answered ? settle_wanted(verdict) : verdict_row(verdict->kind)->narrowed);
 }
 
 /* Refusals are asked about in any case; what is left to settle after that is settled where it is wanted. */
@@ -223,7 +218,7 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
     struct model *model = NULL;
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
-        bool refused = verdict->kind == VERDICT_REJECTED || verdict->kind == VERDICT_FAILED;
+        bool refused = verdict_is(verdict->kind, CLASS_REFUSAL);
         if (!refused && !wants_settling(trials, done, i))
             continue;
         if (!model && model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))

@@ -380,6 +380,36 @@ static void findings_are_what_engines_must_mend(void **state)
     assert_false(verdict_is_finding(VERDICT_NO_ENGINE));
 }
 
+/* Each verdict is described whole, and nothing in its row contradicts the rest. */
+static void rows_are_whole(void **state)
+{
+    static const unsigned findings = CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE;
+    (void)state;
+    for (int i = 0; i < VERDICT_COUNT; i++) {
+        const struct verdict_row *row = verdict_row((enum verdict_kind)i);
+        enum verdict_kind back = VERDICT_COUNT;
+        assert_true(row->word && *row->word && row->sentence && *row->sentence);
+        assert_true(row->class && !(row->class & (row->class - 1)));
+        assert_true(row->heard < HEARD_COUNT && strchr(".o?urwch", row->letter));
+        assert_true((row->heard == HEARD_FINDING) == !!(row->class & findings));
+        assert_true(!(row->class & (CLASS_REFUSAL | CLASS_UNSTABLE)) || row->deed);
+        assert_true(row->tone != TONE_GOOD || row->heard == HEARD_JUDGED);
+        assert_true(row->heard != HEARD_FINDING || row->tone == TONE_BAD);
+        assert_true(verdict_parse(row->word, &back));
+        assert_int_equal(back, i);
+        for (int k = 0; k < i; k++)
+            assert_int_not_equal(verdict_row((enum verdict_kind)k)->rank, row->rank);
+    }
+    assert_false(verdict_parse("fine", &(enum verdict_kind){0}));
+    assert_false(verdict_parse("", &(enum verdict_kind){0}));
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        enum verdict_kind kind = verdict_of_outcome((enum outcome)i);
+        bool answered = i == OUTCOME_OK || i == OUTCOME_UNTESTED;
+        assert_true(answered == verdict_is(kind, CLASS_NOTHING));
+        assert_true(answered || strcmp(verdict_name(kind), outcome_name((enum outcome)i)) == 0);
+    }
+}
+
 static void only_what_was_judged_earns_zero(void **state)
 {
     (void)state;
@@ -465,6 +495,7 @@ int main(void)
         cmocka_unit_test(without_a_reference_engines_vote),
         cmocka_unit_test(refusals_count_only_on_valid_cases),
         cmocka_unit_test(findings_are_what_engines_must_mend),
+        cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(only_what_was_judged_earns_zero),
         cmocka_unit_test(findings_win_and_the_first_reason_is_kept),
         cmocka_unit_test(an_output_that_is_not_judged_is_counted),

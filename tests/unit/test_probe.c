@@ -86,7 +86,7 @@ static struct probe_result example(struct probe_op *op, struct probe_row *rows, 
     rows[0] = (struct probe_row){DTYPE_FLOAT, 2, 1, "uuuoouru..."};
     rows[1] = (struct probe_row){DTYPE_FLOAT, -1, 5, "uu?u.uuwch."};
     *find = (struct probe_find){
-        "crash", DTYPE_FLOAT, 19, 1, "at run: <signal> \"11\"", "one seed=1 index=3 ops=Relu"};
+        VERDICT_CRASH, DTYPE_FLOAT, 19, 1, "at run: <signal> \"11\"", "one seed=1 index=3 ops=Relu"};
     return (struct probe_result){
         .engine = "some@1:k=<v>", .name = "some", .version = "1", .seed = 1, .n_ops = 1, .ops = op};
 }
@@ -357,7 +357,7 @@ static void test_engines(void **state)
     assert_int_equal(good.of[PROBE_OK], good.total);
     assert_true(bad.of[PROBE_WRONG] > 5);
     assert_int_equal(results[1].ops[0].n_finds, 1);
-    assert_string_equal(results[1].ops[0].finds[0].verdict, "wrong");
+    assert_int_equal(results[1].ops[0].finds[0].verdict, VERDICT_WRONG);
     assert_false(results[0].complete);
     /* The recipe kept makes a case of that type and opset. */
     struct gencase c;
