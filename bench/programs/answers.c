@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int answers_compute(struct answers *answers, const struct model *model, const struct testcase *test,
+int answers_compute(struct answers *answers, const struct model *model, const struct test_case *test,
                     const struct evaluate_options *options, const char *const *names, size_t wanted,
                     struct error *err)
 {

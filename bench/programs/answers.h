@@ -12,7 +12,7 @@ struct answers {
 };
 
 /* The values of these names; `wanted` 0: the graph's outputs. To be released whether it works or not. */
-int answers_compute(struct answers *answers, const struct model *model, const struct testcase *test,
+int answers_compute(struct answers *answers, const struct model *model, const struct test_case *test,
                     const struct evaluate_options *options, const char *const *names, size_t wanted,
                     struct error *err);
 void answers_release(struct answers *answers);

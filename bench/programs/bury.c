@@ -257,7 +257,7 @@ static int bury_case(const char *folder, uint64_t seed, int nodes, const char *o
     struct suite suite = {0};
     struct suite_loaded loaded = {0};
     struct bury bury = {0};
-    struct gencase random = {0};
+    struct test_case *random = NULL;
     if (suite_open(&suite, &folder, 1, NULL, err) || suite_load(&suite.cases[0], &loaded, err))
         return -1;
     bury.bug = loaded.model;
@@ -268,8 +268,8 @@ static int bury_case(const char *folder, uint64_t seed, int nodes, const char *o
                                        .types = DTYPE_BIT(DTYPE_FLOAT),
                                        .min_nodes = nodes,
                                        .max_nodes = nodes};
-    if (generate_graph(seed, 0, &options, &random, err) ||
-        subject_from_case(&bury.graph, &random.test, err) || record_reference(&bury.record, &bury.graph, err))
+    if (generate_graph(seed, 0, &options, &random, err) || subject_from_case(&bury.graph, random, err) ||
+        record_reference(&bury.record, &bury.graph, err))
         return -1;
     bury.out = model_new(model_opset(bury.bug));
     assemble(&bury);
@@ -280,7 +280,7 @@ static int bury_case(const char *folder, uint64_t seed, int nodes, const char *o
     record_release(&bury.record);
     model_free(bury.out);
     subject_release(&bury.graph);
-    gencase_release(&random);
+    test_case_free(random);
     suite_unload(&loaded);
     suite_release(&suite);
     return status;

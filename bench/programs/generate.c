@@ -35,18 +35,22 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < count; i++) {
         struct rng rng = rng_split(&root, i);
         struct plan plan;
-        struct gencase c;
+        struct test_case *c;
+        const uint8_t *data;
+        size_t size;
         if (graph ? generate_graph(1, i, &ten, &c, &err)
                   : plan_random(&plan, blocks, &rng, n_blocks ? n_blocks : 2 + i % 3, NULL, &err) ||
                         generate_plan(1, i, &plan, NULL, &c, &err)) {
             refused++;
             continue;
         }
-        nodes += c.nodes;
-        bytes += c.test.model_size;
-        for (size_t k = 0; k < c.test.n_inputs; k++)
-            inputs += c.test.inputs[k].tensors[0].size;
-        gencase_release(&c);
+        if (test_case_bytes(c, &data, &size, &err))
+            return 2;
+        nodes += test_case_model(c, NULL)->graph->n_node;
+        bytes += size;
+        for (size_t k = 0; k < c->n_inputs; k++)
+            inputs += c->inputs[k].tensors[0].size;
+        test_case_free(c);
     }
     double seconds = cpu_seconds() - start;
     printf(

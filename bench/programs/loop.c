@@ -39,15 +39,19 @@ static void add_number(struct str *out, uint64_t number)
     str_append(out, &number, sizeof number);
 }
 
-static void add_case(struct str *out, const struct testcase *testcase)
+static void add_case(struct str *out, const struct test_case *test)
 {
-    add_number(out, testcase->model_size);
-    str_append(out, testcase->model, testcase->model_size);
-    add_number(out, testcase->n_inputs);
-    for (size_t i = 0; i < testcase->n_inputs; i++) {
-        const struct tensor *tensor = testcase->inputs[i].tensors;
-        add_number(out, strlen(testcase->inputs[i].name));
-        str_add(out, testcase->inputs[i].name);
+    const uint8_t *bytes;
+    size_t size;
+    if (test_case_bytes(test, &bytes, &size, NULL))
+        return;
+    add_number(out, size);
+    str_append(out, bytes, size);
+    add_number(out, test->n_inputs);
+    for (size_t i = 0; i < test->n_inputs; i++) {
+        const struct tensor *tensor = test->inputs[i].tensors;
+        add_number(out, strlen(test->inputs[i].name));
+        str_add(out, test->inputs[i].name);
         add_number(out, (uint64_t)tensor->type);
         add_number(out, (uint64_t)tensor->shape.rank);
         str_append(out, tensor->shape.dims, (size_t)tensor->shape.rank * sizeof(int64_t));
@@ -64,12 +68,12 @@ static int record(const char *path, size_t count, struct error *err)
     str_init(&out);
     int status = fuzz_source_new(&source, &options, err);
     for (size_t i = 0; i < count && !status; i++) {
-        struct testcase testcase;
+        struct test_case *test;
         size_t node;
-        if (fuzz_source_make(source, i, &testcase, &node, err))
+        if (fuzz_source_make(source, i, &test, &node, err))
             continue;
-        add_case(&out, &testcase);
-        testcase_release(&testcase);
+        add_case(&out, test);
+        test_case_free(test);
     }
     if (!status)
         status = file_write(path, out.data, out.length, err);

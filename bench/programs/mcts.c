@@ -52,17 +52,15 @@ static int take(struct bench *bench, struct trials *trials, struct tally *tally,
 {
     struct trial_done done;
     struct signature signature;
-    struct model *model = NULL;
     int status = trials_next(trials, &done, err);
     if (status != 1)
         return status;
-    if (verdict_is_finding(done.judgement.verdicts[0].kind) &&
-        !model_parse(&model, done.testcase.model, done.testcase.model_size, err)) {
+    const struct model *model = test_case_model(done.test, err);
+    if (verdict_is_finding(done.judgement.verdicts[0].kind) && model) {
         signature_of(&signature, bench->engine, pool_engine(bench->pool, bench->number)->profile,
                      &done.judgement.verdicts[0], &done.settlements[0], model, &done.results[0]);
         note(tally, signature.core);
     }
-    model_free(model);
     trial_done_release(&done);
     return 1;
 }
@@ -71,15 +69,16 @@ static int run_models(struct bench *bench, struct fuzz_source *source, struct tr
                       struct tally *tally, struct error *err)
 {
     for (size_t i = 0; i < bench->models; i++) {
-        struct testcase testcase;
+        struct test_case *test;
         size_t node;
-        if (fuzz_source_make(source, i, &testcase, &node, err))
+        if (fuzz_source_make(source, i, &test, &node, err))
             return -1;
         if (!trials) {
-            testcase_release(&testcase);
+            test_case_free(test);
             continue;
         }
-        trials_submit(trials, &testcase, NULL);
+        if (trials_submit(trials, test, NULL, err))
+            return -1;
         while (!trials_room(trials))
             if (take(bench, trials, tally, err) < 0)
                 return -1;

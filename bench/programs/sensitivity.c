@@ -72,19 +72,18 @@ static void score_output(struct score *score, const struct bounded *b, struct rn
     }
 }
 
-static int score_case(struct score *score, const struct testcase *testcase, struct rng *rng)
+static int score_case(struct score *score, const struct test_case *test, struct rng *rng)
 {
-    struct model *model;
+    const struct model *model = test_case_model(test, NULL);
     struct evaluator *evaluator;
     struct bounded *results;
     size_t count;
     struct error err = {0};
-    if (model_parse(&model, testcase->model, testcase->model_size, &err))
+    if (!model)
         return -1;
     int status = evaluator_new(&evaluator, model, NULL, &err);
     if (!status)
-        status =
-            evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, NULL, 0, &results, &count, &err);
+        status = evaluator_run(evaluator, test->inputs, test->n_inputs, NULL, 0, &results, &count, &err);
     if (!status) {
         score_output(score, &results[0], rng);
         for (size_t i = 0; i < count; i++)
@@ -92,7 +91,6 @@ static int score_case(struct score *score, const struct testcase *testcase, stru
         free(results);
     }
     evaluator_free(evaluator);
-    model_free(model);
     return status;
 }
 
@@ -107,11 +105,11 @@ static int elements(size_t wanted)
             struct generate_options options = {
                 .ops = operators[o], .types = DTYPE_BIT(types[t]), .fill = FILL_NORMAL + 1, .opset = 17};
             for (uint64_t index = 0; score.tried < wanted && index < 20 * wanted; index++) {
-                struct gencase made;
+                struct test_case *made;
                 if (generate_one(11, index, &options, &made, NULL))
                     continue;
-                score_case(&score, &made.test, &rng);
-                gencase_release(&made);
+                score_case(&score, made, &rng);
+                test_case_free(made);
             }
             printf("%-20s %-8s %8zu %14zu %14zu\n", operators[o], dtype_name(types[t]), score.tried,
                    score.caught, score.passed);
@@ -127,10 +125,10 @@ static int elements(size_t wanted)
 
 /* Writes the wish into the model; the node it names, on the heap, or NULL when the draw hit nothing that can
  * be moved. */
-static char *disturb(struct testcase *testcase, struct rng *rng)
+static char *disturb(struct test_case *test, struct rng *rng)
 {
     struct model *model;
-    if (model_parse(&model, testcase->model, testcase->model_size, NULL))
+    if (model_clone(&model, test_case_model(test, NULL), NULL))
         return NULL;
     const Onnx__NodeProto *node = model->graph->node[rng_below(rng, model->graph->n_node)];
     Onnx__StringStringEntryProto *entry = arena_alloc(&model->arena, sizeof *entry);
@@ -141,10 +139,7 @@ static char *disturb(struct testcase *testcase, struct rng *rng)
     model->proto->metadata_props[0] = entry;
     model->proto->n_metadata_props = 1;
     char *name = memory_strdup(node->name);
-    free(testcase->model);
-    if (model_pack(model, &testcase->model, &testcase->model_size, NULL))
-        testcase->model = NULL;
-    model_free(model);
+    test_case_set_model(test, model);
     return name;
 }
 
@@ -160,18 +155,16 @@ static void take(struct tally *tally, struct trial_done *done)
     tally->graphs++;
     tally->moved += moved;
     tally->imprecise += kind == VERDICT_IMPRECISE || kind == VERDICT_SUSPECT;
-    struct model *model;
-    if (moved && settlement->count == 1 &&
-        !model_parse(&model, done->testcase.model, done->testcase.model_size, NULL)) {
+    const struct model *model = test_case_model(done->test, NULL);
+    if (moved && settlement->count == 1 && model) {
         bool right = text_equal(model->graph->node[settlement->nodes[0]]->name, done->user);
         tally->named += right;
         tally->elsewhere += !right;
         if (!right)
             printf("  %s was disturbed, %s is named: %s\n", (char *)done->user, settlement->text,
-                   done->testcase.recipe);
-        model_free(model);
+                   done->test->recipe);
     } else if (moved) {
-        printf("  %s was disturbed, %s: %s\n", (char *)done->user, verdict_name(kind), done->testcase.recipe);
+        printf("  %s was disturbed, %s: %s\n", (char *)done->user, verdict_name(kind), done->test->recipe);
     }
     free(done->user);
     trial_done_release(done);
@@ -199,14 +192,14 @@ static int graphs(int nodes, size_t wanted)
     struct tally tally = {0};
     for (uint64_t index = 0; tally.graphs < wanted;) {
         while (index < wanted && trials_room(trials)) {
-            struct gencase made;
+            struct test_case *made;
             if (generate_graph(13, index++, &generate, &made, &err)) {
                 fprintf(stderr, "%s\n", err.message);
                 return 2;
             }
-            char *name = disturb(&made.test, &rng);
-            trials_submit(trials, &made.test, name);
-            gencase_release(&made);
+            char *name = disturb(made, &rng);
+            if (trials_submit(trials, made, name, &err))
+                return 2;
         }
         struct trial_done done;
         if (trials_next(trials, &done, &err) != 1)

@@ -17,22 +17,22 @@
 
 enum { MAX_ENGINES = 16 };
 
-/* A testcase of the first data set of a loaded case. */
-static int make_case(struct testcase *testcase, const struct suite_loaded *loaded, struct error *err)
+/* A case of the first data set of a loaded case. */
+static int make_case(struct test_case **test, const struct suite_loaded *loaded, struct error *err)
 {
-    testcase_init(testcase);
-    testcase->recipe = memory_strdup(loaded->path);
-    testcase->inputs = memory_zeroed(loaded->data[0].n_inputs + 1, sizeof *testcase->inputs);
-    for (size_t i = 0; i < loaded->data[0].n_inputs; i++)
-        if (value_copy(&testcase->inputs[testcase->n_inputs], &loaded->data[0].inputs[i], NULL) == 0)
-            testcase->n_inputs++;
-    return model_to_bytes(loaded->model, &testcase->model, &testcase->model_size, err);
+    uint8_t *bytes;
+    size_t size;
+    if (model_to_bytes(loaded->model, &bytes, &size, err))
+        return -1;
+    *test = test_case_from_bytes(bytes, size);
+    test_case_set_recipe(*test, loaded->path);
+    return test_case_add_inputs(*test, loaded->data[0].inputs, loaded->data[0].n_inputs, err);
 }
 
 static void sign_case(const struct keep_options *options, const struct suite_case *entry)
 {
     struct suite_loaded loaded;
-    struct testcase testcase;
+    struct test_case *test = NULL;
     struct trial_done done;
     struct error err = {0};
     if (suite_load(entry, &loaded, &err)) {
@@ -40,15 +40,18 @@ static void sign_case(const struct keep_options *options, const struct suite_cas
         suite_unload(&loaded);
         return;
     }
-    int status = make_case(&testcase, &loaded, &err);
+    int status = make_case(&test, &loaded, &err);
     suite_unload(&loaded);
-    if (status || keep_try(options, &testcase, options->engines[0], &done, &err)) {
+    if (!status)
+        status = follow_up_try(options, test, options->engines[0], &done, &err);
+    test_case_free(test);
+    if (status) {
         fprintf(stderr, "signatures: %s: %s\n", entry->name, err.message);
         return;
     }
     for (size_t i = 0; i < done.n_engines; i++) {
         struct signature signature;
-        if (keep_signature(options->pool, options->engines[i], &done, i, &signature))
+        if (follow_up_signature(options->pool, options->engines[i], &done, i, &signature))
             printf("%s\t%s\t%s\n", entry->name, pool_engine(options->pool, options->engines[i])->label,
                    signature.text);
     }

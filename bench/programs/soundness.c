@@ -235,13 +235,13 @@ struct search {
 };
 
 /* False, and a line, when the hostile engine is blamed for something. */
-static bool holds(struct search *search, uint64_t number, const struct testcase *test)
+static bool holds(struct search *search, uint64_t number, const struct test_case *test)
 {
-    struct model *model = NULL;
     struct error err = {0};
+    const struct model *model = test_case_model(test, &err);
     bool open = false, good = true;
     char text[400];
-    if (model_parse(&model, test->model, test->model_size, &err))
+    if (!model)
         return false;
     struct names names = values_of(model);
     struct answers expected, got = {0};
@@ -275,7 +275,6 @@ static bool holds(struct search *search, uint64_t number, const struct testcase 
     answers_release(&expected);
     free(names.of);
     free(names.makers);
-    model_free(model);
     return good;
 }
 
@@ -286,12 +285,12 @@ static int of_campaigns(struct search *search, struct error *err)
     if (fuzz_source_new(&source, &options, err))
         return -1;
     for (uint64_t i = search->first; i < search->first + search->count; i++) {
-        struct testcase test;
+        struct test_case *test;
         size_t node;
         if (fuzz_source_make(source, i, &test, &node, err))
             continue;
-        search->alarms += !holds(search, i, &test);
-        testcase_release(&test);
+        search->alarms += !holds(search, i, test);
+        test_case_free(test);
     }
     fuzz_source_free(source);
     return 0;
@@ -301,14 +300,14 @@ static int of_operators(struct search *search, struct error *err)
 {
     struct generate_options options = {.ops = search->ops};
     for (uint64_t i = search->first; i < search->first + search->count; i++) {
-        struct gencase one;
+        struct test_case *one;
         if (generate_one(search->seed, i, &options, &one, err)) {
             if (err->code == ERROR_NOT_FOUND)
                 return -1;
             continue;
         }
-        search->alarms += !holds(search, i, &one.test);
-        gencase_release(&one);
+        search->alarms += !holds(search, i, one);
+        test_case_free(one);
     }
     return 0;
 }

@@ -88,11 +88,11 @@ static const struct explained_row *note_finding(struct run *run, const struct tr
     /* The word on the node to blame, where one was found: downstream it may have become another (a shape, a
      * NaN). */
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
-    struct model *model = NULL;
+    const struct model *model = test_case_model(done->test, NULL);
     struct str key;
     str_init(&key);
-    if (!model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
-        explained_nodes(node, model, &done->testcase, settlement);
+    if (model)
+        explained_nodes(node, model, done->test, settlement);
     const char *brief = settlement->count ? settlement->text : verdict->text;
     struct explained_row *row =
         explained_find(&run->table, run->labels[engine], verdict_name(kind), node->data, brief);
@@ -112,11 +112,9 @@ static const struct explained_row *note_finding(struct run *run, const struct tr
     struct str text;
     str_init(&text);
     str_printf(&text, "%s\n      %s", node->data, brief);
-    *finding =
-        (struct seen){str_detach(&key), str_detach(&text), memory_strdup(done->testcase.recipe), row, 1};
+    *finding = (struct seen){str_detach(&key), str_detach(&text), memory_strdup(done->test->recipe), row, 1};
 out:
     str_release(&key);
-    model_free(model);
     return row;
 }
 
@@ -145,7 +143,7 @@ static void list_verdict(const struct run *run, const struct trial_done *done, s
         if ((unsigned char)*at < ' ')
             *at = ' ';
     printf("%s\t%s%s\t%s\t%s\t%s\t%s\n", run->labels[engine], row ? "explained " : "",
-           verdict_name(verdict->kind), text, done->testcase.recipe, node, row ? row->document : "-");
+           verdict_name(verdict->kind), text, done->test->recipe, node, row ? row->document : "-");
     free(text);
 }
 
@@ -177,7 +175,7 @@ static size_t op_number(const struct op *op)
 }
 
 /* A plan of 1 to 8 blocks over the whole corpus. */
-static int make_plan(struct run *run, uint64_t index, struct gencase *made, struct error *err)
+static int make_plan(struct run *run, uint64_t index, struct test_case **made, struct error *err)
 {
     struct rng root = rng_seed(run->seed), rng = rng_split(&root, index);
     struct plan plan;
@@ -191,30 +189,27 @@ static int make_plan(struct run *run, uint64_t index, struct gencase *made, stru
     return generate_plan(run->seed, index, &plan, &run->options, made, err);
 }
 
-static int make_case(struct run *run, size_t number, struct testcase *testcase, size_t *op)
+static int make_case(struct run *run, size_t number, struct test_case **test, size_t *op)
 {
-    struct gencase made;
     struct error err = {0};
     bool one = number < run->one, graph = !one && number < run->one + run->graphs;
     uint64_t index = run->from + (one     ? number + run->refused
                                   : graph ? number - run->one
                                           : number - run->one - run->graphs);
-    int status = one     ? generate_one(run->seed, index, &run->options, &made, &err)
-                 : graph ? generate_graph(run->seed, index, &run->options, &made, &err)
-                         : make_plan(run, index, &made, &err);
+    int status = one     ? generate_one(run->seed, index, &run->options, test, &err)
+                 : graph ? generate_graph(run->seed, index, &run->options, test, &err)
+                         : make_plan(run, index, test, &err);
     while (one && status && run->support && err.code == ERROR_UNSUPPORTED && run->refused < MAX_REFUSED) {
         run->refused++;
-        status = generate_one(run->seed, ++index, &run->options, &made, &err);
+        status = generate_one(run->seed, ++index, &run->options, test, &err);
     }
     if (status) {
         fprintf(stderr, "no case %zu: %s\n", number, err.message);
         return -1;
     }
-    *testcase = made.test;
-    *op = op_number(made.first);
-    free(made.note);
-    if (variant_apply(testcase, run->edits, &err)) {
-        fprintf(stderr, "%s: %s\n", testcase->recipe, err.message);
+    *op = op_number((*test)->first);
+    if (variant_apply(*test, run->edits, &err)) {
+        fprintf(stderr, "%s: %s\n", (*test)->recipe, err.message);
         return -1;
     }
     return 0;
@@ -228,11 +223,12 @@ static int run_cases(struct run *run, struct trials *trials)
     progress_begin(&progress, "cases", total);
     while (finished < total) {
         while (submitted < total && trials_room(trials)) {
-            struct testcase testcase;
+            struct test_case *test;
             size_t op;
-            if (make_case(run, submitted++, &testcase, &op))
+            if (make_case(run, submitted++, &test, &op))
                 return -1;
-            trials_submit(trials, &testcase, (void *)(uintptr_t)op);
+            if (trials_submit(trials, test, (void *)(uintptr_t)op, &err))
+                return -1;
         }
         struct trial_done done;
         if (trials_next(trials, &done, &err) != 1) {

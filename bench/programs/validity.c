@@ -52,7 +52,7 @@ struct bench {
     size_t refused, lacking, open, explained, unexplained, other;
 };
 
-static int make_case(struct bench *b, uint64_t i, struct gencase *c, struct error *err)
+static int make_case(struct bench *b, uint64_t i, struct test_case **c, struct error *err)
 {
     struct generate_options options = {.trace = &b->trace};
     uint64_t index = b->from + i;
@@ -172,7 +172,7 @@ static int compare_value(const Onnx__ValueInfoProto *info, const struct bounded 
 }
 
 /* Every value that libonnx has inferred, against what the reference makes of it. */
-static int compare_shapes(const struct gencase *c, const struct model *model, const uint8_t *bytes,
+static int compare_shapes(const struct test_case *c, const struct model *model, const uint8_t *bytes,
                           size_t size, struct error *err)
 {
     struct model *inferred = NULL;
@@ -190,8 +190,7 @@ static int compare_shapes(const struct gencase *c, const struct model *model, co
             names[wanted++] = graph->value_info[i]->name;
         for (size_t i = 0; i < graph->n_output; i++)
             names[wanted++] = graph->output[i]->name;
-        result =
-            evaluator_run(evaluator, c->test.inputs, c->test.n_inputs, names, wanted, &results, &count, err);
+        result = evaluator_run(evaluator, c->inputs, c->n_inputs, names, wanted, &results, &count, err);
         for (size_t i = 0; !result && i < count; i++)
             result = compare_value(i < graph->n_value_info ? graph->value_info[i]
                                                            : graph->output[i - graph->n_value_info],
@@ -207,28 +206,28 @@ static int compare_shapes(const struct gencase *c, const struct model *model, co
 }
 
 /* 0 valid, -1 not, ONNX_UNCHECKABLE. */
-static int check_case(const struct gencase *c, struct error *err)
+static int check_case(const struct test_case *c, struct error *err)
 {
-    struct model *model = NULL;
+    const struct model *model = test_case_model(c, err);
+    const uint8_t *bytes;
     uint8_t *inferred = NULL;
-    size_t size;
-    int result = onnx_check(c->test.model, c->test.model_size, err);
+    size_t size, inferred_size;
+    if (!model || test_case_bytes(c, &bytes, &size, err))
+        return -1;
+    int result = onnx_check(bytes, size, err);
     if (result)
         return result;
-    if (model_parse(&model, c->test.model, c->test.model_size, err))
-        return -1;
     if (inference_is_right(model)) {
-        result = onnx_infer_shapes(c->test.model, c->test.model_size, 1, &inferred, &size, err);
+        result = onnx_infer_shapes(bytes, size, 1, &inferred, &inferred_size, err);
         if (!result)
-            result = compare_shapes(c, model, inferred, size, err);
+            result = compare_shapes(c, model, inferred, inferred_size, err);
     }
     free(inferred);
-    model_free(model);
     return result;
 }
 
 /* A copy of the model that has every value's type and shape as the reference finds them. */
-static int annotate(const struct gencase *c, struct model *model, struct error *err)
+static int annotate(const struct test_case *c, struct model *model, struct error *err)
 {
     struct evaluator *evaluator = NULL;
     struct bounded *results = NULL;
@@ -243,8 +242,7 @@ static int annotate(const struct gencase *c, struct model *model, struct error *
                 names[wanted++] = graph->node[i]->output[k];
     int result = evaluator_new(&evaluator, model, NULL, err);
     if (!result)
-        result =
-            evaluator_run(evaluator, c->test.inputs, c->test.n_inputs, names, wanted, &results, &count, err);
+        result = evaluator_run(evaluator, c->inputs, c->n_inputs, names, wanted, &results, &count, err);
     evaluator_free(evaluator);
     graph->value_info = arena_array(&model->arena, count + 1, sizeof *graph->value_info);
     for (size_t i = 0; i < count; i++) {
@@ -275,14 +273,14 @@ static bool has_empty_shape(const struct model *model)
     return false;
 }
 
-static int check_newer(struct bench *b, const struct gencase *c, struct error *err)
+static int check_newer(struct bench *b, const struct test_case *c, struct error *err)
 {
     struct model *model = NULL;
     uint8_t *bytes = NULL;
     size_t size;
     if (!b->checker.program)
         return ONNX_UNCHECKABLE;
-    int result = model_parse(&model, c->test.model, c->test.model_size, err);
+    int result = model_clone(&model, test_case_model(c, err), err);
     if (!result)
         result = annotate(c, model, err);
     if (!result)
@@ -320,8 +318,8 @@ static void find_part(struct bench *b, const struct trial_done *done, const stru
     struct settle_case which = {.pool = b->pool,
                                 .engine = b->number,
                                 .model = model,
-                                .inputs = done->testcase.inputs,
-                                .n_inputs = done->testcase.n_inputs};
+                                .inputs = done->test->inputs,
+                                .n_inputs = done->test->n_inputs};
     struct verdict verdict = done->judgement.verdicts[0];
     struct error err;
     verdict.kind = VERDICT_REJECTED;
@@ -334,10 +332,9 @@ static void note_refusal(struct bench *b, const struct trial_done *done)
 {
     const struct verdict *verdict = &done->judgement.verdicts[0];
     struct settlement found = {0}, *settlement = &done->settlements[0];
-    struct model *model = NULL;
+    const struct model *model = test_case_model(done->test, NULL);
     struct str node;
-    struct error err = {0};
-    if (model_parse(&model, done->testcase.model, done->testcase.model_size, &err))
+    if (!model)
         return;
     str_init(&node);
     if (!settlement->count && verdict->kind == VERDICT_OPEN) {
@@ -345,7 +342,7 @@ static void note_refusal(struct bench *b, const struct trial_done *done)
         settlement = &found;
     }
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
-    explained_nodes(&node, model, &done->testcase, settlement);
+    explained_nodes(&node, model, done->test, settlement);
     const char *text = settlement->count ? settlement->text : verdict->text;
     struct explained_row *row = explained_find(&b->table, b->engine, verdict_name(kind), node.data, text);
     if (row) {
@@ -354,11 +351,10 @@ static void note_refusal(struct bench *b, const struct trial_done *done)
     } else if (verdict->kind == VERDICT_OPEN && is_open(model, settlement)) {
         b->open++;
     } else if (b->unexplained++ < SHOWN) {
-        printf("refused: %s\n  %s\n  %s\n  %s\n", verdict_name(kind), node.data, text, done->testcase.recipe);
+        printf("refused: %s\n  %s\n  %s\n  %s\n", verdict_name(kind), node.data, text, done->test->recipe);
     }
     str_release(&node);
     settlement_release(&found);
-    model_free(model);
 }
 
 static void take(struct bench *b, struct trial_done *done)
@@ -380,7 +376,7 @@ static void take(struct bench *b, struct trial_done *done)
 
 static int one_case(struct bench *b, uint64_t i, struct trials *trials)
 {
-    struct gencase c;
+    struct test_case *c;
     struct error err = {0};
     if (make_case(b, i, &c, &err)) {
         fprintf(stderr, "case %llu is not made: %s\n", (unsigned long long)i, err.message);
@@ -389,20 +385,18 @@ static int one_case(struct bench *b, uint64_t i, struct trials *trials)
     b->made++;
     b->by_kind[i % 4 < 2 ? 0 : i % 4 - 1]++;
     note_coverage(b);
-    int result = b->only_newer && c.opset <= onnx_max_opset() ? 0 : check_case(&c, &err);
+    int result =
+        b->only_newer && model_opset(test_case_model(c, NULL)) <= onnx_max_opset() ? 0 : check_case(c, &err);
     if (result == ONNX_UNCHECKABLE)
-        result = check_newer(b, &c, &err);
+        result = check_newer(b, c, &err);
     if (result == -1 && b->invalid < SHOWN)
-        printf("invalid: %s\n  %s\n", err.message, c.test.recipe);
+        printf("invalid: %s\n  %s\n", err.message, c->recipe);
     b->valid += result == 0;
     b->invalid += result == -1;
     b->unchecked += result == ONNX_UNCHECKABLE;
-    if (trials) {
-        trials_submit(trials, &c.test, NULL);
-        free(c.note);
-    } else {
-        gencase_release(&c);
-    }
+    if (trials)
+        return trials_submit(trials, c, NULL, &err);
+    test_case_free(c);
     return 0;
 }
 

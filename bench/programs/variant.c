@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int freeze(struct model *model, struct testcase *testcase, struct error *err)
+static int freeze(struct model *model, struct test_case *test, struct error *err)
 {
-    for (size_t i = 0; i < testcase->n_inputs; i++)
-        if (model_freeze_input(model, testcase->inputs[i].name, &testcase->inputs[i].tensors[0], err))
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (model_freeze_input(model, test->inputs[i].name, &test->inputs[i].tensors[0], err))
             return -1;
-    values_free(testcase->inputs, testcase->n_inputs);
-    testcase->inputs = NULL;
-    testcase->n_inputs = 0;
+    values_free(test->inputs, test->n_inputs);
+    test->inputs = NULL;
+    test->n_inputs = 0;
     return 0;
 }
 
@@ -113,9 +113,9 @@ static void sparsify(struct model *model)
     graph->n_initializer = left;
 }
 
-static int apply_all(struct model *model, struct testcase *testcase, const char *edits, struct error *err)
+static int apply_all(struct model *model, struct test_case *test, const char *edits, struct error *err)
 {
-    if (strstr(edits, "freeze") && freeze(model, testcase, err))
+    if (strstr(edits, "freeze") && freeze(model, test, err))
         return -1;
     if (strstr(edits, "twin"))
         twin(model);
@@ -126,26 +126,20 @@ static int apply_all(struct model *model, struct testcase *testcase, const char 
     return 0;
 }
 
-int variant_apply(struct testcase *testcase, const char *edits, struct error *err)
+int variant_apply(struct test_case *test, const char *edits, struct error *err)
 {
     if (!edits || !*edits)
         return 0;
+    const struct model *from = test_case_model(test, err);
     struct model *model;
-    if (model_parse(&model, testcase->model, testcase->model_size, err))
+    if (!from || model_clone(&model, from, err))
         return -1;
-    uint8_t *data;
-    size_t size;
-    int result = apply_all(model, testcase, edits, err) || model_pack(model, &data, &size, err);
-    model_free(model);
-    if (result)
-        return -1;
-    free(testcase->model);
-    testcase->model = data;
-    testcase->model_size = size;
+    int result = apply_all(model, test, edits, err);
+    test_case_set_model(test, model);
     struct str recipe;
     str_init(&recipe);
-    str_printf(&recipe, "%s +%s", testcase->recipe, edits);
-    free(testcase->recipe);
-    testcase->recipe = recipe.data;
-    return 0;
+    str_printf(&recipe, "%s +%s", test->recipe, edits);
+    test_case_set_recipe(test, recipe.data);
+    str_release(&recipe);
+    return result;
 }

@@ -9,6 +9,6 @@
 #include "case/test_case.h"
 
 /* edits: comma-separated words; NULL or "": none. The recipe gets " +edits". */
-int variant_apply(struct testcase *testcase, const char *edits, struct error *err);
+int variant_apply(struct test_case *test, const char *edits, struct error *err);
 
 #endif

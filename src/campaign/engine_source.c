@@ -20,14 +20,18 @@ static bool has_knob(const struct engine_info *engine)
 }
 
 /* How it ends does not matter: the lines are written before the library gets to see them. */
-static void run_once(const struct engine_spec *spec, const struct testcase *testcase)
+static void run_once(const struct engine_spec *spec, const struct test_case *test)
 {
+    const uint8_t *bytes;
+    size_t size;
+    if (test_case_bytes(test, &bytes, &size, NULL))
+        return;
     struct pool *pool = pool_new(&(struct pool_options){0});
     struct job job = {.engine = pool_add(pool, spec),
-                      .model = testcase->model,
-                      .model_size = testcase->model_size,
-                      .n_inputs = testcase->n_inputs,
-                      .inputs = testcase->inputs};
+                      .model = bytes,
+                      .model_size = size,
+                      .n_inputs = test->n_inputs,
+                      .inputs = test->inputs};
     struct result result;
     bool differ;
     pool_submit(pool, &job);
@@ -47,7 +51,7 @@ static char *read_back(const char *path)
 }
 
 char *engine_source_of(struct registry *registry, const struct engine_info *engine,
-                       const struct testcase *testcase)
+                       const struct test_case *test)
 {
     struct scratch scratch;
     const struct engine_spec *spec;
@@ -57,7 +61,7 @@ char *engine_source_of(struct registry *registry, const struct engine_info *engi
     char *path = file_join(scratch.folder, "lines");
     char *label = label_with(engine->label, "source", path);
     if (registry_find(registry, label, &spec, NULL) == 0) {
-        run_once(spec, testcase);
+        run_once(spec, test);
         lines = read_back(path);
     }
     free(label);

@@ -11,6 +11,6 @@
 
 /* The lines, heap; NULL when the engine has no such knob or wrote nothing, which is no failure. */
 char *engine_source_of(struct registry *registry, const struct engine_info *engine,
-                       const struct testcase *testcase);
+                       const struct test_case *test);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { MAX_ENGINES = 32 };
 
-int follow_up_try(const struct follow_up_options *options, struct testcase *testcase, int engine,
+int follow_up_try(const struct follow_up_options *options, struct test_case *test, int engine,
                   struct trial_done *done, struct error *err)
 {
     int engines[MAX_ENGINES + 1] = {engine};
@@ -34,8 +34,9 @@ int follow_up_try(const struct follow_up_options *options, struct testcase *test
         .parts = options->pool,
     };
     struct trials *trials = trials_new(&trial);
-    trials_submit(trials, testcase, NULL);
-    int status = trials_next(trials, done, err);
+    int status = trials_submit(trials, test_case_share(test), NULL, err);
+    if (!status)
+        status = trials_next(trials, done, err);
     trials_free(trials);
     return status == 1 ? 0 : status == 0 ? error_set(err, ERROR_IO, "the case was lost") : -1;
 }
@@ -43,15 +44,13 @@ int follow_up_try(const struct follow_up_options *options, struct testcase *test
 bool follow_up_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
                          struct signature *signature)
 {
-    struct model *model;
     const struct verdict *verdict = &done->judgement.verdicts[number];
-    if (!verdict_is_finding(verdict->kind) ||
-        model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
+    const struct model *model = verdict_is_finding(verdict->kind) ? test_case_model(done->test, NULL) : NULL;
+    if (!model)
         return false;
     const struct engine_info *info = pool_engine(pool, engine);
     signature_of(signature, info->label, info->profile, verdict, &done->settlements[number], model,
                  &done->results[number]);
-    model_free(model);
     return true;
 }
 
@@ -100,21 +99,19 @@ static void look_back(struct past *past, const struct follow_up_options *options
     if (!options->registry || options->no_bisect)
         return;
     struct bisect bisect;
-    struct model *model;
-    if (model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
-        return;
     struct bisect_case which = {
-        .model = model,
-        .n_inputs = done->testcase.n_inputs,
-        .inputs = done->testcase.inputs,
+        .model = test_case_model(done->test, NULL),
+        .n_inputs = done->test->n_inputs,
+        .inputs = done->test->inputs,
     };
+    if (!which.model)
+        return;
     char *engine = label_at(label, NULL);
     struct bisect_options how = {.registry = options->registry, .engine = engine};
     if (bisect_run(&bisect, &which, &how, NULL) == 0)
         note_stretches(past, &bisect, label);
     bisect_release(&bisect);
     free(engine);
-    model_free(model);
 }
 
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done, int engine,
@@ -142,7 +139,7 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     }
     struct bundle_case which = {
         .signature = signature,
-        .testcase = &done->testcase,
+        .testcase = done->test,
         .reference = options->reference >= 0 ? &done->reference : NULL,
         .settlement = &done->settlements[0],
         .n_engines = count,
@@ -152,7 +149,7 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
         .pass = past->pass,
         .draw = options->draw,
     };
-    char *source = engine_source_of(options->registry, pool_engine(options->pool, engine), &done->testcase);
+    char *source = engine_source_of(options->registry, pool_engine(options->pool, engine), done->test);
     which.source = source;
     int status = bundle_write(folder, &which, force, err);
     free(source);
@@ -212,7 +209,7 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
         .verdict = verdict_name(settlement->count ? settlement->kind : verdict->kind),
         .text = settlement->count ? settlement->text : verdict->text,
         .model = model,
-        .testcase = &done->testcase,
+        .testcase = done->test,
         .settlement = settlement,
     };
     return explained_mark(options->table ? options->table : &none, options->store, &which, err);
@@ -222,9 +219,9 @@ static int store_kept(const struct follow_up_options *options, const char *from,
                       const struct trial_done *done, const char *label, const struct signature *signature,
                       size_t nodes, bool known, struct error *err)
 {
-    struct model *model;
     struct str title, operators;
-    if (model_parse(&model, done->testcase.model, done->testcase.model_size, err))
+    const struct model *model = test_case_model(done->test, err);
+    if (!model)
         return -1;
     str_init(&title);
     str_init(&operators);
@@ -235,7 +232,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         .result = &done->results[0],
     };
     struct bundle_case which = {.signature = signature,
-                                .testcase = &done->testcase,
+                                .testcase = done->test,
                                 .settlement = &done->settlements[0],
                                 .n_engines = 1,
                                 .engines = &engine};
@@ -250,7 +247,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         .engine = label,
         .operators = operators.data,
         .title = title.data,
-        .recipe = done->testcase.recipe,
+        .recipe = done->test->recipe,
         .factor = done->judgement.verdicts[0].factor,
         .nodes = (int64_t)nodes,
     };
@@ -268,7 +265,6 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     free(bundle);
     str_release(&title);
     str_release(&operators);
-    model_free(model);
     return status;
 }
 
@@ -282,14 +278,10 @@ static int keep_past(const struct follow_up_options *options, const struct signa
     return 0;
 }
 
-static size_t count_nodes(const struct testcase *testcase)
+static size_t count_nodes(const struct test_case *test)
 {
-    struct model *model;
-    if (model_parse(&model, testcase->model, testcase->model_size, NULL))
-        return 0;
-    size_t nodes = model->graph->n_node;
-    model_free(model);
-    return nodes;
+    const struct model *model = test_case_model(test, NULL);
+    return model ? model->graph->n_node : 0;
 }
 
 /* Bundled, unless the bundle of another finding of the same bug is as small, or that one is written up. A
@@ -345,7 +337,7 @@ static int companion_of(const struct follow_up_options *options, struct pool *po
 
 /* The case made smaller in a pool, when the smaller one shows the failure in a fresh process as well. */
 static bool make_smaller(const struct follow_up_options *options, struct pool *pool, int engine,
-                         const char *signature, const struct testcase *testcase, struct trial_done *trial,
+                         const char *signature, const struct test_case *test, struct trial_done *trial,
                          struct follow_up_done *done)
 {
     struct reduce_options how = {
@@ -355,17 +347,14 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
     };
     struct reduce_stats stats = {0};
-    struct testcase smaller;
-    testcase_init(&smaller);
-    if (reduce_case(&smaller, testcase, &how, &stats, NULL)) {
-        testcase_release(&smaller);
+    struct test_case *smaller;
+    if (reduce_case(&smaller, test, &how, &stats, NULL))
         return false;
-    }
     done->reduce_seconds += stats.seconds;
-    free(smaller.recipe);
-    smaller.recipe = memory_strdup(testcase->recipe);
-    size_t nodes = count_nodes(&smaller);
-    if (follow_up_try(options, &smaller, engine, trial, NULL))
+    size_t nodes = count_nodes(smaller);
+    int status = follow_up_try(options, smaller, engine, trial, NULL);
+    test_case_free(smaller);
+    if (status)
         return false;
     if (!follow_up_signature(options->pool, engine, trial, 0, &done->signature) ||
         (signature && !signature_stands_for(&done->signature, signature))) {
@@ -377,23 +366,21 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
 }
 
 /*
- * The smaller case, or where there is none the case itself, tried and signed: 1, 0 when it is gone, -1. Takes
- * the testcase over. The search needs no fresh processes, what is kept does; where that shows nothing in
+ * The smaller case, or where there is none the case itself, tried and signed: 1, 0 when it is gone, -1. The
+ * search needs no fresh processes, what is kept does; where that shows nothing in
  * them, as it depends on what is in memory, it is searched for in them.
  */
 static int try_smallest(const struct follow_up_options *options, const char *signature,
-                        struct testcase *testcase, int engine, struct trial_done *trial,
+                        struct test_case *test, int engine, struct trial_done *trial,
                         struct follow_up_done *done, struct error *err)
 {
     *done = (struct follow_up_done){.end = FOLLOW_UP_BUNDLED};
-    done->nodes_before = done->nodes_after = count_nodes(testcase);
+    done->nodes_before = done->nodes_after = count_nodes(test);
     struct pool *pools[2] = {options->pool, options->fresh};
     for (size_t i = 0; i < 2 && !options->no_reduce; i++)
-        if (pools[i] && make_smaller(options, pools[i], engine, signature, testcase, trial, done)) {
-            testcase_release(testcase);
+        if (pools[i] && make_smaller(options, pools[i], engine, signature, test, trial, done))
             return 1;
-        }
-    if (follow_up_try(options, testcase, engine, trial, err))
+    if (follow_up_try(options, test, engine, trial, err))
         return -1;
     if (follow_up_signature(options->pool, engine, trial, 0, &done->signature))
         return 1;
@@ -411,8 +398,12 @@ static bool refused_rightly(const struct trial_done *trial)
     struct checker checker;
     if (!verdict_row(trial->judgement.verdicts[0].kind)->calls_invalid)
         return false;
+    const uint8_t *bytes;
+    size_t size;
+    if (test_case_bytes(trial->test, &bytes, &size, NULL))
+        return false;
     onnx_checker_start_newest(&checker);
-    unsigned doubts = model_doubts(&checker, trial->testcase.model, trial->testcase.model_size, NULL);
+    unsigned doubts = model_doubts(&checker, bytes, size, NULL);
     onnx_checker_stop(&checker);
     return doubts & DOUBT_CHECKER;
 }
@@ -420,7 +411,7 @@ static bool refused_rightly(const struct trial_done *trial)
 int follow_up_finding(const struct follow_up_options *options, const char *signature, const char *recipe,
                       const char *label, struct follow_up_done *done, struct error *err)
 {
-    struct gencase made;
+    struct test_case *made;
     struct trial_done trial;
     int engine = engine_number(options, label);
     *done = (struct follow_up_done){0};
@@ -428,8 +419,8 @@ int follow_up_finding(const struct follow_up_options *options, const char *signa
         return error_set(err, ERROR_NOT_FOUND, "%s is no engine of the campaign", label);
     if (generate_recipe(recipe, &made, err))
         return -1;
-    int status = try_smallest(options, signature, &made.test, engine, &trial, done, err);
-    gencase_release(&made);
+    int status = try_smallest(options, signature, made, engine, &trial, done, err);
+    test_case_free(made);
     if (status == 1 && refused_rightly(&trial)) {
         trial_done_release(&trial);
         done->end = FOLLOW_UP_GONE;
@@ -444,13 +435,13 @@ int follow_up_finding(const struct follow_up_options *options, const char *signa
     return status;
 }
 
-int follow_up_case(const struct follow_up_options *options, struct testcase *testcase, const char *folder,
+int follow_up_case(const struct follow_up_options *options, struct test_case *test, const char *folder,
                    struct follow_up_done *done, struct error *err)
 {
     int engine = options->engines[0];
     struct trial_done trial;
     struct past past;
-    int status = try_smallest(options, NULL, testcase, engine, &trial, done, err);
+    int status = try_smallest(options, NULL, test, engine, &trial, done, err);
     if (status <= 0)
         return status;
     look_back(&past, options, &trial, pool_engine(options->pool, engine)->label);

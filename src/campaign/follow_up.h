@@ -58,16 +58,16 @@ int follow_up_finding(const struct follow_up_options *options, const char *signa
 
 /*
  * The same for a case of its own, without a campaign: the first of the engines is the one in question, the
- * bundle goes to `folder`, store and options->folder are not used. Takes the testcase over.
+ * bundle goes to `folder`, store and options->folder are not used.
  */
-int follow_up_case(const struct follow_up_options *options, struct testcase *testcase, const char *folder,
+int follow_up_case(const struct follow_up_options *options, struct test_case *test, const char *folder,
                    struct follow_up_done *done, struct error *err);
 
 /*
- * One case on several engines, the judged and settled one first; fails when it cannot be run. Takes the
- * testcase over. Released by trial_done_release.
+ * One case on several engines, the judged and settled one first; fails when it cannot be run. Released by
+ * trial_done_release.
  */
-int follow_up_try(const struct follow_up_options *options, struct testcase *testcase, int engine,
+int follow_up_try(const struct follow_up_options *options, struct test_case *test, int engine,
                   struct trial_done *done, struct error *err);
 
 /* The signature of engine `number` of a trial; false when its verdict is no finding. */

@@ -198,11 +198,10 @@ static int run_probe_finds(struct fuzz *fuzz, struct error *err)
 {
     int status = 0;
     for (size_t i = 0; i < fuzz->probe.n_recipes && !fuzz->stop && status >= 0; i++) {
-        struct gencase made;
+        struct test_case *made;
         if (generate_recipe(fuzz->probe.recipes[i], &made, err))
             continue; /* of a release with other operators */
-        trials_submit(fuzz->trials, &made.test, (void *)(uintptr_t)FUZZ_RANGE);
-        gencase_release(&made);
+        status = trials_submit(fuzz->trials, made, (void *)(uintptr_t)FUZZ_RANGE, err);
         while (status >= 0 && !trials_room(fuzz->trials))
             status = step(fuzz, err);
     }
@@ -213,9 +212,9 @@ static int run_probe_finds(struct fuzz *fuzz, struct error *err)
 static int make(struct fuzz *fuzz, size_t number, struct error *err)
 {
     struct fuzz_state *state = &fuzz->state;
-    struct testcase testcase;
+    struct test_case *made;
     struct error why = {0};
-    if (fuzz_source_make(fuzz->source, state->first + number, &testcase, &state->nodes[number], &why)) {
+    if (fuzz_source_make(fuzz->source, state->first + number, &made, &state->nodes[number], &why)) {
         if (why.code != ERROR_NOT_FOUND && why.code != ERROR_UNSUPPORTED) {
             *err = why;
             return -1;
@@ -224,9 +223,8 @@ static int make(struct fuzz *fuzz, size_t number, struct error *err)
         return 0;
     }
     if (state->marks[number] == MARK_TODO)
-        trials_submit(fuzz->trials, &testcase, (void *)(uintptr_t)number);
-    else
-        testcase_release(&testcase);
+        return trials_submit(fuzz->trials, made, (void *)(uintptr_t)number, err);
+    test_case_free(made);
     return 0;
 }
 

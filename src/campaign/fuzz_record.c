@@ -110,8 +110,11 @@ static void operators_text(struct str *out, const struct model *model, const str
 
 /* Keeps the finding on engine i. */
 static int record_one(const struct fuzz_recorder *recorder, const struct trial_done *done, size_t i,
-                      const struct model *model, uint64_t *hash, bool *is_new, struct error *err)
+                      uint64_t *hash, bool *is_new, struct error *err)
 {
+    const struct model *model = test_case_model(done->test, err);
+    if (!model)
+        return -1;
     const struct verdict *verdict = &done->judgement.verdicts[i];
     const struct settlement *settlement = &done->settlements[i];
     const struct engine_info *info = pool_engine(recorder->pool, recorder->engines[i]);
@@ -130,15 +133,15 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
         .version = info->version,
         .operators = operators.data,
         .title = text,
-        .recipe = done->testcase.recipe,
+        .recipe = done->test->recipe,
         .factor = verdict->factor,
         .nodes = (int64_t)model->graph->n_node,
     };
     *hash = hash_text(signature.text);
     int status = store_add(recorder->store, &finding, is_new, err);
     if (!status && *is_new) {
-        struct explained_case which = {signature.text, info->label,     verdict_name(kind), text,
-                                       model,          &done->testcase, settlement};
+        struct explained_case which = {signature.text, info->label, verdict_name(kind), text,
+                                       model,          done->test,  settlement};
         status = explained_mark(recorder->table, recorder->store, &which, err);
     }
     str_release(&operators);
@@ -148,21 +151,16 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
 int fuzz_record(const struct fuzz_recorder *recorder, const struct trial_done *done,
                 void (*met)(void *context, uint64_t signature, bool is_new), void *context, struct error *err)
 {
-    struct model *model = NULL;
     int status = 0;
     for (size_t i = 0; i < done->n_engines && !status; i++) {
         uint64_t hash = 0;
         bool is_new = false;
         if (!verdict_is_finding(done->judgement.verdicts[i].kind))
             continue;
-        if (!model)
-            status = model_parse(&model, done->testcase.model, done->testcase.model_size, err);
-        if (!status)
-            status = record_one(recorder, done, i, model, &hash, &is_new, err);
+        status = record_one(recorder, done, i, &hash, &is_new, err);
         if (!status)
             met(context, hash, is_new);
     }
-    model_free(model);
     return status;
 }
 

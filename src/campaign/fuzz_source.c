@@ -192,7 +192,7 @@ static void avoid(const struct fuzz_source *source, uint64_t index, struct gener
 }
 
 static int make_one(struct fuzz_source *source, uint64_t index, const struct generate_options *generate,
-                    struct gencase *made, struct error *err)
+                    struct test_case **made, struct error *err)
 {
     int status = -1;
     for (uint64_t i = 0; i < ATTEMPTS && status; i++)
@@ -219,7 +219,7 @@ static void follow_path(const struct fuzz_source *source, const struct mcts_path
 
 static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
                       const struct generate_options *generate, const struct mcts_path *path,
-                      struct gencase *made, struct error *err)
+                      struct test_case **made, struct error *err)
 {
     struct plan plan;
     if (plan_random(&plan, source->blocks, rng, blocks, generate, err))
@@ -233,24 +233,24 @@ static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rn
  * kept; -1 when none could be made.
  */
 static int best_of(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
-                   struct generate_options *generate, const struct mcts_path *path, struct gencase *made,
+                   struct generate_options *generate, const struct mcts_path *path, struct test_case **made,
                    struct error *err)
 {
     double most = -1;
     for (size_t i = 0; i < source->options.candidates; i++) {
-        struct gencase candidate;
+        struct test_case *candidate;
         generate->trace = &source->traces[source->best == 0];
         if (make_graph(source, index + i, rng, blocks, generate, path, &candidate, err))
             continue;
         double gain = coverage_peek(source->coverage, generate->trace).olc;
         if (gain > most) {
             if (most >= 0)
-                gencase_release(made);
+                test_case_free(*made);
             *made = candidate;
             most = gain;
             source->best = source->best == 0;
         } else {
-            gencase_release(&candidate);
+            test_case_free(candidate);
         }
     }
     return most >= 0 ? 0 : -1;
@@ -270,7 +270,7 @@ static double worth(const struct fuzz_source *source, const struct coverage_gain
  * last draw of a case does without guidance, so that there is a case.
  */
 static int draw_graph(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
-                      struct generate_options *generate, bool guided, struct gencase *made, size_t *node,
+                      struct generate_options *generate, bool guided, struct test_case **made, size_t *node,
                       bool *grows, struct error *err)
 {
     struct mcts_path path = {0};
@@ -292,7 +292,7 @@ static int draw_graph(struct fuzz_source *source, uint64_t index, struct rng *rn
 }
 
 static int make_blocks(struct fuzz_source *source, uint64_t index, struct rng *rng, size_t blocks,
-                       struct generate_options *generate, struct gencase *made, size_t *node,
+                       struct generate_options *generate, struct test_case **made, size_t *node,
                        struct error *err)
 {
     for (uint64_t draw = 0; draw <= REDRAWS; draw++) {
@@ -302,38 +302,32 @@ static int make_blocks(struct fuzz_source *source, uint64_t index, struct rng *r
             continue;
         if (grows || !source->options.redraw || draw == REDRAWS)
             return 0;
-        gencase_release(made);
+        test_case_free(*made);
     }
     return -1;
 }
 
-int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct testcase *out, size_t *node,
+int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out, size_t *node,
                      struct error *err)
 {
     struct rng root = rng_seed(hash_combine(source->options.seed, hash_text("fuzz"))),
                rng = rng_split(&root, index);
     struct generate_options generate = source->options.generate;
-    struct gencase made = {0};
     size_t blocks = source->options.blocks;
     int status;
     *node = (size_t)NO_NODE;
     generate.trace = &source->traces[0];
     avoid(source, index, &generate);
     if (!blocks && index % 3 == 0) {
-        status = make_one(source, index, &generate, &made, err);
+        status = make_one(source, index, &generate, out, err);
         if (!status)
             coverage_add(source->coverage, &source->traces[0]);
     } else {
         if (!blocks)
             blocks = (size_t)rng_range(&rng, FEWEST_BLOCKS, MOST_BLOCKS);
-        status = make_blocks(source, index, &rng, blocks, &generate, &made, node, err);
+        status = make_blocks(source, index, &rng, blocks, &generate, out, node, err);
     }
-    if (status)
-        return -1;
-    *out = made.test;
-    testcase_init(&made.test);
-    gencase_release(&made);
-    return 0;
+    return status ? -1 : 0;
 }
 
 void fuzz_source_reward(struct fuzz_source *source, size_t node)

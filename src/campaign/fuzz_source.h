@@ -37,8 +37,8 @@ int fuzz_source_new(struct fuzz_source **source, const struct fuzz_source_option
                     struct error *err);
 void fuzz_source_free(struct fuzz_source *source);
 
-/* Case `index`; to be called for ascending indices. *node: for fuzz_source_reward. */
-int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct testcase *out, size_t *node,
+/* Case `index`, the caller's to free; to be called for ascending indices. *node: for fuzz_source_reward. */
+int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out, size_t *node,
                      struct error *err);
 
 /* The case from that node of the search tree found something new. */

@@ -1,16 +1,130 @@
 #include "case/test_case.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
-void testcase_init(struct testcase *testcase)
+/* Of the two forms at least one is there. */
+struct case_model {
+    size_t cases; /* that have it */
+    struct model *tree;
+    const uint8_t *bytes; /* packed, or those of the tree's own file */
+    size_t size;
+    uint8_t *packed;
+};
+
+static struct case_model *forms_of(struct model *tree)
 {
-    *testcase = (struct testcase){.recipe = NULL};
+    struct case_model *model = memory_zeroed(1, sizeof *model);
+    model->tree = tree;
+    model->cases = 1;
+    return model;
 }
 
-void testcase_release(struct testcase *testcase)
+/* Takes over one of the model's uses. */
+static struct test_case *new_case(struct case_model *model)
 {
-    free(testcase->recipe);
-    free(testcase->model);
-    values_free(testcase->inputs, testcase->n_inputs);
-    testcase_init(testcase);
+    struct test_case *test = memory_zeroed(1, sizeof *test);
+    test->model = model;
+    test->recipe = memory_strdup("");
+    test->note = memory_strdup("");
+    return test;
+}
+
+struct test_case *test_case_new(struct model *model)
+{
+    return new_case(forms_of(model));
+}
+
+struct test_case *test_case_from_bytes(uint8_t *bytes, size_t size)
+{
+    struct case_model *model = forms_of(NULL);
+    model->bytes = model->packed = bytes;
+    model->size = size;
+    return new_case(model);
+}
+
+struct test_case *test_case_same_model(const struct test_case *test)
+{
+    test->model->cases++;
+    return new_case(test->model);
+}
+
+struct test_case *test_case_share(struct test_case *test)
+{
+    test->shares++;
+    return test;
+}
+
+static void give_up_model(struct case_model *model)
+{
+    if (--model->cases)
+        return;
+    model_free(model->tree);
+    free(model->packed);
+    free(model);
+}
+
+void test_case_free(struct test_case *test)
+{
+    if (!test)
+        return;
+    if (test->shares) {
+        test->shares--;
+        return;
+    }
+    give_up_model(test->model);
+    values_free(test->inputs, test->n_inputs);
+    values_free(test->outputs, test->n_outputs);
+    free(test->recipe);
+    free(test->note);
+    free(test);
+}
+
+void test_case_set_model(struct test_case *test, struct model *model)
+{
+    give_up_model(test->model);
+    test->model = forms_of(model);
+}
+
+void test_case_set_recipe(struct test_case *test, const char *recipe)
+{
+    char *copy = memory_strdup(recipe);
+    free(test->recipe);
+    test->recipe = copy;
+}
+
+int test_case_add_inputs(struct test_case *test, const struct value *inputs, size_t count, struct error *err)
+{
+    size_t capacity = test->n_inputs;
+    test->inputs = memory_grow(test->inputs, &capacity, test->n_inputs + count, sizeof *inputs);
+    for (size_t i = 0; i < count; i++) {
+        value_init(&test->inputs[test->n_inputs]);
+        if (value_copy(&test->inputs[test->n_inputs++], &inputs[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+const struct model *test_case_model(const struct test_case *test, struct error *err)
+{
+    struct case_model *model = test->model;
+    if (!model->tree && model_parse(&model->tree, model->bytes, model->size, err))
+        model->tree = NULL;
+    return model->tree;
+}
+
+int test_case_bytes(const struct test_case *test, const uint8_t **bytes, size_t *size, struct error *err)
+{
+    struct case_model *model = test->model;
+    if (!model->bytes)
+        model->bytes = model_own_bytes(model->tree, &model->size);
+    if (!model->bytes) {
+        if (model_pack(model->tree, &model->packed, &model->size, err))
+            return -1;
+        model->bytes = model->packed;
+    }
+    *bytes = model->bytes;
+    *size = model->size;
+    return 0;
 }

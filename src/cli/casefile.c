@@ -54,17 +54,17 @@ int casefile_open(struct casefile *file, const char *path, const struct input_se
     return file_is_folder(path) ? open_folder(file, path, err) : open_model(file, path, settings, err);
 }
 
-static int copy_whole(struct testcase *copy, const struct casefile *file, struct error *err)
+static int copy_whole(struct test_case **copy, const struct casefile *file, struct error *err)
 {
-    testcase_init(copy);
-    copy->inputs = memory_zeroed(file->n_inputs + 1, sizeof *copy->inputs);
-    for (; copy->n_inputs < file->n_inputs; copy->n_inputs++)
-        if (value_copy(&copy->inputs[copy->n_inputs], &file->inputs[copy->n_inputs], err))
-            return -1;
-    return model_to_bytes(file->model, &copy->model, &copy->model_size, err);
+    uint8_t *bytes;
+    size_t size;
+    if (model_to_bytes(file->model, &bytes, &size, err))
+        return -1;
+    *copy = test_case_from_bytes(bytes, size);
+    return test_case_add_inputs(*copy, file->inputs, file->n_inputs, err);
 }
 
-static int copy_part(struct testcase *copy, const struct casefile *file, struct pool *pool, int engine,
+static int copy_part(struct test_case **copy, const struct casefile *file, struct pool *pool, int engine,
                      struct error *err)
 {
     struct excerpt_case which = {
@@ -81,12 +81,13 @@ static int copy_part(struct testcase *copy, const struct casefile *file, struct 
     return excerpt_make(copy, &which, err);
 }
 
-int casefile_copy(struct testcase *copy, const struct casefile *file, struct pool *pool, int engine,
+int casefile_copy(struct test_case **copy, const struct casefile *file, struct pool *pool, int engine,
                   struct error *err)
 {
     int status = model_size(file->model) > INT32_MAX ? copy_part(copy, file, pool, engine, err)
                                                      : copy_whole(copy, file, err);
-    copy->recipe = memory_strdup(file->name);
+    if (!status)
+        test_case_set_recipe(*copy, file->name);
     return status ? error_prefix(err, "%s", file->name) : 0;
 }
 

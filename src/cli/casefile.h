@@ -28,7 +28,7 @@ int casefile_open(struct casefile *file, const char *path, const struct input_se
  * The case on memory of its own, to be changed or bundled: whole, with weights that lie in other files. Of a
  * model that is too large for one file (2 GB) it is the part at fault on this engine of the pool.
  */
-int casefile_copy(struct testcase *copy, const struct casefile *file, struct pool *pool, int engine,
+int casefile_copy(struct test_case **copy, const struct casefile *file, struct pool *pool, int engine,
                   struct error *err);
 void casefile_close(struct casefile *file); /* also after a failure */
 

@@ -210,22 +210,24 @@ static void print_replay(const struct session *session, const struct trial_done 
     table_release(&table);
 }
 
-static uint64_t case_hash(const struct testcase *testcase)
+static uint64_t case_hash(const struct test_case *test, const uint8_t *bytes, size_t size)
 {
-    uint64_t hash = hash_bytes(1, testcase->model, testcase->model_size);
-    for (size_t i = 0; i < testcase->n_inputs; i++)
-        for (size_t k = 0; k < testcase->inputs[i].count; k++)
-            hash = hash_bytes(hash, testcase->inputs[i].tensors[k].data, testcase->inputs[i].tensors[k].size);
+    uint64_t hash = hash_bytes(1, bytes, size);
+    for (size_t i = 0; i < test->n_inputs; i++)
+        for (size_t k = 0; k < test->inputs[i].count; k++)
+            hash = hash_bytes(hash, test->inputs[i].tensors[k].data, test->inputs[i].tensors[k].size);
     return hash;
 }
 
 /* One case from its recipe, run and judged once. */
 static int replay(const struct settings *settings, struct session *session, struct error *err)
 {
-    struct gencase made;
+    struct test_case *made;
     struct trial_done done;
     struct str out;
-    if (generate_recipe(settings->replay, &made, err))
+    const uint8_t *bytes;
+    size_t size;
+    if (generate_recipe(settings->replay, &made, err) || test_case_bytes(made, &bytes, &size, err))
         return -1;
     int *engines = engine_numbers(session);
     struct trial_options options = {.pool = session->pool,
@@ -235,11 +237,9 @@ static int replay(const struct settings *settings, struct session *session, stru
                                     .settle = true};
     struct trials *trials = trials_new(&options);
     str_init(&out);
-    str_printf(&out, "%s\n%zu nodes, %zu bytes, hash %016" PRIx64 "\n\n", made.test.recipe, made.nodes,
-               made.test.model_size, case_hash(&made.test));
-    trials_submit(trials, &made.test, NULL);
-    gencase_release(&made);
-    int status = trials_next(trials, &done, err) == 1 ? 0 : -1;
+    str_printf(&out, "%s\n%zu nodes, %zu bytes, hash %016" PRIx64 "\n\n", made->recipe,
+               test_case_model(made, NULL)->graph->n_node, size, case_hash(made, bytes, size));
+    int status = trials_submit(trials, made, NULL, err) || trials_next(trials, &done, err) != 1 ? -1 : 0;
     struct standing standing = {0};
     if (!status) {
         struct common to_stdout = {0};

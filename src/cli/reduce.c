@@ -22,8 +22,10 @@ struct settings {
 
 /* The reduced case, read back. */
 struct small {
-    struct testcase test;
-    struct model *model;
+    struct test_case *test;
+    const struct model *model;
+    const uint8_t *bytes;
+    size_t size;
     struct reduce_stats stats;
 };
 
@@ -47,7 +49,7 @@ static int write_answers(const char *folder, const struct small *small, struct e
     if (evaluator_new(&evaluator, small->model, NULL, err))
         return -1;
     int status =
-        evaluator_run(evaluator, small->test.inputs, small->test.n_inputs, NULL, 0, &values, &count, err);
+        evaluator_run(evaluator, small->test->inputs, small->test->n_inputs, NULL, 0, &values, &count, err);
     evaluator_free(evaluator);
     for (size_t i = 0; i < count; i++) {
         struct value value;
@@ -72,10 +74,10 @@ static int write_case(const char *folder, const struct small *small, struct erro
     char *data = file_join(folder, "test_data_set_0"), *path = file_join(folder, "model.onnx");
     int status = file_make_folders(data, err);
     if (!status)
-        status = file_write(path, small->test.model, small->test.model_size, err);
-    for (size_t i = 0; i < small->test.n_inputs && !status; i++)
+        status = file_write(path, small->bytes, small->size, err);
+    for (size_t i = 0; i < small->test->n_inputs && !status; i++)
         status =
-            write_value(data, "input", i, small->model->graph->input[i]->type, &small->test.inputs[i], err);
+            write_value(data, "input", i, small->model->graph->input[i]->type, &small->test->inputs[i], err);
     if (!status)
         status = write_answers(data, small, err);
     free(data);
@@ -97,7 +99,7 @@ static void write_text(const struct small *small, const char *name, const char *
     str_add(out, ": ");
     text_print(out, stats->text, 0);
     str_add(out, "\n\n");
-    if (!onnx_print_text(small->test.model, small->test.model_size, &text, NULL))
+    if (!onnx_print_text(small->bytes, small->size, &text, NULL))
         str_printf(out, "%s\n", text);
     for (size_t i = 0; i < small->model->graph->n_node && !text; i++)
         str_printf(out, "  %s\n", small->model->graph->node[i]->op_type);
@@ -192,10 +194,9 @@ static int reduce_file(const struct settings *settings, const char *path, struct
 {
     struct casefile file;
     struct small small = {0};
-    testcase_init(&small.test);
     int status = casefile_open(&file, path, &settings->inputs, err);
     if (!status) {
-        struct testcase from;
+        struct test_case *from = NULL;
         struct reduce_options options = {
             .pool = session->pool,
             .engine = 0,
@@ -207,15 +208,16 @@ static int reduce_file(const struct settings *settings, const char *path, struct
         };
         status = casefile_copy(&from, &file, session->pool, 0, err);
         if (!status)
-            status = reduce_case(&small.test, &from, &options, &small.stats, err);
-        if (!status)
-            status = model_parse(&small.model, small.test.model, small.test.model_size, err);
-        if (!status)
-            status = report(&small, &file, settings, err);
-        testcase_release(&from);
+            status = reduce_case(&small.test, from, &options, &small.stats, err);
+        if (!status) {
+            small.model = test_case_model(small.test, err);
+            status = small.model && !test_case_bytes(small.test, &small.bytes, &small.size, err)
+                         ? report(&small, &file, settings, err)
+                         : -1;
+        }
+        test_case_free(from);
     }
-    testcase_release(&small.test);
-    model_free(small.model);
+    test_case_free(small.test);
     casefile_close(&file);
     return status;
 }

@@ -242,9 +242,8 @@ static int report_case(const struct settings *settings, const char *path, struct
 {
     struct casefile file = {0};
     struct places places = {0};
-    struct testcase testcase;
+    struct test_case *test = NULL;
     struct follow_up_done done;
-    testcase_init(&testcase);
     if (!settings->common.output)
         return error_set(err, ERROR_USAGE, "say where the bundle of %s is to go, with -o", path);
     const char *const inputs[] = {path, settings->inputs.data};
@@ -254,16 +253,16 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0)
         status = places_open(&places, settings, &settings->common.engines, err);
     if (status == 0)
-        status = casefile_copy(&testcase, &file, places.options.pool, places.numbers[0], err);
+        status = casefile_copy(&test, &file, places.options.pool, places.numbers[0], err);
     if (status == 0)
-        status = follow_up_case(&places.options, &testcase, settings->common.output, &done, err);
+        status = follow_up_case(&places.options, test, settings->common.output, &done, err);
     if (status == 0 && done.end == FOLLOW_UP_GONE)
         status = say_gone(path, settings->common.engines.items[0], &done.verdict, err);
     else if (status == 0)
         printf("%s: %s, %zu nodes of %zu, in %s\n", path, done.signature.name, done.nodes_after,
                done.nodes_before, settings->common.output);
     places_close(&places);
-    testcase_release(&testcase);
+    test_case_free(test);
     casefile_close(&file);
     return status ? status : done.end == FOLLOW_UP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
 }

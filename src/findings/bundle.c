@@ -313,10 +313,14 @@ static int write_texts(const char *folder, const struct bundle_case *which, cons
     return status;
 }
 
-static int write_model(const char *folder, const struct testcase *testcase, struct error *err)
+static int write_model(const char *folder, const struct test_case *testcase, struct error *err)
 {
     char *path = file_join(folder, "model.onnx");
-    int status = file_write(path, testcase->model, testcase->model_size, err);
+    const uint8_t *bytes;
+    size_t size;
+    int status = test_case_bytes(testcase, &bytes, &size, err);
+    if (!status)
+        status = file_write(path, bytes, size, err);
     free(path);
     return status;
 }
@@ -333,11 +337,11 @@ const struct output_layout bundle_layout = {
 
 int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err)
 {
-    struct model *model = NULL;
+    const struct model *model = test_case_model(which->testcase, err);
     struct output_folder output;
     if (!which->n_engines)
         return error_set(err, ERROR_USAGE, "a bundle needs an engine");
-    if (model_parse(&model, which->testcase->model, which->testcase->model_size, err))
+    if (!model)
         return -1;
     int status = output_folder_begin(&output, folder, &bundle_layout, force, err);
     if (status == 0)
@@ -347,7 +351,6 @@ int bundle_write(const char *folder, const struct bundle_case *which, bool force
                      ? -1
                      : 0;
     output_folder_release(&output);
-    model_free(model);
     return status;
 }
 

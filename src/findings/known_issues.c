@@ -13,7 +13,7 @@ enum { TABLE_LIMIT = 1 << 20, FIELDS = 4 };
 /* A case that is being described. What its nodes make is computed when it is first asked for, all at once. */
 struct scene {
     const struct model *model;
-    const struct testcase *testcase;
+    const struct test_case *testcase;
     bool computed;
     size_t count;
     const char **names;
@@ -23,7 +23,7 @@ struct scene {
 static void compute(struct scene *scene)
 {
     const Onnx__GraphProto *graph = scene->model->graph;
-    const struct testcase *testcase = scene->testcase;
+    const struct test_case *testcase = scene->testcase;
     struct evaluator *evaluator = NULL;
     size_t room = 0, wanted = 0;
     scene->computed = true;
@@ -61,7 +61,7 @@ static void add_kind(struct str *text, const struct bounded *value)
  */
 static void made_text(struct scene *scene, const char *name, struct str *text)
 {
-    const struct testcase *testcase = scene->testcase;
+    const struct test_case *testcase = scene->testcase;
     struct evaluator *evaluator = NULL;
     struct bounded *results;
     size_t count;
@@ -84,7 +84,7 @@ static void made_text(struct scene *scene, const char *name, struct str *text)
 static void value_text(struct scene *scene, const char *name, struct str *text)
 {
     const struct model *model = scene->model;
-    const struct testcase *testcase = scene->testcase;
+    const struct test_case *testcase = scene->testcase;
     char shape[SHAPE_TEXT_SIZE];
     for (size_t k = 0; k < testcase->n_inputs; k++) {
         const struct value *input = &testcase->inputs[k];
@@ -130,7 +130,7 @@ static void node_text(struct scene *scene, const Onnx__NodeProto *node, struct s
     }
 }
 
-void explained_nodes(struct str *out, const struct model *model, const struct testcase *testcase,
+void explained_nodes(struct str *out, const struct model *model, const struct test_case *testcase,
                      const struct settlement *settlement)
 {
     struct scene scene = {.model = model, .testcase = testcase};

@@ -35,14 +35,14 @@ struct explained_row *explained_find(const struct explained *table, const char *
  * The nodes to blame, or all when nobody is: "Conv opset=13 float32[1,2,8] const:float32[2,2,3] pads=0,1",
  * with " + " between.
  */
-void explained_nodes(struct str *out, const struct model *model, const struct testcase *testcase,
+void explained_nodes(struct str *out, const struct model *model, const struct test_case *testcase,
                      const struct settlement *settlement);
 
 /* A finding of a store, and the case that shows it. */
 struct explained_case {
     const char *signature, *engine, *verdict, *text;
     const struct model *model;
-    const struct testcase *testcase;
+    const struct test_case *testcase;
     const struct settlement *settlement; /* may be NULL */
 };
 

@@ -42,7 +42,7 @@ static bool is_plain(const char *name)
     return true;
 }
 
-static bool can_write(const struct testcase *testcase, const struct model *model)
+static bool can_write(const struct test_case *testcase, const struct model *model)
 {
     for (size_t i = 0; i < testcase->n_inputs; i++) {
         const struct value *input = &testcase->inputs[i];
@@ -57,7 +57,7 @@ static bool can_write(const struct testcase *testcase, const struct model *model
     return model->graph->n_output > 0;
 }
 
-static size_t all_elements(const struct testcase *testcase)
+static size_t all_elements(const struct test_case *testcase)
 {
     size_t count = 0;
     for (size_t i = 0; i < testcase->n_inputs; i++)
@@ -72,7 +72,7 @@ void program_dims(struct str *out, const struct shape *shape)
 }
 
 /* The payload is the end of its file. */
-void program_data(struct str *out, const struct testcase *testcase, size_t k)
+void program_data(struct str *out, const struct test_case *testcase, size_t k)
 {
     const struct tensor *tensor = &testcase->inputs[k].tensors[0];
     const struct program_type *type = program_type(tensor->type);

@@ -24,7 +24,7 @@ struct program_type {
 const struct program_type *program_type(enum dtype type); /* NULL when there is none */
 
 /* Declares an array xK with the values of input K, which larger cases read from their file. */
-void program_data(struct str *out, const struct testcase *testcase, size_t k);
+void program_data(struct str *out, const struct test_case *testcase, size_t k);
 
 /* "3, 1, 4" */
 void program_dims(struct str *out, const struct shape *shape);

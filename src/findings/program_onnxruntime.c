@@ -20,7 +20,7 @@ static size_t output_count(const struct bundle_case *which, size_t k)
                : 0;
 }
 
-static void add_names(struct str *out, const struct testcase *testcase)
+static void add_names(struct str *out, const struct test_case *testcase)
 {
     str_add(out, "(const char *[]){");
     for (size_t i = 0; i < testcase->n_inputs; i++)
@@ -28,7 +28,7 @@ static void add_names(struct str *out, const struct testcase *testcase)
     str_add(out, testcase->n_inputs ? "}" : "\"\"}");
 }
 
-static void add_values(struct str *out, const struct testcase *testcase)
+static void add_values(struct str *out, const struct test_case *testcase)
 {
     for (size_t k = 0; k < testcase->n_inputs; k++) {
         const struct tensor *tensor = &testcase->inputs[k].tensors[0];
@@ -77,7 +77,7 @@ static void add_printing(struct str *out, const struct bundle_case *which, const
 
 static void add_c(struct str *out, const struct bundle_case *which, const struct model *model)
 {
-    const struct testcase *testcase = which->testcase;
+    const struct test_case *testcase = which->testcase;
     size_t k = program_output(which, model);
     str_add(out,
             "```c\n"
@@ -107,7 +107,7 @@ static void add_c(struct str *out, const struct bundle_case *which, const struct
 
 static void add_python(struct str *out, const struct bundle_case *which, const struct model *model)
 {
-    const struct testcase *testcase = which->testcase;
+    const struct test_case *testcase = which->testcase;
     size_t k = program_output(which, model), from = program_from(which);
     const char *name = model->graph->output[k]->name;
     str_printf(

@@ -13,7 +13,7 @@ static int major_release(const struct bundle_engine *engine)
 }
 
 /* Up to 4.x there are neither 64-bit integers nor bools nor tensors without elements. */
-static bool takes(const struct testcase *testcase, int major)
+static bool takes(const struct test_case *testcase, int major)
 {
     for (size_t i = 0; i < testcase->n_inputs && major < 5; i++) {
         const struct tensor *tensor = &testcase->inputs[i].tensors[0];
@@ -24,7 +24,7 @@ static bool takes(const struct testcase *testcase, int major)
 }
 
 /* A scalar is one element of one dimension, up to 4.x. */
-static void add_input(struct str *out, const struct testcase *testcase, size_t k, int major)
+static void add_input(struct str *out, const struct test_case *testcase, size_t k, int major)
 {
     const struct tensor *tensor = &testcase->inputs[k].tensors[0];
     program_data(out, testcase, k);

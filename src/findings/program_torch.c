@@ -11,7 +11,7 @@ static const char nnc_start[] = "    torch::jit::setTensorExprFuserEnabled(true)
                                 "    torch::jit::overrideCanFuseOnCPU(true);\n"
                                 "    torch::jit::tensorexpr::getTEMustUseLLVMOnCPU() = false;\n";
 
-static bool takes(const struct testcase *testcase)
+static bool takes(const struct test_case *testcase)
 {
     for (size_t i = 0; i < testcase->n_inputs; i++)
         if (!program_type(testcase->inputs[i].tensors[0].type)->torch)
@@ -29,7 +29,7 @@ static void add_mode(struct str *out, const char *label)
         str_add(out, "    m = torch::jit::optimize_for_inference(m);\n");
 }
 
-static void add_inputs(struct str *out, const struct testcase *testcase)
+static void add_inputs(struct str *out, const struct test_case *testcase)
 {
     str_add(out, "    std::vector<c10::IValue> x;\n");
     for (size_t i = 0; i < testcase->n_inputs; i++) {

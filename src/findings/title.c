@@ -195,7 +195,7 @@ static struct operands look_at(const struct model *model, const Onnx__NodeProto 
 /* The data of a graph input or initialiser, which is the caller's when `own` says so. */
 static const struct tensor *find_data(const struct blamed *b, const char *name, struct tensor *own)
 {
-    const struct testcase *testcase = b->which->testcase;
+    const struct test_case *testcase = b->which->testcase;
     tensor_init(own);
     for (size_t i = 0; i < testcase->n_inputs; i++)
         if (testcase->inputs[i].kind == VALUE_TENSOR && testcase->inputs[i].name &&

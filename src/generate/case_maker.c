@@ -234,7 +234,7 @@ void maker_rollback(struct maker *m, const struct maker_mark *mark)
     graph->n_initializer = mark->initializers;
 }
 
-int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct error *err)
+struct test_case *maker_finish(struct maker *m, bool shapeless)
 {
     for (size_t i = 0; i < m->n_values; i++) {
         const struct maker_value *value = &m->values[i];
@@ -242,19 +242,18 @@ int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct er
             model_add_output(m->model, value->name, value->value.type,
                              shapeless ? NULL : &value->value.shape);
     }
-    if (model_pack(m->model, &out->test.model, &out->test.model_size, err))
-        return -1;
     if (m->trace) {
         struct trace_shapes shapes = {find_shape, m};
         trace_model(m->trace, m->model, &shapes);
     }
-    out->opset = m->opset;
-    out->nodes = m->model->graph->n_node;
-    out->test.inputs = m->inputs;
-    out->test.n_inputs = m->n_inputs;
+    struct test_case *test = test_case_new(m->model);
+    test->first = op_find(m->model->graph->node[0]->op_type);
+    test->inputs = m->inputs;
+    test->n_inputs = m->n_inputs;
+    m->model = NULL;
     m->inputs = NULL;
     m->n_inputs = 0;
-    return 0;
+    return test;
 }
 
 bool options_allow(const struct generate_options *options, const struct op *op)

@@ -62,8 +62,9 @@ struct maker_mark {
 struct maker_mark maker_mark(const struct maker *m);
 void maker_rollback(struct maker *m, const struct maker_mark *mark);
 
-/* The finished case; shapes of outputs are left out when `shapeless`. */
-int maker_finish(struct maker *m, bool shapeless, struct gencase *out, struct error *err);
+/* The finished case, which takes model and inputs over; its recipe is still to be set. Shapes of outputs are
+ * left out when `shapeless`. */
+struct test_case *maker_finish(struct maker *m, bool shapeless);
 
 /* An operator allowed by the options at some opset; NULL when there is none. `graph`: one that extends a
  * graph. */

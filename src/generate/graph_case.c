@@ -167,15 +167,15 @@ static void grow(struct graph_maker *g, size_t wanted, const struct rng *rng)
         try_node(g, rng_split(rng, 100 + tries), tries);
 }
 
-int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
-                   struct error *err)
+int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options,
+                   struct test_case **out, struct error *err)
 {
     static const struct generate_options everything;
     /* Another stream than that of one-operator cases. */
     struct rng root = rng_seed(hash_combine(seed, hash_text("graph"))), rng = rng_split(&root, index);
     struct graph_maker g = {.options = options ? options : &everything};
     options = g.options;
-    *out = (struct gencase){0};
+    *out = NULL;
     int low = options->min_nodes ? options->min_nodes : 2,
         high = options->max_nodes ? options->max_nodes : 20;
     size_t wanted = (size_t)rng_range(&rng, low, high < low ? low : high);
@@ -193,14 +193,11 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
     if (g.m.model->graph->n_node < (size_t)low)
         result = error_set(err, ERROR_NOT_FOUND, "no graph of %d nodes fits the options", low);
     if (!result) {
-        out->first = op_find(g.m.model->graph->node[0]->op_type);
-        result = maker_finish(&g.m, false, out, err);
-    }
-    if (!result) {
         struct generate_options made = *options;
         made.skip = g.skip.data;
-        out->test.recipe = recipe_text("graph", seed, index, &made);
-        out->note = memory_strdup("");
+        *out = maker_finish(&g.m, false);
+        free((*out)->recipe);
+        (*out)->recipe = recipe_text("graph", seed, index, &made);
     }
     free(g.ops);
     str_release(&g.skip);

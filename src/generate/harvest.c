@@ -233,14 +233,15 @@ static bool valid_at(const struct block *block, int opset)
     there.since = there.until = opset;
     bool valid = true;
     for (uint64_t i = 0; valid && i < 2; i++) {
-        struct gencase c;
+        struct test_case *test;
+        const uint8_t *bytes;
         uint8_t *inferred = NULL;
-        size_t size;
-        valid = !generate_plan(1, i, &plan, NULL, &c, NULL);
-        valid = valid && !onnx_check(c.test.model, c.test.model_size, NULL) &&
-                !onnx_infer_shapes(c.test.model, c.test.model_size, 1, &inferred, &size, NULL);
+        size_t size, inferred_size;
+        valid = !generate_plan(1, i, &plan, NULL, &test, NULL) &&
+                !test_case_bytes(test, &bytes, &size, NULL) && !onnx_check(bytes, size, NULL) &&
+                !onnx_infer_shapes(bytes, size, 1, &inferred, &inferred_size, NULL);
         free(inferred);
-        gencase_release(&c);
+        test_case_free(test);
     }
     return valid;
 }

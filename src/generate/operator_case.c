@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gencase_release(struct gencase *c)
-{
-    testcase_release(&c->test);
-    free(c->note);
-    *c = (struct gencase){0};
-}
-
 /* One of the operators that the options allow, and that has something illegal to offer when that is asked. */
 static const struct op *choose_op(struct rng *rng, const struct generate_options *options)
 {
@@ -61,7 +54,7 @@ enum { ATTEMPTS = 200, LACKING = 1 };
 /* One attempt; LACKING when options->lacks says so, -1 when the sampler gives up or the operator has none of
  * the types. */
 static int attempt(struct rng rng, const struct op *op, const struct generate_options *options,
-                   struct gencase *out, struct str *note, struct error *err)
+                   struct test_case **out, struct str *note, struct error *err)
 {
     int opset = draw_opset(&rng, options, op_drawn_since(op));
     dtype_set set = op_types_at(op, opset) & (options->types ? options->types : ~(dtype_set)0);
@@ -94,7 +87,7 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
         result = illegal_apply(&d, rng_split(&rng, 3), note, err);
     if (!result) {
         maker_keep(&m, &d, outputs);
-        result = maker_finish(&m, options->illegal, out, err);
+        *out = maker_finish(&m, options->illegal);
     }
     for (size_t i = 0; i < 64; i++)
         bounded_release(&outputs[i]);
@@ -103,13 +96,13 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     return result;
 }
 
-int generate_one(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
-                 struct error *err)
+int generate_one(uint64_t seed, uint64_t index, const struct generate_options *options,
+                 struct test_case **out, struct error *err)
 {
     static const struct generate_options everything;
     struct rng root = rng_seed(seed), rng = rng_split(&root, index);
     struct str note;
-    *out = (struct gencase){0};
+    *out = NULL;
     if (!options)
         options = &everything;
     const struct op *op = choose_op(&rng, options);
@@ -125,9 +118,10 @@ int generate_one(uint64_t seed, uint64_t index, const struct generate_options *o
     if (result) {
         error_set(err, why.code, "%s", why.message);
     } else {
-        out->first = op;
-        out->note = str_detach(&note);
-        out->test.recipe = recipe_text("one", seed, index, options);
+        free((*out)->note);
+        free((*out)->recipe);
+        (*out)->note = str_detach(&note);
+        (*out)->recipe = recipe_text("one", seed, index, options);
     }
     str_release(&note);
     return result ? -1 : 0;

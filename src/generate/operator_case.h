@@ -12,14 +12,6 @@
 
 struct trace;
 
-struct gencase {
-    struct testcase test;   /* its recipe makes the case again (generate_recipe) */
-    char *note;             /* "illegal kernel_shape=0", or "" */
-    const struct op *first; /* the operator of a one-operator case; of the first node in a graph */
-    int opset;
-    size_t nodes;
-};
-
 enum { OPSET_FIRST = 11, OPSET_LAST = 21 };
 
 /* What to draw from; all zero: everything. */
@@ -45,13 +37,14 @@ struct generate_options {
 };
 
 /*
- * Both fail with ERROR_NOT_FOUND when the options leave nothing to draw. Numbers in graphs stay of moderate
- * size and finite, as far as the reference sees; a graph's outputs are all values that nobody uses.
+ * A case of one operator, and one of a graph; NULL after a failure. Both fail with ERROR_NOT_FOUND when the
+ * options leave nothing to draw. Numbers in graphs stay of moderate size and finite, as far as the reference
+ * sees; a graph's outputs are all values that nobody uses.
  */
-int generate_one(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
-                 struct error *err);
-int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options, struct gencase *out,
-                   struct error *err);
+int generate_one(uint64_t seed, uint64_t index, const struct generate_options *options,
+                 struct test_case **out, struct error *err);
+int generate_graph(uint64_t seed, uint64_t index, const struct generate_options *options,
+                   struct test_case **out, struct error *err);
 
 /*
  * The forms of optional inputs that the operator's sampler draws at an opset, ascending, as for `given`; at
@@ -59,12 +52,10 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
  */
 size_t generate_forms(const struct op *op, int opset, uint32_t *forms, size_t max);
 
-/* A case from the line of text that testcase.recipe holds. */
-int generate_recipe(const char *recipe, struct gencase *out, struct error *err);
+/* A case from the line of text that test_case.recipe holds. */
+int generate_recipe(const char *recipe, struct test_case **out, struct error *err);
 
 /* "one seed=1 index=2 ops=Conv illegal" and the like, as a heap string. */
 char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct generate_options *options);
-
-void gencase_release(struct gencase *c);
 
 #endif

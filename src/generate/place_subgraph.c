@@ -4,6 +4,7 @@
 #include "eval/evaluate.h"
 #include "generate/expression.h"
 #include "generate/subgraph.h"
+#include "model/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -271,31 +272,28 @@ static int patch_floats(struct instance *n, Onnx__NodeProto *node, const Onnx__A
 
 static int patch_attribute(struct instance *n, Onnx__NodeProto *node, size_t number)
 {
-    struct arena *arena = &n->g->m.model->arena;
-    const Onnx__AttributeProto *old = node->attribute[number];
+    Onnx__AttributeProto *attribute = node->attribute[number];
     bool constant = strcmp(node->op_type, "Constant") == 0;
-    if (constant && (old->n_floats || old->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT))
-        return patch_floats(n, node, old);
-    Onnx__AttributeProto *attribute = arena_copy(arena, old, sizeof *old);
-    node->attribute[number] = attribute;
-    attribute->ints = arena_copy(arena, old->ints, old->n_ints * sizeof *old->ints);
-    int result = resolve(n, old->i, &attribute->i);
-    for (size_t i = 0; !result && i < old->n_ints; i++)
-        result = resolve(n, old->ints[i], &attribute->ints[i]);
-    if (!result && old->t)
+    if (constant && (attribute->n_floats || attribute->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT))
+        return patch_floats(n, node, attribute);
+    int result = resolve(n, attribute->i, &attribute->i);
+    for (size_t i = 0; !result && i < attribute->n_ints; i++)
+        result = resolve(n, attribute->ints[i], &attribute->ints[i]);
+    if (!result && attribute->t)
         result = patch_tensor(n, attribute);
     return result;
 }
 
+/* The attributes are the case's own: it outlives the block. */
 static int patch(struct instance *n, const struct subgraph_node *from, Onnx__NodeProto *node)
 {
+    struct arena *arena = &n->g->m.model->arena;
     node->n_attribute = from->proto->n_attribute;
-    node->attribute = from->proto->attribute;
-    if (!from->patched)
-        return 0;
-    node->attribute = arena_copy(&n->g->m.model->arena, from->proto->attribute,
-                                 from->proto->n_attribute * sizeof(Onnx__AttributeProto *));
+    node->attribute = arena_array(arena, node->n_attribute, sizeof *node->attribute);
     for (size_t i = 0; i < node->n_attribute; i++)
+        node->attribute[i] =
+            (Onnx__AttributeProto *)tree_copy(&from->proto->attribute[i]->base, arena, NULL, NULL);
+    for (size_t i = 0; from->patched && i < node->n_attribute; i++)
         if (patch_attribute(n, node, i))
             return -1;
     return 0;

@@ -160,7 +160,7 @@ static char *plan_recipe(const struct planner *g, uint64_t seed, uint64_t index)
 }
 
 int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
-                  const struct generate_options *options, struct gencase *out, struct error *err)
+                  const struct generate_options *options, struct test_case **out, struct error *err)
 {
     static const struct generate_options everything;
     struct rng root = rng_seed(hash_combine(seed, hash_text("plan"))), rng = rng_split(&root, index),
@@ -169,7 +169,7 @@ int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
     struct digraph graph;
     size_t block[DIGRAPH_NODES];
     int result = 0;
-    *out = (struct gencase){0};
+    *out = NULL;
     maker_init(&g.m, choose_opset(plan, g.options, &choices), rng);
     choices = rng_split(&rng, 2);
     g.m.sparing = true;
@@ -186,12 +186,9 @@ int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
         result =
             error_set(err, ERROR_NOT_FOUND, "none of the plan's blocks can be placed at opset %d", g.m.opset);
     if (!result) {
-        out->first = op_find(g.m.model->graph->node[0]->op_type);
-        result = maker_finish(&g.m, false, out, err);
-    }
-    if (!result) {
-        out->test.recipe = plan_recipe(&g, seed, index);
-        out->note = memory_strdup("");
+        *out = maker_finish(&g.m, false);
+        free((*out)->recipe);
+        (*out)->recipe = plan_recipe(&g, seed, index);
     }
     str_release(&g.skip);
     maker_release(&g.m);

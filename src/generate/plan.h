@@ -44,7 +44,7 @@ struct plan {
  * for generate_graph, ops and the number of nodes do not apply.
  */
 int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
-                  const struct generate_options *options, struct gencase *out, struct error *err);
+                  const struct generate_options *options, struct test_case **out, struct error *err);
 
 /* A plan of n blocks without guidance: blocks that the options allow, any topology and mutations. */
 int plan_random(struct plan *plan, const struct blocks *blocks, struct rng *rng, size_t n_blocks,

@@ -160,7 +160,7 @@ static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct genera
 }
 
 /* The words of a plan recipe: those of all recipes, and the plan's own. */
-static int make_plan(char *rest, struct gencase *out, struct error *err)
+static int make_plan(char *rest, struct test_case **out, struct error *err)
 {
     struct generate_options options = {0};
     struct plan plan = {0};
@@ -194,13 +194,13 @@ static int make_plan(char *rest, struct gencase *out, struct error *err)
     return result;
 }
 
-int generate_recipe(const char *recipe, struct gencase *out, struct error *err)
+int generate_recipe(const char *recipe, struct test_case **out, struct error *err)
 {
     struct generate_options options = {0};
     uint64_t seed = 0, index = 0;
     char *text = memory_strdup(recipe), *rest = NULL, *kind = strtok_r(text, " ", &rest);
     int result = kind ? 0 : -1;
-    *out = (struct gencase){0};
+    *out = NULL;
     if (kind && strcmp(kind, "plan") == 0) {
         result = make_plan(rest, out, err);
         free(text);

@@ -73,7 +73,7 @@ static void outside_release(struct outside *outside)
 }
 
 /* The inputs of the part, in its order. */
-static int take_inputs(struct testcase *part, const struct model *model, const struct outside *outside,
+static int take_inputs(struct test_case *part, const struct model *model, const struct outside *outside,
                        struct error *err)
 {
     part->inputs = memory_zeroed(model->graph->n_input, sizeof *part->inputs);
@@ -92,8 +92,8 @@ static int take_inputs(struct testcase *part, const struct model *model, const s
     return 0;
 }
 
-static int cut_out(struct testcase *part, const struct excerpt_case *which, const size_t *nodes, size_t count,
-                   struct error *err)
+static int cut_out(struct test_case **part, const struct excerpt_case *which, const size_t *nodes,
+                   size_t count, struct error *err)
 {
     struct model_index index;
     struct model *model = NULL;
@@ -108,18 +108,17 @@ static int cut_out(struct testcase *part, const struct excerpt_case *which, cons
     struct edit_types types = {outside.count, outside.names, tensors};
     if (!status)
         status = model_cut(&model, &index, nodes, count, &types, err);
-    if (!status)
-        status = take_inputs(part, model, &outside, err);
-    if (!status)
-        status = model_pack(model, &part->model, &part->model_size, err);
+    if (!status) {
+        *part = test_case_new(model);
+        status = take_inputs(*part, model, &outside, err);
+    }
     free(tensors);
-    model_free(model);
     outside_release(&outside);
     model_index_release(&index);
     return status;
 }
 
-int excerpt_make(struct testcase *part, const struct excerpt_case *which, struct error *err)
+int excerpt_make(struct test_case **part, const struct excerpt_case *which, struct error *err)
 {
     struct localization found = {0};
     struct localize_case where = {.pool = which->pool,
@@ -129,7 +128,7 @@ int excerpt_make(struct testcase *part, const struct excerpt_case *which, struct
                                   .n_inputs = which->n_inputs,
                                   .method = LOCALIZE_LOCAL,
                                   .progress = true};
-    testcase_init(part);
+    *part = NULL;
     int status = localize(&found, &where, err);
     if (!status && !found.n_culprits)
         status = error_set(err, ERROR_NOT_FOUND, "no node of it is at fault on %s (%s)",
@@ -137,5 +136,9 @@ int excerpt_make(struct testcase *part, const struct excerpt_case *which, struct
     if (!status)
         status = cut_out(part, which, found.culprits, found.n_culprits, err);
     localization_release(&found);
+    if (status) {
+        test_case_free(*part);
+        *part = NULL;
+    }
     return status;
 }

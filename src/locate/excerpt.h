@@ -20,7 +20,7 @@ struct excerpt_case {
     size_t n_inputs;
 };
 
-/* ERROR_NOT_FOUND when no node is to blame. *part is the caller's to release, also after a failure. */
-int excerpt_make(struct testcase *part, const struct excerpt_case *which, struct error *err);
+/* ERROR_NOT_FOUND when no node is to blame. *part is the caller's to free; NULL after a failure. */
+int excerpt_make(struct test_case **part, const struct excerpt_case *which, struct error *err);
 
 #endif

@@ -163,7 +163,7 @@ static bool cut_blamed(struct work *work)
     return cut;
 }
 
-static int start(struct work *work, const struct testcase *from, const struct reduce_options *options,
+static int start(struct work *work, const struct test_case *from, const struct reduce_options *options,
                  struct error *err)
 {
     if (subject_from_case(&work->best, from, err))
@@ -222,8 +222,8 @@ static void finish_stats(const struct work *work, struct reduce_stats *stats, do
     memcpy(stats->text, work->oracle.text, sizeof stats->text);
 }
 
-int reduce_case(struct testcase *smaller, const struct testcase *from, const struct reduce_options *options,
-                struct reduce_stats *stats, struct error *err)
+int reduce_case(struct test_case **smaller, const struct test_case *from,
+                const struct reduce_options *options, struct reduce_stats *stats, struct error *err)
 {
     double started = clock_seconds();
     struct work work = {
@@ -239,7 +239,7 @@ int reduce_case(struct testcase *smaller, const struct testcase *from, const str
             },
     };
     *stats = (struct reduce_stats){0};
-    testcase_init(smaller);
+    *smaller = NULL;
     map_init(&work.record.names);
     map_init(&work.had.names);
     int status = start(&work, from, options, err);
@@ -258,9 +258,8 @@ int reduce_case(struct testcase *smaller, const struct testcase *from, const str
                                "what hangs within 1 s answers later: give requests a longer deadline");
         finish_stats(&work, stats, started);
     }
-    if (!status) {
-        status = subject_to_case(&work.best, from->recipe, smaller, err);
-    }
+    if (!status)
+        *smaller = subject_to_case(&work.best, from->recipe);
     oracle_release(&work.oracle);
     subject_release(&work.best);
     record_release(&work.record);

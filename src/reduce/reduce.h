@@ -44,9 +44,10 @@ struct reduce_stats {
 
 /*
  * Fails with ERROR_NOT_FOUND when the engine shows no failure on the case, or not the one to keep;
- * ERROR_UNSUPPORTED when the reference cannot evaluate it. `smaller` is the caller's to release.
+ * ERROR_UNSUPPORTED when the reference cannot evaluate it. *smaller is the caller's to free, NULL
+ * after a failure.
  */
-int reduce_case(struct testcase *smaller, const struct testcase *from, const struct reduce_options *options,
-                struct reduce_stats *stats, struct error *err);
+int reduce_case(struct test_case **smaller, const struct test_case *from,
+                const struct reduce_options *options, struct reduce_stats *stats, struct error *err);
 
 #endif

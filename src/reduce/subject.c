@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct value *given_value(const struct testcase *from, const char *name, size_t position)
+static const struct value *given_value(const struct test_case *from, const char *name, size_t position)
 {
     for (size_t i = 0; i < from->n_inputs; i++)
         if (from->inputs[i].name ? text_equal(from->inputs[i].name, name) : i == position)
@@ -38,7 +38,7 @@ static void drop_initializer(Onnx__GraphProto *graph, const char *name)
     graph->n_initializer = kept;
 }
 
-static int take_inputs(struct subject *subject, const struct testcase *from, struct error *err)
+static int take_inputs(struct subject *subject, const struct test_case *from, struct error *err)
 {
     Onnx__GraphProto *graph = subject->model->graph;
     size_t kept = 0;
@@ -64,25 +64,23 @@ static int take_inputs(struct subject *subject, const struct testcase *from, str
     return 0;
 }
 
-int subject_from_case(struct subject *subject, const struct testcase *from, struct error *err)
+int subject_from_case(struct subject *subject, const struct test_case *from, struct error *err)
 {
     *subject = (struct subject){0};
-    if (model_parse(&subject->model, from->model, from->model_size, err))
+    const struct model *model = test_case_model(from, err);
+    if (!model || model_clone(&subject->model, model, err))
         return -1;
     return take_inputs(subject, from, err);
 }
 
-int subject_to_case(const struct subject *subject, const char *recipe, struct testcase *to, struct error *err)
+struct test_case *subject_to_case(struct subject *subject, const char *recipe)
 {
-    testcase_init(to);
-    if (model_pack(subject->model, &to->model, &to->model_size, err))
-        return -1;
-    to->recipe = memory_strdup(recipe ? recipe : "");
-    to->inputs = memory_zeroed(subject->n_inputs, sizeof *to->inputs);
-    for (; to->n_inputs < subject->n_inputs; to->n_inputs++)
-        if (value_copy(&to->inputs[to->n_inputs], &subject->inputs[to->n_inputs], err))
-            return -1;
-    return 0;
+    struct test_case *test = test_case_new(subject->model);
+    test->inputs = subject->inputs;
+    test->n_inputs = subject->n_inputs;
+    test_case_set_recipe(test, recipe);
+    *subject = (struct subject){0};
+    return test;
 }
 
 int subject_copy(struct subject *to, const struct subject *from, struct error *err)

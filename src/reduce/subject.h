@@ -25,9 +25,10 @@ struct subject {
 
 /* From a case: inputs are put in the graph's order; those with a default that no value is given for stay
  * initialisers. Fails on an input that is no tensor or not given. */
-int subject_from_case(struct subject *subject, const struct testcase *from, struct error *err);
-int subject_to_case(const struct subject *subject, const char *recipe, struct testcase *to,
-                    struct error *err);
+int subject_from_case(struct subject *subject, const struct test_case *from, struct error *err);
+
+/* The subject as a case, which takes it over: the subject is empty then. */
+struct test_case *subject_to_case(struct subject *subject, const char *recipe);
 int subject_copy(struct subject *to, const struct subject *from, struct error *err);
 void subject_release(struct subject *subject); /* of a zeroed one too */
 

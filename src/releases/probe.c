@@ -264,13 +264,13 @@ static void take(struct probe_result *results, const struct trial_done *done)
         op->rows[item->row].opsets[item->opset - OPSET_FIRST] = probe_letter(answer);
         results[i].started |= !verdict_is(verdict->kind, CLASS_TROUBLE);
         if (probe_is_finding(answer) || answer == PROBE_UNSUPPORTED)
-            note_find(&results[i], op, item, verdict, done->testcase.recipe);
+            note_find(&results[i], op, item, verdict, done->test->recipe);
     }
 }
 
 /* False when the sampler makes no such case: then nothing is asked. */
 static bool make_case(const struct probe_options *options, const struct plan *plan,
-                      const struct plan_item *item, struct testcase *testcase)
+                      const struct plan_item *item, struct test_case **test)
 {
     const struct probe_row *row = &plan->layout.ops[item->op_number].rows[item->row];
     struct generate_options wish = {
@@ -281,12 +281,7 @@ static bool make_case(const struct probe_options *options, const struct plan *pl
         .rank = row->rank + 1,
         .given = row->given,
     };
-    struct gencase made;
-    if (generate_one(options->seed, item->index, &wish, &made, NULL))
-        return false;
-    *testcase = made.test;
-    free(made.note);
-    return true;
+    return !generate_one(options->seed, item->index, &wish, test, NULL);
 }
 
 static int run_plan(const struct probe_options *options, struct plan *plan, struct trials *trials,
@@ -298,12 +293,12 @@ static int run_plan(const struct probe_options *options, struct plan *plan, stru
     progress_begin(&progress, "probe", plan->count);
     progress.visible = progress.visible && options->progress;
     while (!status && (next < plan->count || trials_pending(trials))) {
-        struct testcase testcase;
+        struct test_case *test;
         struct trial_done done;
         if (next < plan->count && trials_room(trials)) {
             struct plan_item *item = &plan->items[next++];
-            if (make_case(options, plan, item, &testcase))
-                trials_submit(trials, &testcase, item);
+            if (make_case(options, plan, item, &test))
+                status = trials_submit(trials, test, item, err);
         } else if (trials_next(trials, &done, err) == 1) {
             take(results, &done);
             trial_done_release(&done);

@@ -15,6 +15,8 @@ enum {
 /* A case under way. Jobs point to it; entry n_engines is the reference. */
 struct flight {
     struct trial_done done;
+    const uint8_t *bytes; /* of the model */
+    size_t size;
     bool *repeats_differ;
     int *crashes; /* so far, one an engine */
     bool asked;   /* the reference was */
@@ -50,7 +52,7 @@ struct trials *trials_new(const struct trial_options *options)
 
 void trial_done_release(struct trial_done *done)
 {
-    testcase_release(&done->testcase);
+    test_case_free(done->test);
     result_release(&done->reference);
     for (size_t i = 0; i < done->n_engines; i++) {
         result_release(&done->results[i]);
@@ -85,15 +87,15 @@ size_t trials_strays(const struct trials *trials)
 
 static void submit_job(struct trials *trials, struct flight *flight, size_t entry, int engine, bool bounds)
 {
-    const struct testcase *testcase = &flight->done.testcase;
+    const struct test_case *test = flight->done.test;
     struct ticket *ticket = memory_zeroed(1, sizeof *ticket);
     *ticket = (struct ticket){flight, entry};
     struct job job = {
         .engine = engine,
-        .model = testcase->model,
-        .model_size = testcase->model_size,
-        .n_inputs = testcase->n_inputs,
-        .inputs = testcase->inputs,
+        .model = flight->bytes,
+        .model_size = flight->size,
+        .n_inputs = test->n_inputs,
+        .inputs = test->inputs,
         .bounds = bounds,
         .repeat = bounds ? 0 : trials->options.repeat,
         .user = ticket,
@@ -102,12 +104,18 @@ static void submit_job(struct trials *trials, struct flight *flight, size_t entr
     pool_submit(trials->options.pool, &job);
 }
 
-void trials_submit(struct trials *trials, struct testcase *testcase, void *user)
+int trials_submit(struct trials *trials, struct test_case *test, void *user, struct error *err)
 {
-    size_t n = trials->options.n_engines;
+    size_t n = trials->options.n_engines, size;
+    const uint8_t *bytes;
+    if (test_case_bytes(test, &bytes, &size, err)) {
+        test_case_free(test);
+        return -1;
+    }
     struct flight *flight = memory_zeroed(1, sizeof *flight);
-    flight->done.testcase = *testcase;
-    testcase_init(testcase);
+    flight->done.test = test;
+    flight->bytes = bytes;
+    flight->size = size;
     flight->done.user = user;
     flight->done.n_engines = n;
     flight->done.results = memory_zeroed(n, sizeof *flight->done.results);
@@ -120,6 +128,7 @@ void trials_submit(struct trials *trials, struct testcase *testcase, void *user)
     trials->pending++;
     for (size_t i = 0; i < n; i++)
         submit_job(trials, flight, i, trials->engines[i], false);
+    return 0;
 }
 
 /* What all engines lack needs no reference: it is asked when the first of them has something else to say. */
@@ -215,20 +224,20 @@ static bool wants_settling(const struct trials *trials, const struct trial_done 
 /* Refusals are asked about in any case; what is left to settle after that is settled where it is wanted. */
 static void settle_flight(struct trials *trials, struct trial_done *done)
 {
-    struct model *model = NULL;
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
         bool refused = verdict_is(verdict->kind, CLASS_REFUSAL);
         if (!refused && !wants_settling(trials, done, i))
             continue;
-        if (!model && model_parse(&model, done->testcase.model, done->testcase.model_size, NULL))
+        const struct model *model = test_case_model(done->test, NULL);
+        if (!model)
             return;
         struct settle_case which = {
             .pool = refused && trials->options.parts ? trials->options.parts : trials->options.pool,
             .engine = trials->engines[i],
             .model = model,
-            .inputs = done->testcase.inputs,
-            .n_inputs = done->testcase.n_inputs,
+            .inputs = done->test->inputs,
+            .n_inputs = done->test->n_inputs,
         };
         refusal_decide(trials->refusals, &which, &done->results[i], verdict);
         if (!wants_settling(trials, done, i))
@@ -238,7 +247,6 @@ static void settle_flight(struct trials *trials, struct trial_done *done)
         else
             settle_refused(&which, verdict, &done->results[i], &done->settlements[i]);
     }
-    model_free(model);
     judge_blame(&done->judgement);
 }
 

@@ -31,7 +31,7 @@ struct trial_options {
 
 /* One finished case. All of it is the caller's, released by trial_done_release. */
 struct trial_done {
-    struct testcase testcase;
+    struct test_case *test;
     struct result reference;
     struct result *results; /* one an engine */
     struct judgement judgement;
@@ -45,8 +45,9 @@ struct trials;
 struct trials *trials_new(const struct trial_options *options);
 void trials_free(struct trials *trials);
 
-/* Takes the case over. Call only while trials_room is true. */
-void trials_submit(struct trials *trials, struct testcase *testcase, void *user);
+/* Takes over a share of the case, also when it fails, which it does when the model's bytes are not to be had.
+ * Call only while trials_room is true. */
+int trials_submit(struct trials *trials, struct test_case *test, void *user, struct error *err);
 bool trials_room(const struct trials *trials);
 size_t trials_pending(const struct trials *trials);
 size_t trials_strays(const struct trials *trials); /* crashes that did not come again */

@@ -44,13 +44,14 @@ static int print_initializers(const Onnx__GraphProto *graph, struct error *err)
     return 0;
 }
 
-static int print_case(const struct testcase *testcase, struct error *err)
+static int print_case(const struct test_case *test, struct error *err)
 {
-    struct model *model = NULL;
+    const struct model *model = test_case_model(test, err);
+    const uint8_t *bytes;
+    size_t size;
     char *text = NULL;
     int status = -1;
-    if (onnx_print_text(testcase->model, testcase->model_size, &text, err) ||
-        model_parse(&model, testcase->model, testcase->model_size, err))
+    if (!model || test_case_bytes(test, &bytes, &size, err) || onnx_print_text(bytes, size, &text, err))
         goto out;
     char *nodes = strstr(text, " {\n");
     nodes = nodes ? nodes : text;
@@ -58,40 +59,42 @@ static int print_case(const struct testcase *testcase, struct error *err)
     if ((status = print_initializers(model->graph, err)))
         goto out;
     printf("%s---\n", nodes);
-    for (size_t i = 0; i < testcase->n_inputs; i++) {
-        printf("%s ", testcase->inputs[i].name);
-        for (size_t k = 0; k < testcase->inputs[i].count; k++)
-            print_tensor(&testcase->inputs[i].tensors[k], " ");
+    for (size_t i = 0; i < test->n_inputs; i++) {
+        printf("%s ", test->inputs[i].name);
+        for (size_t k = 0; k < test->inputs[i].count; k++)
+            print_tensor(&test->inputs[i].tensors[k], " ");
         printf("\n");
     }
 out:
-    model_free(model);
     free(text);
     return status;
 }
 
-static int write_case(const char *folder, const struct testcase *testcase, struct error *err)
+static int write_case(const char *folder, const struct test_case *test, struct error *err)
 {
     struct str path;
     str_init(&path);
     str_printf(&path, "%s/test_data_set_0", folder);
     int status = file_make_folders(path.data, err);
-    for (size_t i = 0; i < testcase->n_inputs && !status; i++) {
+    for (size_t i = 0; i < test->n_inputs && !status; i++) {
         str_clear(&path);
         str_printf(&path, "%s/test_data_set_0/input_%zu.pb", folder, i);
-        status = data_write(path.data, &testcase->inputs[i], err);
+        status = data_write(path.data, &test->inputs[i], err);
     }
     str_clear(&path);
     str_printf(&path, "%s/model.onnx", folder);
+    const uint8_t *bytes;
+    size_t size;
     if (!status)
-        status = file_write(path.data, testcase->model, testcase->model_size, err);
+        status =
+            test_case_bytes(test, &bytes, &size, err) || file_write(path.data, bytes, size, err) ? -1 : 0;
     str_release(&path);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct gencase made;
+    struct test_case *made;
     struct error err = {0};
     if (argc != 2 && argc != 3) {
         fprintf(stderr, "usage: found_text RECIPE [FOLDER]\n");
@@ -101,9 +104,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }
-    int status = argc == 3 ? write_case(argv[2], &made.test, &err) : print_case(&made.test, &err);
+    int status = argc == 3 ? write_case(argv[2], made, &err) : print_case(made, &err);
     if (status)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
-    gencase_release(&made);
+    test_case_free(made);
     return status ? 1 : 0;
 }

@@ -26,13 +26,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct plan plan = {.blocks = {blocks_find(blocks, "Relu"), blocks_find(blocks, "block")},
                             .n_blocks = 2,
                             .rates = {0.5, 0.5, 0.5, 0.5}};
-        struct gencase first, second;
+        struct test_case *first, *second;
+        const uint8_t *one, *other;
+        size_t one_size, other_size;
         require(!generate_plan(1, 1, &plan, NULL, &first, &err));
         require(!generate_plan(1, 1, &plan, NULL, &second, &err));
-        require(first.test.model_size == second.test.model_size &&
-                memcmp(first.test.model, second.test.model, first.test.model_size) == 0);
-        gencase_release(&first);
-        gencase_release(&second);
+        require(!test_case_bytes(first, &one, &one_size, &err) &&
+                !test_case_bytes(second, &other, &other_size, &err));
+        require(one_size == other_size && memcmp(one, other, one_size) == 0);
+        test_case_free(first);
+        test_case_free(second);
     }
     free(text);
     blocks_free(blocks);

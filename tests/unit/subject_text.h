@@ -16,16 +16,17 @@ static inline void fill(struct tensor *tensor)
 
 static inline void subject_from_text(struct subject *subject, const char *text)
 {
-    struct testcase test;
-    struct model *model;
     struct error err = {0};
-    testcase_init(&test);
-    if (onnx_parse_text(text, &test.model, &test.model_size, &err))
+    uint8_t *bytes;
+    size_t size;
+    if (onnx_parse_text(text, &bytes, &size, &err))
         fail_msg("%s", err.message);
-    assert_int_equal(model_parse(&model, test.model, test.model_size, NULL), 0);
-    test.n_inputs = model->graph->n_input;
-    test.inputs = calloc(test.n_inputs, sizeof *test.inputs);
-    for (size_t i = 0; i < test.n_inputs; i++) {
+    struct test_case *test = test_case_from_bytes(bytes, size);
+    const struct model *model = test_case_model(test, NULL);
+    assert_non_null(model);
+    test->n_inputs = model->graph->n_input;
+    test->inputs = calloc(test->n_inputs, sizeof *test->inputs);
+    for (size_t i = 0; i < test->n_inputs; i++) {
         const Onnx__TypeProto__Tensor *type = model->graph->input[i]->type->tensor_type;
         struct shape shape = {.rank = type->shape ? (int)type->shape->n_dim : 0};
         struct tensor tensor;
@@ -33,12 +34,11 @@ static inline void subject_from_text(struct subject *subject, const char *text)
             shape.dims[k] = type->shape->dim[k]->dim_value;
         assert_int_equal(tensor_alloc(&tensor, (enum dtype)type->elem_type, &shape, 0, NULL), 0);
         fill(&tensor);
-        value_set_name(&test.inputs[i], model->graph->input[i]->name);
-        value_set_tensor(&test.inputs[i], &tensor);
+        value_set_name(&test->inputs[i], model->graph->input[i]->name);
+        value_set_tensor(&test->inputs[i], &tensor);
     }
-    assert_int_equal(subject_from_case(subject, &test, &err), 0);
-    model_free(model);
-    testcase_release(&test);
+    assert_int_equal(subject_from_case(subject, test, &err), 0);
+    test_case_free(test);
 }
 
 /* Evaluates and writes types as the reducer does; false when invalid. Values are the caller's. */

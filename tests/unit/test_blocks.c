@@ -20,6 +20,13 @@ static bool lookup(const void *context, const char *name, size_t length, int64_t
     return length == 1 && *name == 'C';
 }
 
+static bool is_checked(const struct test_case *test)
+{
+    const uint8_t *bytes;
+    size_t size;
+    return !test_case_bytes(test, &bytes, &size, NULL) && onnx_check(bytes, size, NULL) == 0;
+}
+
 static void test_expressions(void **state)
 {
     (void)state;
@@ -95,21 +102,20 @@ static void test_own_block(void **state)
     assert_int_equal(block->n_ops, 5);
     for (uint64_t i = 0; i < 30; i++) {
         struct plan plan = {.blocks = {block}, .n_blocks = 1, .reshape = true, .reparam = true};
-        struct gencase c;
-        struct model *model;
+        struct test_case *c;
         assert_int_equal(generate_plan(1, i, &plan, NULL, &c, &err), 0);
-        assert_in_range(c.opset, 13, 15);
-        assert_int_equal(onnx_check(c.test.model, c.test.model_size, &err), 0);
-        assert_int_equal(model_parse(&model, c.test.model, c.test.model_size, &err), 0);
-        for (size_t k = 0; k < c.test.n_inputs; k++) {
-            const struct tensor *t = &c.test.inputs[k].tensors[0];
+        assert_in_range(model_opset(test_case_model(c, NULL)), 13, 15);
+        assert_true(is_checked(c));
+        const struct model *model = test_case_model(c, &err);
+        assert_non_null(model);
+        for (size_t k = 0; k < c->n_inputs; k++) {
+            const struct tensor *t = &c->inputs[k].tensors[0];
             if (t->type == DTYPE_INT64)
                 continue;
             assert_int_equal(t->type, DTYPE_DOUBLE);
             assert_int_equal(t->shape.dims[1] % 4, 0);
         }
-        model_free(model);
-        gencase_release(&c);
+        test_case_free(c);
     }
     blocks_free(blocks);
 }
@@ -250,10 +256,10 @@ static void test_harvest(void **state)
         const struct block *block = blocks_find(blocks, h.blocks[i].name);
         struct plan plan = {
             .blocks = {blocks_find(blocks, "Relu"), block}, .n_blocks = 2, .opset = block->since};
-        struct gencase c;
+        struct test_case *c;
         assert_int_equal(generate_plan(1, i, &plan, NULL, &c, &err), 0);
-        assert_int_equal(onnx_check(c.test.model, c.test.model_size, &err), 0);
-        gencase_release(&c);
+        assert_true(is_checked(c));
+        test_case_free(c);
     }
     assert_true(open && reshaped);
     harvest_release(&h);

@@ -21,37 +21,31 @@
 
 #include <cmocka.h>
 
-static struct model *read_model(const char *text, struct testcase *testcase)
+static struct test_case *read_case(const char *text)
 {
-    struct model *model;
     struct error err = {0};
     uint8_t *bytes;
     size_t size;
     if (onnx_parse_text(text, &bytes, &size, &err))
         fail_msg("%s: %s", text, err.message);
-    assert_int_equal(model_parse(&model, bytes, size, &err), 0);
-    if (testcase) {
-        testcase->model = bytes;
-        testcase->model_size = size;
-    } else {
-        free(bytes);
-    }
-    return model;
+    struct test_case *test = test_case_from_bytes(bytes, size);
+    assert_non_null(test_case_model(test, &err));
+    return test;
 }
 
 /* Text to model to text gives the same text. */
 static void assert_complete(const char *source)
 {
-    struct model *model = read_model(source, NULL);
+    struct test_case *test = read_case(source);
     struct str once, twice;
     str_init(&once);
     str_init(&twice);
-    model_text(&once, model, 0);
-    model_free(model);
-    model = read_model(once.data, NULL);
-    model_text(&twice, model, 0);
+    model_text(&once, test_case_model(test, NULL), 0);
+    test_case_free(test);
+    test = read_case(once.data);
+    model_text(&twice, test_case_model(test, NULL), 0);
     assert_string_equal(once.data, twice.data);
-    model_free(model);
+    test_case_free(test);
     str_release(&once);
     str_release(&twice);
 }
@@ -78,8 +72,8 @@ static const char source[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
 
 /* A case with the reference's answer and bounds, and an engine that is wrong in one element. */
 struct scene {
-    struct testcase testcase;
-    struct model *model;
+    struct test_case *test;
+    const struct model *model;
     struct result reference, result;
     struct verdict verdict;
     struct signature signature;
@@ -114,15 +108,15 @@ static void scene_make(struct scene *scene)
     struct shape shape = {1, {3}};
     struct tensor tensor;
     *scene = (struct scene){0};
-    testcase_init(&scene->testcase);
-    scene->model = read_model(source, &scene->testcase);
-    scene->testcase.recipe = memory_strdup("seed 1 index 2");
-    scene->testcase.n_inputs = 1;
-    scene->testcase.inputs = memory_zeroed(1, sizeof *scene->testcase.inputs);
-    value_init(scene->testcase.inputs);
+    scene->test = read_case(source);
+    scene->model = test_case_model(scene->test, NULL);
+    test_case_set_recipe(scene->test, "seed 1 index 2");
+    scene->test->n_inputs = 1;
+    scene->test->inputs = memory_zeroed(1, sizeof *scene->test->inputs);
+    value_init(scene->test->inputs);
     tensor_from_bytes(&tensor, DTYPE_FLOAT, &shape, x, sizeof x, NULL);
-    value_set_tensor(scene->testcase.inputs, &tensor);
-    value_set_name(scene->testcase.inputs, "x");
+    value_set_tensor(scene->test->inputs, &tensor);
+    value_set_name(scene->test->inputs, "x");
     give(&scene->reference, right, true);
     give(&scene->result, wrong, false);
     scene->verdict = (struct verdict){.kind = VERDICT_AGREES};
@@ -137,8 +131,7 @@ static void scene_make(struct scene *scene)
 
 static void scene_release(struct scene *scene)
 {
-    testcase_release(&scene->testcase);
-    model_free(scene->model);
+    test_case_free(scene->test);
     result_release(&scene->reference);
     result_release(&scene->result);
 }
@@ -192,7 +185,7 @@ static void a_bundle_reads_back(void **state)
         {"onnxruntime@1.3.0:opt=all", "unsupported"},
     };
     struct bundle_case which = {.signature = &scene.signature,
-                                .testcase = &scene.testcase,
+                                .testcase = scene.test,
                                 .reference = &scene.reference,
                                 .n_engines = 1,
                                 .engines = &engine,
@@ -249,7 +242,7 @@ static void answers_spare_what_is_not_to_blame(void **state)
     struct bundle_engine engine = {
         .label = "e", .version = "1", .verdict = &scene.verdict, .result = &scene.result};
     struct bundle_case which = {.signature = &scene.signature,
-                                .testcase = &scene.testcase,
+                                .testcase = scene.test,
                                 .reference = &scene.reference,
                                 .n_engines = 1,
                                 .engines = &engine};
@@ -330,7 +323,8 @@ static void check_title(const struct title_row *row)
     str_init(&text);
     str_init(&title);
     str_printf(&text, "%s%s", head, row->model);
-    struct model *model = read_model(text.data, NULL);
+    struct test_case *test = read_case(text.data);
+    const struct model *model = test_case_model(test, NULL);
     Onnx__NodeProto *first = model->graph->node[0];
     for (size_t i = 0; i < first->n_input; i++)
         if (text_equal(first->input[i], "none")) /* left out: how that is written hangs on libonnx */
@@ -340,8 +334,6 @@ static void check_title(const struct title_row *row)
     struct verdict verdict = {.kind = row->kind, .got = 0, .expected = 0.5L};
     struct result result = {.stage = row->stage, .signal = row->signal, .message = (char *)row->message};
     struct signature signature = {0};
-    struct testcase testcase;
-    testcase_init(&testcase);
     struct registry *registry;
     struct bundle_engine engine = {
         .label = "onnxruntime@1.2.3",
@@ -351,14 +343,14 @@ static void check_title(const struct title_row *row)
         .result = &result,
     };
     struct bundle_case which = {.signature = &signature,
-                                .testcase = &testcase,
+                                .testcase = test,
                                 .settlement = &settlement,
                                 .n_engines = 1,
                                 .engines = &engine};
     bundle_title(&title, &which, model);
     assert_string_equal(title.data, row->title);
     registry_free(registry);
-    model_free(model);
+    test_case_free(test);
     str_release(&text);
     str_release(&title);
 }

@@ -70,7 +70,7 @@ static void bench_close(struct bench *bench)
     value_release(&bench->x);
 }
 
-static int excerpt(struct bench *bench, struct testcase *part)
+static int excerpt(struct bench *bench, struct test_case **part)
 {
     struct excerpt_case which = {.pool = bench->pool,
                                  .engine = bench->engine,
@@ -84,24 +84,22 @@ static void the_node_at_fault_alone(void **state)
 {
     (void)state;
     struct bench bench;
-    struct testcase part;
-    struct model *model;
+    struct test_case *part;
     bench_open(&bench, "reference:fault=concat-three");
     assert_int_equal(excerpt(&bench, &part), 0);
-    assert_int_equal(model_parse(&model, part.model, part.model_size, &bench.err), 0);
+    const struct model *model = test_case_model(part, &bench.err);
     assert_int_equal(model->graph->n_node, 1);
     assert_string_equal(model->graph->node[0]->op_type, "Concat");
     assert_int_equal(model->graph->n_initializer, 1); /* weights stay weights */
-    assert_int_equal(part.n_inputs, 2);
-    for (size_t i = 0; i < part.n_inputs; i++) {
-        const struct value *input = &part.inputs[i];
+    assert_int_equal(part->n_inputs, 2);
+    for (size_t i = 0; i < part->n_inputs; i++) {
+        const struct value *input = &part->inputs[i];
         bool sum = strcmp(input->name, "s") == 0;
         assert_string_equal(input->name, model->graph->input[i]->name);
         assert_true(tensor_get(&input->tensors[0], 0) == (sum ? 4 : 1));
         assert_true(tensor_get(&input->tensors[0], 1) == (sum ? 6 : 4));
     }
-    model_free(model);
-    testcase_release(&part);
+    test_case_free(part);
     bench_close(&bench);
 }
 
@@ -109,12 +107,12 @@ static void nothing_where_nobody_is_to_blame(void **state)
 {
     (void)state;
     struct bench bench;
-    struct testcase part;
+    struct test_case *part;
     bench_open(&bench, "reference:round=on");
     assert_int_equal(excerpt(&bench, &part), -1);
     assert_int_equal(bench.err.code, ERROR_NOT_FOUND);
     assert_non_null(strstr(bench.err.message, "no node of it is at fault on reference:round=on (agrees)"));
-    testcase_release(&part);
+    assert_null(part);
     bench_close(&bench);
 }
 

@@ -83,19 +83,19 @@ static void a_later_table_is_looked_at(void **state)
     (void)state;
     struct explained table, none = {0};
     struct store *store;
-    struct model *model;
-    struct testcase testcase;
-    testcase_init(&testcase);
+    uint8_t *bytes;
+    size_t size;
     assert_int_equal(onnx_parse_text("<ir_version: 8, opset_import: [\"\" : 14]>\n"
                                      "g (float[2] x) => (float[2] y) { y = Floor (x) }",
-                                     &testcase.model, &testcase.model_size, NULL),
+                                     &bytes, &size, NULL),
                      0);
-    assert_int_equal(model_parse(&model, testcase.model, testcase.model_size, NULL), 0);
+    struct test_case *test = test_case_from_bytes(bytes, size);
+    const struct model *model = test_case_model(test, NULL);
     assert_int_equal(store_open(&store, folder, STORE_CREATE, NULL), 0);
     struct finding finding = {
         .signature = "wrong|a|Floor", .name = "wrong-floor", .kind = "wrong", .engine = "a-engine"};
     assert_int_equal(store_add(store, &finding, NULL, NULL), 0);
-    struct explained_case which = {"wrong|a|Floor", "a-engine", "wrong", "y[0] is 7", model, &testcase, NULL};
+    struct explained_case which = {"wrong|a|Floor", "a-engine", "wrong", "y[0] is 7", model, test, NULL};
     assert_int_equal(explained_mark(&none, store, &which, NULL), 0);
     expect_status(store, finding.signature, "new");
     assert_int_equal(explained_again(&none, store, NULL), 0);
@@ -110,8 +110,7 @@ static void a_later_table_is_looked_at(void **state)
     expect_status(store, finding.signature, "new");
     explained_release(&table);
     store_close(store);
-    model_free(model);
-    testcase_release(&testcase);
+    test_case_free(test);
 }
 
 static int make_folder(void **state)

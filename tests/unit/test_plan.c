@@ -93,7 +93,7 @@ static void test_plans(void **state)
     struct rng root = rng_seed(5);
     for (uint64_t i = 0; i < PLAN_CASES; i++) {
         struct plan plan;
-        struct gencase c, again;
+        struct test_case *c, *again;
         struct error err = {0};
         struct rng rng = rng_split(&root, i);
         assert_int_equal(plan_random(&plan, blocks, &rng, 1 + i % 15, NULL, &err), 0);
@@ -102,19 +102,19 @@ static void test_plans(void **state)
             bad++;
             continue;
         }
-        if (check_case(&c, &err)) {
-            complain(&c, &err);
+        if (check_case(c, &err)) {
+            complain(c, &err);
             bad++;
         }
-        nodes += c.nodes;
-        uncheckable += c.opset > 17;
+        nodes += test_case_model(c, NULL)->graph->n_node;
+        uncheckable += model_opset(test_case_model(c, NULL)) > 17;
         if (i % 10 == 0) {
-            if (generate_recipe(c.test.recipe, &again, &err))
-                fail_msg("%s: %s", c.test.recipe, err.message);
-            assert_true(same_case(&c, &again));
-            gencase_release(&again);
+            if (generate_recipe(c->recipe, &again, &err))
+                fail_msg("%s: %s", c->recipe, err.message);
+            assert_true(same_case(c, again));
+            test_case_free(again);
         }
-        gencase_release(&c);
+        test_case_free(c);
     }
     print_message("%zu nodes, %zu bad, %zu beyond libonnx\n", nodes, bad, uncheckable);
     assert_int_equal(bad, 0);
@@ -132,24 +132,24 @@ static void test_variety(void **state)
     size_t empty = 0, omitted = 0, shared = 0, constants = 0, inputs = 0, fed_nonzero = 0;
     for (uint64_t i = 0; i < 1500; i++) {
         struct plan plan;
-        struct gencase c;
+        struct test_case *c;
         struct rng rng = rng_split(&root, i);
-        struct model *model;
         struct model_index index;
         assert_int_equal(plan_random(&plan, blocks, &rng, 4, NULL, NULL), 0);
         if (i % 10 == 0)
             plan.blocks[3] = blocks_find(blocks, "NonZero"), plan.topology = TOPOLOGY_LINE;
         assert_int_equal(generate_plan(1, i, &plan, NULL, &c, NULL), 0);
-        assert_int_equal(model_parse(&model, c.test.model, c.test.model_size, NULL), 0);
+        const struct model *model = test_case_model(c, NULL);
+        assert_non_null(model);
         assert_int_equal(model_index_init(&index, model, NULL), 0);
-        opsets |= 1u << c.opset;
-        for (size_t k = 0; k < c.test.n_inputs; k++) {
-            const struct tensor *t = &c.test.inputs[k].tensors[0];
+        opsets |= 1u << model_opset(test_case_model(c, NULL));
+        for (size_t k = 0; k < c->n_inputs; k++) {
+            const struct tensor *t = &c->inputs[k].tensors[0];
             types |= DTYPE_BIT(t->type);
             ranks |= 1u << t->shape.rank;
             empty += t->count == 0;
         }
-        inputs += c.test.n_inputs;
+        inputs += c->n_inputs;
         constants += model->graph->n_initializer;
         for (size_t k = 0; k < index.count; k++)
             shared += index.values[k].source == SOURCE_NODE && index.values[k].consumers > 1;
@@ -161,8 +161,7 @@ static void test_variety(void **state)
                 fed_nonzero += model_index_find(&index, node->input[0])->source == SOURCE_NODE;
         }
         model_index_release(&index);
-        model_free(model);
-        gencase_release(&c);
+        test_case_free(c);
     }
     print_message("%zu inputs, %zu constants, %zu empty, %zu omitted, %zu shared, %zu NonZero fed\n", inputs,
                   constants, empty, omitted, shared, fed_nonzero);
@@ -192,18 +191,18 @@ static void test_builtin_blocks(void **state)
         }
         for (uint64_t k = 0; k < 24; k++) {
             struct plan plan = {.blocks = {b}, .n_blocks = 1, .reshape = true, .reparam = true};
-            struct gencase c;
+            struct test_case *c;
             plan.opset = b->since + (int)(k % (uint64_t)(b->until - b->since + 1));
             if (generate_plan(2, k, &plan, NULL, &c, &err)) {
                 print_error("%s: %s\n", b->name, err.message);
                 bad++;
                 break;
             }
-            if (check_case(&c, &err)) {
-                complain(&c, &err);
+            if (check_case(c, &err)) {
+                complain(c, &err);
                 bad++;
             }
-            gencase_release(&c);
+            test_case_free(c);
         }
     }
     assert_int_equal(bad, 0);
@@ -230,7 +229,7 @@ static void test_lacking(void **state)
     assert_int_equal(blocks_add_builtin(blocks, NULL), 0);
     for (uint64_t i = 0; i < 200; i++) {
         struct plan plan;
-        struct gencase c, again;
+        struct test_case *c, *again;
         struct error err = {0};
         struct rng rng = rng_split(&root, i);
         assert_int_equal(plan_random(&plan, blocks, &rng, 6, &options, &err), 0);
@@ -238,13 +237,13 @@ static void test_lacking(void **state)
             assert_int_equal(err.code, ERROR_NOT_FOUND);
             continue;
         }
-        skipped += strstr(c.test.recipe, "skip=") != NULL;
-        if (generate_recipe(c.test.recipe, &again, &err))
-            fail_msg("%s: %s", c.test.recipe, err.message);
-        if (!same_case(&c, &again))
-            fail_msg("%s", c.test.recipe);
-        gencase_release(&again);
-        gencase_release(&c);
+        skipped += strstr(c->recipe, "skip=") != NULL;
+        if (generate_recipe(c->recipe, &again, &err))
+            fail_msg("%s: %s", c->recipe, err.message);
+        if (!same_case(c, again))
+            fail_msg("%s", c->recipe);
+        test_case_free(again);
+        test_case_free(c);
     }
     assert_true(skipped > 100);
     blocks_free(blocks);
@@ -267,23 +266,20 @@ static void test_sure_zeros(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
-        struct gencase c;
-        struct model *model;
+        struct test_case *c;
         struct evaluator *evaluator;
         struct bounded *results;
         size_t count;
         struct error err = {0};
         if (generate_recipe(recipes[i], &c, &err) ||
-            model_parse(&model, c.test.model, c.test.model_size, &err) ||
-            evaluator_new(&evaluator, model, NULL, &err) ||
-            evaluator_run(evaluator, c.test.inputs, c.test.n_inputs, NULL, 0, &results, &count, &err))
+            evaluator_new(&evaluator, test_case_model(c, &err), NULL, &err) ||
+            evaluator_run(evaluator, c->inputs, c->n_inputs, NULL, 0, &results, &count, &err))
             fail_msg("%s: %s", recipes[i], err.message);
         for (size_t k = 0; k < count; k++)
             bounded_release(&results[k]);
         free(results);
         evaluator_free(evaluator);
-        model_free(model);
-        gencase_release(&c);
+        test_case_free(c);
     }
 }
 
@@ -300,11 +296,11 @@ static void test_bad_recipes(void **state)
         "plan seed=1 index=2 blocks=Relu k=99999999999",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct gencase c;
+        struct test_case *c;
         struct error err = {0};
         assert_int_equal(generate_recipe(bad[i], &c, &err), -1);
         assert_true(err.message[0]);
-        gencase_release(&c);
+        test_case_free(c);
     }
 }
 

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "same_bytes.h"
+
 static int read_text(const char *text, struct arena *arena, const struct json_value **value,
                      struct error *err)
 {
@@ -260,38 +262,35 @@ static void test_generator(void **state)
     struct generate_options options = {.lacks = lacks_double}, plain = {0};
     size_t refused = 0;
     for (uint64_t i = 0; i < 300; i++) {
-        struct gencase c, same;
+        struct test_case *c, *same;
         struct error err = {0};
         if (generate_one(1, i, &options, &c, &err)) {
             assert_int_equal(err.code, ERROR_UNSUPPORTED);
             refused++;
             continue;
         }
-        assert_string_not_equal(c.first->name, "Add");
+        assert_string_not_equal(c->first->name, "Add");
         assert_int_equal(generate_one(1, i, &plain, &same, &err), 0);
-        assert_string_equal(c.test.recipe, same.test.recipe);
-        assert_int_equal(c.test.model_size, same.test.model_size);
-        assert_memory_equal(c.test.model, same.test.model, c.test.model_size);
-        gencase_release(&c);
-        gencase_release(&same);
+        assert_string_equal(c->recipe, same->recipe);
+        assert_true(same_bytes(c, same));
+        test_case_free(c);
+        test_case_free(same);
     }
     assert_in_range(refused, 5, 100);
     for (uint64_t i = 0; i < 40; i++) {
-        struct gencase c, same;
+        struct test_case *c, *same;
         struct error err = {0};
-        struct model *model;
         assert_int_equal(generate_graph(1, i, &options, &c, &err), 0);
-        assert_int_equal(model_parse(&model, c.test.model, c.test.model_size, &err), 0);
+        const struct model *model = test_case_model(c, &err);
+        assert_non_null(model);
         for (size_t k = 0; k < model->graph->n_node; k++)
             assert_string_not_equal(model->graph->node[k]->op_type, "Add");
         /* The recipe alone makes the same graph. */
-        assert_int_equal(generate_recipe(c.test.recipe, &same, &err), 0);
-        assert_string_equal(c.test.recipe, same.test.recipe);
-        assert_int_equal(c.test.model_size, same.test.model_size);
-        assert_memory_equal(c.test.model, same.test.model, c.test.model_size);
-        model_free(model);
-        gencase_release(&c);
-        gencase_release(&same);
+        assert_int_equal(generate_recipe(c->recipe, &same, &err), 0);
+        assert_string_equal(c->recipe, same->recipe);
+        assert_true(same_bytes(c, same));
+        test_case_free(c);
+        test_case_free(same);
     }
 }
 
@@ -308,21 +307,19 @@ static void test_wishes(void **state)
     for (int rank = 3; rank <= 5; rank++)
         for (uint32_t given = 3; given <= 7; given += 4) {
             struct generate_options options = {.ops = "Conv", .opset = 13, .rank = rank + 1, .given = given};
-            struct gencase c, same;
-            struct model *model;
+            struct test_case *c, *same;
             assert_int_equal(generate_one(1, 0, &options, &c, &err), 0);
-            assert_int_equal(model_parse(&model, c.test.model, c.test.model_size, &err), 0);
+            const struct model *model = test_case_model(c, &err);
+            assert_non_null(model);
             assert_int_equal(model->graph->node[0]->n_input, given == 3 ? 2 : 3);
-            if (c.test.n_inputs && strcmp(c.test.inputs[0].name, model->graph->node[0]->input[0]) == 0)
-                assert_int_equal(c.test.inputs[0].tensors[0].shape.rank, rank);
-            assert_int_equal(generate_recipe(c.test.recipe, &same, &err), 0);
-            assert_int_equal(c.test.model_size, same.test.model_size);
-            assert_memory_equal(c.test.model, same.test.model, c.test.model_size);
-            model_free(model);
-            gencase_release(&c);
-            gencase_release(&same);
+            if (c->n_inputs && strcmp(c->inputs[0].name, model->graph->node[0]->input[0]) == 0)
+                assert_int_equal(c->inputs[0].tensors[0].shape.rank, rank);
+            assert_int_equal(generate_recipe(c->recipe, &same, &err), 0);
+            assert_true(same_bytes(c, same));
+            test_case_free(c);
+            test_case_free(same);
         }
-    struct gencase none;
+    struct test_case *none;
     assert_int_equal(generate_recipe("one seed=1 index=0 ops=Relu rank=9", &none, &err), -1);
     assert_int_equal(generate_recipe("one seed=1 index=0 inputs=2", &none, &err), -1);
     assert_int_equal(generate_recipe("graph seed=1 index=0 skip=a", &none, &err), -1);
@@ -360,11 +357,11 @@ static void test_engines(void **state)
     assert_int_equal(results[1].ops[0].finds[0].verdict, VERDICT_WRONG);
     assert_false(results[0].complete);
     /* The recipe kept makes a case of that type and opset. */
-    struct gencase c;
+    struct test_case *c;
     assert_int_equal(generate_recipe(results[1].ops[0].finds[0].recipe, &c, &err), 0);
-    assert_string_equal(c.first->name, "Conv");
-    assert_int_equal(c.opset, results[1].ops[0].finds[0].opset);
-    gencase_release(&c);
+    assert_string_equal(c->first->name, "Conv");
+    assert_int_equal(model_opset(test_case_model(c, NULL)), results[1].ops[0].finds[0].opset);
+    test_case_free(c);
     probe_results_free(results, 2);
     options.ops = "Conv,Frobnicate";
     assert_int_equal(probe_run(&options, &results, &err), -1);

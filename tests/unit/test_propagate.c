@@ -28,13 +28,13 @@ struct operands {
     const struct bounded *views[MOST]; /* NULL: omitted */
 };
 
-static int read_operand(const struct gencase *made, const struct model *model, const char *name,
+static int read_operand(const struct test_case *made, const struct model *model, const char *name,
                         struct bounded *out)
 {
-    for (size_t i = 0; i < made->test.n_inputs; i++)
-        if (strcmp(made->test.inputs[i].name, name) == 0)
-            return made->test.inputs[i].kind == VALUE_TENSOR
-                       ? bounded_from_tensor(out, &made->test.inputs[i].tensors[0], NULL)
+    for (size_t i = 0; i < made->n_inputs; i++)
+        if (strcmp(made->inputs[i].name, name) == 0)
+            return made->inputs[i].kind == VALUE_TENSOR
+                       ? bounded_from_tensor(out, &made->inputs[i].tensors[0], NULL)
                        : -1;
     for (size_t i = 0; i < model->graph->n_initializer; i++)
         if (strcmp(model->graph->initializer[i]->name, name) == 0) {
@@ -48,7 +48,7 @@ static int read_operand(const struct gencase *made, const struct model *model, c
     return -1;
 }
 
-static int read_operands(const struct gencase *made, const struct model *model, struct operands *operands)
+static int read_operands(const struct test_case *made, const struct model *model, struct operands *operands)
 {
     const Onnx__NodeProto *node = model->graph->node[0];
     *operands = (struct operands){.count = node->n_input};
@@ -200,19 +200,19 @@ static bool holds(const struct op *op, uint64_t index)
 {
     struct generate_options options = {.ops = op->name};
     struct rng root = rng_seed(hash_combine(7, hash_text(op->name))), rng = rng_split(&root, index);
-    struct gencase made;
-    struct model *model = NULL;
+    struct test_case *made;
     struct operands operands = {0};
     struct bounded wide[MOST], exact[MOST];
     bool good = true;
     if (generate_one(11, index, &options, &made, NULL))
         return true;
-    assert_int_equal(model_parse(&model, made.test.model, made.test.model_size, NULL), 0);
+    const struct model *model = test_case_model(made, NULL);
+    assert_non_null(model);
     for (size_t i = 0; i < MOST; i++) {
         bounded_init(&wide[i]);
         bounded_init(&exact[i]);
     }
-    if (!read_operands(&made, model, &operands) && loosen_operands(&operands, &rng) &&
+    if (!read_operands(made, model, &operands) && loosen_operands(&operands, &rng) &&
         !evaluate(op, model, &operands, wide)) {
         for (size_t i = 0; i < operands.count; i++)
             move_within(&operands.values[i], &rng);
@@ -224,15 +224,14 @@ static bool holds(const struct op *op, uint64_t index)
                     if (!within(&wide[o], &exact[o], i)) {
                         good = false;
                         printf("%s: %s: output %zu[%zu] is %.12Lg +- %.12g, but may be %.12Lg +- %.12g\n",
-                               op->name, made.test.recipe, o, i, wide[o].value[i], bounded_hard(&wide[o], i),
+                               op->name, made->recipe, o, i, wide[o].value[i], bounded_hard(&wide[o], i),
                                exact[o].value[i], bounded_hard(&exact[o], i));
                     }
     }
     release_operands(&operands);
     release_outputs(wide);
     release_outputs(exact);
-    model_free(model);
-    gencase_release(&made);
+    test_case_free(made);
     return good;
 }
 

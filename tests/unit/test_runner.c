@@ -224,15 +224,15 @@ static void test_reference(void **state)
         {{"bad:mode=segv-load", "bad:mode=lack-load"}, ASK_WHEN_NEEDED, true},
         {{"reference", "bad:mode=lack-load"}, ASK_NEVER, false},
     };
-    struct gencase made;
+    struct test_case *made;
     struct error err = {0};
+    const uint8_t *bytes;
+    size_t size;
     (void)state;
-    if (generate_one(1, 0, &(struct generate_options){.ops = "Relu"}, &made, &err))
+    if (generate_one(1, 0, &(struct generate_options){.ops = "Relu"}, &made, &err) ||
+        test_case_bytes(made, &bytes, &size, &err))
         fail_msg("%s", err.message);
-    struct job job = {.model = made.test.model,
-                      .model_size = made.test.model_size,
-                      .n_inputs = made.test.n_inputs,
-                      .inputs = made.test.inputs};
+    struct job job = {.model = bytes, .model_size = size, .n_inputs = made->n_inputs, .inputs = made->inputs};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct scene scene;
         struct run *run;
@@ -252,7 +252,7 @@ static void test_reference(void **state)
         run_free(run);
         close_scene(&scene);
     }
-    gencase_release(&made);
+    test_case_free(made);
 }
 
 /* Nothing to run is a case too; and what is under way may be given up. */

@@ -151,11 +151,10 @@ static void a_checker_that_dies_says_nothing_good(void **state)
 }
 
 /* The smaller case of a fault that is planted in the reference. */
-static void reduce_text(const char *text, const char *engine, struct subject *whole, struct testcase *small)
+static void reduce_text(const char *text, const char *engine, struct subject *whole, struct test_case **small)
 {
     struct registry *registry;
     const struct engine_spec *spec;
-    struct testcase test;
     struct reduce_stats stats;
     struct error err = {0};
     assert_int_equal(registry_open(&registry, NULL, 0, NULL), 0);
@@ -166,23 +165,28 @@ static void reduce_text(const char *text, const char *engine, struct subject *wh
     struct tensor *first = &whole->inputs[0].tensors[0];
     for (size_t i = 0; first->type == DTYPE_INT32 && i < first->count; i++)
         tensor_set(first, i, 32767); /* two of them wrap at 16 bits */
-    assert_int_equal(subject_to_case(whole, "made", &test, NULL), 0);
-    if (reduce_case(small, &test, &(struct reduce_options){.pool = pool, .companion = -1}, &stats, &err))
+    struct subject copy;
+    assert_int_equal(subject_copy(&copy, whole, &err), 0);
+    struct test_case *test = subject_to_case(&copy, "made");
+    if (reduce_case(small, test, &(struct reduce_options){.pool = pool, .companion = -1}, &stats, &err))
         fail_msg("%s on %s", err.message, text);
     assert_true(stats.complete);
     assert_int_equal(stats.nodes_after, 1);
-    testcase_release(&test);
+    test_case_free(test);
     pool_free(pool);
     registry_free(registry);
 }
 
 /* By this system's libonnx; of an opset that it does not know, what is left is part of what there was. */
-static void check_small(const struct subject *whole, const struct testcase *small)
+static void check_small(const struct subject *whole, const struct test_case *small)
 {
     struct checker none = {0};
     struct error err = {0};
     struct subject part;
-    unsigned doubts = model_doubts(&none, small->model, small->model_size, &err);
+    const uint8_t *bytes;
+    size_t size;
+    assert_int_equal(test_case_bytes(small, &bytes, &size, &err), 0);
+    unsigned doubts = model_doubts(&none, bytes, size, &err);
     if (doubts & DOUBT_CHECKER)
         fail_msg("%s", err.message);
     assert_int_equal(subject_from_case(&part, small, &err), 0);
@@ -222,10 +226,10 @@ static void what_is_reduced_is_valid(void **state)
             put_checker(data, "1.12.0");
         for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
             struct subject whole;
-            struct testcase small;
+            struct test_case *small;
             reduce_text(planted[i].text, planted[i].engine, &whole, &small);
-            check_small(&whole, &small);
-            testcase_release(&small);
+            check_small(&whole, small);
+            test_case_free(small);
             subject_release(&whole);
         }
     }
