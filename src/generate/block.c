@@ -21,44 +21,12 @@ struct blocks {
     size_t n_graphs, graphs_capacity;
 };
 
-/* Operators whose further inputs are data like the first, so that edges can meet in them. */
-static const char *const meeting[] = {
-    "Add",
-    "And",
-    "BitShift",
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
-    "Concat",
-    "Div",
-    "Einsum",
-    "Equal",
-    "Gemm",
-    "Greater",
-    "GreaterOrEqual",
-    "Less",
-    "LessOrEqual",
-    "MatMul",
-    "Max",
-    "Mean",
-    "Min",
-    "Mod",
-    "Mul",
-    "Or",
-    "PRelu",
-    "Pow",
-    "Sub",
-    "Sum",
-    "Where",
-    "Xor",
-};
-
+/* At most four edges meet in an operator. */
 static size_t data_inputs(const struct op *op)
 {
-    for (size_t i = 0; i < sizeof meeting / sizeof *meeting; i++)
-        if (strcmp(op->name, meeting[i]) == 0)
-            return op->inputs.most < 4 ? (size_t)op->inputs.most : 4;
-    return 1;
+    if (op->data != DATA_ALL)
+        return 1;
+    return op->inputs.most < 4 ? (size_t)op->inputs.most : 4;
 }
 
 static void add_block(struct blocks *blocks, struct block *block)

@@ -93,7 +93,7 @@ static const struct op *choose_op(struct graph_maker *g, struct rng *rng, const 
 {
     const struct op *op = g->ops[rng_below(rng, g->n_ops)];
     dtype_set set = op_types_at(op, g->m.opset);
-    bool first = op->flags & OP_NOT_DRAWN_FIRST;
+    bool first = op->data == DATA_NONE;
     if (!set || (first && !(op->flags & OP_SUBGRAPH) && rng_chance(rng, 0.8)))
         return NULL;
     if (first)
@@ -122,7 +122,7 @@ static int try_node(struct graph_maker *g, struct rng rng, size_t number)
     if (!op)
         return -1;
     dtype_set set = op_types_at(op, g->m.opset) & (g->options->types ? g->options->types : ~(dtype_set)0);
-    bool first = !value || op->flags & OP_NOT_DRAWN_FIRST;
+    bool first = !value || op->data == DATA_NONE;
     struct drawn given = {0};
     struct draw d;
     draw_init(&d, &g->m.model->arena, op, g->m.opset,

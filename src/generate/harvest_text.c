@@ -362,8 +362,9 @@ static bool is_variance(const struct cutting *cut, const char *name)
 {
     for (size_t i = 0; i < cut->count; i++) {
         const Onnx__NodeProto *node = node_at(cut, i);
-        if (strcmp(node->op_type, "BatchNormalization") == 0 && node->n_input > 4 &&
-            strcmp(node->input[4], name) == 0)
+        const struct op *op = op_find(node->op_type);
+        size_t input = op ? op->range.never_negative : 0;
+        if (input && node->n_input > input && strcmp(node->input[input], name) == 0)
             return true;
     }
     return false;

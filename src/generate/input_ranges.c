@@ -1,115 +1,6 @@
 #include "generate/planner.h"
 
 #include <math.h>
-#include <string.h>
-
-/* How an operator's numbers follow from those of its inputs. */
-enum rule {
-    RULE_OTHER, /* about as large as the largest input */
-    RULE_MOVE,  /* elements of the first input, or 0 */
-    RULE_FIXED, /* within [low, high] whatever comes in */
-    RULE_ADD,   /* sums of all inputs */
-    RULE_MUL,
-    RULE_DIV,
-    RULE_EXP,
-    RULE_SQUARE,
-    RULE_SQRT,
-    RULE_POWER,
-    RULE_LOG,
-    RULE_RELU,    /* no longer negative */
-    RULE_REDUCE,  /* sums over the elements that disappear */
-    RULE_PRODUCT, /* products over them */
-    RULE_DOT,     /* sums of products */
-};
-
-struct range_rule {
-    const char *op;
-    enum rule rule;
-    double low, high;   /* of the output, for RULE_FIXED */
-    double least, most; /* wanted of the input; both 0: anything */
-};
-
-/* Sorted by name. */
-static const struct range_rule rules[] = {
-    {"Abs", RULE_RELU, 0, 0, 0, 0},
-    {"Acos", RULE_FIXED, 0, 3.2, -1, 1},
-    {"Acosh", RULE_FIXED, 0, 10, 1, 1000},
-    {"Add", RULE_ADD, 0, 0, 0, 0},
-    {"ArgMax", RULE_FIXED, 0, 100, 0, 0},
-    {"ArgMin", RULE_FIXED, 0, 100, 0, 0},
-    {"Asin", RULE_FIXED, -1.6, 1.6, -1, 1},
-    {"Asinh", RULE_FIXED, -10, 10, 0, 0},
-    {"Atan", RULE_FIXED, -1.6, 1.6, 0, 0},
-    {"Atanh", RULE_FIXED, -4, 4, -0.99, 0.99},
-    {"BatchNormalization", RULE_MUL, 0, 0, 0, 0},
-    {"Celu", RULE_OTHER, 0, 0, -50, 1e4},
-    {"Conv", RULE_DOT, 0, 0, 0, 0},
-    {"ConvInteger", RULE_DOT, 0, 0, 0, 0},
-    {"ConvTranspose", RULE_DOT, 0, 0, 0, 0},
-    {"Cos", RULE_FIXED, -1, 1, -100, 100},
-    {"Cosh", RULE_EXP, 0, 0, -6, 6},
-    {"CumSum", RULE_REDUCE, 0, 0, 0, 0},
-    {"Div", RULE_DIV, 0, 0, 0, 0},
-    {"Einsum", RULE_DOT, 0, 0, 0, 0},
-    {"Erf", RULE_FIXED, -1, 1, 0, 0},
-    {"Exp", RULE_EXP, 0, 0, -20, 6},
-    {"GRU", RULE_FIXED, -1, 1, -100, 100},
-    {"Gemm", RULE_DOT, 0, 0, 0, 0},
-    {"GroupNormalization", RULE_FIXED, -20, 20, -1e3, 1e3},
-    {"HardSigmoid", RULE_FIXED, 0, 1, 0, 0},
-    {"Hardmax", RULE_FIXED, 0, 1, 0, 0},
-    {"InstanceNormalization", RULE_FIXED, -20, 20, -1e3, 1e3},
-    {"LSTM", RULE_FIXED, -1, 1, -100, 100},
-    {"LayerNormalization", RULE_FIXED, -20, 20, -1e3, 1e3},
-    {"Log", RULE_LOG, 0, 0, 0.01, 1e4},
-    {"LogSoftmax", RULE_FIXED, -50, 0, -20, 20},
-    {"LpNormalization", RULE_FIXED, -1, 1, -1e3, 1e3},
-    {"MatMul", RULE_DOT, 0, 0, 0, 0},
-    {"MatMulInteger", RULE_DOT, 0, 0, 0, 0},
-    {"MeanVarianceNormalization", RULE_FIXED, -20, 20, -1e3, 1e3},
-    {"Mul", RULE_MUL, 0, 0, 0, 0},
-    {"PRelu", RULE_MUL, 0, 0, 0, 0},
-    {"Pow", RULE_POWER, 0, 0, 0.1, 4},
-    {"RNN", RULE_FIXED, -1, 1, -100, 100},
-    {"Reciprocal", RULE_FIXED, -20, 20, 0.05, 1e4},
-    {"ReduceL1", RULE_REDUCE, 0, 0, 0, 0},
-    {"ReduceL2", RULE_REDUCE, 0, 0, -1e3, 1e3},
-    {"ReduceLogSum", RULE_LOG, 0, 0, 0.01, 1e3},
-    {"ReduceLogSumExp", RULE_OTHER, 0, 0, -20, 20},
-    {"ReduceProd", RULE_PRODUCT, 0, 0, -2, 2},
-    {"ReduceSum", RULE_REDUCE, 0, 0, 0, 0},
-    {"ReduceSumSquare", RULE_SQUARE, 0, 0, -50, 50},
-    {"Relu", RULE_RELU, 0, 0, 0, 0},
-    {"Reshape", RULE_MOVE, 0, 0, 0, 0},
-    {"Shape", RULE_FIXED, 0, 1000, 0, 0},
-    {"Sigmoid", RULE_FIXED, 0, 1, 0, 0},
-    {"Sign", RULE_FIXED, -1, 1, 0, 0},
-    {"Sin", RULE_FIXED, -1, 1, -100, 100},
-    {"Sinh", RULE_EXP, 0, 0, -6, 6},
-    {"Softmax", RULE_FIXED, 0, 1, -20, 20},
-    {"Softsign", RULE_FIXED, -1, 1, 0, 0},
-    {"Sqrt", RULE_SQRT, 0, 0, 0, 1e4},
-    {"Sub", RULE_ADD, 0, 0, 0, 0},
-    {"Sum", RULE_ADD, 0, 0, 0, 0},
-    {"Tan", RULE_FIXED, -20, 20, -1.5, 1.5},
-    {"Tanh", RULE_FIXED, -1, 1, 0, 0},
-};
-
-static const struct range_rule *find_rule(const char *op)
-{
-    size_t low = 0, high = sizeof rules / sizeof *rules;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(op, rules[middle].op);
-        if (order == 0)
-            return &rules[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
 
 void range_of_data(struct maker_value *value, const struct tensor *data)
 {
@@ -128,12 +19,10 @@ void range_of_data(struct maker_value *value, const struct tensor *data)
 
 bool range_wanted(const struct op *op, double *low, double *high)
 {
-    const struct range_rule *rule = find_rule(op->name);
-    if (!rule || (rule->least == 0 && rule->most == 0))
-        return false;
-    *low = rule->least;
-    *high = rule->most;
-    return true;
+    const struct op_interval *wanted = &op->range.wants;
+    *low = wanted->low;
+    *high = wanted->high;
+    return wanted->low != 0 || wanted->high != 0;
 }
 
 bool range_wild(const struct maker_value *value)
@@ -166,7 +55,6 @@ static double terms(const struct maker_value *a, const struct maker_value *b)
 void range_of_output(struct planner *g, const struct op *op, const Onnx__NodeProto *node,
                      struct maker_value *output)
 {
-    const struct range_rule *rule = find_rule(op->name);
     const struct maker_value *inputs[3] = {NULL};
     double low = 0, high = 0, sum = 0, product = 1;
     for (size_t i = 0, seen = 0; i < node->n_input; i++) {
@@ -183,48 +71,48 @@ void range_of_output(struct planner *g, const struct op *op, const Onnx__NodePro
     }
     const struct maker_value *x = inputs[0];
     double size = size_of(x);
-    switch (rule && x ? rule->rule : RULE_OTHER) {
-    case RULE_MOVE:
+    switch (x ? op->range.rule : RANGE_LIKE_INPUTS) {
+    case RANGE_MOVE:
         low = fmin(x->low, 0), high = fmax(x->high, 0);
         break;
-    case RULE_FIXED:
-        low = rule->low, high = rule->high;
+    case RANGE_FIXED:
+        low = op->range.gives.low, high = op->range.gives.high;
         break;
-    case RULE_ADD:
+    case RANGE_ADD:
         high = sum, low = -sum;
         break;
-    case RULE_MUL:
+    case RANGE_MUL:
         high = product, low = -product;
         break;
-    case RULE_DIV:
+    case RANGE_DIV:
         high = inputs[1] && (inputs[1]->low > 0.05 || inputs[1]->high < -0.05) ? 20 * size : 500 * size;
         low = -high;
         break;
-    case RULE_EXP:
+    case RANGE_EXP:
         high = exp(fmin(x->high, 700)), low = 0;
         break;
-    case RULE_SQUARE:
+    case RANGE_SQUARE:
         high = size * size * ratio(x, output), low = 0;
         break;
-    case RULE_SQRT:
+    case RANGE_SQRT:
         high = sqrt(fmax(x->high, 0)), low = 0;
         break;
-    case RULE_POWER:
+    case RANGE_POWER:
         high = pow(fmax(size, 1), fmin(fmax(size_of(inputs[1]), 1), 10)), low = -high;
         break;
-    case RULE_LOG:
+    case RANGE_LOG:
         high = log(fmax(x->high, 1)), low = log(fmax(x->low, 1e-6));
         break;
-    case RULE_RELU:
+    case RANGE_RELU:
         high = size, low = 0;
         break;
-    case RULE_REDUCE:
+    case RANGE_REDUCE:
         high = size * ratio(x, output), low = -high;
         break;
-    case RULE_PRODUCT:
+    case RANGE_PRODUCT:
         high = pow(fmax(size, 1), ratio(x, output) / 2), low = -high;
         break;
-    case RULE_DOT:
+    case RANGE_DOT:
         high = product * terms(x, inputs[1]), low = -high;
         break;
     default:

@@ -166,7 +166,7 @@ static int draw_upon(struct planner *g, const struct op *op, const size_t *given
 int place_operator(struct planner *g, const struct op *op, struct rng shapes, struct rng params,
                    size_t *outputs, size_t *n_outputs)
 {
-    bool takes = g->n_feeds && !(op->flags & OP_NOT_DRAWN_FIRST);
+    bool takes = g->n_feeds && op->data != DATA_NONE;
     const struct maker_mark mark = maker_mark(&g->m);
     if (!op_types_at(op, g->m.opset))
         return -1;

@@ -247,6 +247,7 @@ static const struct op_param params[] = {
 const struct op ops_gridsample[] = {
     {OP("GridSample", 16), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {4, 5},
      .types = {{16, DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE)}},
-     .params = params, .eval = eval_grid_sample, .sample = sample_grid_sample},
+     .params = params, .eval = eval_grid_sample, .sample = sample_grid_sample, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}},
     {0},
 };

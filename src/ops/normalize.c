@@ -482,13 +482,16 @@ enum {
 const struct op ops_normalize[] = {
     {OP("BatchNormalization", 1), .inputs = {5, 5}, .outputs = {1, 5}, .ranks = {2, 5},
      .types = {{9, BASE}, {14, DTYPES_FLOAT}}, .params = batch_params, .eval = eval_batch,
-     .sample = sample_batch},
+     .sample = sample_batch, .data = DATA_FIRST, .range = {RANGE_MUL, .never_negative = 4}},
     {OP("GroupNormalization", 18), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
      /* That of opset 18 is deprecated, ONNX 1.18 and later refuse it. */
-     .types = {{21, DTYPES_FLOAT}}, .params = group_params, .eval = eval_group, .sample = sample_group},
+     .types = {{21, DTYPES_FLOAT}}, .params = group_params, .eval = eval_group, .sample = sample_group,
+     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}},
     {OP("InstanceNormalization", 1), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
-     .types = {{6, BASE}}, .params = instance_params, .eval = eval_instance, .sample = sample_instance},
+     .types = {{6, BASE}}, .params = instance_params, .eval = eval_instance, .sample = sample_instance,
+     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}},
     {OP("LayerNormalization", 17), .inputs = {2, 3}, .outputs = {1, 3}, .ranks = {1, 5},
-     .types = {{17, DTYPES_FLOAT}}, .params = layer_params, .eval = eval_layer, .sample = sample_layer},
+     .types = {{17, DTYPES_FLOAT}}, .params = layer_params, .eval = eval_layer, .sample = sample_layer,
+     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}},
     {0},
 };

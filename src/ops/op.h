@@ -52,13 +52,49 @@ enum {
     OP_VARIADIC = 1000, /* as the most inputs or outputs */
     OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
     OP_SUBGRAPH = 2,    /* flag: has bodies */
-    OP_NOT_DRAWN_FIRST =
-        4 /* flag: its primary input is not tensor data (Constant, Range ...): cannot extend a graph */
 };
 
 /* How many there may be, both included. */
 struct op_limits {
     int least, most;
+};
+
+/* Which inputs are data, that an edge of a graph may bring; the others are parameters or weights. */
+enum op_data {
+    DATA_FIRST = 1,
+    DATA_ALL, /* edges can meet in it (Add, Concat, MatMul ...) */
+    DATA_NONE /* the first is a parameter (Range), or there is none (Constant): it cannot extend a graph */
+};
+
+/* How an operator's numbers follow from those of its inputs. */
+enum op_range_rule {
+    RANGE_LIKE_INPUTS = 1, /* about as large as the largest input */
+    RANGE_MOVE,            /* elements of the first input, or 0 */
+    RANGE_FIXED,           /* within `gives` whatever comes in */
+    RANGE_ADD,             /* sums of all inputs */
+    RANGE_MUL,
+    RANGE_DIV,
+    RANGE_EXP,
+    RANGE_SQUARE,
+    RANGE_SQRT,
+    RANGE_POWER,
+    RANGE_LOG,
+    RANGE_RELU,    /* no longer negative */
+    RANGE_REDUCE,  /* sums over the elements that disappear */
+    RANGE_PRODUCT, /* products over them */
+    RANGE_DOT,     /* sums of products */
+};
+
+struct op_interval {
+    double low, high;
+};
+
+/* What the generator must feed, and what comes out then. */
+struct op_range {
+    enum op_range_rule rule;
+    struct op_interval gives; /* of the output, for RANGE_FIXED */
+    struct op_interval wants; /* of the first input; both 0: anything */
+    size_t never_negative;    /* an input that holds variances; 0: none does */
 };
 
 struct op {
@@ -71,6 +107,8 @@ struct op {
     const struct op_param *params; /* NULL: none */
     int (*eval)(struct op_call *call);
     int (*sample)(struct draw *draw);
+    enum op_data data;
+    struct op_range range;
 };
 
 /* The members that begin a row. */

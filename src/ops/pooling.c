@@ -428,11 +428,17 @@ enum {
                     .eval = eval_pool, .sample = sample_##kind
 
 const struct op ops_pooling[] = {
-    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}}},
-    [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}}},
-    [GLOBAL_LP] = {ROW("GlobalLpPool", 1, global_lp_params, global), .types = {{1, FLOATS}}},
-    [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{1, FLOATS}}},
-    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}},
-    [MAX] = {ROW("MaxPool", 2, max_params, pool), .types = {{1, FLOATS}, {12, FLOATS | BYTES}}},
+    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}}, .data = DATA_FIRST,
+                 .range = {RANGE_LIKE_INPUTS}},
+    [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}}, .data = DATA_FIRST,
+                        .range = {RANGE_LIKE_INPUTS}},
+    [GLOBAL_LP] = {ROW("GlobalLpPool", 1, global_lp_params, global), .types = {{1, FLOATS}},
+                   .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
+    [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{1, FLOATS}}, .data = DATA_FIRST,
+                    .range = {RANGE_LIKE_INPUTS}},
+    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}, .data = DATA_FIRST,
+            .range = {RANGE_LIKE_INPUTS}},
+    [MAX] = {ROW("MaxPool", 2, max_params, pool), .types = {{1, FLOATS}, {12, FLOATS | BYTES}},
+             .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
     {0},
 };

@@ -316,9 +316,9 @@ enum {
 const struct op ops_quantize[] = {
     {OP("DequantizeLinear", 10), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {0, 5},
      .types = {{11, BYTES}, {21, WORDS}}, .params = dequantize_params, .eval = eval_dequantize,
-     .sample = sample_dequantize},
+     .sample = sample_dequantize, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
     {OP("QuantizeLinear", 10), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {0, 5},
      .types = {{11, SOURCES}, {19, SOURCES | HALVES}}, .params = quantize_params, .eval = eval_quantize,
-     .sample = sample_quantize},
+     .sample = sample_quantize, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
     {0},
 };

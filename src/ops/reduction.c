@@ -556,32 +556,33 @@ enum {
     BYTES = DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT8)
 };
 
-#define ROW(op_name, op_params)                                                                             \
-    {                                                                                                       \
-        OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},                               \
-                        .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params, .eval = eval_reduce, \
-                        .sample = sample_reduce                                                             \
-    }
-#define EXTREME_ROW(op_name)                                                           \
-    {                                                                                  \
-        OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},          \
-                        .types = {{1, WIDE},                                           \
-                                  {12, WIDE | BYTES},                                  \
-                                  {13, WIDE | BYTES | BRAIN},                          \
-                                  {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}}, \
-                        .params = params, .eval = eval_reduce, .sample = sample_reduce \
-    }
+#define ROW(op_name, op_params)                                                                         \
+    OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},                               \
+                    .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params, .eval = eval_reduce, \
+                    .sample = sample_reduce
+#define EXTREME_ROW(op_name)                                                       \
+    OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},          \
+                    .types = {{1, WIDE},                                           \
+                              {12, WIDE | BYTES},                                  \
+                              {13, WIDE | BYTES | BRAIN},                          \
+                              {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}}, \
+                    .params = params, .eval = eval_reduce, .sample = sample_reduce
 
 const struct op ops_reduction[] = {
-    [REDUCE_L1] = ROW("ReduceL1", params),
-    [REDUCE_L2] = ROW("ReduceL2", params),
-    [REDUCE_LOG_SUM] = ROW("ReduceLogSum", params),
-    [REDUCE_LOG_SUM_EXP] = ROW("ReduceLogSumExp", params),
-    [REDUCE_MAX] = EXTREME_ROW("ReduceMax"),
-    [REDUCE_MEAN] = ROW("ReduceMean", params),
-    [REDUCE_MIN] = EXTREME_ROW("ReduceMin"),
-    [REDUCE_PROD] = ROW("ReduceProd", params),
-    [REDUCE_SUM] = ROW("ReduceSum", sum_params),
-    [REDUCE_SUM_SQUARE] = ROW("ReduceSumSquare", params),
+    [REDUCE_L1] = {ROW("ReduceL1", params), .data = DATA_FIRST, .range = {RANGE_REDUCE}},
+    [REDUCE_L2] = {ROW("ReduceL2", params), .data = DATA_FIRST,
+                   .range = {RANGE_REDUCE, .wants = {-1e3, 1e3}}},
+    [REDUCE_LOG_SUM] = {ROW("ReduceLogSum", params), .data = DATA_FIRST,
+                        .range = {RANGE_LOG, .wants = {0.01, 1e3}}},
+    [REDUCE_LOG_SUM_EXP] = {ROW("ReduceLogSumExp", params), .data = DATA_FIRST,
+                            .range = {RANGE_LIKE_INPUTS, .wants = {-20, 20}}},
+    [REDUCE_MAX] = {EXTREME_ROW("ReduceMax"), .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
+    [REDUCE_MEAN] = {ROW("ReduceMean", params), .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
+    [REDUCE_MIN] = {EXTREME_ROW("ReduceMin"), .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
+    [REDUCE_PROD] = {ROW("ReduceProd", params), .data = DATA_FIRST,
+                     .range = {RANGE_PRODUCT, .wants = {-2, 2}}},
+    [REDUCE_SUM] = {ROW("ReduceSum", sum_params), .data = DATA_FIRST, .range = {RANGE_REDUCE}},
+    [REDUCE_SUM_SQUARE] = {ROW("ReduceSumSquare", params), .data = DATA_FIRST,
+                           .range = {RANGE_SQUARE, .wants = {-50, 50}}},
     {0},
 };

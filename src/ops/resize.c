@@ -509,6 +509,6 @@ enum { PLAIN = (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)) & ~DTYPE_BIT(DTYPE_BFLOAT
 const struct op ops_resize[] = {
     {OP("Resize", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 5},
      .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}}, .params = params, .eval = eval_resize,
-     .sample = resize_sample},
+     .sample = resize_sample, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
     {0},
 };

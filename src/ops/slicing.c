@@ -422,12 +422,16 @@ static const struct op_param space_params[] = {
 
 const struct op ops_slicing[] = {
     {OP("DepthToSpace", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
-     .params = depth_params, .eval = eval_depth_to_space, .sample = sample_depth_to_space},
+     .params = depth_params, .eval = eval_depth_to_space, .sample = sample_depth_to_space, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}},
     {OP("Slice", 1), .inputs = {3, 5}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
-     .params = slice_params, .eval = eval_slice, .sample = sample_slice},
+     .params = slice_params, .eval = eval_slice, .sample = sample_slice, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}},
     {OP("SpaceToDepth", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
-     .params = space_params, .eval = eval_space_to_depth, .sample = sample_space_to_depth},
+     .params = space_params, .eval = eval_space_to_depth, .sample = sample_space_to_depth, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}},
     {OP("Split", 1), .inputs = {1, 2}, .outputs = {1, OP_VARIADIC}, .ranks = {1, 5}, .types = MOVE_TYPES,
-     .params = split_params, .eval = eval_split, .sample = sample_split},
+     .params = split_params, .eval = eval_split, .sample = sample_split, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}},
     {0},
 };

@@ -221,16 +221,16 @@ enum {
     BRAIN = DTYPE_BIT(DTYPE_BFLOAT16)
 };
 
-#define ROW(op_name)                                                                                      \
-    {                                                                                                     \
-        OP(op_name, 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {1, 5},                             \
-                        .types = {{1, BASE}, {13, BASE | BRAIN}}, .params = params, .eval = eval_softmax, \
-                        .sample = sample_softmax                                                          \
-    }
+#define ROW(op_name)                                                                                  \
+    OP(op_name, 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {1, 5},                             \
+                    .types = {{1, BASE}, {13, BASE | BRAIN}}, .params = params, .eval = eval_softmax, \
+                    .sample = sample_softmax
 
 const struct op ops_softmax[] = {
-    [SOFTMAX] = ROW("Softmax"),
-    [LOG_SOFTMAX] = ROW("LogSoftmax"),
-    [HARDMAX] = ROW("Hardmax"),
+    [SOFTMAX] = {ROW("Softmax"), .data = DATA_FIRST,
+                 .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}},
+    [LOG_SOFTMAX] = {ROW("LogSoftmax"), .data = DATA_FIRST,
+                     .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}}},
+    [HARDMAX] = {ROW("Hardmax"), .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {0, 1}}},
     {0},
 };

@@ -135,8 +135,7 @@ static bool opset_probed(const struct op *op, int opset, bool quick)
 static bool rank_probed(const struct op *op, int rank, int low, int high, bool quick)
 {
     int usual = high < 4 ? high : 4;
-    return !quick || op->flags & OP_NOT_DRAWN_FIRST || rank == usual ||
-           rank == (low < 2 && high >= 2 ? 2 : low);
+    return !quick || op->data == DATA_NONE || rank == usual || rank == (low < 2 && high >= 2 ? 2 : low);
 }
 
 static size_t add_row(struct plan *plan, struct probe_op *op, const struct probe_row *row)

@@ -1,0 +1,53 @@
+/* The operator table: every row answers every question that is asked of it. */
+#include "ops/op.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_answers(void **state)
+{
+    (void)state;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        if (!op->eval || !op->types[0].set || !op->data || !op->range.rule)
+            fail_msg("the row of %s lacks an answer", op->name);
+}
+
+/* An input that acts as a parameter is none that edges bring, and two are not the same one. */
+static void test_params(void **state)
+{
+    (void)state;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        for (const struct op_param *p = op->params; p && p->name; p++) {
+            bool placed = p->kind != PARAM_INPUT ||
+                          (p->input < (size_t)op->inputs.most && (p->input > 0 || op->data == DATA_NONE));
+            for (const struct op_param *other = op->params; other < p; other++)
+                placed = placed &&
+                         (p->kind != PARAM_INPUT || other->kind != PARAM_INPUT || p->input != other->input);
+            if (!placed)
+                fail_msg("%s: %s is not the input %zu", op->name, p->name, p->input);
+            if (p->illegal && (!*p->illegal || p->kind == PARAM_TENSOR || p->kind == PARAM_GRAPH))
+                fail_msg("%s: %s cannot be made illegal", op->name, p->name);
+        }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        assert_ptr_equal(op_find(op->name), op);
+    assert_null(op_find("NoSuchOperator"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_params),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
