@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const char profile_keys[] = "signature-without, program, made-by-several, message.around, message.reason, "
+const char profile_keys[] = "signature-without, made-by-several, message.around, message.reason, "
                             "message.name, message.no-kernel, message.operator and message.operator.NAME";
 
 bool profile_lists(const char *list, const char *word, size_t length)
@@ -39,8 +39,6 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
         profile->signature_without = arena_strdup(arena, value);
     else if (text_equal(key, "made-by-several"))
         profile->made_by_several = arena_strdup(arena, value);
-    else if (text_equal(key, "program"))
-        profile->program = arena_strdup(arena, value);
     else
         return 1;
     return 0;

@@ -19,7 +19,7 @@ struct engine_profile {
     struct message_pattern *operators; /* where it names the operator that it speaks of */
     struct message_pattern *inserted;  /* texts that stand for an operator which it inserts itself */
     const char *made_by_several;       /* operators that several parts of it make */
-    const char *program;               /* path of the template of a report's program (findings/program.h) */
+    const char *program; /* path of the template of a report's program, which the registry sets */
 };
 
 /*

@@ -104,6 +104,29 @@ static int parse_yes(const char *text, bool *yes, struct error *err)
     return 0;
 }
 
+/* Replaces {libexec} and {data}; {library} by `library` when that is not NULL. */
+static char *expand(struct registry *registry, const char *text, const char *library)
+{
+    const struct pair words[] = {
+        {"{libexec}", registry->libexec}, {"{data}", registry->data}, {"{library}", library}};
+    struct str out;
+    str_init(&out);
+    while (*text) {
+        size_t i = 0;
+        while (i < 3 && !(words[i].value && text_starts(text, words[i].name)))
+            i++;
+        if (i < 3) {
+            str_add(&out, words[i].value);
+            text += strlen(words[i].name);
+        } else {
+            str_append(&out, text++, 1);
+        }
+    }
+    char *copy = arena_strdup(&registry->arena, out.data);
+    str_release(&out);
+    return copy;
+}
+
 /* What an earlier section declares of its engine is so of this one too: the same library started otherwise.
  */
 static int copy_profile(const struct registry *registry, struct entry *entry, const char *name,
@@ -121,10 +144,11 @@ static int set_profile(struct registry *registry, struct entry *entry, const cha
 {
     int status = profile_set(&entry->profile, &registry->arena, key, value, err);
     if (status == 1)
-        return error_set(err, ERROR_FORMAT,
-                         "no key '%s'; there are command, library, versions, fetch, launcher, memory, like, "
-                         "environment.NAME, knob-environment.KNOB, %s",
-                         key, profile_keys);
+        return error_set(
+            err, ERROR_FORMAT,
+            "no key '%s'; there are command, library, versions, fetch, launcher, memory, like, program, "
+            "environment.NAME, knob-environment.KNOB, %s",
+            key, profile_keys);
     return status;
 }
 
@@ -154,6 +178,8 @@ static int visit_key(void *context, const char *section, const char *key, const 
     else if (text_starts(key, variable))
         return add_pair(registry, entry->variables, &entry->n_variables, key + sizeof variable - 1, value,
                         err);
+    else if (text_equal(key, "program"))
+        entry->profile.program = expand(registry, value, NULL);
     else if (text_equal(key, "like"))
         return copy_profile(registry, entry, value, err);
     else
@@ -234,29 +260,6 @@ void registry_free(struct registry *registry)
     free(registry->data);
     free(registry->entries);
     free(registry);
-}
-
-/* Replaces {libexec} and {data}; {library} by `library` when that is not NULL. */
-static char *expand(struct registry *registry, const char *text, const char *library)
-{
-    const struct pair words[] = {
-        {"{libexec}", registry->libexec}, {"{data}", registry->data}, {"{library}", library}};
-    struct str out;
-    str_init(&out);
-    while (*text) {
-        size_t i = 0;
-        while (i < 3 && !(words[i].value && text_starts(text, words[i].name)))
-            i++;
-        if (i < 3) {
-            str_add(&out, words[i].value);
-            text += strlen(words[i].name);
-        } else {
-            str_append(&out, text++, 1);
-        }
-    }
-    char *copy = arena_strdup(&registry->arena, out.data);
-    str_release(&out);
-    return copy;
 }
 
 static void versions_free(struct versions *versions)

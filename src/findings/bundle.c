@@ -306,7 +306,8 @@ static int write_texts(const char *folder, const struct bundle_case *which, cons
     if (status == 0)
         status = write_text(folder, "data.json", &text, err);
     str_clear(&text);
-    writeup(&text, which, model, drawn);
+    if (status == 0)
+        status = writeup(&text, which, model, drawn, err);
     if (status == 0)
         status = write_text(folder, "report.md", &text, err);
     str_release(&text);

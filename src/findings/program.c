@@ -1,31 +1,41 @@
 #include "findings/program.h"
 
 #include "engine/label.h"
-#include "findings/writeup.h"
+#include "findings/program_template.h"
 #include "tensor/literal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { INLINE_ELEMENTS = 64 }; /* of all inputs; larger ones are read from their file */
-
-static const struct program_type types[] = {
-    {DTYPE_FLOAT, "float", "%.9g", "FLOAT", "CV_32F", false, "kFloat"},
-    {DTYPE_DOUBLE, "double", "%.17g", "DOUBLE", "CV_64F", false, "kDouble"},
-    {DTYPE_FLOAT16, "uint16_t", "0x%04x", "FLOAT16", "CV_16F", false, "kHalf"},
-    {DTYPE_BFLOAT16, "uint16_t", "0x%04x", "BFLOAT16", "CV_16BF", true, "kBFloat16"},
-    {DTYPE_INT8, "int8_t", "%d", "INT8", "CV_8S", false, "kChar"},
-    {DTYPE_UINT8, "uint8_t", "%d", "UINT8", "CV_8U", false, "kByte"},
-    {DTYPE_INT16, "int16_t", "%d", "INT16", "CV_16S", false, "kShort"},
-    {DTYPE_UINT16, "uint16_t", "%d", "UINT16", "CV_16U", false, NULL},
-    {DTYPE_INT32, "int32_t", "%d", "INT32", "CV_32S", false, "kInt"},
-    {DTYPE_UINT32, "uint32_t", "%u", "UINT32", "CV_32U", true, NULL},
-    {DTYPE_INT64, "int64_t", "%lld", "INT64", "CV_64S", true, "kLong"},
-    {DTYPE_UINT64, "uint64_t", "%llu", "UINT64", "CV_64U", true, NULL},
-    {DTYPE_BOOL, "uint8_t", "%d", "BOOL", "CV_Bool", true, "kBool"},
+enum {
+    INLINE_ELEMENTS = 64, /* of all inputs; larger ones are read from their file */
+    PROGRAM_ELEMENTS = 20 /* of the output that are printed */
 };
 
-const struct program_type *program_type(enum dtype type)
+/* An element type in C; the short floats travel as their bits. */
+struct c_type {
+    enum dtype type;
+    const char *name, *format, *cast;
+};
+
+static const struct c_type types[] = {
+    {.type = DTYPE_FLOAT, .name = "float", .format = "%.9g"},
+    {.type = DTYPE_DOUBLE, .name = "double", .format = "%.17g"},
+    {.type = DTYPE_FLOAT16, .name = "uint16_t", .format = "0x%04x"},
+    {.type = DTYPE_BFLOAT16, .name = "uint16_t", .format = "0x%04x"},
+    {.type = DTYPE_INT8, .name = "int8_t", .format = "%d"},
+    {.type = DTYPE_UINT8, .name = "uint8_t", .format = "%d"},
+    {.type = DTYPE_INT16, .name = "int16_t", .format = "%d"},
+    {.type = DTYPE_UINT16, .name = "uint16_t", .format = "%d"},
+    {.type = DTYPE_INT32, .name = "int32_t", .format = "%d"},
+    {.type = DTYPE_UINT32, .name = "uint32_t", .format = "%u"},
+    {.type = DTYPE_INT64, .name = "int64_t", .format = "%lld", .cast = "(long long)"},
+    {.type = DTYPE_UINT64, .name = "uint64_t", .format = "%llu", .cast = "(unsigned long long)"},
+    {.type = DTYPE_BOOL, .name = "uint8_t", .format = "%d"},
+};
+
+static const struct c_type *c_type(enum dtype type)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].type == type)
@@ -46,7 +56,7 @@ static bool can_write(const struct test_case *testcase, const struct model *mode
 {
     for (size_t i = 0; i < testcase->n_inputs; i++) {
         const struct value *input = &testcase->inputs[i];
-        if (input->kind != VALUE_TENSOR || !program_type(input->tensors[0].type) || !input->name ||
+        if (input->kind != VALUE_TENSOR || !c_type(input->tensors[0].type) || !input->name ||
             !is_plain(input->name))
             return false;
     }
@@ -65,17 +75,18 @@ static size_t all_elements(const struct test_case *testcase)
     return count;
 }
 
-void program_dims(struct str *out, const struct shape *shape)
+/* "3, 1, 4" */
+static void add_dims(struct str *out, const struct shape *shape)
 {
     for (int i = 0; i < shape->rank; i++)
         str_printf(out, "%s%lld", i ? ", " : "", (long long)shape->dims[i]);
 }
 
-/* The payload is the end of its file. */
-void program_data(struct str *out, const struct test_case *testcase, size_t k)
+/* Declares an array xK with the values of input K, which larger cases read from the end of their file. */
+static void add_data(struct str *out, const struct test_case *testcase, size_t k)
 {
     const struct tensor *tensor = &testcase->inputs[k].tensors[0];
-    const struct program_type *type = program_type(tensor->type);
+    const struct c_type *type = c_type(tensor->type);
     bool in_line = all_elements(testcase) <= INLINE_ELEMENTS;
     str_printf(out, "    static %s x%zu[%zu]", type->name, k, tensor->count ? tensor->count : 1);
     if (in_line && tensor->count) {
@@ -96,44 +107,135 @@ void program_data(struct str *out, const struct test_case *testcase, size_t k)
                k, k, k, k, k, k, k, k);
 }
 
-size_t program_from(const struct bundle_case *which)
+/* The first element to print, so that the worst is among them. */
+static size_t first_shown(const struct bundle_case *which)
 {
     const struct verdict *verdict = which->engines[0].verdict;
     bool about_values = verdict_is(verdict->kind, CLASS_NUMBERS);
     return about_values && verdict->element >= PROGRAM_ELEMENTS ? verdict->element - 2 : 0;
 }
 
-size_t program_output(const struct bundle_case *which, const struct model *model)
+/* The output that is wrong. */
+static size_t wrong_output(const struct bundle_case *which, const struct model *model)
 {
     size_t output = which->engines[0].verdict->output;
     return output < model->graph->n_output ? output : 0;
 }
 
-enum dtype program_output_type(const struct bundle_case *which, const struct model *model)
+/* What the engine gave for output k; NULL when that is no tensor. */
+static const struct tensor *given(const struct bundle_case *which, size_t k)
 {
     const struct result *result = which->engines[0].result;
-    size_t k = program_output(which, model);
-    if (result && k < result->count && result->outputs[k].kind == VALUE_TENSOR)
-        return result->outputs[k].tensors[0].type;
-    return (enum dtype)model->graph->output[k]->type->tensor_type->elem_type;
+    return result && k < result->count && result->outputs[k].kind == VALUE_TENSOR
+               ? &result->outputs[k].tensors[0]
+               : NULL;
 }
 
-static const struct {
-    const char *engine;
-    program_writer *write;
-} writers[] = {
-    {"onnxruntime", program_onnxruntime},
-    {"opencv", program_opencv},
-    {"torch", program_torch},
+/* As the engine gave it, else as the model says. */
+static enum dtype output_type(const struct bundle_case *which, const struct model *model, size_t k)
+{
+    const struct tensor *tensor = given(which, k);
+    return tensor ? tensor->type : (enum dtype)model->graph->output[k]->type->tensor_type->elem_type;
+}
+
+struct subject {
+    const struct bundle_case *which;
+    const struct model *model;
 };
 
-bool writeup_program(struct str *out, const struct bundle_case *which, const struct model *model)
+static void set_input(struct program_template *template, const struct test_case *testcase, size_t k)
 {
-    const char *label = which->engines[0].label;
-    if (!can_write(which->testcase, model) || !program_type(program_output_type(which, model)))
-        return false;
-    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
-        if (label_names(label, writers[i].engine))
-            return writers[i].write(out, which, model);
-    return false;
+    const struct tensor *tensor = &testcase->inputs[k].tensors[0];
+    char type[40];
+    struct str text;
+    str_init(&text);
+    add_data(&text, testcase, k);
+    template_set(template, "data", "%s", text.data);
+    str_clear(&text);
+    add_dims(&text, &tensor->shape);
+    template_set(template, "dims", "%s", text.data);
+    str_release(&text);
+    template_set(template, "name", "%s", testcase->inputs[k].name);
+    template_set(template, "elements", "%zu", tensor->count);
+    template_set(template, "rank", "%d", tensor->shape.rank);
+    snprintf(type, sizeof type, "type.%s", dtype_name(tensor->type));
+    template_set(template, "type", "%s", template_get(template, type));
+}
+
+static void enter(struct program_template *template, bool input, size_t number)
+{
+    const struct subject *subject = template->context;
+    template_set(template, "number", "%zu", number);
+    template_set(template, "comma", "%s", number ? ", " : "");
+    if (input)
+        set_input(template, subject->which->testcase, number);
+    else
+        template_set(template, "name", "%s", subject->model->graph->output[number]->name);
+}
+
+/* Its release as the engine says it, else as its label does; its knobs; how it ended. */
+static void set_engine(struct program_template *template, const struct bundle_engine *engine)
+{
+    struct label label = label_parse(engine->label);
+    struct label_knob knob;
+    const char *release = engine->version ? engine->version : "";
+    if (*release)
+        template_set(template, "release", "%s", release);
+    else
+        template_set(template, "release", "%.*s", (int)label.version.length,
+                     label.version.text ? label.version.text : "");
+    int major = atoi(template_get(template, "release"));
+    template_set(template, "major", "%.0d", major); /* nothing for 0 */
+    while (label_next_knob(&label.knobs, &knob) > 0) {
+        char *name = arena_printf(template->arena, "knob.%.*s", (int)knob.name.length, knob.name.text);
+        template_set(template, name, "%.*s", (int)knob.value.length, knob.value.text);
+    }
+    template_set(template, "verdict", "%s", verdict_name(engine->verdict->kind));
+    template_set(template, "stage", "%s", engine->result ? stage_name(engine->result->stage) : "");
+}
+
+/* The output that is wrong, and which elements of it are to be printed. */
+static void set_output(struct program_template *template, const struct bundle_case *which,
+                       const struct model *model)
+{
+    size_t k = wrong_output(which, model), from = first_shown(which), to = from + PROGRAM_ELEMENTS;
+    const struct tensor *tensor = given(which, k);
+    const struct c_type *type = c_type(output_type(which, model, k));
+    size_t count = tensor ? tensor->count : 0;
+    template_set(template, "output", "%s", model->graph->output[k]->name);
+    template_set(template, "output-number", "%zu", k);
+    template_set(template, "output-elements", "%zu", count);
+    template_set(template, "from", "%zu", from);
+    template_set(template, "to", "%zu", to);
+    template_set(template, "to-last", "%zu", to < count ? to : count);
+    template_set(template, "c-type", "%s", type->name);
+    template_set(template, "c-format", "%s", type->format);
+    template_set(template, "c-cast", "%s", type->cast ? type->cast : "");
+    template_set(template, "double-format", "%s", dtype_size(type->type) > 4 ? "%.17g" : "%.9g");
+}
+
+int program_write(struct str *out, const struct bundle_case *which, const struct model *model,
+                  struct error *err)
+{
+    const struct bundle_engine *engine = &which->engines[0];
+    if (!engine->profile || !engine->profile->program || !can_write(which->testcase, model) ||
+        !c_type(output_type(which, model, wrong_output(which, model))))
+        return 0;
+    struct arena arena;
+    struct subject subject = {which, model};
+    struct program_template template = {
+        .arena = &arena,
+        .n_inputs = which->testcase->n_inputs,
+        .n_outputs = model->graph->n_output,
+        .enter = enter,
+        .context = &subject,
+    };
+    arena_init(&arena);
+    set_engine(&template, engine);
+    set_output(&template, which, model);
+    template_set(&template, "inputs", "%zu", template.n_inputs);
+    template_set(&template, "source", "%s", which->source ? which->source : "");
+    int status = template_run(&template, engine->profile->program, out, err);
+    arena_release(&arena);
+    return status;
 }

@@ -4,6 +4,7 @@
 #include "engine/label.h"
 #include "judge/message.h"
 #include "findings/model_text.h"
+#include "findings/program.h"
 #include "judge/verdict.h"
 
 #include <ctype.h>
@@ -264,7 +265,8 @@ static void add_fault(struct str *out, const struct bundle_case *which, const st
     add_agreeing(out, which);
 }
 
-static void add_running(struct str *out, const struct bundle_case *which, const struct model *model)
+static int add_running(struct str *out, const struct bundle_case *which, const struct model *model,
+                       struct error *err)
 {
     str_add(out,
             "## How to run it\n\n"
@@ -272,14 +274,17 @@ static void add_running(struct str *out, const struct bundle_case *which, const 
             "`output_K.pb`.\n");
     struct str program;
     str_init(&program);
-    if (writeup_program(&program, which, model))
+    int written = program_write(&program, which, model, err);
+    if (written)
         str_printf(out, "\n%s", program.data);
     else
         str_printf(out, "`assay replay . -e %s`, in this folder, runs it.\n", which->engines[0].label);
     str_release(&program);
+    return written < 0 ? -1 : 0;
 }
 
-void writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn)
+int writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn,
+            struct error *err)
 {
     const struct verdict *verdict = final_verdict(which);
     str_add(out, "# ");
@@ -296,6 +301,7 @@ void writeup(struct str *out, const struct bundle_case *which, const struct mode
     add_fault(out, which, model);
     add_model(out, which, model, drawn);
     add_versions(out, which);
-    add_running(out, which, model);
+    int status = add_running(out, which, model, err);
     str_add(out, "\nFound with " PROJECT ".\n");
+    return status;
 }

@@ -8,14 +8,9 @@
 
 #include "findings/bundle.h"
 
-/* drawn: map.svg lies beside it. */
-void writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn);
-
-/*
- * The program alone, with its fences: C for ONNX Runtime, C++ for OpenCV. False, and nothing appended, where
- * an engine has no such API for whole models or an input is nothing it could write down.
- */
-bool writeup_program(struct str *out, const struct bundle_case *which, const struct model *model);
+/* drawn: map.svg lies beside it. Fails when the engine's template of a program is wrong (program.h). */
+int writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn,
+            struct error *err);
 
 /* "1.10.0 to 1.15.1, 1.20.0 (opt=all)" for the entries whose verdict is a finding, or is none. */
 void writeup_versions(struct str *out, const struct bundle_history *history, size_t count, bool bad);

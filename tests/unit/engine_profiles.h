@@ -8,19 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* engines/NAME/NAME.EXTENSION of the source tree, as a heap path. */
+static inline char *engine_file(const char *name, const char *extension)
+{
+    struct str path;
+    str_init(&path);
+    str_printf(&path, "%s/../engines/%s/%s%s", getenv("ASSAY_TEST_DATA"), name, name, extension);
+    return str_detach(&path);
+}
+
 /* The registry owns the profile; NULL of both where no folder of engines/ has the label's name. */
 static inline const struct engine_profile *source_profile(struct registry **registry, const char *label)
 {
     const struct engine_spec *spec;
-    struct str path;
-    int length = (int)strcspn(label, "@:");
-    str_init(&path);
-    str_printf(&path, "%s/../engines/%.*s/%.*s.ini", getenv("ASSAY_TEST_DATA"), length, label, length, label);
-    bool known = registry_open(registry, (const char *[]){path.data}, 1, NULL) == 0;
-    str_clear(&path);
-    str_printf(&path, "%.*s", length, label);
-    known = known && registry_find(*registry, path.data, &spec, NULL) == 0;
-    str_release(&path);
+    char *name = strndup(label, strcspn(label, "@:")), *path = engine_file(name, ".ini");
+    bool known = registry_open(registry, (const char *[]){path}, 1, NULL) == 0 &&
+                 registry_find(*registry, name, &spec, NULL) == 0;
+    free(path);
+    free(name);
     return known ? spec->profile : NULL;
 }
 

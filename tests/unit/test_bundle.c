@@ -7,6 +7,8 @@
 #include "engine_profiles.h"
 #include "eval/evaluate.h"
 #include "findings/model_text.h"
+#include "findings/program.h"
+#include "findings/program_template.h"
 #include "findings/writeup.h"
 #include "model/data.h"
 #include "model/onnx.h"
@@ -18,6 +20,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -171,10 +174,13 @@ static void a_bundle_reads_back(void **state)
     struct error err = {0};
     scene_make(&scene);
     struct registry *registry;
+    struct engine_profile profile = *source_profile(&registry, "onnxruntime");
+    char *program = engine_file("onnxruntime", ".program");
+    profile.program = program;
     struct bundle_engine engine = {
         .label = "onnxruntime@1.2.3:opt=all",
         .version = "1.2.3",
-        .profile = source_profile(&registry, "onnxruntime"),
+        .profile = &profile,
         .verdict = &scene.verdict,
         .result = &scene.result,
     };
@@ -218,10 +224,126 @@ static void a_bundle_reads_back(void **state)
     assert_int_equal(bundle_read(&bundle, root, &arena, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
     registry_free(registry);
+    free(program);
     arena_release(&arena);
     scene_release(&scene);
     free(folder);
     file_remove_tree(root, NULL);
+}
+
+static void enter_list(struct program_template *template, bool input, size_t number)
+{
+    template_set(template, "name", "%s%zu", input ? "in" : "out", number);
+}
+
+static const struct {
+    const char *text, *due; /* NULL: it says @none */
+    const char *wrong;      /* the error */
+} templates[] = {
+    {"a @x@b@ c\n", "a 7b@ c\n", NULL},
+    {"a\\\n @x@\\\nb", "a 7b\n", NULL},
+    {"@set y <@x@>\n@y@\n@set y\n@y@.\n", "<7>\n.\n", NULL},
+    {"@if x\nyes\n@else\nno\n@end\n@if not x\nno\n@end\n", "yes\n", NULL},
+    {"@if x=6|7\na\n@end\n@if x=77|\nb\n@end\n@if knob.k=|on\nc\n@end\n", "a\nc\n", NULL},
+    {"@if x<7\na\n@else\n@if x<7.5\nb\n@end\n@end\n", "b\n", NULL},
+    {"@each input\n@name@,\\\n@end\n@each output\n@name@\n@end\n", "in0,in1,out0\n", NULL},
+    {"@each input\n@if name=in1\n@none\n@end\n@end\n", NULL, NULL},
+    {"@nonesuch\n@elsewhere\n", "@nonesuch\n@elsewhere\n", NULL},
+    {"", "", NULL},
+    {"a\n@unknown@\n", NULL, ":2: no variable 'unknown'"},
+    {"@if unknown=3\n@end\n", NULL, ":1: no variable 'unknown'"},
+    {"@if x\na\n", NULL, ":2: a block is not ended"},
+    {"a\n@end\n", NULL, ":2: @end without"},
+    {"@each input\n@else\n@end\n", NULL, ":2: @else without"},
+    {"@if x\n@else\n@else\n@end\n", NULL, ":3: @else without"},
+    {"@each thing\n@end\n", NULL, ":1: @each input or"},
+    {"@set\n", NULL, ":1: @set must read"},
+};
+
+static void templates_are_filled_in(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/assay-template-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++) {
+        struct arena arena;
+        struct str out;
+        struct error err = {0};
+        arena_init(&arena);
+        str_init(&out);
+        str_add(&out, "before ");
+        struct program_template template = {
+            .arena = &arena, .n_inputs = 2, .n_outputs = 1, .enter = enter_list};
+        template_set(&template, "x", "%d", 7);
+        assert_int_equal(file_write(path, templates[i].text, strlen(templates[i].text), NULL), 0);
+        int status = template_run(&template, path, &out, &err);
+        if (status != (templates[i].wrong ? -1 : templates[i].due ? 1 : 0))
+            fail_msg("%s: %d %s", templates[i].text, status, err.message);
+        assert_string_equal(out.data + 7, status == 1 ? templates[i].due : "");
+        if (templates[i].wrong && !strstr(err.message, templates[i].wrong))
+            fail_msg("'%s' does not say '%s'", err.message, templates[i].wrong);
+        str_release(&out);
+        arena_release(&arena);
+    }
+    unlink(path);
+}
+
+/* Whatever the settings and the verdict: the template of an engine is right, and writes C or C++ for some. */
+static void check_program(const char *engine, const char *path)
+{
+    static const char *const labels[] = {
+        "", "@5.0.0", ":opt=none", ":mode=nnc", ":mode=optimize", ":fusion=off,winograd=off", ":cpu=x"};
+    static const enum verdict_kind kinds[] = {VERDICT_WRONG, VERDICT_SHAPE, VERDICT_REJECTED, VERDICT_CRASH};
+    struct engine_profile profile = {.program = path};
+    struct scene scene;
+    int written = 0;
+    scene_make(&scene);
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            struct str label, out;
+            struct error err = {0};
+            str_init(&label);
+            str_init(&out);
+            str_printf(&label, "%s%s", engine, labels[i]);
+            scene.verdict.kind = kinds[k];
+            struct bundle_engine at_fault = {
+                .label = label.data, .profile = &profile, .verdict = &scene.verdict, .result = &scene.result};
+            struct bundle_case which = {.testcase = scene.test,
+                                        .n_engines = 1,
+                                        .engines = &at_fault,
+                                        .source = k == 3 ? NULL : "    // the source\n"};
+            int status = program_write(&out, &which, scene.model, &err);
+            if (status < 0)
+                fail_msg("%s: %s", label.data, err.message);
+            if (status && !(strstr(out.data, "```c") && strstr(out.data, "\n}\n```\n")))
+                fail_msg("%s: no program in:\n%s", label.data, out.data);
+            written += status;
+            str_release(&label);
+            str_release(&out);
+        }
+    assert_true(written > 0);
+    scene_release(&scene);
+}
+
+static void templates_of_all_engines_are_right(void **state)
+{
+    (void)state;
+    char *folder = file_join(getenv("ASSAY_TEST_DATA"), "../engines"), **names;
+    size_t count, found = 0;
+    assert_int_equal(file_list(folder, &names, &count, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        char *path = engine_file(names[i], ".program");
+        if (file_exists(path)) {
+            check_program(names[i], path);
+            found++;
+        }
+        free(path);
+    }
+    assert_true(found > 0);
+    file_names_free(names, count);
+    free(folder);
 }
 
 /* A runner that knows no bounds blames nobody for what is undecided, or right within its bound. */
@@ -375,7 +497,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_of_a_model_is_complete),    cmocka_unit_test(a_bundle_reads_back),
         cmocka_unit_test(answers_spare_what_is_not_to_blame), cmocka_unit_test(labels_make_safe_folders),
-        cmocka_unit_test(titles_name_operator_and_condition),
+        cmocka_unit_test(titles_name_operator_and_condition), cmocka_unit_test(templates_are_filled_in),
+        cmocka_unit_test(templates_of_all_engines_are_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
