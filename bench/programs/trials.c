@@ -23,7 +23,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "findings/known_issues.h"
+#include "findings/explained.h"
 #include "generate/plan.h"
 #include "releases/probe_file.h"
 #include "trial/trial.h"

@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "engine/onnx_checker.h"
 #include "eval/evaluate.h"
-#include "findings/known_issues.h"
+#include "findings/explained.h"
 #include "generate/plan.h"
 #include "guide/coverage_trace.h"
 #include "model/build.h"

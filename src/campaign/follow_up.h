@@ -11,7 +11,7 @@
 #define CAMPAIGN_FOLLOW_UP_H
 
 #include "findings/bundle.h"
-#include "findings/known_issues.h"
+#include "findings/explained.h"
 #include "findings/signature.h"
 #include "findings/store.h"
 #include "trial/trial.h"

@@ -3,7 +3,7 @@
 #define CAMPAIGN_FUZZ_RECORD_H
 
 #include "campaign/fuzz.h"
-#include "findings/known_issues.h"
+#include "findings/explained.h"
 #include "trial/trial.h"
 
 /* An engine's result against the reference's, as the paper would call it. */

@@ -34,6 +34,7 @@ struct reader {
     ini_visit visit;
     void *context;
     const char *section; /* inside the file's text */
+    int line;
 };
 
 static int read_section(struct reader *reader, char *line, struct error *err)
@@ -43,7 +44,7 @@ static int read_section(struct reader *reader, char *line, struct error *err)
         return error_set(err, ERROR_FORMAT, "a section must read [name]");
     line[length - 1] = '\0';
     reader->section = trim(line + 1);
-    return reader->visit(reader->context, reader->section, NULL, NULL, err);
+    return reader->visit(reader->context, reader->section, NULL, NULL, reader->line, err);
 }
 
 static int read_line(struct reader *reader, char *line, struct error *err)
@@ -60,7 +61,7 @@ static int read_line(struct reader *reader, char *line, struct error *err)
     if (!reader->section)
         return error_set(err, ERROR_FORMAT, "a key before the first [section]");
     *equals = '\0';
-    return reader->visit(reader->context, reader->section, trim(line), trim(equals + 1), err);
+    return reader->visit(reader->context, reader->section, trim(line), trim(equals + 1), reader->line, err);
 }
 
 int ini_read(const char *path, ini_visit visit, void *context, struct error *err)
@@ -74,12 +75,12 @@ int ini_read(const char *path, ini_visit visit, void *context, struct error *err
     if (strlen(text) != size)
         result = error_set(err, ERROR_FORMAT, "%s: not a text file", path);
     char *line = text;
-    for (int number = 1; !result && line; number++) {
+    for (reader.line = 1; !result && line; reader.line++) {
         char *next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
         if (read_line(&reader, line, err))
-            result = error_prefix(err, "%s:%d", path, number);
+            result = error_prefix(err, "%s:%d", path, reader.line);
         line = next;
     }
     free(text);

@@ -12,11 +12,11 @@ extern "C" {
 #endif
 
 /*
- * Calls visit for each section's start (key and value NULL) and for each key. A visit that fails ends the
- * reading. Errors name the file and the line.
+ * Calls visit for each section's start (key and value NULL) and for each key, with the number of the line. A
+ * visit that fails ends the reading. Errors name the file and the line.
  */
 typedef int (*ini_visit)(void *context, const char *section, const char *key, const char *value,
-                         struct error *err);
+                         int line, struct error *err);
 int ini_read(const char *path, ini_visit visit, void *context, struct error *err);
 
 #ifdef __cplusplus

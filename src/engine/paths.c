@@ -25,7 +25,8 @@ static bool in_folder(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-char *paths_libexec(void)
+/* The folder of the build tree's, the one beside the program, or where the build said it would be installed. */
+static char *find_folder(const char *built, const char *beside, const char *installed)
 {
     char exe[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -34,12 +35,22 @@ char *paths_libexec(void)
     bool uninstalled = in_folder(exe, build);
     free(build);
     if (uninstalled)
-        return memory_strdup(ASSAY_BUILD_LIBEXEC);
-    char *beside = file_join(cut_last(cut_last(exe)), "libexec/assay");
-    if (file_is_folder(beside))
-        return beside;
-    free(beside);
-    return memory_strdup(ASSAY_LIBEXEC);
+        return memory_strdup(built);
+    char *path = file_join(cut_last(cut_last(exe)), beside);
+    if (file_is_folder(path))
+        return path;
+    free(path);
+    return memory_strdup(installed);
+}
+
+char *paths_libexec(void)
+{
+    return find_folder(ASSAY_BUILD_LIBEXEC, "libexec/assay", ASSAY_LIBEXEC);
+}
+
+char *paths_known(void)
+{
+    return find_folder(ASSAY_BUILD_KNOWN, "share/assay/known", ASSAY_KNOWN);
 }
 
 static char *user_folder(const char *own, const char *xdg, const char *fallback)

@@ -13,6 +13,7 @@ extern "C" {
 char *paths_libexec(void); /* adapters, the launcher and the engines' registry files */
 char *
 paths_data(void); /* $ASSAY_DATA, else $XDG_DATA_HOME/assay, else ~/.local/share/assay: fetched engines */
+char *paths_known(void);  /* lists of known issues: share/known of the source tree, or what is installed */
 char *paths_config(void); /* $XDG_CONFIG_HOME/assay, else ~/.config/assay */
 
 #ifdef __cplusplus

@@ -152,9 +152,10 @@ static int set_profile(struct registry *registry, struct entry *entry, const cha
     return status;
 }
 
-static int visit_key(void *context, const char *section, const char *key, const char *value,
+static int visit_key(void *context, const char *section, const char *key, const char *value, int line,
                      struct error *err)
 {
+    (void)line;
     static const char knob[] = "knob-environment.", variable[] = "environment.";
     struct registry *registry = context;
     if (!key)

@@ -2,318 +2,511 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "eval/evaluate.h"
+#include "engine/ini.h"
+#include "engine/paths.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_LIMIT = 1 << 20, FIELDS = 4 };
+const char *const known_symptoms[] = {"wrong", "nan",  "nan-lost", "shape",   "dtype",            "refused", "crash",
+                                      "crash-fpe", "hang", "memory", "garbage", "nondeterministic", NULL};
+static const char *const stages[] = {"start", "load", "run", "unload", NULL};
 
-/* A case that is being described. What its nodes make is computed when it is first asked for, all at once. */
-struct scene {
-    const struct model *model;
-    const struct test_case *testcase;
-    bool computed;
-    size_t count;
-    const char **names;
-    struct bounded *results; /* NULL: the reference cannot compute all of them */
-};
-
-static void compute(struct scene *scene)
+/* Words between white space, or other separators, in the arena. */
+static const char **split(struct arena *arena, const char *text, const char *separators, size_t *count)
 {
-    const Onnx__GraphProto *graph = scene->model->graph;
-    const struct test_case *testcase = scene->testcase;
-    struct evaluator *evaluator = NULL;
-    size_t room = 0, wanted = 0;
-    scene->computed = true;
-    for (size_t i = 0; i < graph->n_node; i++)
-        room += graph->node[i]->n_output;
-    scene->names = memory_zeroed(room + 1, sizeof *scene->names);
-    for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t k = 0; k < graph->node[i]->n_output; k++)
-            if (*graph->node[i]->output[k])
-                scene->names[wanted++] = graph->node[i]->output[k];
-    if (evaluator_new(&evaluator, scene->model, NULL, NULL) ||
-        evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, scene->names, wanted, &scene->results,
-                      &scene->count, NULL)) {
-        scene->results = NULL;
-        scene->count = 0;
+    const char **words = arena_array(arena, strlen(text) / 2 + 1, sizeof *words);
+    char *save = NULL, *copy = arena_strdup(arena, text);
+    *count = 0;
+    for (char *word = strtok_r(copy, separators, &save); word; word = strtok_r(NULL, separators, &save)) {
+        word += strspn(word, " \t");
+        for (size_t end = strlen(word); end && strchr(" \t", word[end - 1]);)
+            word[--end] = '\0';
+        if (*word)
+            words[(*count)++] = word;
     }
-    evaluator_free(evaluator);
+    return words;
 }
 
-static void scene_release(struct scene *scene)
+static int index_of(const char *const *names, const char *word)
 {
-    for (size_t i = 0; i < scene->count; i++)
-        bounded_release(&scene->results[i]);
-    free(scene->results);
-    free(scene->names);
+    for (int i = 0; names[i]; i++)
+        if (text_equal(names[i], word))
+            return i;
+    return -1;
 }
 
-static void add_kind(struct str *text, const struct bounded *value)
+static int not_one_of(const char *const *names, const char *word, struct error *err)
 {
-    char shape[SHAPE_TEXT_SIZE];
-    str_printf(text, " %s%s", dtype_name(value->type), shape_text(&value->shape, shape));
+    struct str list;
+    str_init(&list);
+    for (size_t i = 0; names[i]; i++)
+        str_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    error_set(err, ERROR_FORMAT, "'%.40s' is none of %s", word, list.data);
+    str_release(&list);
+    return -1;
 }
 
-/* Type and shape of a value that a node makes, as the reference finds them; alone where it cannot make all.
- */
-static void made_text(struct scene *scene, const char *name, struct str *text)
+/* "3", "3..5", "3.." or "..5". */
+static int read_range(const char *text, struct known_range *range, struct error *err)
 {
-    const struct test_case *testcase = scene->testcase;
-    struct evaluator *evaluator = NULL;
-    struct bounded *results;
-    size_t count;
-    if (!scene->computed)
-        compute(scene);
-    for (size_t i = 0; i < scene->count; i++)
-        if (text_equal(scene->names[i], name)) {
-            add_kind(text, &scene->results[i]);
-            return;
-        }
-    if (!evaluator_new(&evaluator, scene->model, NULL, NULL) &&
-        !evaluator_run(evaluator, testcase->inputs, testcase->n_inputs, &name, 1, &results, &count, NULL)) {
-        add_kind(text, &results[0]);
-        bounded_release(&results[0]);
-        free(results);
+    char part[2][40];
+    const char *dots = strstr(text, "..");
+    size_t length = dots ? (size_t)(dots - text) : strlen(text);
+    *range = (struct known_range){-INFINITY, INFINITY};
+    bool fits = length < sizeof part[0] && strlen(dots ? dots + 2 : text) < sizeof part[1];
+    if (fits) {
+        memcpy(part[0], text, length);
+        part[0][length] = '\0';
+        strcpy(part[1], dots ? dots + 2 : part[0]);
     }
-    evaluator_free(evaluator);
-}
-
-static void value_text(struct scene *scene, const char *name, struct str *text)
-{
-    const struct model *model = scene->model;
-    const struct test_case *testcase = scene->testcase;
-    char shape[SHAPE_TEXT_SIZE];
-    for (size_t k = 0; k < testcase->n_inputs; k++) {
-        const struct value *input = &testcase->inputs[k];
-        if (input->kind != VALUE_TENSOR || !text_equal(input->name, name))
-            continue;
-        str_printf(text, " %s%s", dtype_name(input->tensors[0].type),
-                   shape_text(&input->tensors[0].shape, shape));
-        return;
-    }
-    for (size_t k = 0; k < model->graph->n_initializer; k++) {
-        const Onnx__TensorProto *tensor = model->graph->initializer[k];
-        if (!text_equal(tensor->name, name))
-            continue;
-        struct shape dims = shape_make((int)tensor->n_dims, tensor->dims);
-        str_printf(text, " const:%s%s", dtype_name((enum dtype)tensor->data_type), shape_text(&dims, shape));
-        return;
-    }
-    made_text(scene, name, text);
-}
-
-static void node_text(struct scene *scene, const Onnx__NodeProto *node, struct str *text)
-{
-    str_printf(text, "%s opset=%d", node->op_type, model_opset(scene->model));
-    for (size_t i = 0; i < node->n_input; i++)
-        if (*node->input[i])
-            value_text(scene, node->input[i], text);
-    for (size_t i = 0; i < node->n_attribute; i++) {
-        const Onnx__AttributeProto *a = node->attribute[i];
-        str_printf(text, " %s=", a->name);
-        if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
-            str_append(text, a->s.data, a->s.len);
-        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
-            str_printf(text, "%g", (double)a->f);
-        else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT)
-            str_printf(text, "%lld", (long long)a->i);
-        for (size_t k = 0; k < a->n_ints; k++)
-            str_printf(text, "%s%lld", k ? "," : "", (long long)a->ints[k]);
-        for (size_t k = 0; k < a->n_floats; k++)
-            str_printf(text, "%s%g", k ? "," : "", (double)a->floats[k]);
-        for (size_t k = 0; k < a->n_strings; k++)
-            str_printf(text, "%s%.*s", k ? "," : "", (int)a->strings[k].len,
-                       (const char *)a->strings[k].data);
-    }
-}
-
-void explained_nodes(struct str *out, const struct model *model, const struct test_case *testcase,
-                     const struct settlement *settlement)
-{
-    struct scene scene = {.model = model, .testcase = testcase};
-    bool blamed = settlement && settlement->count;
-    size_t count = blamed ? settlement->count : model->graph->n_node;
-    for (size_t i = 0; i < count; i++) {
-        str_add(out, i ? " + " : "");
-        node_text(&scene, model->graph->node[blamed ? settlement->nodes[i] : i], out);
-    }
-    scene_release(&scene);
-}
-
-static int add_row(struct explained *table, char *line, struct error *err)
-{
-    char *field[FIELDS] = {line};
-    int n = 1;
-    for (char *at = line; *at && n < FIELDS; at++)
-        if (*at == '\t') {
-            *at = '\0';
-            field[n++] = at + 1;
-        }
-    if (*line == '#')
-        return 0;
-    if (n < FIELDS)
-        return error_set(err, ERROR_FORMAT,
-                         "%d of the %d columns engine, verdict, node and document, which tabs must separate",
-                         n, FIELDS);
-    table->rows = memory_grow(table->rows, &table->capacity, table->count + 1, sizeof *table->rows);
-    table->rows[table->count++] = (struct explained_row){memory_strdup(field[0]), memory_strdup(field[1]),
-                                                         memory_strdup(field[2]), memory_strdup(field[3]), 0};
+    if (!fits || !*text || (*part[0] && !text_double(part[0], &range->low)) ||
+        (*part[1] && !text_double(part[1], &range->high)) || !(range->low <= range->high))
+        return error_set(err, ERROR_FORMAT, "'%.40s' is no range such as 3, 3..5, 3.. or ..5", text);
     return 0;
 }
 
-int explained_read(struct explained *table, const char *path, struct error *err)
+static int read_element(struct arena *arena, const char *text, struct known_element *element,
+                        struct error *err)
 {
-    char *data, *save = NULL;
-    size_t size;
-    int status = 0;
-    *table = (struct explained){0};
-    if (!path)
+    size_t count;
+    const char **words = split(arena, text, " \t", &count);
+    element->asked = true;
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(words[i], "nan"))
+            element->nan = true;
+        else if (element->n_ranges == KNOWN_NUMBERS)
+            return error_set(err, ERROR_FORMAT, "more than %d ranges", KNOWN_NUMBERS);
+        else if (read_range(words[i], &element->ranges[element->n_ranges++], err))
+            return -1;
+    return count ? 0 : error_set(err, ERROR_FORMAT, "neither nan nor a range of numbers");
+}
+
+static enum known_compare read_compare(const char **text)
+{
+    static const struct {
+        const char *sign;
+        enum known_compare compare;
+    } signs[] = {{"!=", COMPARE_NOT},  {"<=", COMPARE_UP_TO}, {">=", COMPARE_FROM},
+                 {"=", COMPARE_EQUAL}, {"<", COMPARE_LESS},   {">", COMPARE_MORE}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (text_starts(*text, signs[i].sign)) {
+            *text += strlen(signs[i].sign);
+            return signs[i].compare;
+        }
+    return COMPARE_NONE;
+}
+
+/* "mode=linear|cubic", "alpha!=1", "axis<0". */
+static int read_attribute_word(struct arena *arena, const char *text, struct known_word *word,
+                               struct error *err)
+{
+    size_t length = strcspn(text, "!<>=");
+    const char *rest = text + length;
+    *word = (struct known_word){.subject = KNOWN_ATTRIBUTE};
+    word->name = arena_printf(arena, "%.*s", (int)length, text);
+    word->compare = length ? read_compare(&rest) : COMPARE_NONE;
+    word->text = rest;
+    bool number = word->compare != COMPARE_EQUAL && word->compare != COMPARE_NOT;
+    if (!word->compare || !*rest || (number && !text_double(rest, &word->number)))
+        return error_set(err, ERROR_FORMAT,
+                         "'%.60s' is no condition on an attribute such as mode=linear, alpha!=1 or axis<0", text);
+    return 0;
+}
+
+static bool names_a_type(const char *alternatives)
+{
+    char one[40];
+    for (const char *at = alternatives; *at;) {
+        size_t length = strcspn(at, "|");
+        bool found = false;
+        if (length >= sizeof one)
+            return false;
+        memcpy(one, at, length);
+        one[length] = '\0';
+        for (int type = 1; type < DTYPE_COUNT && !found; type++)
+            found = dtype_name((enum dtype)type) && fnmatch(one, dtype_name((enum dtype)type), 0) == 0;
+        if (!found)
+            return false;
+        at += length + (at[length] == '|');
+    }
+    return *alternatives != '\0';
+}
+
+/* "rank>1", "dim-1=3", "elements=0", "some<0". */
+static bool read_measure(const char *text, struct known_word *word)
+{
+    static const struct {
+        const char *name;
+        enum known_subject subject;
+    } measures[] = {
+        {"rank", KNOWN_RANK}, {"elements", KNOWN_ELEMENTS}, {"some", KNOWN_SOME}, {"dim", KNOWN_DIM}};
+    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++) {
+        if (!text_starts(text, measures[i].name))
+            continue;
+        char *end = NULL;
+        const char *rest = text + strlen(measures[i].name);
+        word->subject = measures[i].subject;
+        if (word->subject == KNOWN_DIM) {
+            word->index = (int)strtol(rest, &end, 10);
+            if (end == rest)
+                return false;
+            rest = end;
+        }
+        word->compare = read_compare(&rest);
+        return word->compare != COMPARE_NONE && text_double(rest, &word->number);
+    }
+    return false;
+}
+
+static int read_value_word(const char *text, struct known_word *word, struct error *err)
+{
+    *word = (struct known_word){.negated = *text == '!'};
+    text += word->negated;
+    word->text = text;
+    for (int i = 0; i < FACT_MARKS; i++)
+        if (text_equal(text, fact_mark_names[i])) {
+            word->subject = KNOWN_MARK;
+            word->mark = 1U << i;
+            return 0;
+        }
+    if (text_equal(text, "const"))
+        word->subject = KNOWN_CONSTANT;
+    else if (text_equal(text, "given"))
+        word->subject = KNOWN_GIVEN;
+    else if (text_equal(text, "empty") || text_equal(text, "scalar")) {
+        word->subject = *text == 'e' ? KNOWN_ELEMENTS : KNOWN_RANK;
+        word->compare = COMPARE_EQUAL;
+    } else if (names_a_type(text))
+        word->subject = KNOWN_TYPE;
+    else if (!read_measure(text, word))
+        return error_set(err, ERROR_FORMAT,
+                         "'%.60s' says nothing of a value; there are element types, const, given, empty, "
+                         "scalar, nan, inf, -inf, zero, fraction, lowest, rank=N, elements=N, dimK=N and some<N",
+                         text);
+    return 0;
+}
+
+/* "Cast#2.input.0": operator and number are cut off. */
+static int read_operator(struct arena *arena, const char **key, struct known_condition *condition,
+                         struct error *err)
+{
+    const char *dot = strchr(*key, '.');
+    if (!dot || **key < 'A' || **key > 'Z')
         return 0;
-    if (file_read(path, TABLE_LIMIT, &data, &size, err))
-        return -1;
-    for (char *line = strtok_r(data, "\n", &save); line && !status; line = strtok_r(NULL, "\n", &save))
-        if (add_row(table, line, err))
-            status = error_prefix(err, "%s: '%.40s'", path, line);
-    free(data);
-    return status;
+    char *op = arena_printf(arena, "%.*s", (int)(dot - *key), *key);
+    char *hash = strchr(op, '#');
+    long long number = 0;
+    if (hash && (!text_int64(hash + 1, &number) || number < 1 || number > 1000))
+        return error_set(err, ERROR_FORMAT, "'%.40s' is no operator and number such as Cast#2", op);
+    if (hash)
+        *hash = '\0';
+    condition->op = op;
+    condition->which = (int)number;
+    *key = dot + 1;
+    return 0;
 }
 
-void explained_release(struct explained *table)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        free(table->rows[i].engine);
-        free(table->rows[i].verdict);
-        free(table->rows[i].node);
-        free(table->rows[i].document);
-    }
-    free(table->rows);
-    *table = (struct explained){0};
-}
-
-struct explained_row *explained_find(const struct explained *table, const char *engine, const char *verdict,
-                                     const char *node, const char *text)
-{
-    struct explained_row *found = NULL;
-    struct str both;
-    str_init(&both);
-    str_printf(&both, "%s :: %s", node, text);
-    for (size_t i = 0; i < table->count && !found; i++) {
-        struct explained_row *row = &table->rows[i];
-        if (!fnmatch(row->engine, engine, 0) && !fnmatch(row->verdict, verdict, 0) &&
-            !fnmatch(row->node, both.data, 0))
-            found = row;
-    }
-    str_release(&both);
-    return found && strcmp(found->document, "-") ? found : NULL;
-}
-
-/* The names under which the store keeps what was looked up: node and text. */
-static void key_of(struct str *key, const char *part, const char *signature)
-{
-    str_init(key);
-    str_printf(key, "explained %s %s", part, signature);
-}
-
-static int keep_part(struct store *store, const char *part, const char *signature, const char *value,
-                     struct error *err)
-{
-    struct str key;
-    key_of(&key, part, signature);
-    int status = store_set(store, key.data, value, err);
-    str_release(&key);
-    return status;
-}
-
-static int mark_known(struct store *store, const char *signature, const struct explained_row *row,
+static int read_words(struct arena *arena, const char *text, struct known_condition *condition,
                       struct error *err)
 {
-    struct str known;
-    if (!row)
-        return 0;
-    str_init(&known);
-    str_printf(&known, "known: %s", row->document);
-    int status = store_settle(store, signature, &(struct settled){.status = known.data}, err);
-    str_release(&known);
-    return status;
+    const char **words = split(arena, text, " \t", &condition->n_words);
+    condition->words = arena_array(arena, condition->n_words, sizeof *condition->words);
+    for (size_t i = 0; i < condition->n_words; i++)
+        if (condition->place == KNOWN_NODE ? read_attribute_word(arena, words[i], &condition->words[i], err)
+                                           : read_value_word(words[i], &condition->words[i], err))
+            return -1;
+    return condition->n_words ? 0 : error_set(err, ERROR_FORMAT, "an empty condition");
 }
 
-int explained_mark(const struct explained *table, struct store *store, const struct explained_case *which,
-                   struct error *err)
+/* What a key behind the operator asks about; false when it is no such key. */
+static bool read_place(const char *key, struct known_condition *condition)
 {
-    struct str nodes;
-    str_init(&nodes);
-    explained_nodes(&nodes, which->model, which->testcase, which->settlement);
-    int status =
-        keep_part(store, "node", which->signature, nodes.data, err) ||
-                keep_part(store, "text", which->signature, which->text, err)
-            ? -1
-            : mark_known(store, which->signature,
-                         explained_find(table, which->engine, which->verdict, nodes.data, which->text), err);
-    str_release(&nodes);
-    return status;
+    long long index = -1;
+    const char *dot = strchr(key, '.');
+    if (dot && (!text_int64(dot + 1, &index) || index < 0 || index > 1000))
+        return false;
+    size_t length = dot ? (size_t)(dot - key) : strlen(key);
+    condition->index = (int)index;
+    if (length == 5 && !strncmp(key, "input", 5))
+        condition->place = KNOWN_INPUT;
+    else if (length == 6 && !strncmp(key, "output", 6))
+        condition->place = KNOWN_OUTPUT;
+    else if (text_equal(key, "attribute"))
+        condition->place = KNOWN_NODE;
+    else if (text_equal(key, "inputs"))
+        condition->place = KNOWN_INPUT_COUNT;
+    else if (text_equal(key, "shapes"))
+        condition->place = KNOWN_SHAPES;
+    else if (text_equal(key, "ranks"))
+        condition->place = KNOWN_RANKS;
+    else
+        return false;
+    return true;
 }
 
-/* Findings, read before any of them changes. */
-struct findings {
-    size_t count, capacity;
-    struct {
-        char *signature, *engine, *verdict;
-    } * items;
-};
-
-static int note_finding(void *context, const struct stored *stored, struct error *err)
+/* 1: it is a condition on a node; 0: another key; -1. */
+static int add_condition(struct arena *arena, struct known_issue *issue, const char *key, const char *value,
+                         struct error *err)
 {
-    struct findings *findings = context;
-    (void)err;
-    if (text_starts(stored->status, "known"))
+    enum { MOST = 40 };
+    struct known_condition condition = {0};
+    if (read_operator(arena, &key, &condition, err))
+        return -1;
+    if (!read_place(key, &condition))
         return 0;
-    findings->items =
-        memory_grow(findings->items, &findings->capacity, findings->count + 1, sizeof *findings->items);
-    findings->items[findings->count].signature = memory_strdup(stored->signature);
-    findings->items[findings->count].engine = memory_strdup(stored->engine);
-    findings->items[findings->count++].verdict = memory_strdup(stored->kind);
+    bool differ = condition.place == KNOWN_SHAPES || condition.place == KNOWN_RANKS;
+    int status = 0;
+    if (differ && !text_equal(value, "differ"))
+        status = error_set(err, ERROR_FORMAT, "the only condition on %s is that they differ", key);
+    else if (condition.place == KNOWN_INPUT_COUNT)
+        status = read_range(value, &condition.count, err);
+    else if (!differ)
+        status = read_words(arena, value, &condition, err);
+    if (status)
+        return -1;
+    if (!issue->conditions)
+        issue->conditions = arena_array(arena, MOST, sizeof *issue->conditions);
+    if (issue->n_conditions == MOST)
+        return error_set(err, ERROR_FORMAT, "more than %d conditions", MOST);
+    issue->conditions[issue->n_conditions++] = condition;
+    return 1;
+}
+
+static int read_symptoms(struct arena *arena, struct known_issue *issue, const char *value, struct error *err)
+{
+    size_t count;
+    const char **words = split(arena, value, " \t", &count);
+    for (size_t i = 0; i < count; i++) {
+        int index = index_of(known_symptoms, words[i]);
+        if (index < 0)
+            return not_one_of(known_symptoms, words[i], err);
+        issue->symptoms |= 1U << index;
+    }
     return 0;
 }
 
-static int look_again(const struct explained *table, struct store *store, const char *signature,
-                      const char *engine, const char *verdict, struct error *err)
+static int read_stages(struct arena *arena, struct known_issue *issue, const char *value, struct error *err)
 {
-    struct str key, node, text;
-    bool has_node = false, has_text = false;
-    str_init(&node);
-    str_init(&text);
-    key_of(&key, "node", signature);
-    int status = store_get(store, key.data, &node, &has_node, err);
-    str_release(&key);
-    key_of(&key, "text", signature);
-    if (!status)
-        status = store_get(store, key.data, &text, &has_text, err);
-    str_release(&key);
-    if (!status && has_node && has_text)
-        status =
-            mark_known(store, signature, explained_find(table, engine, verdict, node.data, text.data), err);
-    str_release(&node);
-    str_release(&text);
+    issue->stages = split(arena, value, " \t", &issue->n_stages);
+    for (size_t i = 0; i < issue->n_stages; i++)
+        if (index_of(stages, issue->stages[i]) < 0)
+            return not_one_of(stages, issue->stages[i], err);
+    return 0;
+}
+
+static int read_message(struct arena *arena, struct known_issue *issue, const char *value, struct error *err)
+{
+    issue->messages = split(arena, value, "|", &issue->n_messages);
+    for (size_t i = 0; i < issue->n_messages; i++)
+        if (strspn(issue->messages[i], "* ") == strlen(issue->messages[i]))
+            return error_set(err, ERROR_FORMAT, "every message has that: quote some words of it");
+    return issue->n_messages ? 0 : error_set(err, ERROR_FORMAT, "an empty message");
+}
+
+static int read_version(struct arena *arena, const char **where, const char *value, struct error *err)
+{
+    *where = arena_strdup(arena, value);
+    return value[strcspn(value, "0123456789")] ? 0
+                                               : error_set(err, ERROR_FORMAT, "'%.40s' is no release", value);
+}
+
+static int read_signal(struct known_issue *issue, const char *value, struct error *err)
+{
+    long long number;
+    if (!text_int64(value, &number) || number < 1 || number > 64)
+        return error_set(err, ERROR_FORMAT, "'%.40s' is no signal's number", value);
+    issue->signal = (int)number;
+    return 0;
+}
+
+static int read_key(struct known_issues *known, struct known_issue *issue, const char *key, const char *value,
+                    struct error *err)
+{
+    struct arena *arena = &known->arena;
+    const struct {
+        const char *key, **text;
+    } texts[] = {{"engine", &issue->engine}, {"cause", &issue->cause}, {"case", &issue->document}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (text_equal(key, texts[i].key)) {
+            *texts[i].text = arena_strdup(arena, value);
+            return 0;
+        }
+    if (text_equal(key, "from"))
+        return read_version(arena, &issue->from, value, err);
+    if (text_equal(key, "until"))
+        return read_version(arena, &issue->until, value, err);
+    if (text_equal(key, "symptom"))
+        return read_symptoms(arena, issue, value, err);
+    if (text_equal(key, "stage"))
+        return read_stages(arena, issue, value, err);
+    if (text_equal(key, "signal"))
+        return read_signal(issue, value, err);
+    if (text_equal(key, "message"))
+        return read_message(arena, issue, value, err);
+    if (text_equal(key, "opset"))
+        return read_range(value, &issue->opset, err);
+    if (text_equal(key, "factor"))
+        return read_range(value, &issue->factor, err);
+    if (text_equal(key, "expected"))
+        return read_element(arena, value, &issue->expected, err);
+    if (text_equal(key, "got"))
+        return read_element(arena, value, &issue->got, err);
+    if (text_equal(key, "knobs")) {
+        issue->knobs = split(arena, value, " \t", &issue->n_knobs);
+        return 0;
+    }
+    if (text_equal(key, "operators")) {
+        issue->groups = split(arena, value, ",", &issue->n_groups);
+        return issue->n_groups ? 0 : error_set(err, ERROR_FORMAT, "no operators");
+    }
+    int condition = add_condition(arena, issue, key, value, err);
+    return condition ? condition < 0 ? -1 : 0
+                     : error_set(err, ERROR_FORMAT,
+                                 "no key '%.40s'; there are engine, from, until, knobs, symptom, stage, signal, "
+                                 "operators, opset, factor, expected, got, message, cause, case and, with or "
+                                 "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
+                                 key);
+}
+
+struct reader {
+    struct known_issues *known;
+    const char *path;
+    size_t first; /* of the file's issues */
+    bool accepted;
+    size_t n_keys, key_capacity;
+    char **keys; /* of the section, to refuse one that is given twice */
+};
+
+static void forget_keys(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->n_keys; i++)
+        free(reader->keys[i]);
+    reader->n_keys = 0;
+}
+
+static int begin(struct reader *reader, const char *name, int line, struct error *err)
+{
+    struct known_issues *known = reader->known;
+    forget_keys(reader);
+    for (size_t i = reader->first; i < known->count; i++)
+        if (text_equal(known->items[i].name, name))
+            return error_set(err, ERROR_FORMAT, "another [%.60s] stands in line %d", name,
+                             known->items[i].line);
+    known->items = memory_grow(known->items, &known->capacity, known->count + 1, sizeof *known->items);
+    known->items[known->count++] = (struct known_issue){
+        .name = arena_strdup(&known->arena, name),
+        .file = reader->path,
+        .line = line,
+        .accepted = reader->accepted,
+        .engine = "",
+        .cause = "",
+        .document = "",
+        .from = "",
+        .until = "",
+        .opset = {-INFINITY, INFINITY},
+        .factor = {-INFINITY, INFINITY},
+    };
+    return 0;
+}
+
+static int visit(void *context, const char *section, const char *key, const char *value, int line,
+                 struct error *err)
+{
+    struct reader *reader = context;
+    if (!key)
+        return begin(reader, section, line, err);
+    for (size_t i = 0; i < reader->n_keys; i++)
+        if (text_equal(reader->keys[i], key))
+            return error_set(err, ERROR_FORMAT, "%s is given twice", key);
+    reader->keys = memory_grow(reader->keys, &reader->key_capacity, reader->n_keys + 1, sizeof *reader->keys);
+    reader->keys[reader->n_keys++] = memory_strdup(key);
+    return read_key(reader->known, &reader->known->items[reader->known->count - 1], key, value, err);
+}
+
+static bool is_limited(const struct known_range *range)
+{
+    return isfinite(range->low) || isfinite(range->high);
+}
+
+static bool has_condition(const struct known_issue *issue)
+{
+    return issue->n_conditions || issue->n_messages || issue->expected.asked || issue->got.asked ||
+           is_limited(&issue->opset) || is_limited(&issue->factor);
+}
+
+static int check_whole(const struct known_issue *issue, struct error *err)
+{
+    const char *missing = !*issue->engine     ? "engine"
+                          : !issue->symptoms  ? "symptom"
+                          : !*issue->cause    ? "cause"
+                          : !issue->n_groups && !issue->n_messages ? "operators"
+                                                                   : NULL;
+    if (missing)
+        return error_set(err, ERROR_FORMAT, "%s:%d: [%s] has no %s", issue->file, issue->line, issue->name,
+                         missing);
+    if (!has_condition(issue))
+        return error_set(err, ERROR_FORMAT,
+                         "%s:%d: [%s] has no condition beyond its operators: it would hide every other bug of "
+                         "theirs; say what of attributes, inputs, opset, values or message makes it",
+                         issue->file, issue->line, issue->name);
+    return 0;
+}
+
+void known_init(struct known_issues *known)
+{
+    *known = (struct known_issues){0};
+    arena_init(&known->arena);
+}
+
+void known_release(struct known_issues *known)
+{
+    free(known->items);
+    arena_release(&known->arena);
+    *known = (struct known_issues){0};
+}
+
+int known_read(struct known_issues *known, const char *path, bool accepted, struct error *err)
+{
+    struct reader reader = {.known = known,
+                            .path = arena_strdup(&known->arena, path),
+                            .first = known->count,
+                            .accepted = accepted};
+    int status = ini_read(path, visit, &reader, err);
+    forget_keys(&reader);
+    free(reader.keys);
+    for (size_t i = reader.first; i < known->count && !status; i++)
+        status = check_whole(&known->items[i], err);
     return status;
 }
 
-int explained_again(const struct explained *table, struct store *store, struct error *err)
+int known_read_installed(struct known_issues *known, struct error *err)
 {
-    struct findings findings = {0};
-    if (!table->count)
-        return 0;
-    int status = store_list(store, &(struct store_filter){0}, note_finding, &findings, err);
-    for (size_t i = 0; i < findings.count; i++) {
-        if (!status)
-            status = look_again(table, store, findings.items[i].signature, findings.items[i].engine,
-                                findings.items[i].verdict, err);
-        free(findings.items[i].signature);
-        free(findings.items[i].engine);
-        free(findings.items[i].verdict);
+    char **names, *folder = paths_known();
+    size_t count;
+    int status = file_list(folder, &names, &count, err);
+    for (size_t i = 0; !status && i < count; i++) {
+        char *path = file_join(folder, names[i]);
+        if (text_ends(names[i], ".ini") && known_read(known, path, false, err))
+            status = -1;
+        free(path);
+        if (status || i + 1 == count)
+            file_names_free(names, count);
     }
-    free(findings.items);
+    free(folder);
     return status;
+}
+
+int known_open(struct known_issues *known, bool installed, const char *path, struct error *err)
+{
+    known_init(known);
+    return (path && known_read(known, path, true, err)) || (installed && known_read_installed(known, err)) ? -1
+                                                                                                          : 0;
+}
+
+const char *known_document(const struct known_issue *issue)
+{
+    return *issue->document ? issue->document : issue->name;
 }

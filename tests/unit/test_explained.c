@@ -1,5 +1,5 @@
 /* The table of bugs that are written up, and findings of a store looked up in it. */
-#include "findings/known_issues.h"
+#include "findings/explained.h"
 
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,0 +1,475 @@
+#include "findings/finding_facts.h"
+
+#include "base/json.h"
+#include "base/json_read.h"
+#include "base/memory.h"
+#include "eval/evaluate.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fact_mark_names[FACT_MARKS] = {"nan", "inf", "-inf", "zero", "fraction", "lowest"};
+
+static const struct fact_value unknown = {.shape = {.rank = -1}, .least = NAN, .most = NAN};
+
+/* A case that is being described. What its nodes make is computed when it is first asked for, all at once. */
+struct scene {
+    const struct model *model;
+    const struct value *inputs;
+    size_t n_inputs;
+    bool computed;
+    size_t count;
+    const char **names;
+    struct bounded *results; /* NULL: the reference cannot compute all of them */
+};
+
+static int evaluate(const struct scene *scene, const char *const *names, size_t wanted,
+                    struct bounded **results, size_t *count)
+{
+    struct evaluator *evaluator = NULL;
+    int status = evaluator_new(&evaluator, scene->model, NULL, NULL);
+    if (!status)
+        status =
+            evaluator_run(evaluator, scene->inputs, scene->n_inputs, names, wanted, results, count, NULL);
+    evaluator_free(evaluator);
+    return status;
+}
+
+static void compute(struct scene *scene)
+{
+    const Onnx__GraphProto *graph = scene->model->graph;
+    size_t room = 0, wanted = 0;
+    scene->computed = true;
+    for (size_t i = 0; i < graph->n_node; i++)
+        room += graph->node[i]->n_output;
+    scene->names = memory_zeroed(room + 1, sizeof *scene->names);
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            if (*graph->node[i]->output[k])
+                scene->names[wanted++] = graph->node[i]->output[k];
+    if (!wanted || evaluate(scene, scene->names, wanted, &scene->results, &scene->count)) {
+        scene->results = NULL;
+        scene->count = 0;
+    }
+}
+
+static void scene_release(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++)
+        bounded_release(&scene->results[i]);
+    free(scene->results);
+    free(scene->names);
+}
+
+static unsigned mark_of(enum dtype type, long double value)
+{
+    if (isnan(value))
+        return FACT_NAN;
+    if (isinf(value))
+        return value > 0 ? FACT_PLUS_INFINITY : FACT_MINUS_INFINITY;
+    if (value == 0)
+        return FACT_ZERO;
+    if (value != floorl(value))
+        return FACT_FRACTION;
+    bool lowest = dtype_is_integer(type) && dtype_is_signed(type) &&
+                  value == -ldexpl(1, 8 * (int)dtype_size(type) - 1);
+    return lowest ? FACT_LOWEST : 0;
+}
+
+static struct fact_value value_of(const struct bounded *from)
+{
+    struct fact_value value = {.type = from->type, .shape = from->shape, .least = NAN, .most = NAN};
+    for (size_t i = 0; from->value && i < from->count; i++) {
+        double element = (double)from->value[i];
+        value.marks |= mark_of(from->type, from->value[i]);
+        if (!isfinite(element))
+            continue;
+        value.least = isnan(value.least) || element < value.least ? element : value.least;
+        value.most = isnan(value.most) || element > value.most ? element : value.most;
+    }
+    return value;
+}
+
+static struct fact_value value_of_tensor(const struct tensor *tensor)
+{
+    struct bounded exact;
+    struct fact_value value = {
+        .type = tensor->type, .shape = tensor->shape, .least = NAN, .most = NAN};
+    if (tensor->type == DTYPE_STRING || bounded_from_tensor(&exact, tensor, NULL))
+        return value;
+    value = value_of(&exact);
+    bounded_release(&exact);
+    return value;
+}
+
+/* The value that a node makes, as the reference finds it; alone where it cannot compute all of them. */
+static struct fact_value made_value(struct scene *scene, const char *name)
+{
+    struct fact_value value = unknown;
+    struct bounded *results;
+    size_t count;
+    if (!scene->computed)
+        compute(scene);
+    for (size_t i = 0; i < scene->count; i++)
+        if (text_equal(scene->names[i], name))
+            return value_of(&scene->results[i]);
+    if (!scene->results && !evaluate(scene, &name, 1, &results, &count)) {
+        value = value_of(&results[0]);
+        bounded_release(&results[0]);
+        free(results);
+    }
+    return value;
+}
+
+static bool made_by_constant(const struct model *model, const char *name)
+{
+    for (size_t i = 0; i < model->graph->n_node; i++) {
+        const Onnx__NodeProto *node = model->graph->node[i];
+        if (node->n_output && text_equal(node->op_type, "Constant") && text_equal(node->output[0], name))
+            return true;
+    }
+    return false;
+}
+
+static struct fact_value initializer_value(const Onnx__TensorProto *proto)
+{
+    struct tensor tensor;
+    struct fact_value value = unknown;
+    if (model_tensor_read(proto, &tensor, NULL)) {
+        value.type = (enum dtype)proto->data_type;
+    } else {
+        value = value_of_tensor(&tensor);
+        tensor_release(&tensor);
+    }
+    value.constant = true;
+    return value;
+}
+
+static struct fact_value find_value(struct scene *scene, const char *name)
+{
+    const struct model *model = scene->model;
+    if (!*name)
+        return unknown;
+    for (size_t k = 0; k < scene->n_inputs; k++) {
+        const struct value *input = &scene->inputs[k];
+        if (input->kind == VALUE_TENSOR && input->name && text_equal(input->name, name))
+            return value_of_tensor(&input->tensors[0]);
+    }
+    for (size_t k = 0; k < model->graph->n_initializer; k++)
+        if (text_equal(model->graph->initializer[k]->name, name))
+            return initializer_value(model->graph->initializer[k]);
+    struct fact_value value = made_value(scene, name);
+    value.constant = made_by_constant(model, name);
+    return value;
+}
+
+static const char *attribute_text(struct arena *arena, const Onnx__AttributeProto *a)
+{
+    struct str text;
+    str_init(&text);
+    if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
+        str_append(&text, a->s.data, a->s.len);
+    else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
+        str_printf(&text, "%g", (double)a->f);
+    else if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT)
+        str_printf(&text, "%lld", (long long)a->i);
+    for (size_t k = 0; k < a->n_ints; k++)
+        str_printf(&text, "%s%lld", k ? "," : "", (long long)a->ints[k]);
+    for (size_t k = 0; k < a->n_floats; k++)
+        str_printf(&text, "%s%g", k ? "," : "", (double)a->floats[k]);
+    for (size_t k = 0; k < a->n_strings; k++)
+        str_printf(&text, "%s%.*s", k ? "," : "", (int)a->strings[k].len, (const char *)a->strings[k].data);
+    const char *copy = arena_strdup(arena, text.data);
+    str_release(&text);
+    return copy;
+}
+
+static struct fact_value *values_of(struct finding_facts *facts, struct scene *scene, char *const *names,
+                                    size_t count)
+{
+    struct fact_value *values = arena_array(&facts->arena, count, sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = find_value(scene, names[i]);
+    return values;
+}
+
+static void describe_node(struct finding_facts *facts, struct scene *scene, const Onnx__NodeProto *node,
+                          struct fact_node *out)
+{
+    *out = (struct fact_node){
+        .op = arena_strdup(&facts->arena, node->op_type),
+        .n_attributes = node->n_attribute,
+        .n_inputs = node->n_input,
+        .n_outputs = node->n_output,
+        .attributes = arena_array(&facts->arena, node->n_attribute, sizeof *out->attributes),
+        .inputs = values_of(facts, scene, node->input, node->n_input),
+        .outputs = values_of(facts, scene, node->output, node->n_output),
+    };
+    for (size_t i = 0; i < node->n_attribute; i++)
+        out->attributes[i] = (struct fact_attribute){arena_strdup(&facts->arena, node->attribute[i]->name),
+                                                     attribute_text(&facts->arena, node->attribute[i])};
+}
+
+static void init(struct finding_facts *facts)
+{
+    *facts = (struct finding_facts){
+        .engine = "", .version = "", .symptom = "", .stage = "", .message = "", .expected = NAN, .got = NAN};
+    arena_init(&facts->arena);
+}
+
+void facts_of_nodes(struct finding_facts *facts, const struct model *model, const struct value *inputs,
+                    size_t n_inputs, const size_t *numbers, size_t count)
+{
+    struct scene scene = {.model = model, .inputs = inputs, .n_inputs = n_inputs};
+    init(facts);
+    facts->opset = model_opset(model);
+    facts->nodes = arena_array(&facts->arena, count ? count : model->graph->n_node, sizeof *facts->nodes);
+    for (size_t i = 0; i < (count ? count : model->graph->n_node); i++) {
+        size_t number = count ? numbers[i] : i;
+        if (number < model->graph->n_node)
+            describe_node(facts, &scene, model->graph->node[number], &facts->nodes[facts->n_nodes++]);
+    }
+    scene_release(&scene);
+}
+
+static const char *symptom_of(enum verdict_kind kind, const struct verdict *verdict,
+                              const struct result *result)
+{
+    if (kind == VERDICT_NAN && isnan(verdict->expected))
+        return "nan-lost";
+    if (kind == VERDICT_REJECTED || kind == VERDICT_FAILED)
+        return "refused";
+    if (kind == VERDICT_CRASH && result && result->signal == SIGFPE)
+        return "crash-fpe";
+    return verdict_name(kind);
+}
+
+void facts_of(struct finding_facts *facts, const struct facts_source *source)
+{
+    const struct settlement *settlement = source->settlement;
+    bool settled = settlement && settlement->count && verdict_is_finding(settlement->kind);
+    enum verdict_kind kind = settled ? settlement->kind : source->verdict->kind;
+    const struct verdict *verdict = settled ? &settlement->verdict : source->verdict;
+    const struct result *result = source->result;
+    facts_of_nodes(facts, source->model, source->inputs, source->n_inputs,
+                   settlement ? settlement->nodes : NULL, settlement ? settlement->count : 0);
+    facts->engine = arena_strdup(&facts->arena, source->engine);
+    facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
+    facts->symptom = symptom_of(kind, verdict, result);
+    facts->factor = verdict->factor;
+    facts->compared = kind == VERDICT_WRONG || kind == VERDICT_NAN;
+    if (facts->compared) {
+        facts->expected = (double)verdict->expected;
+        facts->got = (double)verdict->got;
+    }
+    if (!result || result->outcome == OUTCOME_OK)
+        return;
+    facts->stage = stage_name(result->stage);
+    facts->signal = result->signal;
+    facts->message = result->message ? arena_strdup(&facts->arena, result->message) : "";
+}
+
+void facts_release(struct finding_facts *facts)
+{
+    arena_release(&facts->arena);
+    *facts = (struct finding_facts){0};
+}
+
+void fact_value_text(struct str *out, const struct fact_value *value)
+{
+    char shape[SHAPE_TEXT_SIZE];
+    if (value->type == DTYPE_NONE)
+        return;
+    str_printf(out, "%s%s", dtype_name(value->type),
+               value->shape.rank < 0 ? "" : shape_text(&value->shape, shape));
+    str_add(out, value->constant ? " const" : "");
+    for (int i = 0; i < FACT_MARKS; i++)
+        if (value->marks & (1U << i))
+            str_printf(out, " %s", fact_mark_names[i]);
+    if (!isnan(value->least))
+        str_printf(out, " least=%.17g most=%.17g", value->least, value->most);
+}
+
+static void write_values(struct json *json, const char *name, const struct fact_value *values, size_t count)
+{
+    struct str text;
+    str_init(&text);
+    json_array(json, name);
+    for (size_t i = 0; i < count; i++) {
+        str_clear(&text);
+        fact_value_text(&text, &values[i]);
+        json_string(json, NULL, text.data);
+    }
+    json_end(json);
+    str_release(&text);
+}
+
+static void write_node(struct json *json, const struct fact_node *node)
+{
+    json_object(json, NULL);
+    json_string(json, "op", node->op);
+    json_object(json, "attributes");
+    for (size_t i = 0; i < node->n_attributes; i++)
+        json_string(json, node->attributes[i].name, node->attributes[i].text);
+    json_end(json);
+    write_values(json, "inputs", node->inputs, node->n_inputs);
+    write_values(json, "outputs", node->outputs, node->n_outputs);
+    json_end(json);
+}
+
+void facts_write(struct str *out, const struct finding_facts *facts)
+{
+    struct json json;
+    json_init(&json, out, false);
+    json_object(&json, NULL);
+    json_string(&json, "engine", facts->engine);
+    json_string(&json, "version", facts->version);
+    json_string(&json, "symptom", facts->symptom);
+    json_string(&json, "stage", facts->stage);
+    json_string(&json, "message", facts->message);
+    json_int(&json, "signal", facts->signal);
+    json_double(&json, "factor", facts->factor);
+    if (facts->compared) {
+        json_double(&json, "expected", facts->expected);
+        json_double(&json, "got", facts->got);
+    }
+    json_int(&json, "opset", facts->opset);
+    json_array(&json, "nodes");
+    for (size_t i = 0; i < facts->n_nodes; i++)
+        write_node(&json, &facts->nodes[i]);
+    json_end(&json);
+    json_end(&json);
+}
+
+/* "nan", "inf" and "-inf" are strings in JSON (base/json.h). */
+static double read_number(const struct json_value *object, const char *name, double otherwise)
+{
+    double value;
+    const char *text = json_text_of(object, name);
+    return text && text_double(text, &value) ? value : json_number_of(object, name, otherwise);
+}
+
+static int read_shape(struct shape *shape, const char *text, struct error *err)
+{
+    char *end;
+    *shape = (struct shape){0};
+    if (*text++ != '[')
+        return error_set(err, ERROR_FORMAT, "a shape must begin with [");
+    while (*text != ']') {
+        if (shape->rank == TENSOR_MAX_RANK)
+            return error_set(err, ERROR_FORMAT, "a shape has more than %d dims", TENSOR_MAX_RANK);
+        shape->dims[shape->rank++] = strtoll(text, &end, 10);
+        if (end == text || (*end != ',' && *end != ']'))
+            return error_set(err, ERROR_FORMAT, "a shape must end with ]");
+        text = *end == ',' ? end + 1 : end;
+    }
+    return 0;
+}
+
+static int read_word(struct fact_value *value, const char *word, struct error *err)
+{
+    double number;
+    bool least = text_starts(word, "least="), most = text_starts(word, "most=");
+    if (text_equal(word, "const")) {
+        value->constant = true;
+        return 0;
+    }
+    if ((least || most) && text_double(strchr(word, '=') + 1, &number)) {
+        *(least ? &value->least : &value->most) = number;
+        return 0;
+    }
+    for (int i = 0; i < FACT_MARKS; i++)
+        if (text_equal(word, fact_mark_names[i])) {
+            value->marks |= 1U << i;
+            return 0;
+        }
+    return error_set(err, ERROR_FORMAT, "'%.40s' says nothing of a value", word);
+}
+
+static int read_value(struct arena *arena, const char *from, struct fact_value *value, struct error *err)
+{
+    char *save = NULL, *text = arena_strdup(arena, from);
+    *value = unknown;
+    char *word = strtok_r(text, " ", &save);
+    if (!word)
+        return 0;
+    char *bracket = strchr(word, '[');
+    if (bracket && read_shape(&value->shape, bracket, err))
+        return -1;
+    if (bracket)
+        *bracket = '\0';
+    value->type = dtype_from_name(word);
+    if (value->type == DTYPE_NONE)
+        return error_set(err, ERROR_FORMAT, "'%.40s' is no element type", word);
+    while ((word = strtok_r(NULL, " ", &save)))
+        if (read_word(value, word, err))
+            return -1;
+    return 0;
+}
+
+static int read_values(struct arena *arena, const struct json_value *from, struct fact_value **values,
+                       size_t *count, struct error *err)
+{
+    size_t n = from && from->kind == JSON_ARRAY ? from->count : 0;
+    *values = arena_array(arena, n, sizeof **values);
+    *count = 0;
+    for (const struct json_value *item = n ? from->first : NULL; item; item = item->next)
+        if (item->kind != JSON_STRING)
+            return error_set(err, ERROR_FORMAT, "a value must be a text");
+        else if (read_value(arena, item->text, &(*values)[(*count)++], err))
+            return -1;
+    return 0;
+}
+
+static int read_node(struct arena *arena, const struct json_value *from, struct fact_node *node,
+                     struct error *err)
+{
+    const struct json_value *attributes = json_member(from, "attributes");
+    const char *op = json_text_of(from, "op");
+    size_t n = attributes && attributes->kind == JSON_OBJECT ? attributes->count : 0;
+    *node = (struct fact_node){.op = op, .attributes = arena_array(arena, n, sizeof *node->attributes)};
+    if (!op)
+        return error_set(err, ERROR_FORMAT, "a node has no operator");
+    for (const struct json_value *item = n ? attributes->first : NULL; item; item = item->next)
+        node->attributes[node->n_attributes++] =
+            (struct fact_attribute){item->name, item->kind == JSON_STRING ? item->text : ""};
+    return read_values(arena, json_member(from, "inputs"), &node->inputs, &node->n_inputs, err) ||
+                   read_values(arena, json_member(from, "outputs"), &node->outputs, &node->n_outputs, err)
+               ? -1
+               : 0;
+}
+
+static const char *read_text(const struct json_value *object, const char *name)
+{
+    const char *text = json_text_of(object, name);
+    return text ? text : "";
+}
+
+int facts_read(struct finding_facts *facts, const char *text, size_t size, struct error *err)
+{
+    const struct json_value *top;
+    init(facts);
+    if (json_read(&facts->arena, text, size, &top, err))
+        return -1;
+    facts->engine = read_text(top, "engine");
+    facts->version = read_text(top, "version");
+    facts->symptom = read_text(top, "symptom");
+    facts->stage = read_text(top, "stage");
+    facts->message = read_text(top, "message");
+    facts->signal = (int)fmin(fmax(read_number(top, "signal", 0), 0), 255);
+    facts->factor = read_number(top, "factor", 0);
+    facts->compared = json_member(top, "expected") != NULL;
+    facts->expected = read_number(top, "expected", NAN);
+    facts->got = read_number(top, "got", NAN);
+    facts->opset = (int)fmin(fmax(read_number(top, "opset", 0), 0), 1e6);
+    const struct json_value *nodes = json_member(top, "nodes");
+    size_t n = nodes && nodes->kind == JSON_ARRAY ? nodes->count : 0;
+    facts->nodes = arena_array(&facts->arena, n, sizeof *facts->nodes);
+    for (const struct json_value *item = n ? nodes->first : NULL; item; item = item->next)
+        if (read_node(&facts->arena, item, &facts->nodes[facts->n_nodes++], err))
+            return -1;
+    return 0;
+}

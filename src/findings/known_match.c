@@ -1,0 +1,403 @@
+/* Whether a finding is of a known issue. */
+#include "findings/known_issues.h"
+
+#include "ops/op.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether one of the patterns, with | between, fits the whole text. */
+static bool one_fits(const char *patterns, const char *text)
+{
+    char one[200];
+    for (const char *at = patterns; *at;) {
+        size_t length = strcspn(at, "|");
+        if (length < sizeof one) {
+            memcpy(one, at, length);
+            one[length] = '\0';
+            if (fnmatch(one, text, FNM_NOESCAPE) == 0)
+                return true;
+        }
+        at += length + (at[length] == '|');
+    }
+    return false;
+}
+
+/* Runs of digits as numbers, in order: "1.9.1" is before "1.10". */
+static int compare_releases(const char *a, const char *b)
+{
+    for (;;) {
+        a += strcspn(a, "0123456789");
+        b += strcspn(b, "0123456789");
+        if (!*a || !*b)
+            return !*a && !*b ? 0 : *a ? 1 : -1;
+        char *a_end, *b_end;
+        unsigned long long x = strtoull(a, &a_end, 10), y = strtoull(b, &b_end, 10);
+        if (x != y)
+            return x < y ? -1 : 1;
+        a = a_end;
+        b = b_end;
+    }
+}
+
+/* Up to the precision of the limit: until 1.16 takes in 1.16.3. */
+static bool is_until(const char *version, const char *limit)
+{
+    size_t length = strlen(limit);
+    bool inside = strncmp(version, limit, length) == 0 && !isdigit((unsigned char)version[length]);
+    return inside || compare_releases(version, limit) <= 0;
+}
+
+static bool has_knob(const char *label, const char *knob)
+{
+    const char *at = strchr(label, ':');
+    while (at && *at) {
+        size_t length = strcspn(++at, ",");
+        if (strlen(knob) == length && strncmp(at, knob, length) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+static bool engine_fits(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    size_t length = strcspn(facts->engine, "@:");
+    if (strlen(issue->engine) != length || strncmp(issue->engine, facts->engine, length) != 0)
+        return false;
+    for (size_t i = 0; i < issue->n_knobs; i++) {
+        bool not = *issue->knobs[i] == '!';
+        if (has_knob(facts->engine, issue->knobs[i] + not) == not)
+            return false;
+    }
+    return (!*issue->from || compare_releases(facts->version, issue->from) >= 0) &&
+           (!*issue->until || is_until(facts->version, issue->until));
+}
+
+static bool symptom_fits(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    for (size_t i = 0; known_symptoms[i]; i++)
+        if (text_equal(known_symptoms[i], facts->symptom))
+            return issue->symptoms & (1U << i);
+    return false;
+}
+
+static bool is_listed(const char *const *list, size_t count, const char *word)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(list[i], word))
+            return true;
+    return count == 0;
+}
+
+/* The parts between the stars occur in their order. */
+static bool message_has(const char *message, const char *mark)
+{
+    char part[200];
+    for (const char *at = mark; *at;) {
+        size_t length = strcspn(at, "*");
+        if (length >= sizeof part)
+            return false;
+        memcpy(part, at, length);
+        part[length] = '\0';
+        const char *found = strstr(message, part);
+        if (!found)
+            return false;
+        message = found + length;
+        at += length + (at[length] == '*');
+    }
+    return true;
+}
+
+static bool message_fits(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    for (size_t i = 0; i < issue->n_messages; i++)
+        if (message_has(facts->message, issue->messages[i]))
+            return true;
+    return issue->n_messages == 0;
+}
+
+static bool in_range(const struct known_range *range, double value)
+{
+    return value >= range->low && value <= range->high;
+}
+
+static bool element_fits(const struct known_element *element, bool compared, double value)
+{
+    if (!element->asked)
+        return true;
+    if (!compared || isnan(value))
+        return compared && element->nan;
+    for (size_t i = 0; i < element->n_ranges; i++)
+        if (in_range(&element->ranges[i], value))
+            return true;
+    return false;
+}
+
+static bool compares(enum known_compare compare, double value, double number)
+{
+    switch (compare) {
+    case COMPARE_EQUAL:
+        return value == number;
+    case COMPARE_NOT:
+        return value != number;
+    case COMPARE_LESS:
+        return value < number;
+    case COMPARE_UP_TO:
+        return value <= number;
+    case COMPARE_FROM:
+        return value >= number;
+    case COMPARE_MORE:
+        return value > number;
+    case COMPARE_NONE:
+        break;
+    }
+    return false;
+}
+
+/* The attribute's text, its default where it is not given; NULL when there is neither. */
+static const char *attribute_text(const struct fact_node *node, int opset, const char *name, bool *given)
+{
+    *given = true;
+    for (size_t i = 0; i < node->n_attributes; i++)
+        if (text_equal(node->attributes[i].name, name))
+            return node->attributes[i].text;
+    *given = false;
+    const struct op *op = op_find(node->op);
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (text_equal(param->name, name) && opset >= param->since && (!param->until || opset <= param->until))
+            return param->initial;
+    return NULL;
+}
+
+/* Whether some number of a list "1,-1" compares. */
+static bool some_number(const char *text, enum known_compare compare, double number)
+{
+    while (*text) {
+        char *end;
+        double value = strtod(text, &end);
+        if (end != text && compares(compare, value, number))
+            return true;
+        text = end + strcspn(end, ",");
+        text += *text == ',';
+    }
+    return false;
+}
+
+static bool attribute_fits(const struct known_word *word, const struct fact_node *node, int opset)
+{
+    bool given;
+    const char *text = attribute_text(node, opset, word->name, &given);
+    bool absent = text_equal(word->text, "-"), equal = word->compare == COMPARE_EQUAL;
+    if (absent)
+        return given != equal;
+    if (equal || word->compare == COMPARE_NOT)
+        return (text && one_fits(word->text, text)) == equal;
+    return text && some_number(text, word->compare, word->number);
+}
+
+static size_t elements_of(const struct shape *shape)
+{
+    size_t count = 1;
+    for (int i = 0; i < shape->rank; i++)
+        count *= (size_t)shape->dims[i];
+    return count;
+}
+
+static bool dim_fits(const struct known_word *word, const struct shape *shape)
+{
+    int index = word->index < 0 ? shape->rank + word->index : word->index;
+    return index >= 0 && index < shape->rank &&
+           compares(word->compare, (double)shape->dims[index], word->number);
+}
+
+static bool some_fits(const struct known_word *word, const struct fact_value *value)
+{
+    return compares(word->compare, value->least, word->number) ||
+           compares(word->compare, value->most, word->number);
+}
+
+static bool word_fits(const struct known_word *word, const struct fact_value *value)
+{
+    bool shaped = value->shape.rank >= 0;
+    switch (word->subject) {
+    case KNOWN_TYPE:
+        return value->type != DTYPE_NONE && one_fits(word->text, dtype_name(value->type));
+    case KNOWN_CONSTANT:
+        return value->constant;
+    case KNOWN_GIVEN:
+        return value->type != DTYPE_NONE;
+    case KNOWN_MARK:
+        return value->marks & word->mark;
+    case KNOWN_SOME:
+        return some_fits(word, value);
+    case KNOWN_RANK:
+        return shaped && compares(word->compare, value->shape.rank, word->number);
+    case KNOWN_ELEMENTS:
+        return shaped && compares(word->compare, (double)elements_of(&value->shape), word->number);
+    case KNOWN_DIM:
+        return shaped && dim_fits(word, &value->shape);
+    case KNOWN_ATTRIBUTE:
+        break;
+    }
+    return false;
+}
+
+static bool value_fits(const struct known_condition *condition, const struct fact_value *value)
+{
+    for (size_t i = 0; i < condition->n_words; i++)
+        if (word_fits(&condition->words[i], value) == condition->words[i].negated)
+            return false;
+    return true;
+}
+
+/* Some value, or the one of the index; an input that is not there is left out. */
+static bool values_fit(const struct known_condition *condition, const struct fact_value *values, size_t count)
+{
+    static const struct fact_value none = {.shape = {.rank = -1}};
+    if (condition->index >= 0)
+        return value_fits(condition, (size_t)condition->index < count ? &values[condition->index] : &none);
+    for (size_t i = 0; i < count; i++)
+        if (value_fits(condition, &values[i]))
+            return true;
+    return false;
+}
+
+static bool inputs_differ(const struct fact_node *node, bool ranks_only)
+{
+    const struct shape *first = NULL;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct shape *shape = &node->inputs[i].shape;
+        if (node->inputs[i].type == DTYPE_NONE || shape->rank < 0)
+            continue;
+        if (first && (ranks_only ? shape->rank != first->rank : !shape_equal(shape, first)))
+            return true;
+        first = first ? first : shape;
+    }
+    return false;
+}
+
+static bool condition_fits(const struct known_condition *condition, const struct fact_node *node, int opset)
+{
+    switch (condition->place) {
+    case KNOWN_NODE:
+        for (size_t i = 0; i < condition->n_words; i++)
+            if (!attribute_fits(&condition->words[i], node, opset))
+                return false;
+        return true;
+    case KNOWN_INPUT:
+        return values_fit(condition, node->inputs, node->n_inputs);
+    case KNOWN_OUTPUT:
+        return values_fit(condition, node->outputs, node->n_outputs);
+    case KNOWN_INPUT_COUNT:
+        return in_range(&condition->count, (double)node->n_inputs);
+    case KNOWN_SHAPES:
+        return inputs_differ(node, false);
+    case KNOWN_RANKS:
+        return inputs_differ(node, true);
+    }
+    return false;
+}
+
+/* A group of operators: words in order, * for any nodes between. */
+struct group {
+    size_t count;
+    char words[32][120];
+};
+
+static bool group_read(struct group *group, const char *text)
+{
+    group->count = 0;
+    for (const char *at = text + strspn(text, " \t"); *at; at += strspn(at, " \t")) {
+        size_t length = strcspn(at, " \t");
+        if (group->count == 32 || length >= sizeof group->words[0])
+            return false;
+        memcpy(group->words[group->count], at, length);
+        group->words[group->count++][length] = '\0';
+        at += length;
+    }
+    return true;
+}
+
+static bool sequence_fits(const struct group *group, size_t word, const struct finding_facts *facts, size_t node)
+{
+    if (word == group->count)
+        return node == facts->n_nodes;
+    if (text_equal(group->words[word], "*")) {
+        for (size_t next = node; next <= facts->n_nodes; next++)
+            if (sequence_fits(group, word + 1, facts, next))
+                return true;
+        return false;
+    }
+    return node < facts->n_nodes && one_fits(group->words[word], facts->nodes[node].op) &&
+           sequence_fits(group, word + 1, facts, node + 1);
+}
+
+static bool is_named(const struct group *group, const char *op)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (!text_equal(group->words[i], "*") && one_fits(group->words[i], op))
+            return true;
+    return group->count == 0;
+}
+
+static bool same_node(const struct known_condition *a, const struct known_condition *b)
+{
+    return a->which == b->which && (a->op == b->op || (a->op && b->op && text_equal(a->op, b->op)));
+}
+
+/* All conditions on the node that `first` speaks of hold for one and the same node. */
+static bool conditions_fit(const struct known_issue *issue, const struct known_condition *first,
+                           const struct group *group, const struct finding_facts *facts)
+{
+    int seen = 0;
+    for (size_t n = 0; n < facts->n_nodes; n++) {
+        const struct fact_node *node = &facts->nodes[n];
+        bool fits = first->op ? one_fits(first->op, node->op) : is_named(group, node->op);
+        if (!fits || (first->which && ++seen != first->which))
+            continue;
+        for (size_t i = 0; i < issue->n_conditions && fits; i++)
+            if (same_node(first, &issue->conditions[i]))
+                fits = condition_fits(&issue->conditions[i], node, facts->opset);
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+static bool group_fits(const struct known_issue *issue, const char *text, const struct finding_facts *facts)
+{
+    struct group group;
+    if (!group_read(&group, text) || (group.count && !sequence_fits(&group, 0, facts, 0)))
+        return false;
+    for (size_t i = 0; i < issue->n_conditions; i++)
+        if (!conditions_fit(issue, &issue->conditions[i], &group, facts))
+            return false;
+    return true;
+}
+
+bool known_matches(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    if (!engine_fits(issue, facts) || !symptom_fits(issue, facts) ||
+        !is_listed(issue->stages, issue->n_stages, facts->stage) ||
+        (issue->signal && issue->signal != facts->signal) || !in_range(&issue->opset, facts->opset) ||
+        !in_range(&issue->factor, facts->factor) ||
+        !element_fits(&issue->expected, facts->compared, facts->expected) ||
+        !element_fits(&issue->got, facts->compared, facts->got) || !message_fits(issue, facts))
+        return false;
+    for (size_t i = 0; i < issue->n_groups; i++)
+        if (group_fits(issue, issue->groups[i], facts))
+            return true;
+    return issue->n_groups == 0 && group_fits(issue, "", facts);
+}
+
+struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (known_matches(&known->items[i], facts))
+            return &known->items[i];
+    return NULL;
+}
