@@ -15,8 +15,8 @@ extern "C" {
  * Calls visit for each section's start (key and value NULL) and for each key, with the number of the line. A
  * visit that fails ends the reading. Errors name the file and the line.
  */
-typedef int (*ini_visit)(void *context, const char *section, const char *key, const char *value,
-                         int line, struct error *err);
+typedef int (*ini_visit)(void *context, const char *section, const char *key, const char *value, int line,
+                         struct error *err);
 int ini_read(const char *path, ini_visit visit, void *context, struct error *err);
 
 #ifdef __cplusplus

@@ -25,7 +25,8 @@ static bool in_folder(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-/* The folder of the build tree's, the one beside the program, or where the build said it would be installed. */
+/* The folder of the build tree's, the one beside the program, or where the build said it would be installed.
+ */
 static char *find_folder(const char *built, const char *beside, const char *installed)
 {
     char exe[PATH_MAX];

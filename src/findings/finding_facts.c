@@ -1,7 +1,6 @@
 #include "findings/finding_facts.h"
 
 #include "base/json.h"
-#include "base/json_read.h"
 #include "base/memory.h"
 #include "eval/evaluate.h"
 
@@ -74,8 +73,8 @@ static unsigned mark_of(enum dtype type, long double value)
         return FACT_ZERO;
     if (value != floorl(value))
         return FACT_FRACTION;
-    bool lowest = dtype_is_integer(type) && dtype_is_signed(type) &&
-                  value == -ldexpl(1, 8 * (int)dtype_size(type) - 1);
+    bool lowest =
+        dtype_is_integer(type) && dtype_is_signed(type) && value == -ldexpl(1, 8 * (int)dtype_size(type) - 1);
     return lowest ? FACT_LOWEST : 0;
 }
 
@@ -96,8 +95,7 @@ static struct fact_value value_of(const struct bounded *from)
 static struct fact_value value_of_tensor(const struct tensor *tensor)
 {
     struct bounded exact;
-    struct fact_value value = {
-        .type = tensor->type, .shape = tensor->shape, .least = NAN, .most = NAN};
+    struct fact_value value = {.type = tensor->type, .shape = tensor->shape, .least = NAN, .most = NAN};
     if (tensor->type == DTYPE_STRING || bounded_from_tensor(&exact, tensor, NULL))
         return value;
     value = value_of(&exact);
@@ -196,11 +194,13 @@ static struct fact_value *values_of(struct finding_facts *facts, struct scene *s
     return values;
 }
 
-static void describe_node(struct finding_facts *facts, struct scene *scene, const Onnx__NodeProto *node,
+static void describe_node(struct finding_facts *facts, struct scene *scene, size_t number,
                           struct fact_node *out)
 {
+    const Onnx__NodeProto *node = scene->model->graph->node[number];
     *out = (struct fact_node){
         .op = arena_strdup(&facts->arena, node->op_type),
+        .number = number,
         .n_attributes = node->n_attribute,
         .n_inputs = node->n_input,
         .n_outputs = node->n_output,
@@ -230,7 +230,7 @@ void facts_of_nodes(struct finding_facts *facts, const struct model *model, cons
     for (size_t i = 0; i < (count ? count : model->graph->n_node); i++) {
         size_t number = count ? numbers[i] : i;
         if (number < model->graph->n_node)
-            describe_node(facts, &scene, model->graph->node[number], &facts->nodes[facts->n_nodes++]);
+            describe_node(facts, &scene, number, &facts->nodes[facts->n_nodes++]);
     }
     scene_release(&scene);
 }
@@ -311,6 +311,7 @@ static void write_node(struct json *json, const struct fact_node *node)
 {
     json_object(json, NULL);
     json_string(json, "op", node->op);
+    json_int(json, "number", (int64_t)node->number);
     json_object(json, "attributes");
     for (size_t i = 0; i < node->n_attributes; i++)
         json_string(json, node->attributes[i].name, node->attributes[i].text);
@@ -318,6 +319,13 @@ static void write_node(struct json *json, const struct fact_node *node)
     write_values(json, "inputs", node->inputs, node->n_inputs);
     write_values(json, "outputs", node->outputs, node->n_outputs);
     json_end(json);
+}
+
+void fact_node_write(struct str *out, const struct fact_node *node)
+{
+    struct json json;
+    json_init(&json, out, false);
+    write_node(&json, node);
 }
 
 void facts_write(struct str *out, const struct finding_facts *facts)
@@ -433,43 +441,57 @@ static int read_node(struct arena *arena, const struct json_value *from, struct 
     *node = (struct fact_node){.op = op, .attributes = arena_array(arena, n, sizeof *node->attributes)};
     if (!op)
         return error_set(err, ERROR_FORMAT, "a node has no operator");
+    node->op = arena_strdup(arena, op);
+    node->number = (size_t)fmin(fmax(read_number(from, "number", 0), 0), 1e9);
     for (const struct json_value *item = n ? attributes->first : NULL; item; item = item->next)
         node->attributes[node->n_attributes++] =
-            (struct fact_attribute){item->name, item->kind == JSON_STRING ? item->text : ""};
+            (struct fact_attribute){arena_strdup(arena, item->name),
+                                    item->kind == JSON_STRING ? arena_strdup(arena, item->text) : ""};
     return read_values(arena, json_member(from, "inputs"), &node->inputs, &node->n_inputs, err) ||
                    read_values(arena, json_member(from, "outputs"), &node->outputs, &node->n_outputs, err)
                ? -1
                : 0;
 }
 
-static const char *read_text(const struct json_value *object, const char *name)
+static const char *read_text(struct arena *arena, const struct json_value *object, const char *name)
 {
     const char *text = json_text_of(object, name);
-    return text ? text : "";
+    return text ? arena_strdup(arena, text) : "";
 }
 
-int facts_read(struct finding_facts *facts, const char *text, size_t size, struct error *err)
+int facts_from_json(struct finding_facts *facts, const struct json_value *from, struct error *err)
 {
-    const struct json_value *top;
     init(facts);
-    if (json_read(&facts->arena, text, size, &top, err))
-        return -1;
-    facts->engine = read_text(top, "engine");
-    facts->version = read_text(top, "version");
-    facts->symptom = read_text(top, "symptom");
-    facts->stage = read_text(top, "stage");
-    facts->message = read_text(top, "message");
-    facts->signal = (int)fmin(fmax(read_number(top, "signal", 0), 0), 255);
-    facts->factor = read_number(top, "factor", 0);
-    facts->compared = json_member(top, "expected") != NULL;
-    facts->expected = read_number(top, "expected", NAN);
-    facts->got = read_number(top, "got", NAN);
-    facts->opset = (int)fmin(fmax(read_number(top, "opset", 0), 0), 1e6);
-    const struct json_value *nodes = json_member(top, "nodes");
+    facts->engine = read_text(&facts->arena, from, "engine");
+    facts->version = read_text(&facts->arena, from, "version");
+    facts->symptom = read_text(&facts->arena, from, "symptom");
+    facts->stage = read_text(&facts->arena, from, "stage");
+    facts->message = read_text(&facts->arena, from, "message");
+    facts->signal = (int)fmin(fmax(read_number(from, "signal", 0), 0), 255);
+    facts->factor = read_number(from, "factor", 0);
+    facts->compared = json_member(from, "expected") != NULL;
+    facts->expected = read_number(from, "expected", NAN);
+    facts->got = read_number(from, "got", NAN);
+    facts->opset = (int)fmin(fmax(read_number(from, "opset", 0), 0), 1e6);
+    const struct json_value *nodes = json_member(from, "nodes");
     size_t n = nodes && nodes->kind == JSON_ARRAY ? nodes->count : 0;
     facts->nodes = arena_array(&facts->arena, n, sizeof *facts->nodes);
     for (const struct json_value *item = n ? nodes->first : NULL; item; item = item->next)
         if (read_node(&facts->arena, item, &facts->nodes[facts->n_nodes++], err))
             return -1;
     return 0;
+}
+
+int facts_read(struct finding_facts *facts, const char *text, size_t size, struct error *err)
+{
+    struct arena arena;
+    const struct json_value *top;
+    arena_init(&arena);
+    int status = json_read(&arena, text, size, &top, err);
+    if (status)
+        init(facts);
+    else
+        status = facts_from_json(facts, top, err);
+    arena_release(&arena);
+    return status;
 }

@@ -9,6 +9,7 @@
 #define FINDINGS_FINDING_FACTS_H
 
 #include "base/arena.h"
+#include "base/json_read.h"
 #include "base/str.h"
 #include "engine/outcome.h"
 #include "locate/settle.h"
@@ -28,11 +29,11 @@ extern const char *const fact_mark_names[FACT_MARKS]; /* "nan", "inf", "-inf", "
 
 /* An input or output of a node, as the reference computes it. */
 struct fact_value {
-    enum dtype type;     /* DTYPE_NONE: left out, or not known */
-    struct shape shape;  /* rank -1: not known */
-    bool constant;       /* an initializer, or made by a Constant node */
-    unsigned marks;      /* enum fact_mark */
-    double least, most;  /* of the finite elements; NaN where there are none or they are not known */
+    enum dtype type;    /* DTYPE_NONE: left out, or not known */
+    struct shape shape; /* rank -1: not known */
+    bool constant;      /* an initializer, or made by a Constant node */
+    unsigned marks;     /* enum fact_mark */
+    double least, most; /* of the finite elements; NaN where there are none or they are not known */
 };
 
 struct fact_attribute {
@@ -42,6 +43,7 @@ struct fact_attribute {
 
 struct fact_node {
     const char *op;
+    size_t number; /* in the model's graph */
     size_t n_attributes, n_inputs, n_outputs;
     struct fact_attribute *attributes;
     struct fact_value *inputs, *outputs;
@@ -50,13 +52,13 @@ struct fact_node {
 /* Texts live in the arena; none is NULL. */
 struct finding_facts {
     struct arena arena;
-    const char *engine;  /* label: "onnxruntime@1.12.0:opt=all" */
-    const char *version; /* what the engine itself says */
-    const char *symptom; /* as in the signature: "wrong", "nan-lost", "refused", "crash-fpe" ... */
-    const char *stage;   /* of an engine that refused or died: "load", "run" ...; else "" */
-    const char *message; /* the engine's own error text, "" where there is none */
-    int signal;          /* that ended the engine, or 0 */
-    double factor;       /* error over the hard bound; infinite where the bound is 0 */
+    const char *engine;   /* label: "onnxruntime@1.12.0:opt=all" */
+    const char *version;  /* what the engine itself says */
+    const char *symptom;  /* as in the signature: "wrong", "nan-lost", "refused", "crash-fpe" ... */
+    const char *stage;    /* of an engine that refused or died: "load", "run" ...; else "" */
+    const char *message;  /* the engine's own error text, "" where there is none */
+    int signal;           /* that ended the engine, or 0 */
+    double factor;        /* error over the hard bound; infinite where the bound is 0 */
     double expected, got; /* of the worst element, where values were compared */
     bool compared;
     int opset;
@@ -88,6 +90,8 @@ void fact_value_text(struct str *out, const struct fact_value *value);
 
 /* One line of JSON, and back. Reading trusts nothing; *facts must be released also after a failure. */
 void facts_write(struct str *out, const struct finding_facts *facts);
+void fact_node_write(struct str *out, const struct fact_node *node);
 int facts_read(struct finding_facts *facts, const char *text, size_t size, struct error *err);
+int facts_from_json(struct finding_facts *facts, const struct json_value *from, struct error *err);
 
 #endif

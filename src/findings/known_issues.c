@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const known_symptoms[] = {"wrong", "nan",  "nan-lost", "shape",   "dtype",            "refused", "crash",
-                                      "crash-fpe", "hang", "memory", "garbage", "nondeterministic", NULL};
+const char *const known_symptoms[] = {
+    "wrong",  "nan",     "nan-lost",         "shape", "dtype", "refused", "crash", "crash-fpe", "hang",
+    "memory", "garbage", "nondeterministic", NULL};
 static const char *const stages[] = {"start", "load", "run", "unload", NULL};
 
 /* Words between white space, or other separators, in the arena. */
@@ -112,7 +113,8 @@ static int read_attribute_word(struct arena *arena, const char *text, struct kno
     bool number = word->compare != COMPARE_EQUAL && word->compare != COMPARE_NOT;
     if (!word->compare || !*rest || (number && !text_double(rest, &word->number)))
         return error_set(err, ERROR_FORMAT,
-                         "'%.60s' is no condition on an attribute such as mode=linear, alpha!=1 or axis<0", text);
+                         "'%.60s' is no condition on an attribute such as mode=linear, alpha!=1 or axis<0",
+                         text);
     return 0;
 }
 
@@ -141,8 +143,11 @@ static bool read_measure(const char *text, struct known_word *word)
     static const struct {
         const char *name;
         enum known_subject subject;
-    } measures[] = {
-        {"rank", KNOWN_RANK}, {"elements", KNOWN_ELEMENTS}, {"some", KNOWN_SOME}, {"dim", KNOWN_DIM}};
+    } measures[] = {{"rank", KNOWN_RANK},
+                    {"elements", KNOWN_ELEMENTS},
+                    {"some", KNOWN_SOME},
+                    {"magnitude", KNOWN_MAGNITUDE},
+                    {"dim", KNOWN_DIM}};
     for (size_t i = 0; i < sizeof measures / sizeof *measures; i++) {
         if (!text_starts(text, measures[i].name))
             continue;
@@ -184,7 +189,8 @@ static int read_value_word(const char *text, struct known_word *word, struct err
     else if (!read_measure(text, word))
         return error_set(err, ERROR_FORMAT,
                          "'%.60s' says nothing of a value; there are element types, const, given, empty, "
-                         "scalar, nan, inf, -inf, zero, fraction, lowest, rank=N, elements=N, dimK=N and some<N",
+                         "scalar, nan, inf, -inf, zero, fraction, lowest, rank=N, elements=N, dimK=N, some<N "
+                         "and magnitude>N",
                          text);
     return 0;
 }
@@ -363,12 +369,13 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
         return issue->n_groups ? 0 : error_set(err, ERROR_FORMAT, "no operators");
     }
     int condition = add_condition(arena, issue, key, value, err);
-    return condition ? condition < 0 ? -1 : 0
-                     : error_set(err, ERROR_FORMAT,
-                                 "no key '%.40s'; there are engine, from, until, knobs, symptom, stage, signal, "
-                                 "operators, opset, factor, expected, got, message, cause, case and, with or "
-                                 "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
-                                 key);
+    return condition
+               ? condition < 0 ? -1 : 0
+               : error_set(err, ERROR_FORMAT,
+                           "no key '%.40s'; there are engine, from, until, knobs, symptom, stage, signal, "
+                           "operators, opset, factor, expected, got, message, cause, case and, with or "
+                           "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
+                           key);
 }
 
 struct reader {
@@ -439,19 +446,20 @@ static bool has_condition(const struct known_issue *issue)
 
 static int check_whole(const struct known_issue *issue, struct error *err)
 {
-    const char *missing = !*issue->engine     ? "engine"
-                          : !issue->symptoms  ? "symptom"
-                          : !*issue->cause    ? "cause"
+    const char *missing = !*issue->engine                          ? "engine"
+                          : !issue->symptoms                       ? "symptom"
+                          : !*issue->cause                         ? "cause"
                           : !issue->n_groups && !issue->n_messages ? "operators"
                                                                    : NULL;
     if (missing)
         return error_set(err, ERROR_FORMAT, "%s:%d: [%s] has no %s", issue->file, issue->line, issue->name,
                          missing);
     if (!has_condition(issue))
-        return error_set(err, ERROR_FORMAT,
-                         "%s:%d: [%s] has no condition beyond its operators: it would hide every other bug of "
-                         "theirs; say what of attributes, inputs, opset, values or message makes it",
-                         issue->file, issue->line, issue->name);
+        return error_set(
+            err, ERROR_FORMAT,
+            "%s:%d: [%s] has no condition beyond its operators: it would hide every other bug of "
+            "theirs; say what of attributes, inputs, opset, values or message makes it",
+            issue->file, issue->line, issue->name);
     return 0;
 }
 
@@ -502,8 +510,9 @@ int known_read_installed(struct known_issues *known, struct error *err)
 int known_open(struct known_issues *known, bool installed, const char *path, struct error *err)
 {
     known_init(known);
-    return (path && known_read(known, path, true, err)) || (installed && known_read_installed(known, err)) ? -1
-                                                                                                          : 0;
+    return (path && known_read(known, path, true, err)) || (installed && known_read_installed(known, err))
+               ? -1
+               : 0;
 }
 
 const char *known_document(const struct known_issue *issue)

@@ -1,7 +1,7 @@
 /*
  * Known issues: engine bugs that are written up, described by conditions on the fields of a finding
- * (findings/finding_facts.h). docs/known-issues.md is the manual of the format; in short, an INI file with one
- * section for each issue:
+ * (findings/finding_facts.h). docs/known-issues.md is the manual of the format; in short, an INI file with
+ * one section for each issue:
  *
  *     [pad-wrap-turns]
  *     engine    = onnxruntime
@@ -12,10 +12,10 @@
  *     cause     = Pad with mode wrap leaves elements unwritten where the pad is larger than the axis
  *     case      = docs/found/onnxruntime/pad-wrap-turns
  *
- * A finding is of an issue when all conditions hold. Nothing is matched against text that Assay itself writes;
- * `message` asks about the engine's own words. An issue without a condition beyond its operators is refused,
- * because it would hide every further bug of these operators, and so is whatever cannot be understood: the
- * error names the file and the line.
+ * A finding is of an issue when all conditions hold. Nothing is matched against text that Assay itself
+ * writes; `message` asks about the engine's own words. An issue without a condition beyond its operators is
+ * refused, because it would hide every further bug of these operators, and so is whatever cannot be
+ * understood: the error names the file and the line.
  */
 #ifndef FINDINGS_KNOWN_ISSUES_H
 #define FINDINGS_KNOWN_ISSUES_H
@@ -28,17 +28,26 @@ struct known_range {
     double low, high;
 };
 
-enum known_compare { COMPARE_NONE, COMPARE_EQUAL, COMPARE_NOT, COMPARE_LESS, COMPARE_UP_TO, COMPARE_FROM, COMPARE_MORE };
+enum known_compare {
+    COMPARE_NONE,
+    COMPARE_EQUAL,
+    COMPARE_NOT,
+    COMPARE_LESS,
+    COMPARE_UP_TO,
+    COMPARE_FROM,
+    COMPARE_MORE
+};
 
 /* What a word of a condition on a node asks about. */
 enum known_subject {
     KNOWN_ATTRIBUTE, /* `name` compares to `text`, or to `number` */
     KNOWN_TYPE,      /* the element type is one of `text` */
     KNOWN_CONSTANT,
-    KNOWN_GIVEN,    /* it is there */
-    KNOWN_MARK,     /* some element is this */
-    KNOWN_SOME,     /* some finite element compares to the number */
-    KNOWN_RANK,     /* compares to the number, and so on */
+    KNOWN_GIVEN,     /* it is there */
+    KNOWN_MARK,      /* some element is this */
+    KNOWN_SOME,      /* some finite element compares to the number */
+    KNOWN_MAGNITUDE, /* the largest finite one does, without its sign */
+    KNOWN_RANK,      /* compares to the number, and so on */
     KNOWN_ELEMENTS,
     KNOWN_DIM, /* number `index`, from the last one when it is negative */
 };
@@ -76,14 +85,14 @@ struct known_element {
 
 struct known_issue {
     const char *name, *engine, *cause;
-    const char *document;    /* the case that shows it, or "" */
+    const char *document; /* the case that shows it, or "" */
     const char *file;
     int line;
-    bool accepted;           /* from a file that the user named: it does not count against the engine */
+    bool accepted;            /* from a file that the user named: it does not count against the engine */
     const char *from, *until; /* releases, both included; "" : no limit */
-    unsigned symptoms;       /* bits by known_symptoms */
+    unsigned symptoms;        /* bits by known_symptoms */
     size_t n_knobs, n_stages, n_messages, n_groups, n_conditions;
-    const char **knobs;    /* settings that the engine must have; not with a ! before it */
+    const char **knobs; /* settings that the engine must have; not with a ! before it */
     const char **stages;
     const char **messages; /* parts of the engine's message; one of them, * stands for anything */
     const char **groups;   /* of operators: one of them must fit */

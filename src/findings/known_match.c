@@ -1,6 +1,7 @@
 /* Whether a finding is of a known issue. */
 #include "findings/known_issues.h"
 
+#include "engine/label.h"
 #include "ops/op.h"
 
 #include <ctype.h>
@@ -51,26 +52,31 @@ static bool is_until(const char *version, const char *limit)
     return inside || compare_releases(version, limit) <= 0;
 }
 
-static bool has_knob(const char *label, const char *knob)
+/* knob: "opt=all". */
+static bool has_knob(const char *engine, const char *knob)
 {
-    const char *at = strchr(label, ':');
-    while (at && *at) {
-        size_t length = strcspn(++at, ",");
-        if (strlen(knob) == length && strncmp(at, knob, length) == 0)
-            return true;
-        at += length;
+    struct label label = label_parse(engine);
+    struct label_part rest = label_part(knob);
+    struct label_knob wanted;
+    if (label_next_knob(&rest, &wanted) != 1)
+        return false;
+    while (label.knobs.text) {
+        struct label_knob have;
+        if (label_next_knob(&label.knobs, &have) != 1)
+            return false;
+        if (label_part_equal(have.name, wanted.name))
+            return label_part_equal(have.value, wanted.value);
     }
     return false;
 }
 
 static bool engine_fits(const struct known_issue *issue, const struct finding_facts *facts)
 {
-    size_t length = strcspn(facts->engine, "@:");
-    if (strlen(issue->engine) != length || strncmp(issue->engine, facts->engine, length) != 0)
+    if (!label_names(facts->engine, issue->engine))
         return false;
     for (size_t i = 0; i < issue->n_knobs; i++) {
         bool not = *issue->knobs[i] == '!';
-        if (has_knob(facts->engine, issue->knobs[i] + not) == not)
+        if (has_knob(facts->engine, issue->knobs[i] + not ) == not )
             return false;
     }
     return (!*issue->from || compare_releases(facts->version, issue->from) >= 0) &&
@@ -168,7 +174,8 @@ static const char *attribute_text(const struct fact_node *node, int opset, const
     *given = false;
     const struct op *op = op_find(node->op);
     for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (text_equal(param->name, name) && opset >= param->since && (!param->until || opset <= param->until))
+        if (text_equal(param->name, name) && opset >= param->since &&
+            (!param->until || opset <= param->until))
             return param->initial;
     return NULL;
 }
@@ -234,6 +241,8 @@ static bool word_fits(const struct known_word *word, const struct fact_value *va
         return value->marks & word->mark;
     case KNOWN_SOME:
         return some_fits(word, value);
+    case KNOWN_MAGNITUDE:
+        return compares(word->compare, fmax(fabs(value->least), fabs(value->most)), word->number);
     case KNOWN_RANK:
         return shaped && compares(word->compare, value->shape.rank, word->number);
     case KNOWN_ELEMENTS:
@@ -322,7 +331,8 @@ static bool group_read(struct group *group, const char *text)
     return true;
 }
 
-static bool sequence_fits(const struct group *group, size_t word, const struct finding_facts *facts, size_t node)
+static bool sequence_fits(const struct group *group, size_t word, const struct finding_facts *facts,
+                          size_t node)
 {
     if (word == group->count)
         return node == facts->n_nodes;

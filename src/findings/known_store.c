@@ -2,6 +2,7 @@
 #include "findings/known_issues.h"
 
 #include "base/memory.h"
+#include "engine/label.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@ static void key_of(struct str *key, const char *signature)
     str_printf(key, "facts %s", signature);
 }
 
-static int mark(struct store *store, const char *signature, const struct known_issue *issue, struct error *err)
+static int mark(struct store *store, const char *signature, const struct known_issue *issue,
+                struct error *err)
 {
     struct str status;
     if (!issue)
@@ -72,8 +74,8 @@ static int note_finding(void *context, const struct stored *stored, struct error
     (void)err;
     if (text_starts(stored->status, "known"))
         return 0;
-    unknown->signatures = memory_grow(unknown->signatures, &unknown->capacity, unknown->count + 1,
-                                      sizeof *unknown->signatures);
+    unknown->signatures =
+        memory_grow(unknown->signatures, &unknown->capacity, unknown->count + 1, sizeof *unknown->signatures);
     unknown->signatures[unknown->count++] = memory_strdup(stored->signature);
     return 0;
 }
@@ -175,7 +177,8 @@ static void write_nodes(struct str *out, const struct finding_facts *facts)
 void known_write(struct str *out, const char *name, const char *because, const char *document,
                  const struct finding_facts *facts)
 {
-    str_printf(out, "[%s]\nengine = %.*s\n", name, (int)strcspn(facts->engine, "@:"), facts->engine);
+    struct label_part engine = label_parse(facts->engine).name;
+    str_printf(out, "[%s]\nengine = %.*s\n", name, (int)engine.length, engine.text);
     if (facts->version[strcspn(facts->version, "0123456789")])
         str_printf(out, "from = %s\n", facts->version);
     str_printf(out, "symptom = %s\n", facts->symptom);

@@ -1,0 +1,300 @@
+/*
+ * The witnesses of known issues.
+ *
+ *     known_witness record FOLDER LABEL...
+ *     known_witness check KNOWN ROOT FOLDER...
+ *
+ * record runs the cases in FOLDER (docs/found/ENGINE) on the engines, in their order, and prints the facts of
+ * the first finding that each case gives: this is FOLDER/facts.json, one case a line. check runs no engine:
+ * it reads the files in KNOWN and FOUND/ENGINE/facts.json, and asks that the recorded nodes are those of the
+ * model, and that each issue matches the case that it names and no other issue's.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "case/backend_suite.h"
+#include "findings/known_issues.h"
+#include "trial/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ENGINES = 80, FACTS_LIMIT = 16 << 20 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- record ---- */
+
+struct recorder {
+    struct pool *pool;
+    int reference;
+    size_t n_engines;
+    int engines[MAX_ENGINES];
+};
+
+static int to_testcase(struct testcase *testcase, struct suite_loaded *loaded, struct error *err)
+{
+    testcase_init(testcase);
+    testcase->recipe = memory_strdup("");
+    if (model_pack(loaded->model, &testcase->model, &testcase->model_size, err))
+        return -1;
+    testcase->inputs = loaded->data[0].inputs; /* taken over */
+    testcase->n_inputs = loaded->data[0].n_inputs;
+    loaded->data[0].inputs = NULL;
+    loaded->data[0].n_inputs = 0;
+    return 0;
+}
+
+/* True when the engine gives a finding, which is printed. */
+static bool try_engine(const struct recorder *recorder, const struct suite_case *entry, int engine,
+                       const char *comma, struct error *err)
+{
+    /* Beside the one that leaves graphs alone: what only an optimiser's work makes it refuse is a finding. */
+    int plain = pool_plain(recorder->pool, engine), engines[] = {engine, plain};
+    struct trial_options options = {.pool = recorder->pool,
+                                    .reference = recorder->reference,
+                                    .n_engines = plain >= 0 && plain != engine ? 2 : 1,
+                                    .engines = engines,
+                                    .repeat = 1,
+                                    .settle = true};
+    struct suite_loaded loaded;
+    struct testcase testcase;
+    struct trial_done done;
+    struct model *model = NULL;
+    bool found = false;
+    if (suite_load(entry, &loaded, err) || to_testcase(&testcase, &loaded, err))
+        return false;
+    suite_unload(&loaded);
+    struct trials *trials = trials_new(&options);
+    trials_submit(trials, &testcase, NULL);
+    if (trials_next(trials, &done, err) == 1) {
+        const struct engine_info *info = pool_engine(recorder->pool, engine);
+        found = verdict_is_finding(done.judgement.verdicts[0].kind) &&
+                !model_parse(&model, done.testcase.model, done.testcase.model_size, err);
+        if (found) {
+            struct finding_facts facts;
+            struct str text;
+            str_init(&text);
+            facts_of(&facts, &(struct facts_source){info->label, info->version, &done.judgement.verdicts[0],
+                                                    &done.settlements[0], &done.results[0], model,
+                                                    done.testcase.inputs, done.testcase.n_inputs});
+            facts_write(&text, &facts);
+            printf("%s\"%s\": %s", comma, base_name(entry->folder), text.data);
+            facts_release(&facts);
+            str_release(&text);
+            model_free(model);
+        }
+        trial_done_release(&done);
+    }
+    trials_free(trials);
+    return found;
+}
+
+static int record(int argc, char **argv, struct error *err)
+{
+    struct registry *registry;
+    struct recorder recorder = {.pool = pool_new(&(struct pool_options){.fresh = true, .deadline = 10})};
+    const char *folder = argv[0], *comma = "{\n";
+    struct suite suite;
+    const struct engine_spec *spec;
+    if (registry_open(&registry, NULL, 0, err) || registry_find(registry, "reference", &spec, err))
+        return -1;
+    recorder.reference = pool_add(recorder.pool, spec);
+    for (int i = 1; i < argc && recorder.n_engines < MAX_ENGINES; i++) {
+        if (registry_find(registry, argv[i], &spec, err))
+            return -1;
+        recorder.engines[recorder.n_engines++] = pool_add(recorder.pool, spec);
+    }
+    if (suite_open(&suite, &folder, 1, NULL, err))
+        return -1;
+    pool_warm(recorder.pool);
+    for (size_t i = 0; i < suite.count; i++) {
+        size_t e = 0;
+        struct error why = {0};
+        while (e < recorder.n_engines &&
+               !try_engine(&recorder, &suite.cases[i], recorder.engines[e], comma, &why))
+            e++;
+        if (e == recorder.n_engines)
+            fprintf(stderr, "no finding: %s %s\n", suite.cases[i].folder, why.message);
+        else
+            comma = ",\n";
+    }
+    printf("\n}\n");
+    suite_release(&suite);
+    pool_free(recorder.pool);
+    registry_free(registry);
+    return 0;
+}
+
+/* ---- check ---- */
+
+struct witness {
+    char *document; /* FOLDER/NAME */
+    struct finding_facts facts;
+    bool witnessed;
+};
+
+struct check {
+    struct known_issues known;
+    size_t count, capacity, failed;
+    struct witness *items;
+};
+
+static void fail(struct check *check, const char *what, const char *which, const char *other)
+{
+    check->failed++;
+    printf("%s: %s%s%s\n", what, which, *other ? ", " : "", other);
+}
+
+/* What the model itself tells is as recorded. */
+static void check_nodes(struct check *check, const struct witness *witness, const char *folder)
+{
+    struct suite_case *entry;
+    struct suite suite;
+    struct suite_loaded loaded;
+    struct finding_facts now;
+    struct error err = {0};
+    if (suite_open(&suite, &folder, 1, NULL, &err)) {
+        fail(check, "facts without a case", witness->document, err.message);
+        suite_release(&suite);
+        return;
+    }
+    entry = &suite.cases[0];
+    size_t numbers[64], count = 0;
+    while (count < witness->facts.n_nodes && count < 64) {
+        numbers[count] = witness->facts.nodes[count].number;
+        count++;
+    }
+    if (suite_load(entry, &loaded, &err)) {
+        fail(check, "case cannot be read", witness->document, err.message);
+    } else {
+        struct str was, is;
+        str_init(&was);
+        str_init(&is);
+        facts_of_nodes(&now, loaded.model, loaded.data[0].inputs, loaded.data[0].n_inputs, numbers, count);
+        for (size_t i = 0; i < now.n_nodes; i++)
+            fact_node_write(&is, &now.nodes[i]);
+        for (size_t i = 0; i < witness->facts.n_nodes; i++)
+            fact_node_write(&was, &witness->facts.nodes[i]);
+        if (strcmp(was.data, is.data) != 0)
+            fail(check, "the case is not as it was recorded", witness->document, is.data);
+        facts_release(&now);
+        str_release(&was);
+        str_release(&is);
+    }
+    suite_unload(&loaded);
+    suite_release(&suite);
+}
+
+static int read_witnesses(struct check *check, const char *root, const char *folder, struct error *err)
+{
+    struct str path;
+    struct arena arena;
+    const struct json_value *top;
+    char *data;
+    size_t size;
+    str_init(&path);
+    arena_init(&arena);
+    str_printf(&path, "%s/%s/facts.json", root, folder);
+    int status = file_read(path.data, FACTS_LIMIT, &data, &size, err);
+    if (!status) {
+        status = json_read(&arena, data, size, &top, err);
+        free(data);
+    }
+    for (const struct json_value *item = status ? NULL : top->first; item && !status; item = item->next) {
+        check->items = memory_grow(check->items, &check->capacity, check->count + 1, sizeof *check->items);
+        struct witness *witness = &check->items[check->count++];
+        *witness = (struct witness){0};
+        str_clear(&path);
+        str_printf(&path, "%s/%s", folder, item->name);
+        witness->document = memory_strdup(path.data);
+        status = facts_from_json(&witness->facts, item, err);
+        str_clear(&path);
+        str_printf(&path, "%s/%s/%s", root, folder, item->name);
+        if (!status)
+            check_nodes(check, witness, path.data);
+    }
+    str_release(&path);
+    arena_release(&arena);
+    return status;
+}
+
+/* Several cases may show one bug: only one that another issue names must not match. */
+static void note_witnessed(struct check *check)
+{
+    for (size_t i = 0; i < check->count; i++)
+        for (size_t k = 0; k < check->known.count; k++)
+            check->items[i].witnessed |= text_equal(check->items[i].document, check->known.items[k].document);
+}
+
+static void check_issue(struct check *check, const struct known_issue *issue)
+{
+    bool seen = false;
+    for (size_t i = 0; i < check->count; i++) {
+        struct witness *witness = &check->items[i];
+        bool own = text_equal(witness->document, issue->document);
+        bool matches = known_matches(issue, &witness->facts);
+        seen |= own;
+        if (own && !matches)
+            fail(check, "dead: the issue does not match its own case", issue->name, issue->document);
+        if (!own && witness->witnessed && matches)
+            fail(check, "the issue matches another one's case", issue->name, witness->document);
+    }
+    if (!seen)
+        fail(check, "dead: the issue has no witness", issue->name, issue->document);
+}
+
+static int check_all(int argc, char **argv, struct error *err)
+{
+    struct check check = {0};
+    char **names = NULL;
+    size_t count = 0, without = 0;
+    known_init(&check.known);
+    int status = file_list(argv[0], &names, &count, err);
+    for (size_t i = 0; i < count && !status; i++) {
+        char *path = file_join(argv[0], names[i]);
+        if (text_ends(path, ".ini"))
+            status = known_read(&check.known, path, false, err);
+        free(path);
+    }
+    if (names)
+        file_names_free(names, count);
+    for (int i = 2; i < argc && !status; i++)
+        status = read_witnesses(&check, argv[1], argv[i], err);
+    note_witnessed(&check);
+    for (size_t i = 0; i < check.known.count && !status; i++)
+        check_issue(&check, &check.known.items[i]);
+    for (size_t i = 0; i < check.count; i++) {
+        if (!check.items[i].witnessed)
+            printf("no issue: %s\n", check.items[i].document);
+        without += !check.items[i].witnessed;
+        free(check.items[i].document);
+        facts_release(&check.items[i].facts);
+    }
+    printf("%zu issues, %zu cases, %zu of them without an issue, %zu failed\n", check.known.count,
+           check.count, without, check.failed);
+    status = status ? -1 : check.failed != 0;
+    free(check.items);
+    known_release(&check.known);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    int status = -1;
+    if (argc > 3 && text_equal(argv[1], "record"))
+        status = record(argc - 2, argv + 2, &err);
+    else if (argc > 4 && text_equal(argv[1], "check"))
+        status = check_all(argc - 2, argv + 2, &err);
+    else
+        error_set(&err, ERROR_USAGE,
+                  "usage: known_witness record FOLDER LABEL... | check KNOWN ROOT FOLDER...");
+    if (status < 0)
+        fprintf(stderr, "known_witness: %s\n", err.message);
+    return status < 0 ? 2 : status;
+}

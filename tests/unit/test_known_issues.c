@@ -1,0 +1,350 @@
+/* Known issues: what a file may say, which findings it fits, and findings of a store looked up in it. */
+#include "findings/known_issues.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/onnx.h"
+
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+/* clang-format on */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/test-known-XXXXXX";
+
+static int read_text(struct known_issues *known, const char *text, struct error *err)
+{
+    char *path = file_join(folder, "known.ini");
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+    known_init(known);
+    int status = known_read(known, path, true, err);
+    free(path);
+    return status;
+}
+
+/* An issue of the engine "a" on Floor with one more line. */
+static char *issue_with(const char *line)
+{
+    struct str text;
+    str_init(&text);
+    str_printf(&text, "[x]\nengine = a\nsymptom = wrong\noperators = Floor\ncause = c\n%s\n", line);
+    return str_detach(&text);
+}
+
+static void expect_refusal(const char *text, const char *due)
+{
+    struct known_issues known;
+    struct error err = {0};
+    assert_int_equal(read_text(&known, text, &err), -1);
+    if (!strstr(err.message, due))
+        fail_msg("'%s' does not have '%s'", err.message, due);
+    known_release(&known);
+}
+
+static void what_is_malformed_is_refused_with_its_line(void **state)
+{
+    (void)state;
+    static const char *const lines[][2] = {
+        {"", "known.ini:1: [x] has no condition beyond its operators"},
+        {"stage = load", "has no condition beyond its operators"},
+        {"colour = red", "known.ini:6: no key 'colour'"},
+        {"input = purple", "known.ini:6: 'purple' says nothing of a value"},
+        {"input.x = float32", "known.ini:6: no key 'input.x'"},
+        {"attribute = mode", "known.ini:6: 'mode' is no condition on an attribute"},
+        {"attribute = axis<x", "is no condition on an attribute"},
+        {"opset = 5..3", "is no range"},
+        {"symptom = odd", "symptom is given twice"},
+        {"message = *", "every message has that"},
+        {"shapes = alike", "the only condition on shapes is that they differ"},
+        {"Floor#0.input = nan", "is no operator and number"},
+        {"expected = many", "is no range"},
+        {"until = newest", "is no release"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char *text = issue_with(lines[i][0]);
+        expect_refusal(text, lines[i][1]);
+        free(text);
+    }
+    expect_refusal("[x]\nengine = a\nsymptom = odd\n", "known.ini:3: 'odd' is none of wrong, nan");
+    expect_refusal("[x]\nengine = a\noperators = Floor\n\n[x]\n",
+                   "known.ini:5: another [x] stands in line 1");
+    expect_refusal("[x]\nengine = a\nsymptom = wrong\ninput = nan\ncause = c\n", "has no operators");
+    expect_refusal("rubbish\n", "known.ini:1: neither");
+}
+
+/* A model, its inputs and what an engine did. */
+struct scene {
+    struct model *model;
+    struct value input;
+    struct finding_facts facts;
+};
+
+static void make_scene(struct scene *scene, const char *text, float first, float second)
+{
+    uint8_t *data;
+    size_t size;
+    float elements[] = {first, second};
+    struct shape shape = shape_make(1, (int64_t[]){2});
+    *scene = (struct scene){.input = {.name = memory_strdup("x"), .kind = VALUE_TENSOR, .count = 1}};
+    assert_int_equal(onnx_parse_text(text, &data, &size, NULL), 0);
+    assert_int_equal(model_parse(&scene->model, data, size, NULL), 0);
+    free(data);
+    scene->input.tensors = memory_zeroed(1, sizeof *scene->input.tensors);
+    assert_int_equal(
+        tensor_from_bytes(scene->input.tensors, DTYPE_FLOAT, &shape, elements, sizeof elements, NULL), 0);
+    struct verdict verdict = {.kind = VERDICT_WRONG, .factor = 12, .expected = 2, .got = INFINITY};
+    facts_of(&scene->facts, &(struct facts_source){.engine = "a@1.10.2:opt=all",
+                                                   .version = "1.10.2",
+                                                   .verdict = &verdict,
+                                                   .model = scene->model,
+                                                   .inputs = &scene->input,
+                                                   .n_inputs = 1});
+}
+
+static void release_scene(struct scene *scene)
+{
+    facts_release(&scene->facts);
+    value_release(&scene->input);
+    model_free(scene->model);
+}
+
+static bool fits(const char *line, const struct finding_facts *facts)
+{
+    struct known_issues known;
+    struct error err = {0};
+    char *text = issue_with(line);
+    if (read_text(&known, text, &err))
+        fail_msg("%s", err.message);
+    bool found = known_find(&known, facts) != NULL;
+    known_release(&known);
+    free(text);
+    return found;
+}
+
+static const char floor_model[] = "<ir_version: 8, opset_import: [\"\" : 14]>\n"
+                                  "g (float[2] x) => (float[2] y) { y = Floor (x) }";
+
+static void conditions_hold_or_not(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        bool fits;
+    } rows[] = {
+        {"input = nan", true},
+        {"input = inf", false},
+        {"input = !inf", true},
+        {"input.0 = float32 rank=1 elements=2 !const", true},
+        {"input.0 = float16|float32", true},
+        {"input = int*", false},
+        {"input.1 = !given", true},
+        {"input.1 = float32", false},
+        {"input = dim-1=2 dim0>1", true},
+        {"input = some<0", true},
+        {"input = some>0", false},
+        {"input = fraction", true},
+        {"output = nan", true},
+        {"opset = 13..", true},
+        {"opset = ..13", false},
+        {"factor = 1..20", true},
+        {"factor = 1..2", false},
+        {"expected = 2", true},
+        {"got = inf", true},
+        {"got = nan ..7", false},
+        {"inputs = 1", true},
+        {"shapes = differ", false},
+        {"input = nan\nfrom = 1.9", true},
+        {"input = nan\nfrom = 1.10.3", false},
+        {"input = nan\nuntil = 1.10", true},
+        {"input = nan\nuntil = 1.9.9", false},
+        {"input = nan\nknobs = opt=all", true},
+        {"input = nan\nknobs = !opt=all", false},
+        {"Floor.input = nan", true},
+        {"Ceil.input = nan", false},
+        {"Floor#2.input = nan", false},
+        {"message = died", false},
+    };
+    struct scene scene;
+    make_scene(&scene, floor_model, -1.5F, NAN);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (fits(rows[i].line, &scene.facts) != rows[i].fits)
+            fail_msg("'%s' %s", rows[i].line, rows[i].fits ? "does not fit" : "fits");
+    release_scene(&scene);
+}
+
+static bool group_fits(const char *operators, const char *more, const struct finding_facts *facts)
+{
+    struct known_issues known;
+    struct str text;
+    str_init(&text);
+    str_printf(&text, "[x]\nengine = a\nsymptom = wrong\noperators = %s\ncause = c\n%s\n", operators, more);
+    assert_int_equal(read_text(&known, text.data, NULL), 0);
+    bool found = known_find(&known, facts) != NULL;
+    known_release(&known);
+    str_release(&text);
+    return found;
+}
+
+static void groups_are_sequences(void **state)
+{
+    (void)state;
+    struct scene scene;
+    make_scene(&scene,
+               "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+               "g (float[2] x) => (int64[1] y) <float w = {2}>\n"
+               "{ a = Neg (x) b = Mul (a, w) c = Cast <to = 7> (b) d = Cast <to = 1> (c) y = ArgMax <axis = "
+               "-1> (d) }",
+               1, 2);
+    const struct finding_facts *facts = &scene.facts;
+    const char *any = "opset = 13";
+    assert_true(group_fits("Neg Mul Cast Cast ArgMax", any, facts));
+    assert_true(group_fits("* Mul * ArgMin|ArgMax", any, facts));
+    assert_true(group_fits("Cast, * Cast Cast *", any, facts));
+    assert_false(group_fits("Neg Mul Cast Cast", any, facts));
+    assert_false(group_fits("* Cast Mul *", any, facts));
+    assert_true(group_fits("* Arg*", "attribute = axis<0 keepdims=1 select_last_index!=1", facts));
+    assert_false(group_fits("* Arg*", "attribute = axis>=0", facts));
+    assert_true(group_fits("* Arg*", "attribute = keepdims=-", facts));
+    assert_false(group_fits("* Arg*", "attribute = axis=-", facts));
+    assert_true(
+        group_fits("*", "Cast#1.attribute = to=7\nCast#2.input.0 = int64\nMul.input = const scalar", facts));
+    assert_false(group_fits("*", "Cast#2.attribute = to=7", facts));
+    assert_true(group_fits("* Mul *", "shapes = differ\nranks = differ", facts));
+    /* All conditions on a node are of the same one. */
+    assert_false(group_fits("*", "Cast.attribute = to=7\nCast.input.0 = int64", facts));
+    release_scene(&scene);
+}
+
+static void facts_come_back_as_they_were(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_facts again;
+    struct str one, two;
+    struct error err = {0};
+    str_init(&one);
+    str_init(&two);
+    make_scene(&scene, floor_model, -1.5F, INFINITY);
+    facts_write(&one, &scene.facts);
+    assert_int_equal(facts_read(&again, one.data, one.length, NULL), 0);
+    facts_write(&two, &again);
+    assert_string_equal(one.data, two.data);
+    assert_true(isinf(again.got));
+    facts_release(&again);
+    static const char *const bad[] = {"", "[", "{\"nodes\":[{}]}",
+                                      "{\"nodes\":[{\"op\":\"A\",\"inputs\":[\"float32[\"]}]}",
+                                      "{\"nodes\":[{\"op\":\"A\",\"inputs\":[\"odd[1]\"]}]}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(facts_read(&again, bad[i], strlen(bad[i]), &err), -1);
+        facts_release(&again);
+    }
+    release_scene(&scene);
+    str_release(&one);
+    str_release(&two);
+}
+
+/* What is written of a finding fits it, and not one with another input. */
+static void a_muted_finding_is_known(void **state)
+{
+    (void)state;
+    struct scene scene, other;
+    struct known_issues known;
+    struct str text;
+    struct error err = {0};
+    str_init(&text);
+    make_scene(&scene, floor_model, -1.5F, NAN);
+    make_scene(&other, floor_model, -1.5F, 2);
+    scene.facts.message = "odd; 7 | of [x] *";
+    scene.facts.stage = "run";
+    known_write(&text, "mine", "two\nlines", "", &scene.facts);
+    if (read_text(&known, text.data, &err))
+        fail_msg("%s in\n%s", err.message, text.data);
+    assert_string_equal(known.items[0].cause, "two lines");
+    assert_ptr_equal(known_find(&known, &scene.facts), &known.items[0]);
+    other.facts.message = scene.facts.message;
+    other.facts.stage = "run";
+    assert_null(known_find(&known, &other.facts));
+    known_release(&known);
+    release_scene(&scene);
+    release_scene(&other);
+    str_release(&text);
+}
+
+static int status_of(void *context, const struct stored *stored, struct error *err)
+{
+    (void)err;
+    str_add(context, stored->status);
+    return 0;
+}
+
+static void expect_status(struct store *store, const char *signature, const char *due)
+{
+    struct str status;
+    struct store_filter filter = {.signature = signature};
+    str_init(&status);
+    assert_int_equal(store_list(store, &filter, status_of, &status, NULL), 0);
+    assert_string_equal(status.data, due);
+    str_release(&status);
+}
+
+/* A finding that no issue has is looked up again when there is one. */
+static void a_later_list_is_looked_at(void **state)
+{
+    (void)state;
+    struct known_issues known, none;
+    struct store *store;
+    struct scene scene;
+    char *text = issue_with("input = nan\ncase = docs/floor");
+    known_init(&none);
+    make_scene(&scene, floor_model, 1, NAN);
+    assert_int_equal(store_open(&store, folder, STORE_CREATE, NULL), 0);
+    struct finding finding = {
+        .signature = "wrong|a|Floor", .name = "wrong-floor", .kind = "wrong", .engine = "a"};
+    assert_int_equal(store_add(store, &finding, NULL, NULL), 0);
+    assert_int_equal(known_mark(&none, store, finding.signature, &scene.facts, NULL), 0);
+    expect_status(store, finding.signature, "new");
+    assert_int_equal(read_text(&known, text, NULL), 0);
+    assert_int_equal(known_again(&known, store, NULL), 0);
+    expect_status(store, finding.signature, "known: docs/floor");
+    /* What has no facts stays as it is. */
+    finding.signature = "wrong|a|Other";
+    assert_int_equal(store_add(store, &finding, NULL, NULL), 0);
+    assert_int_equal(known_again(&known, store, NULL), 0);
+    expect_status(store, finding.signature, "new");
+    known_release(&known);
+    known_release(&none);
+    store_close(store);
+    release_scene(&scene);
+    free(text);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_malformed_is_refused_with_its_line),
+        cmocka_unit_test(conditions_hold_or_not),
+        cmocka_unit_test(groups_are_sequences),
+        cmocka_unit_test(facts_come_back_as_they_were),
+        cmocka_unit_test(a_muted_finding_is_known),
+        cmocka_unit_test(a_later_list_is_looked_at),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
