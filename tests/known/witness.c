@@ -36,17 +36,21 @@ struct recorder {
     int engines[MAX_ENGINES];
 };
 
-static int to_testcase(struct testcase *testcase, struct suite_loaded *loaded, struct error *err)
+/* The case with its first data set. */
+static struct test_case *read_case(const struct suite_case *entry, struct error *err)
 {
-    testcase_init(testcase);
-    testcase->recipe = memory_strdup("");
-    if (model_pack(loaded->model, &testcase->model, &testcase->model_size, err))
-        return -1;
-    testcase->inputs = loaded->data[0].inputs; /* taken over */
-    testcase->n_inputs = loaded->data[0].n_inputs;
-    loaded->data[0].inputs = NULL;
-    loaded->data[0].n_inputs = 0;
-    return 0;
+    struct suite_loaded loaded;
+    struct test_case *test = NULL;
+    if (!suite_load(entry, &loaded, err) && loaded.sets) {
+        test = test_case_new(loaded.model);
+        loaded.model = NULL;
+        if (test_case_add_inputs(test, loaded.data[0].inputs, loaded.data[0].n_inputs, err)) {
+            test_case_free(test);
+            test = NULL;
+        }
+    }
+    suite_unload(&loaded);
+    return test;
 }
 
 /* True when the engine gives a finding, which is printed. */
@@ -61,32 +65,25 @@ static bool try_engine(const struct recorder *recorder, const struct suite_case 
                                     .engines = engines,
                                     .repeat = 1,
                                     .settle = true};
-    struct suite_loaded loaded;
-    struct testcase testcase;
+    struct test_case *test = read_case(entry, err);
     struct trial_done done;
-    struct model *model = NULL;
     bool found = false;
-    if (suite_load(entry, &loaded, err) || to_testcase(&testcase, &loaded, err))
+    if (!test)
         return false;
-    suite_unload(&loaded);
     struct trials *trials = trials_new(&options);
-    trials_submit(trials, &testcase, NULL);
-    if (trials_next(trials, &done, err) == 1) {
+    if (!trials_submit(trials, test, NULL, err) && trials_next(trials, &done, err) == 1) {
         const struct engine_info *info = pool_engine(recorder->pool, engine);
-        found = verdict_is_finding(done.judgement.verdicts[0].kind) &&
-                !model_parse(&model, done.testcase.model, done.testcase.model_size, err);
+        found = verdict_is_finding(done.judgement.verdicts[0].kind);
         if (found) {
             struct finding_facts facts;
             struct str text;
             str_init(&text);
             facts_of(&facts, &(struct facts_source){info->label, info->version, &done.judgement.verdicts[0],
-                                                    &done.settlements[0], &done.results[0], model,
-                                                    done.testcase.inputs, done.testcase.n_inputs});
+                                                    &done.settlements[0], &done.results[0], done.test});
             facts_write(&text, &facts);
             printf("%s\"%s\": %s", comma, base_name(entry->folder), text.data);
             facts_release(&facts);
             str_release(&text);
-            model_free(model);
         }
         trial_done_release(&done);
     }
@@ -153,41 +150,33 @@ static void fail(struct check *check, const char *what, const char *which, const
 /* What the model itself tells is as recorded. */
 static void check_nodes(struct check *check, const struct witness *witness, const char *folder)
 {
-    struct suite_case *entry;
     struct suite suite;
-    struct suite_loaded loaded;
     struct finding_facts now;
     struct error err = {0};
-    if (suite_open(&suite, &folder, 1, NULL, &err)) {
+    struct str was, is;
+    size_t numbers[64], count = 0;
+    struct test_case *test =
+        suite_open(&suite, &folder, 1, NULL, &err) ? NULL : read_case(&suite.cases[0], &err);
+    suite_release(&suite);
+    if (!test) {
         fail(check, "facts without a case", witness->document, err.message);
-        suite_release(&suite);
         return;
     }
-    entry = &suite.cases[0];
-    size_t numbers[64], count = 0;
-    while (count < witness->facts.n_nodes && count < 64) {
+    str_init(&was);
+    str_init(&is);
+    for (; count < witness->facts.n_nodes && count < 64; count++)
         numbers[count] = witness->facts.nodes[count].number;
-        count++;
-    }
-    if (suite_load(entry, &loaded, &err)) {
-        fail(check, "case cannot be read", witness->document, err.message);
-    } else {
-        struct str was, is;
-        str_init(&was);
-        str_init(&is);
-        facts_of_nodes(&now, loaded.model, loaded.data[0].inputs, loaded.data[0].n_inputs, numbers, count);
-        for (size_t i = 0; i < now.n_nodes; i++)
-            fact_node_write(&is, &now.nodes[i]);
-        for (size_t i = 0; i < witness->facts.n_nodes; i++)
-            fact_node_write(&was, &witness->facts.nodes[i]);
-        if (strcmp(was.data, is.data) != 0)
-            fail(check, "the case is not as it was recorded", witness->document, is.data);
-        facts_release(&now);
-        str_release(&was);
-        str_release(&is);
-    }
-    suite_unload(&loaded);
-    suite_release(&suite);
+    facts_of_nodes(&now, test, numbers, count);
+    for (size_t i = 0; i < now.n_nodes; i++)
+        fact_node_write(&is, &now.nodes[i]);
+    for (size_t i = 0; i < witness->facts.n_nodes; i++)
+        fact_node_write(&was, &witness->facts.nodes[i]);
+    if (strcmp(was.data, is.data) != 0)
+        fail(check, "the case is not as it was recorded", witness->document, is.data);
+    facts_release(&now);
+    test_case_free(test);
+    str_release(&was);
+    str_release(&is);
 }
 
 static int read_witnesses(struct check *check, const char *root, const char *folder, struct error *err)

@@ -2,7 +2,6 @@
 #include "findings/known_issues.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "model/onnx.h"
 
 /* clang-format off */
@@ -78,10 +77,9 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
     expect_refusal("rubbish\n", "known.ini:1: neither");
 }
 
-/* A model, its inputs and what an engine did. */
+/* A case and what an engine did. */
 struct scene {
-    struct model *model;
-    struct value input;
+    struct test_case *test;
     struct finding_facts facts;
 };
 
@@ -91,27 +89,24 @@ static void make_scene(struct scene *scene, const char *text, float first, float
     size_t size;
     float elements[] = {first, second};
     struct shape shape = shape_make(1, (int64_t[]){2});
-    *scene = (struct scene){.input = {.name = memory_strdup("x"), .kind = VALUE_TENSOR, .count = 1}};
+    struct tensor tensor;
+    struct value input = {.name = (char[]){"x"}, .kind = VALUE_TENSOR, .count = 1, .tensors = &tensor};
     assert_int_equal(onnx_parse_text(text, &data, &size, NULL), 0);
-    assert_int_equal(model_parse(&scene->model, data, size, NULL), 0);
-    free(data);
-    scene->input.tensors = memory_zeroed(1, sizeof *scene->input.tensors);
-    assert_int_equal(
-        tensor_from_bytes(scene->input.tensors, DTYPE_FLOAT, &shape, elements, sizeof elements, NULL), 0);
+    scene->test = test_case_from_bytes(data, size);
+    assert_int_equal(tensor_from_bytes(&tensor, DTYPE_FLOAT, &shape, elements, sizeof elements, NULL), 0);
+    assert_int_equal(test_case_add_inputs(scene->test, &input, 1, NULL), 0);
+    tensor_release(&tensor);
     struct verdict verdict = {.kind = VERDICT_WRONG, .factor = 12, .expected = 2, .got = INFINITY};
     facts_of(&scene->facts, &(struct facts_source){.engine = "a@1.10.2:opt=all",
                                                    .version = "1.10.2",
                                                    .verdict = &verdict,
-                                                   .model = scene->model,
-                                                   .inputs = &scene->input,
-                                                   .n_inputs = 1});
+                                                   .test = scene->test});
 }
 
 static void release_scene(struct scene *scene)
 {
     facts_release(&scene->facts);
-    value_release(&scene->input);
-    model_free(scene->model);
+    test_case_free(scene->test);
 }
 
 static bool fits(const char *line, const struct finding_facts *facts)
