@@ -40,7 +40,7 @@ static int read_hex(struct reader *r, unsigned *code)
         char c = r->at < r->end ? *r->at : '\0';
         const char *digit = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
         if (!digit)
-            return fail(r, "four hexadecimal digits are due");
+            return fail(r, "expected four hexadecimal digits");
         *code = *code * 16 + (unsigned)(digit - digits);
     }
     return 0;
@@ -183,11 +183,11 @@ static int read_items(struct reader *r, struct json_value *value, char close, in
         struct json_value *item = arena_alloc(r->arena, sizeof *item);
         if (close == '}') {
             if (!next_is(r, '"'))
-                return fail(r, "a member's name is due");
+                return fail(r, "expected the name of a member");
             if (read_string(r, &item->name))
                 return -1;
             if (!next_is(r, ':'))
-                return fail(r, "':' is due");
+                return fail(r, "expected ':'");
         }
         if (read_value(r, item, depth + 1))
             return -1;
@@ -195,7 +195,7 @@ static int read_items(struct reader *r, struct json_value *value, char close, in
         link = &item->next;
         value->count++;
     } while (next_is(r, ','));
-    return next_is(r, close) ? 0 : fail(r, close == '}' ? "',' or '}' is due" : "',' or ']' is due");
+    return next_is(r, close) ? 0 : fail(r, close == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
 /* Recursion is bounded by JSON_MAX_DEPTH. */
@@ -203,7 +203,7 @@ static int read_value(struct reader *r, struct json_value *value, int depth)
 {
     skip_space(r);
     if (r->at == r->end)
-        return fail(r, "a value is due");
+        return fail(r, "expected a value");
     switch (*r->at) {
     case '{':
     case '[':

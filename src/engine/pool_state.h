@@ -59,7 +59,7 @@ struct seat {
     int64_t head_since;           /* when the request not yet answered became the next */
     int64_t excused;              /* of the time since, during which it may have waited for us */
     int64_t last_bytes;           /* when its stdout last gave anything */
-    int64_t kill_at;              /* SIGKILL is due then; 0: not */
+    int64_t kill_at;              /* when SIGKILL is sent; 0: never */
     int64_t watch_at;             /* next look at its memory */
     uint64_t log_mark;            /* its stderr when the present task began, or a little before */
     uint64_t log_now, log_before; /* its stderr at the last two looks */

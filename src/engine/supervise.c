@@ -321,7 +321,7 @@ static void output_closed(struct pool *pool, struct seat *seat)
 {
     close(seat->worker.out);
     seat->worker.out = -1;
-    seat_end(pool, seat, CAUSE_NONE, NULL); /* it is on its way out; if not, SIGKILL is due */
+    seat_end(pool, seat, CAUSE_NONE, NULL); /* it is on its way out; if not, expected SIGKILL */
 }
 
 /* One read, or until nothing is left when the process has ended. */

@@ -41,7 +41,7 @@ static void add_value(struct str *out, const char *what, const struct value *val
     str_printf(out, "element %zu: %.9Lg\n", around, tensor_get(tensor, around));
 }
 
-/* The answer that is due beside the one that came. */
+/* The answer that is expected beside the one that came. */
 static void add_answers(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const struct verdict *verdict = final_verdict(which);

@@ -336,10 +336,10 @@ void verdict_output(struct verdict *verdict, size_t output, const struct bounded
     verdict->kind = form;
     verdict->output = output;
     if (got->kind != VALUE_TENSOR)
-        snprintf(verdict->text, sizeof verdict->text, "is not a tensor; %s %s is due",
+        snprintf(verdict->text, sizeof verdict->text, "is not a tensor, expected %s %s",
                  dtype_name(expected->type), shape_text(&expected->shape, a));
     else
-        snprintf(verdict->text, sizeof verdict->text, "is %s %s; %s %s is due",
+        snprintf(verdict->text, sizeof verdict->text, "is %s %s, expected %s %s",
                  dtype_name(got->tensors[0].type), shape_text(&got->tensors[0].shape, a),
                  dtype_name(expected->type), shape_text(&expected->shape, b));
 }
@@ -348,7 +348,7 @@ static void describe_element(struct verdict *verdict, const char *name)
 {
     char text[sizeof verdict->text];
     size_t bad = verdict->kind == VERDICT_SUSPECT ? verdict->suspect : verdict->wrong;
-    int used = snprintf(text, sizeof text, "output %s[%zu] is %.9Lg, %.9Lg is due", name, verdict->element,
+    int used = snprintf(text, sizeof text, "output %s[%zu] is %.9Lg, expected %.9Lg", name, verdict->element,
                         verdict->got, verdict->expected);
     size_t at = used < 0 ? 0 : (size_t)used < sizeof text ? (size_t)used : sizeof text - 1;
     if (verdict->kind == VERDICT_SUSPECT)

@@ -22,7 +22,7 @@ enum verdict_kind {
     VERDICT_IMPRECISE,  /* far beyond the likely bound, though no operator is outside its hard one */
     VERDICT_SUSPECT,    /* beyond the likely bound and not settled; or outvoted where there is no reference */
     VERDICT_WRONG,      /* outside the hard bound: no rounding explains it */
-    VERDICT_NAN,        /* NaN where a number is due, or a number where NaN is */
+    VERDICT_NAN,        /* NaN where a number is expected, or a number where NaN is */
     VERDICT_SHAPE,      /* wrong shape */
     VERDICT_DTYPE,      /* wrong element type, or not a tensor at all */
     VERDICT_REJECTED,   /* refuses a valid model or input */
@@ -55,7 +55,7 @@ enum verdict_class {
     /* Several at once: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,
-    CLASS_DEVIATES = CLASS_SUSPECT | CLASS_WRONG_ANSWER, /* the answer is not what is due */
+    CLASS_DEVIATES = CLASS_SUSPECT | CLASS_WRONG_ANSWER, /* the answer is not what is expected */
     CLASS_NO_ANSWER = CLASS_REFUSAL | CLASS_DEATH,       /* on a case that has one */
 };
 

@@ -1,5 +1,5 @@
 /*
- * Is it that node? What it makes is replaced by what is due, as an input of the model, and the engine
+ * Is it that node? What it makes is replaced by what is expected, as an input of the model, and the engine
  * computes the rest: an answer that is as far off as before is not off because of the node.
  */
 #include "base/memory.h"

@@ -6,8 +6,8 @@
  * recorded, each node is evaluated alone by the reference on the recorded inputs, and the first node whose
  * recorded output is outside its own hard bound is wrong by itself, whatever came before or after.
  *
- * Blame is checked against the answer: what the node makes is replaced by what is due, as an input, and the
- * engine computes the rest. When the answer stays as far off it was not that node; one that is wrong as a
+ * Blame is checked against the answer: what the node makes is replaced by what is expected, as an input, and
+ * the engine computes the rest. When the answer stays as far off it was not that node; one that is wrong as a
  * model of its own, too, is blamed when no other one explains the answer.
  *
  * When exposing the values makes the deviation vanish it sits in a fusion: growing windows of nodes are cut

@@ -63,7 +63,7 @@ void engine_verdict_stands(const struct engine_verdict *overall, const char *eng
 /* The only engine with a finding, or -1: none, or several. */
 int sample_verdicts_culprit(const struct sample_verdicts *verdicts);
 
-/* A sentence without its subject: "is wrong: Conv (node c1): output y[3] is 4, 2 is due: ...". */
+/* A sentence without its subject: "is wrong: Conv (node c1): output y[3] is 4, expected 2: ...". */
 void engine_verdict_sentence(const struct engine_verdict *overall, struct str *out);
 
 #endif

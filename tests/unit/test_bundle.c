@@ -350,7 +350,7 @@ static void templates_of_all_engines_are_right(void **state)
 static void answers_spare_what_is_not_to_blame(void **state)
 {
     (void)state;
-    /* Element 1, -2 where 2 is due, is to be judged; element 2 is 7 where 3 is due. */
+    /* Element 1, -2 where 2 is expected, is to be judged; element 2 is 7 where 3 is expected. */
     static const struct {
         double hard, last, due;
     } rows[] = {

@@ -38,7 +38,7 @@ struct scene {
     enum verdict_kind kind;
     long double expected, got;
     int blame, and_blame; /* and_blame: a second node, fused */
-    bool elsewhere;       /* the worst element of the whole is a NaN where a number is due */
+    bool elsewhere;       /* the worst element of the whole is a NaN where a number is expected */
     const char *message, *log;
     int signal;
 };
