@@ -1,62 +1,8 @@
 #include "eval/factor_order.h"
 
-#include "base/str.h"
-
 #include <float.h>
+#include <limits.h>
 #include <math.h>
-
-enum rule {
-    FRESH,  /* no factor of an input is one of the output */
-    SUM,    /* each factor of an input is one of the output, but not all at once */
-    PRODUCT /* all at once */
-};
-
-/* Operators that a factor can be drawn through. */
-static const struct {
-    const char *name;
-    enum rule rule;
-} rules[] = {
-    {"Add", SUM},
-    {"AveragePool", SUM},
-    {"BatchNormalization", PRODUCT},
-    {"Cast", SUM},
-    {"Concat", SUM},
-    {"Conv", PRODUCT},
-    {"ConvTranspose", PRODUCT},
-    {"Div", PRODUCT},
-    {"Einsum", PRODUCT},
-    {"Expand", SUM},
-    {"Flatten", SUM},
-    {"Gather", SUM},
-    {"Gemm", PRODUCT},
-    {"GlobalAveragePool", SUM},
-    {"Identity", SUM},
-    {"LeakyRelu", SUM},
-    {"MatMul", PRODUCT},
-    {"Mean", SUM},
-    {"Mul", PRODUCT},
-    {"Neg", SUM},
-    {"Pad", SUM},
-    {"ReduceMean", SUM},
-    {"ReduceSum", SUM},
-    {"Relu", SUM},
-    {"Reshape", SUM},
-    {"Slice", SUM},
-    {"Split", SUM},
-    {"Squeeze", SUM},
-    {"Sub", SUM},
-    {"Sum", SUM},
-    {"Transpose", SUM},
-    {"Unsqueeze", SUM},
-};
-
-static enum rule rule_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (text_equal(rules[i].name, name))
-            return rules[i].rule;
-    return FRESH;
-}
 
 struct factors factors_of(const struct bounded *value)
 {
@@ -85,39 +31,45 @@ static struct factors either(struct factors a, struct factors b)
 }
 
 /* A division may become a product with the reciprocal, which is a rounding, and an overflow, more. */
-static struct factors reciprocal(struct factors a)
+static struct factors raised(struct factors a, double power)
 {
-    return (struct factors){-a.least, -a.most, a.count + 1};
+    unsigned count = power > 1 ? (unsigned)ceil(power) * a.count : a.count;
+    return power < 0 ? (struct factors){power * a.least, power * a.most, count + 1}
+                     : (struct factors){power * a.most, power * a.least, count};
 }
 
-static struct factors root(struct factors a)
+/* What input i multiplies the output by, nothing when it is no factor. */
+static struct factors factor_of(const struct op_factors *rule, size_t i, struct factors input)
 {
-    return (struct factors){a.most / 2, a.least / 2, a.count};
+    double power = rule->rule == FACTORS_PRODUCT_OF_ALL             ? 1
+                   : i < sizeof rule->powers / sizeof *rule->powers ? rule->powers[i]
+                                                                    : 0;
+    return power != 0 ? raised(input, power) : (struct factors){0};
 }
 
-/* What input i multiplies the output by, nothing when it is added. */
-static struct factors factor_of(const char *name, size_t i, struct factors input)
+static bool is_added(const struct op_factors *rule, size_t i)
 {
-    if (i == 1 && text_equal(name, "Div"))
-        return reciprocal(input);
-    if (i == 4 && text_equal(name, "BatchNormalization"))
-        return reciprocal(root(input));
-    return i < 2 || text_equal(name, "Einsum") ? input : (struct factors){0};
+    return rule->rule == FACTORS_SUM || (i < CHAR_BIT * sizeof rule->added && rule->added >> i & 1);
 }
 
 struct factors factors_through(const struct op_call *call, const struct factors *inputs)
 {
-    enum rule rule = rule_of(call->op->name);
-    struct factors all = {0};
-    size_t terms = 0;
-    for (size_t i = 0; rule != FRESH && i < call->n_inputs; i++) {
+    const struct op_factors *rule = &call->op->factors;
+    struct factors sum = {0}, product = {0};
+    size_t terms = rule->rule != FACTORS_SUM;
+    for (size_t i = 0; rule->rule != FACTORS_NONE && i < call->n_inputs; i++) {
         if (!call->inputs[i] || !dtype_is_float(call->inputs[i]->type))
             continue;
-        terms++;
-        all = rule == SUM ? either(all, inputs[i]) : times(all, factor_of(call->op->name, i, inputs[i]));
+        if (is_added(rule, i)) {
+            terms++;
+            sum = either(sum, inputs[i]);
+        } else {
+            product = times(product, factor_of(rule, i, inputs[i]));
+        }
     }
+    struct factors all = either(sum, product);
     /* (a + b) * c may become a * c + b * c: of one product come several. */
-    if (rule == SUM && terms > 1)
+    if (terms > 1)
         all.count++;
     /* What cancels in a product of many terms, and the terms' number, show in the value. */
     struct factors own = factors_of(&call->outputs[0]);

@@ -8,7 +8,7 @@
 
 #include "ops/op.h"
 
-enum { OLDER_INPUTS = 5 };
+enum { OLDER_INPUTS = 1 + OP_FORMER };
 
 struct older {
     struct bounded made[OLDER_INPUTS];

@@ -352,9 +352,11 @@ static const struct op_param loop_params[] = {
 const struct op ops_control[] = {
     {OP("If", 1), .inputs = {1, 1}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 1}, .flags = OP_SUBGRAPH,
      .types = {{1, DTYPE_BIT(DTYPE_BOOL)}}, .params = if_params, .eval = eval_if, .sample = sample_if,
-     .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}},
+     .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 1}},
     {OP("Loop", 1), .inputs = {2, OP_VARIADIC}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 4},
      .flags = OP_SUBGRAPH, .types = {{1, DTYPE_BIT(DTYPE_INT64)}}, .params = loop_params, .eval = eval_loop,
-     .sample = sample_loop, .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}},
+     .sample = sample_loop, .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 1}},
     {0},
 };

@@ -197,9 +197,10 @@ static const struct op_param conv_params[] = {
 const struct op ops_conv[] = {
     {OP("Conv", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {3, 5},
      .types = {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}}, .params = conv_params, .eval = eval_conv,
-     .sample = sample_conv, .data = DATA_FIRST, .range = {RANGE_DOT}},
+     .sample = sample_conv, .data = DATA_FIRST, .range = {RANGE_DOT},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 1}},
     {OP("ConvInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {3, 5}, .types = {{10, CONV_BYTES}},
      .params = conv_params, .eval = eval_conv_integer, .sample = sample_conv_integer, .data = DATA_FIRST,
-     .range = {RANGE_DOT}},
+     .range = {RANGE_DOT}, .factors = {FACTORS_NONE}, .history = {.same_since = 10}},
     {0},
 };

@@ -223,9 +223,11 @@ enum { BASE = DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYP
 const struct op ops_lrn_lpnorm[] = {
     {OP("LRN", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4},
      .types = {{1, BASE}, {13, DTYPES_FLOAT}}, .params = lrn_params, .eval = eval_lrn, .sample = sample_lrn,
-     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
+     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 1}},
     {OP("LpNormalization", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {1, 5}, .types = {{1, BASE}},
      .params = lp_params, .eval = eval_lp, .sample = sample_lp, .data = DATA_FIRST,
-     .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-1e3, 1e3}}},
+     .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-1e3, 1e3}}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 1}},
     {0},
 };

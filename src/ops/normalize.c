@@ -118,6 +118,8 @@ static int eval_batch(struct op_call *call)
     const struct bounded *x = call_need(call, 0), *scale, *bias, *mean, *variance;
     if (!x)
         return -1;
+    if (call->opset && call->opset < 9 && !call_int(call, "spatial", 1))
+        return call_unsupported(call, "the reference does not know it as it was in opset %d", call->opset);
     if (x->shape.rank < 1)
         return call_invalid(call, "a scalar has no channels");
     int64_t channels = x->shape.rank == 1 ? 1 : x->shape.dims[1];
@@ -482,16 +484,21 @@ enum {
 const struct op ops_normalize[] = {
     {OP("BatchNormalization", 1), .inputs = {5, 5}, .outputs = {1, 5}, .ranks = {2, 5},
      .types = {{9, BASE}, {14, DTYPES_FLOAT}}, .params = batch_params, .eval = eval_batch,
-     .sample = sample_batch, .data = DATA_FIRST, .range = {RANGE_MUL, .never_negative = 4}},
+     .sample = sample_batch, .data = DATA_FIRST, .range = {RANGE_MUL, .never_negative = 4},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1, 0, 0, -0.5}, .added = 1 << 2 | 1 << 3},
+     .history = {.same_since = 7}},
     {OP("GroupNormalization", 18), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
      /* That of opset 18 is deprecated, ONNX 1.18 and later refuse it. */
      .types = {{21, DTYPES_FLOAT}}, .params = group_params, .eval = eval_group, .sample = sample_group,
-     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}},
+     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
+     .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}},
     {OP("InstanceNormalization", 1), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
      .types = {{6, BASE}}, .params = instance_params, .eval = eval_instance, .sample = sample_instance,
-     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}},
+     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
+     .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .history = {.same_since = 1}},
     {OP("LayerNormalization", 17), .inputs = {2, 3}, .outputs = {1, 3}, .ranks = {1, 5},
      .types = {{17, DTYPES_FLOAT}}, .params = layer_params, .eval = eval_layer, .sample = sample_layer,
-     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}},
+     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
+     .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}},
     {0},
 };

@@ -49,6 +49,7 @@ struct op_types {
 enum {
     OP_OLDEST = 11,     /* the oldest opset with its own meaning here; what older ones have otherwise:
                            eval/older_opsets.h */
+    OP_FORMER = 3,      /* attributes that became inputs, at the most */
     OP_VARIADIC = 1000, /* as the most inputs or outputs */
     OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
     OP_SUBGRAPH = 2,    /* flag: has bodies */
@@ -97,6 +98,38 @@ struct op_range {
     size_t never_negative;    /* an input that holds variances; 0: none does */
 };
 
+/*
+ * What a factor of an input is to the output: f(c * x) = c^power * f(x), for c > 0. Engines that compute
+ * several nodes as one multiply such factors in any order (eval/factor_order.h).
+ */
+enum op_factor_rule {
+    FACTORS_NONE = 1,       /* no factor of an input is one of the output */
+    FACTORS_SUM,            /* each factor of an input is one of the output, but not all at once */
+    FACTORS_PRODUCT,        /* all at once: what `powers` says */
+    FACTORS_PRODUCT_OF_ALL, /* the same with power 1 for all inputs, however many */
+};
+
+struct op_factors {
+    enum op_factor_rule rule;
+    double powers[5]; /* of inputs 0, 1 ...; 0: has no factor to give */
+    unsigned added;   /* bit i: input i is added to the product */
+};
+
+/* How older opsets had the operator. */
+struct op_history {
+    /* The first opset in which it means what `eval` computes; older nodes are refused as unsupported. Needed
+     * when the operator is older than OP_OLDEST. */
+    int same_since;
+    /* The last opset that made nodes as they were written before invalid; 0: none. */
+    int reformed;
+    /* The attributes that were before `reformed` what inputs 1, 2 ... are now, where eval knows the inputs
+     * alone. A number becomes a tensor of the first input's type (PARAM_FLOAT) or a list of one. */
+    struct {
+        const char *name;
+        enum param_kind kind; /* PARAM_FLOAT, PARAM_INT or PARAM_INTS */
+    } attributes[OP_FORMER];
+};
+
 struct op {
     const char *name;
     int since; /* first opset of the default domain that has it, in whatever form */
@@ -109,6 +142,8 @@ struct op {
     int (*sample)(struct draw *draw);
     enum op_data data;
     struct op_range range;
+    struct op_factors factors;
+    struct op_history history;
 };
 
 /* The members that begin a row. */

@@ -224,6 +224,9 @@ static const struct op_param pad_params[] = {
 const struct op ops_pad[] = {
     {OP("Pad", 1), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 4},
      .types = {{11, NUMBERS_11}, {13, MOVE_ANY}}, .params = pad_params, .eval = eval_pad,
-     .sample = sample_pad, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}},
+     .sample = sample_pad, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+     .history = {.same_since = 2,
+                 .reformed = 11,
+                 .attributes = {{"pads", PARAM_INTS}, {"value", PARAM_FLOAT}}}},
     {0},
 };

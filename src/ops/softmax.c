@@ -228,9 +228,12 @@ enum {
 
 const struct op ops_softmax[] = {
     [SOFTMAX] = {ROW("Softmax"), .data = DATA_FIRST,
-                 .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}},
+                 .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .factors = {FACTORS_NONE},
+                 .history = {.same_since = 1}},
     [LOG_SOFTMAX] = {ROW("LogSoftmax"), .data = DATA_FIRST,
-                     .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}}},
-    [HARDMAX] = {ROW("Hardmax"), .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {0, 1}}},
+                     .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}}, .factors = {FACTORS_NONE},
+                     .history = {.same_since = 1}},
+    [HARDMAX] = {ROW("Hardmax"), .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {0, 1}},
+                 .factors = {FACTORS_NONE}, .history = {.same_since = 1}},
     {0},
 };

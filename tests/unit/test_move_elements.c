@@ -464,6 +464,62 @@ static void test_loose(void **state)
     }
 }
 
+/*
+ * 1e-20 times 1e20, something, and times 1e25: an engine that draws the factors through what is between meets
+ * 1e45, which no float is. What only copies, chooses or scales lets them through.
+ */
+static void test_factors_through(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *between;
+        bool through;
+    } rows[] = {
+        {"w = Identity(v)", true},
+        {"w = Abs(v)", true},
+        {"r = Constant<value = int64[4] {1, 1, 1, 2}>() w = Tile(v, r)", true},
+        {"c = Constant<value = bool[1] {1}>() w = Where(c, v, x)", true},
+        {"c = Constant<value = bool[1] {1}>() w = Where(c, x, v)", true},
+        {"s = Constant<value = float[1] {0.5}>() w = PRelu(v, s)", true},
+        {"w = PRelu(one, v)", true},
+        {"w = Max(v, x)", true},
+        {"w = MaxPool<kernel_shape = [1, 1]>(v)", true},
+        {"w = GlobalMaxPool(v)", true},
+        {"w = ReduceMax(v)", true},
+        {"w = ReduceL2(v)", true},
+        {"a = Constant<value = int64 {0}>() w = CumSum(v, a)", true},
+        {"w = Trilu(v)", true},
+        {"w = SpaceToDepth<blocksize = 1>(v)", true},
+        {"i = Constant<value = int64[1,1,1,1] {0}>() w = GatherElements(v, i)", true},
+        {"i = Constant<value = int64[1,1,1,1] {0}>() w = ScatterElements(x, i, v)", true},
+        {"s = Constant<value = int64[4] {1, 1, 2, 2}>() w = Resize(v, , , s)", true},
+        {"w = Dropout(v)", true},
+        {"w = CastLike(v, x)", true},
+        {"w = Reciprocal(v)", true}, /* 1 / 1e-20 times 1e25 */
+        {"b = Reshape(v, flat) w = Conv(x, one, b)", true},
+        {"b = Reshape(v, flat) w = InstanceNormalization(x, b, b)", true},
+        {"i = Constant<value = int8[1,1,1,1] {1}>() w = DequantizeLinear(i, v0)", true},
+        {"w = CastLike(one, v)", false},
+        {"w = Tanh(v)", false},
+        {"w = Softmax(v)", false},
+        {"w = Sign(v)", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char body[1000];
+        snprintf(body, sizeof body,
+                 "k = Constant<value = float[1,1,1,1] {1e-20}>() l = Constant<value = float {1e20}>()"
+                 "m = Constant<value = float {1e25}>() one = Constant<value = float[1,1,1,1] {1}>()"
+                 "flat = Constant<value = int64[1] {1}>()"
+                 "x = Identity(k) v = Mul(x, l) e = Constant<value = int64[4] {0, 1, 2, 3}>()"
+                 "v0 = Squeeze(v, e) %s y = Mul(w, m)",
+                 rows[i].between);
+        struct bounded y = run_with(body, &(struct evaluate_options){.loose = true});
+        if (isinf(bounded_hard(&y, 0)) != rows[i].through)
+            fail_msg("%s: the bound is %g", rows[i].between, bounded_hard(&y, 0));
+        bounded_release(&y);
+    }
+}
+
 /* A product of a row and a column alone, and as if one of them were computed with it. */
 static void test_node_loose(void **state)
 {
@@ -515,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_nothing_times_anything),
         cmocka_unit_test(test_unsure_wraps),
         cmocka_unit_test(test_loose),
+        cmocka_unit_test(test_factors_through),
         cmocka_unit_test(test_node_loose),
         cmocka_unit_test(test_slice_backwards),
         cmocka_unit_test(test_pad_reflect_far),

@@ -12,7 +12,7 @@ static void test_answers(void **state)
 {
     (void)state;
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
-        if (!op->eval || !op->types[0].set || !op->data || !op->range.rule)
+        if (!op->eval || !op->types[0].set || !op->data || !op->range.rule || !op->factors.rule)
             fail_msg("the row of %s lacks an answer", op->name);
 }
 
@@ -34,6 +34,20 @@ static void test_params(void **state)
         }
 }
 
+/* What an operator older than the kernels' opsets meant there; attributes that became inputs have a place. */
+static void test_history(void **state)
+{
+    (void)state;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
+        const struct op_history *history = &op->history;
+        if (op->since < OP_OLDEST ? history->same_since < op->since : history->same_since != 0)
+            fail_msg("the row of %s does not say since when it means the same", op->name);
+        for (int i = 0; i < OP_FORMER && history->attributes[i].name; i++)
+            if (history->reformed <= op->since || i + 1 >= op->inputs.most)
+                fail_msg("%s: %s became no input", op->name, history->attributes[i].name);
+    }
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -47,6 +61,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_params),
+        cmocka_unit_test(test_history),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
