@@ -219,12 +219,11 @@ static int store_kept(const struct follow_up_options *options, const char *from,
                       const struct trial_done *done, const char *label, const struct signature *signature,
                       size_t nodes, bool known, struct error *err)
 {
-    struct str title, operators;
+    struct str title;
     const struct model *model = test_case_model(done->test, err);
     if (!model)
         return -1;
     str_init(&title);
-    str_init(&operators);
     struct bundle_engine engine = {
         .label = label,
         .profile = pool_engine(options->pool, engine_number(options, label))->profile,
@@ -237,15 +236,12 @@ static int store_kept(const struct follow_up_options *options, const char *from,
                                 .n_engines = 1,
                                 .engines = &engine};
     bundle_title(&title, &which, model);
-    const char *part;
-    size_t length = signature_part(signature->text, SIGNATURE_OPERATORS, &part);
-    str_append(&operators, part, length);
     struct finding finding = {
         .signature = signature->text,
         .name = signature->name,
         .kind = verdict_name(done->judgement.verdicts[0].kind),
         .engine = label,
-        .operators = operators.data,
+        .operators = signature->operators,
         .title = title.data,
         .recipe = done->test->recipe,
         .factor = done->judgement.verdicts[0].factor,
@@ -264,7 +260,6 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         status = look_up(options, done, label, signature, model, err);
     free(bundle);
     str_release(&title);
-    str_release(&operators);
     return status;
 }
 
@@ -297,7 +292,8 @@ static int bundle_it(const struct follow_up_options *options, const char *from,
     if (text_equal(present.same_as, from)) { /* one that was merged into it: then it is its own still */
         if (find_present(options->store, from, &present, err))
             return -1;
-        snprintf(done->signature.text, sizeof done->signature.text, "%s", from);
+        if (!signature_parse(&done->signature, from))
+            snprintf(done->signature.text, sizeof done->signature.text, "%s", from);
         snprintf(done->signature.name, sizeof done->signature.name, "%s", present.name);
     }
     bool own = text_equal(from, done->signature.text);
@@ -351,13 +347,15 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
     if (reduce_case(&smaller, test, &how, &stats, NULL))
         return false;
     done->reduce_seconds += stats.seconds;
+    struct signature whole;
     size_t nodes = count_nodes(smaller);
     int status = follow_up_try(options, smaller, engine, trial, NULL);
     test_case_free(smaller);
     if (status)
         return false;
     if (!follow_up_signature(options->pool, engine, trial, 0, &done->signature) ||
-        (signature && !signature_stands_for(&done->signature, signature))) {
+        (signature && signature_parse(&whole, signature) &&
+         !signature_stands_for(&done->signature, &whole))) {
         trial_done_release(trial);
         return false;
     }

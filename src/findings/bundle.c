@@ -191,18 +191,6 @@ static void add_numbers(struct json *json, const struct verdict *verdict)
     json_end(json);
 }
 
-static void add_part(struct json *json, const char *name, const struct signature *signature,
-                     enum signature_part part)
-{
-    const char *at;
-    size_t length = signature_part(signature->text, part, &at);
-    struct str text;
-    str_init(&text);
-    str_append(&text, at, length);
-    json_string(json, name, text.data);
-    str_release(&text);
-}
-
 static void add_culprits(struct json *json, const struct bundle_case *which, const struct model *model)
 {
     const struct settlement *settlement = which->settlement;
@@ -257,9 +245,9 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     json_string(&json, "kind", verdict_name(which->engines[0].verdict->kind));
     json_string(&json, "engine", which->engines[0].label);
     json_string(&json, "version", which->engines[0].version);
-    add_part(&json, "operators", which->signature, SIGNATURE_OPERATORS);
-    add_part(&json, "types", which->signature, SIGNATURE_TYPES);
-    add_part(&json, "parameters", which->signature, SIGNATURE_ATTRIBUTES);
+    json_string(&json, "operators", which->signature->operators);
+    json_string(&json, "types", which->signature->types);
+    json_string(&json, "parameters", which->signature->attributes);
     add_culprits(&json, which, model);
     json_string(&json, "pass", which->pass);
     json_string(&json, "recipe", which->testcase->recipe);

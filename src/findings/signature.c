@@ -41,20 +41,56 @@ static enum verdict_kind final_kind(const struct verdict *verdict, const struct 
     return is_settled(settlement) ? settlement->kind : verdict->kind;
 }
 
-static void add_symptom(struct str *out, const struct verdict *verdict, const struct settlement *settlement,
-                        const struct result *result)
+static const struct {
+    const char *word;
+    enum verdict_kind verdict;
+} symptoms[SYMPTOM_COUNT - VERDICT_COUNT] = {
+    [SYMPTOM_NAN_LOST - VERDICT_COUNT] = {"nan-lost", VERDICT_NAN},
+    [SYMPTOM_REFUSED - VERDICT_COUNT] = {"refused", VERDICT_REJECTED},
+    [SYMPTOM_CRASH_FPE - VERDICT_COUNT] = {"crash-fpe", VERDICT_CRASH},
+};
+
+static bool is_verdict(enum symptom symptom)
+{
+    return (unsigned)symptom < VERDICT_COUNT;
+}
+
+const char *symptom_word(enum symptom symptom)
+{
+    return is_verdict(symptom) ? verdict_name((enum verdict_kind)symptom)
+                               : symptoms[symptom - VERDICT_COUNT].word;
+}
+
+enum verdict_kind symptom_verdict(enum symptom symptom)
+{
+    return is_verdict(symptom) ? (enum verdict_kind)symptom : symptoms[symptom - VERDICT_COUNT].verdict;
+}
+
+static bool symptom_parse(const char *word, size_t length, enum symptom *symptom)
+{
+    for (int i = 0; i < SYMPTOM_COUNT; i++) {
+        const char *known = symptom_word((enum symptom)i);
+        if (strlen(known) == length && strncmp(known, word, length) == 0) {
+            *symptom = (enum symptom)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum symptom symptom_of(const struct verdict *verdict, const struct settlement *settlement,
+                               const struct result *result)
 {
     enum verdict_kind kind = final_kind(verdict, settlement);
     /* The worst element of the whole need not be the fault of who is blamed. */
     const struct verdict *last = is_settled(settlement) ? &settlement->verdict : verdict;
     if (kind == VERDICT_NAN && isnan(last->expected))
-        str_add(out, "nan-lost");
-    else if (kind == VERDICT_REJECTED || kind == VERDICT_FAILED)
-        str_add(out, "refused");
-    else if (kind == VERDICT_CRASH && result && result->signal == SIGFPE)
-        str_add(out, "crash-fpe");
-    else
-        str_add(out, verdict_name(kind));
+        return SYMPTOM_NAN_LOST;
+    if (verdict_is(kind, CLASS_REFUSAL))
+        return SYMPTOM_REFUSED;
+    if (verdict_row(kind)->by_signal && result && result->signal == SIGFPE)
+        return SYMPTOM_CRASH_FPE;
+    return (enum symptom)kind;
 }
 
 /* Without the release, and without the knobs with which the same bugs show. */
@@ -70,12 +106,6 @@ static void add_engine(struct str *out, const char *text, const struct engine_pr
             label_add_knob(&engine, knob.name, knob.value);
     str_add(out, engine.data);
     str_release(&engine);
-}
-
-/* A refusal's message tells bugs apart better than types and modes do. */
-static bool says_why(enum verdict_kind kind)
-{
-    return verdict_is(kind, CLASS_REFUSAL);
 }
 
 static int compare_types(const void *a, const void *b)
@@ -287,32 +317,25 @@ static void add_message(struct str *out, enum verdict_kind kind, const struct en
 }
 
 /* A place of the engine's own in the place of the operators: an importer's bug is one bug, whatever operator
- * wakes it. */
-static void shared_place(struct str *operators, const char *normalised, const struct result *result,
-                         const struct engine_profile *profile, const struct culprits *culprits,
-                         const struct model *model)
+ * wakes it. False when there is none. */
+static bool find_place(struct str *place, const char *normalised, const struct result *result,
+                       const struct engine_profile *profile, const struct culprits *culprits,
+                       const struct model *model)
 {
     const char *names[GROUP_LIMIT];
-    struct str place;
-    str_init(&place);
     for (size_t i = 0; i < culprits->count; i++)
         names[i] = culprits->nodes[i]->op_type;
-    bool found = origin_file(&place, normalised, names, culprits->count) ||
-                 (result && result->message && origin_operator(&place, result->message, profile, model));
-    if (found) {
-        str_clear(operators);
-        str_add(operators, place.data);
-    }
-    str_release(&place);
+    return origin_file(place, normalised, names, culprits->count) ||
+           (result && result->message && origin_operator(place, result->message, profile, model));
 }
 
 /* "wrong-resize-3fa9c2d1b0e4": the part before the hash is for people. */
-static void make_name(struct signature *signature, const char *symptom, const char *operators)
+static void make_name(struct signature *signature)
 {
     char text[SIGNATURE_NAME_SIZE];
     size_t used = 0;
     bool gap = false;
-    const char *parts[] = {symptom, "-", operators};
+    const char *parts[] = {symptom_word(signature->symptom), "-", signature->operators};
     for (size_t p = 0; p < 3; p++)
         for (const char *c = parts[p]; *c && used < sizeof text - 20; c++) {
             if (isalnum((unsigned char)*c)) {
@@ -327,53 +350,122 @@ static void make_name(struct signature *signature, const char *symptom, const ch
              (unsigned long long)(signature->hash & 0xffffffffffffULL));
 }
 
+static void name_operator(struct signature *signature, size_t start, size_t end, long outer)
+{
+    size_t length = end - start;
+    if (length == 3 && strncmp(signature->operators + start, "...", 3) == 0)
+        signature->larger = true;
+    else if (length && signature->n_named < SIGNATURE_OPERATORS)
+        signature->named[signature->n_named++] =
+            (struct signature_operator){(unsigned char)start, (unsigned char)length, (short)outer};
+}
+
+/* "Add+If(Abs,Neg)": Add, If, and inside it Abs and Neg. */
+static void name_operators(struct signature *signature)
+{
+    const char *text = signature->operators;
+    size_t start = 0;
+    long outer = -1;
+    signature->larger = strlen(text) >= SIGNATURE_PART_SIZE;
+    for (size_t at = 0; signature->blame == BLAME_OPERATORS; at++) {
+        if (text[at] && !strchr("+(,)", text[at]))
+            continue;
+        name_operator(signature, start, at, outer);
+        if (text[at] == '(')
+            outer = (long)signature->n_named - 1;
+        else if (text[at] == ')')
+            outer = -1;
+        start = at + 1;
+        if (!text[at])
+            return;
+    }
+}
+
+/* What follows from the parts: the text, its hash and the name. */
+static void write_down(struct signature *signature)
+{
+    name_operators(signature);
+    snprintf(signature->text, sizeof signature->text, "%s|%s|%s|%s|%s|%s", symptom_word(signature->symptom),
+             signature->engine, signature->operators, signature->types, signature->attributes,
+             signature->message);
+    signature->hash = hash_text(signature->text);
+    make_name(signature);
+}
+
+bool signature_parse(struct signature *signature, const char *text)
+{
+    *signature = (struct signature){0};
+    if (!symptom_parse(text, strcspn(text, "|"), &signature->symptom))
+        return false;
+    const struct {
+        char *part;
+        size_t size;
+    } parts[] = {
+        {signature->engine, sizeof signature->engine},
+        {signature->operators, sizeof signature->operators},
+        {signature->types, sizeof signature->types},
+        {signature->attributes, sizeof signature->attributes},
+        {signature->message, sizeof signature->message},
+    };
+    enum { PARTS = sizeof parts / sizeof *parts };
+    for (size_t i = 0; i < PARTS; i++) {
+        text = strchr(text, '|');
+        if (!text++)
+            return false;
+        size_t length = i + 1 < PARTS ? strcspn(text, "|") : strlen(text);
+        if (length >= parts[i].size)
+            return false;
+        memcpy(parts[i].part, text, length);
+    }
+    signature->blame = strcmp(signature->operators, "graph") == 0        ? BLAME_GRAPH
+                       : isupper((unsigned char)signature->operators[0]) ? BLAME_OPERATORS
+                                                                         : BLAME_PLACE;
+    write_down(signature);
+    return true;
+}
+
+/* As much of it as fits. */
+static void put(char *part, size_t size, struct str *text)
+{
+    size_t length = text->length < size ? text->length : size - 1;
+    memcpy(part, text->data, length);
+    part[length] = '\0';
+    str_clear(text);
+}
+
 void signature_of(struct signature *signature, const char *engine, const struct engine_profile *profile,
                   const struct verdict *verdict, const struct settlement *settlement,
                   const struct model *model, const struct result *result)
 {
-    static const size_t limits[SIGNATURE_PARTS] = {
-        20, 60, SIGNATURE_PART_SIZE, 30, SIGNATURE_PART_SIZE, MESSAGE_LIMIT};
-    struct str parts[SIGNATURE_PARTS];
     struct culprits culprits;
     struct value_types types;
-    *signature = (struct signature){0};
-    for (size_t i = 0; i < SIGNATURE_PARTS; i++)
-        str_init(&parts[i]);
+    struct str part;
+    enum verdict_kind kind = final_kind(verdict, settlement);
+    str_init(&part);
     value_types_init(&types, model);
     pick(&culprits, settlement, model);
-    add_symptom(&parts[SIGNATURE_SYMPTOM], verdict, settlement, result);
-    add_engine(&parts[SIGNATURE_ENGINE], engine, profile);
-    add_operators(&parts[SIGNATURE_OPERATORS], &culprits);
-    add_message(&parts[SIGNATURE_MESSAGE], final_kind(verdict, settlement), profile, model, result);
-    if (says_why(final_kind(verdict, settlement)))
-        shared_place(&parts[SIGNATURE_OPERATORS], parts[SIGNATURE_MESSAGE].data, result, profile, &culprits,
-                     model);
-    if (!says_why(final_kind(verdict, settlement)) || !parts[SIGNATURE_MESSAGE].length) {
-        add_types(&parts[SIGNATURE_TYPES], final_kind(verdict, settlement), &culprits, &types);
-        add_attributes(&parts[SIGNATURE_ATTRIBUTES], &culprits, model_opset(model));
+    *signature = (struct signature){.symptom = symptom_of(verdict, settlement, result),
+                                    .blame = culprits.count ? BLAME_OPERATORS : BLAME_GRAPH};
+    add_engine(&part, engine, profile);
+    put(signature->engine, sizeof signature->engine, &part);
+    add_message(&part, kind, profile, model, result);
+    put(signature->message, sizeof signature->message, &part);
+    bool refused = verdict_is(kind, CLASS_REFUSAL);
+    if (refused && find_place(&part, signature->message, result, profile, &culprits, model))
+        signature->blame = BLAME_PLACE;
+    else
+        add_operators(&part, &culprits);
+    put(signature->operators, sizeof signature->operators, &part);
+    /* A refusal's message tells bugs apart better than types and modes do. */
+    if (!refused || !*signature->message) {
+        add_types(&part, kind, &culprits, &types);
+        put(signature->types, sizeof signature->types, &part);
+        add_attributes(&part, &culprits, model_opset(model));
+        put(signature->attributes, sizeof signature->attributes, &part);
     }
-    size_t used = 0;
-    for (size_t i = 0; i < SIGNATURE_PARTS; i++) {
-        used += (size_t)snprintf(signature->text + used, sizeof signature->text - used, "%s%.*s",
-                                 i ? "|" : "", (int)limits[i], parts[i].data);
-        if (i != SIGNATURE_SYMPTOM && i != SIGNATURE_TYPES && i != SIGNATURE_ATTRIBUTES)
-            signature->core = hash_combine(signature->core, hash_text(parts[i].data));
-    }
-    signature->hash = hash_text(signature->text);
-    make_name(signature, parts[SIGNATURE_SYMPTOM].data, parts[SIGNATURE_OPERATORS].data);
-    for (size_t i = 0; i < SIGNATURE_PARTS; i++)
-        str_release(&parts[i]);
+    write_down(signature);
+    str_release(&part);
     value_types_release(&types);
-}
-
-size_t signature_part(const char *text, enum signature_part part, const char **start)
-{
-    for (int i = 0; i < (int)part; i++) {
-        const char *bar = strchr(text, '|');
-        text = bar ? bar + 1 : text + strlen(text);
-    }
-    *start = text;
-    return strcspn(text, "|");
 }
 
 bool signature_equal(const struct signature *a, const struct signature *b)
@@ -382,34 +474,25 @@ bool signature_equal(const struct signature *a, const struct signature *b)
 }
 
 /* A NaN may give way to a number, and the fault be the same: never the other way round. */
-static bool same_symptom(const char *smaller, const char *larger)
+static bool same_symptom(enum symptom smaller, enum symptom larger)
 {
-    size_t n = strcspn(smaller, "|"), m = strcspn(larger, "|");
-    if (n == m && strncmp(smaller, larger, n) == 0)
-        return true;
-    return n == 5 && strncmp(smaller, "wrong", n) == 0 && strncmp(larger, "nan", 3) == 0;
+    return smaller == larger ||
+           (symptom_verdict(smaller) == VERDICT_WRONG && symptom_verdict(larger) == VERDICT_NAN);
 }
 
 bool signature_alike(const struct signature *smaller, const struct signature *larger)
 {
-    return smaller->core == larger->core && same_symptom(smaller->text, larger->text);
+    return same_symptom(smaller->symptom, larger->symptom) && strcmp(smaller->engine, larger->engine) == 0 &&
+           strcmp(smaller->operators, larger->operators) == 0 &&
+           strcmp(smaller->message, larger->message) == 0;
 }
 
-/* What a symptom is about: numbers, their form, or how the engine ends. */
-static size_t symptom_class(const char *text)
+static enum kin kin_of(const struct signature *signature)
 {
-    static const char *const symptoms[] = {
-        "wrong|", "nan", "imprecise|", "nondeterministic|", "shape|", "dtype|", "refused|", "crash", NULL};
-    enum { NUMBERS = 4 };
-    size_t i = 0;
-    while (symptoms[i] && strncmp(text, symptoms[i], strlen(symptoms[i])) != 0)
-        i++;
-    return i < NUMBERS ? 0 : i;
+    return verdict_row(symptom_verdict(signature->symptom))->kin;
 }
 
-bool signature_stands_for(const struct signature *smaller, const char *text)
+bool signature_stands_for(const struct signature *smaller, const struct signature *larger)
 {
-    const char *operators;
-    bool named = signature_part(text, SIGNATURE_OPERATORS, &operators) && isupper((unsigned char)*operators);
-    return !named || symptom_class(text) == symptom_class(smaller->text);
+    return larger->blame != BLAME_OPERATORS || kin_of(smaller) == kin_of(larger);
 }

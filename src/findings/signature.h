@@ -1,7 +1,7 @@
 /*
  * Which bug a finding is of.
  *
- * Two findings with one signature are taken for one bug. The text has six parts, divided by '|':
+ * Two findings with one signature are taken for one bug. It has six parts, which its text divides by '|':
  *
  *     symptom | engine | operators | types | attributes | message
  *
@@ -27,36 +27,61 @@
 #define FINDINGS_SIGNATURE_H
 
 #include "engine/outcome.h"
+#include "judge/message.h"
 #include "engine/profile.h"
 #include "locate/settle.h"
 #include "model/model.h"
 
+/* What a finding shows: a verdict, those below VERDICT_COUNT, or something more precise or wider. */
+enum symptom {
+    SYMPTOM_NAN_LOST = VERDICT_COUNT, /* a number where NaN is due */
+    SYMPTOM_REFUSED,                  /* rejected or failed */
+    SYMPTOM_CRASH_FPE,                /* ended by SIGFPE */
+    SYMPTOM_COUNT
+};
+const char *symptom_word(enum symptom symptom);
+enum verdict_kind symptom_verdict(enum symptom symptom); /* one that has this symptom */
+
 enum {
     SIGNATURE_TEXT_SIZE = 600,
     SIGNATURE_NAME_SIZE = 64,
-    SIGNATURE_PART_SIZE = 110, /* operators and attributes are cut there */
+    SIGNATURE_ENGINE_SIZE = 60, /* where the parts are cut */
+    SIGNATURE_TYPES_SIZE = 30,
+    SIGNATURE_PART_SIZE = 110, /* operators and attributes */
+    SIGNATURE_OPERATORS = SIGNATURE_PART_SIZE / 2,
+};
+
+/* An operator that a signature names, as a piece of its `operators`. */
+struct signature_operator {
+    unsigned char start, length;
+    short outer; /* number of the operator in whose body it stands, or -1 */
+};
+
+enum signature_blame {
+    BLAME_OPERATORS,
+    BLAME_GRAPH, /* of a larger model nobody could be blamed */
+    BLAME_PLACE, /* in the engine's own code */
 };
 
 struct signature {
-    char text[SIGNATURE_TEXT_SIZE];
+    enum symptom symptom;
+    enum signature_blame blame;
+    char engine[SIGNATURE_ENGINE_SIZE + 1];
+    char operators[SIGNATURE_PART_SIZE + 1]; /* "Mul+If(Abs,Neg)", "graph" or the place */
+    bool larger;                             /* more are to blame than are named */
+    size_t n_named;                          /* operators, in the order in which they are written */
+    struct signature_operator named[SIGNATURE_OPERATORS];
+    char types[SIGNATURE_TYPES_SIZE + 1];
+    char attributes[SIGNATURE_PART_SIZE + 1];
+    char message[MESSAGE_LIMIT + 1];
+
+    char text[SIGNATURE_TEXT_SIZE]; /* all that written down: the key of the finding in stores */
     char name[SIGNATURE_NAME_SIZE]; /* for folders and people: "wrong-resize-3fa9c2d1b0e4" */
     uint64_t hash;                  /* of the text */
-    uint64_t core;                  /* of engine, operators and message alone */
 };
 
-/* The parts of the text, in its order. */
-enum signature_part {
-    SIGNATURE_SYMPTOM,
-    SIGNATURE_ENGINE,
-    SIGNATURE_OPERATORS,
-    SIGNATURE_TYPES,
-    SIGNATURE_ATTRIBUTES,
-    SIGNATURE_MESSAGE,
-    SIGNATURE_PARTS,
-};
-
-/* Where a part of a signature's text begins, and its length: 0 where it is empty or not there. */
-size_t signature_part(const char *text, enum signature_part part, const char **start);
+/* The signature whose text that is; false when it is none, and what is in *signature then says nothing. */
+bool signature_parse(struct signature *signature, const char *text);
 
 /*
  * profile, settlement and result may be NULL, so may settlement->nodes be empty. engine: a label,
@@ -76,10 +101,10 @@ bool signature_equal(const struct signature *a, const struct signature *b);
 bool signature_alike(const struct signature *smaller, const struct signature *larger);
 
 /*
- * Whether a case made smaller may be kept in the place of the one whose signature has that text. Where the
- * text names the operators to blame, both are about numbers, or both about the same of their form, a refusal
- * and a death; what nobody could be blamed for may show itself in any other way.
+ * Whether a case made smaller may be kept in the place of another. Where operators are to blame for that one,
+ * both must be of one kin (verdict.h): about numbers, about the same of their form, a refusal, a crash; what
+ * nobody could be blamed for may show itself in any other way.
  */
-bool signature_stands_for(const struct signature *smaller, const char *text);
+bool signature_stands_for(const struct signature *smaller, const struct signature *larger);
 
 #endif

@@ -60,10 +60,8 @@ void bundle_operators(struct str *out, const struct bundle_case *which, const st
 /* Modes and flags off their defaults, as the signature has them. */
 static void add_modes(struct str *out, const struct signature *signature)
 {
-    const char *at;
-    size_t length = signature_part(signature->text, SIGNATURE_ATTRIBUTES, &at);
-    for (size_t i = 0; i < length; i++)
-        str_append(out, at[i] == ',' ? ", " : &at[i], at[i] == ',' ? 2 : 1);
+    for (const char *at = signature->attributes; *at; at++)
+        str_append(out, *at == ',' ? ", " : at, *at == ',' ? 2 : 1);
 }
 
 /* Required everywhere, and telling nothing; or what has no short form. */

@@ -76,6 +76,9 @@ enum tone { TONE_WARN, TONE_GOOD, TONE_BAD };
 /* Which of an engine's own words tell two bugs with this verdict apart. */
 enum evidence { EVIDENCE_NONE, EVIDENCE_MESSAGE, EVIDENCE_STACK };
 
+/* Failures of one kin may be one bug, which a smaller case shows in another way. */
+enum kin { KIN_OTHER, KIN_NUMBERS, KIN_SHAPE, KIN_TYPE, KIN_REFUSAL, KIN_CRASH };
+
 /* All that is known of a verdict. */
 struct verdict_row {
     const char *word;     /* "wrong": in tables, JSON, JUnit and stores, so it never changes */
@@ -88,6 +91,7 @@ struct verdict_row {
     int loudness; /* of verdicts on several samples the loudest speaks for the engine, of equals the first */
     char letter;  /* in the tables of `assay probe` */
     enum evidence evidence;
+    enum kin kin;
     bool every_type;    /* such a bug shows with one element type as with another */
     bool calls_invalid; /* the engine says that the model or its inputs break a rule */
     bool by_signal;     /* a signal ended the process, and tells such bugs apart */

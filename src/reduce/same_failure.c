@@ -4,107 +4,93 @@
 
 #include <string.h>
 
-static bool same_part(const struct signature *a, const struct signature *b, enum signature_part part)
-{
-    const char *x, *y;
-    size_t n = signature_part(a->text, part, &x), m = signature_part(b->text, part, &y);
-    return n == m && strncmp(x, y, n) == 0;
-}
-
-/* A piece of text; those of lists are divided by one character. */
-struct piece {
-    const char *text;
-    size_t length;
+/* An operator that a signature names. */
+struct named {
+    const struct signature *signature;
+    size_t number;
 };
 
-static bool next_piece(struct piece *rest, char divider, struct piece *piece)
+static struct signature_operator place_of(struct named named)
 {
-    if (!rest->length)
-        return false;
-    const char *end = memchr(rest->text, divider, rest->length);
-    piece->text = rest->text;
-    piece->length = end ? (size_t)(end - rest->text) : rest->length;
-    size_t used = piece->length + (end != NULL);
-    rest->text += used;
-    rest->length -= used;
-    return true;
+    return named.signature->named[named.number];
 }
 
-static bool same_piece(struct piece a, struct piece b)
+static const char *name_of(struct named named)
 {
-    return a.length == b.length && strncmp(a.text, b.text, a.length) == 0;
+    return named.signature->operators + place_of(named).start;
 }
 
-/* "If(Abs,Concat)": its own name, and what stands inside. */
-static struct piece piece_inside(struct piece *name)
+static bool same_name(struct named a, struct named b)
 {
-    const char *open = memchr(name->text, '(', name->length);
-    if (!open)
-        return (struct piece){name->text, 0};
-    struct piece inside = {open + 1, (size_t)(name->text + name->length - open - 2)};
-    name->length = (size_t)(open - name->text);
-    return inside;
+    return place_of(a).length == place_of(b).length &&
+           strncmp(name_of(a), name_of(b), place_of(a).length) == 0;
 }
 
-static bool list_has(struct piece list, struct piece wanted)
+static bool is_plain(struct named named)
 {
-    struct piece piece;
-    while (next_piece(&list, ',', &piece))
-        if (same_piece(piece, wanted))
+    return pass_is_plain(name_of(named), place_of(named).length);
+}
+
+/* Whether it is one of those in the body of `larger`. */
+static bool stands_inside(struct named smaller, struct named larger)
+{
+    struct named other = {.signature = larger.signature};
+    for (; other.number < other.signature->n_named; other.number++)
+        if (place_of(other).outer == (long)larger.number && same_name(smaller, other))
             return true;
     return false;
 }
 
 /* The same operator with no more inside, or one from inside it: bodies get smaller and branches inlined. */
-static bool operator_fits(struct piece smaller, struct piece larger)
+static bool operator_fits(struct named smaller, struct named larger)
 {
-    struct piece inside = piece_inside(&smaller), outer = piece_inside(&larger), piece;
-    if (!same_piece(smaller, larger))
-        return list_has(outer, smaller);
-    while (next_piece(&inside, ',', &piece))
-        if (!list_has(outer, piece) && !pass_is_plain(piece.text, piece.length))
+    if (!same_name(smaller, larger))
+        return stands_inside(smaller, larger);
+    struct named inside = {.signature = smaller.signature};
+    for (; inside.number < inside.signature->n_named; inside.number++)
+        if (place_of(inside).outer == (long)smaller.number && !stands_inside(inside, larger) &&
+            !is_plain(inside))
             return false;
     return true;
 }
 
-/* A group too large to be named whole. */
-static bool is_cut(struct piece group)
+/* Whether it fits one of the operators to blame. */
+static bool fits_any(struct named smaller, const struct signature *larger)
 {
-    return group.length >= SIGNATURE_PART_SIZE ||
-           (group.length > 3 && strncmp(group.text + group.length - 3, "...", 3) == 0);
+    struct named other = {.signature = larger};
+    for (; other.number < larger->n_named; other.number++)
+        if (place_of(other).outer < 0 && operator_fits(smaller, other))
+            return true;
+    return false;
 }
 
-/* Does every operator of the smaller group ("Add+Mul") fit one of the larger's? Plain ones stand for any, but
- * not all of a group may. */
+/* Does every operator of the smaller group fit one of the larger's? Plain ones stand for any, but not all of
+ * a group may. */
 static bool part_of(const struct signature *smaller, const struct signature *larger)
 {
-    struct piece few, all, one;
-    few.length = signature_part(smaller->text, SIGNATURE_OPERATORS, &few.text);
-    all.length = signature_part(larger->text, SIGNATURE_OPERATORS, &all.text);
-    if (same_piece(all, (struct piece){"graph", 5}) || is_cut(all))
+    if (larger->blame == BLAME_GRAPH || larger->larger)
         return true; /* nobody could be blamed, or more than are named */
+    if (smaller->blame != BLAME_OPERATORS || smaller->larger)
+        return false;
     bool any = false;
-    while (next_piece(&few, '+', &one)) {
-        struct piece rest = all, other;
-        bool found = false;
-        while (!found && next_piece(&rest, '+', &other))
-            found = operator_fits(one, other);
-        if (!found && !pass_is_plain(one.text, one.length))
+    struct named one = {.signature = smaller};
+    for (; one.number < smaller->n_named; one.number++) {
+        if (place_of(one).outer >= 0)
+            continue;
+        bool found = fits_any(one, larger);
+        if (!found && !is_plain(one))
             return false;
         any |= found;
     }
     return any;
 }
 
-bool same_failure(const struct signature *candidate, const struct signature *keep)
-{
-    if (signature_alike(candidate, keep))
-        return true;
-    return same_part(candidate, keep, SIGNATURE_SYMPTOM) && same_part(candidate, keep, SIGNATURE_MESSAGE) &&
-           part_of(candidate, keep);
-}
-
 bool same_message(const struct signature *a, const struct signature *b)
 {
-    return same_part(a, b, SIGNATURE_SYMPTOM) && same_part(a, b, SIGNATURE_MESSAGE);
+    return a->symptom == b->symptom && strcmp(a->message, b->message) == 0;
+}
+
+bool same_failure(const struct signature *candidate, const struct signature *keep)
+{
+    return signature_alike(candidate, keep) || (same_message(candidate, keep) && part_of(candidate, keep));
 }

@@ -369,9 +369,12 @@ static void leaves_and_casts_get_simpler_types(void **state)
 
 static bool shows(const char *smaller, const char *larger)
 {
-    struct signature a = {.core = 1}, b = {.core = 2};
-    snprintf(a.text, sizeof a.text, "wrong|e|%s|f32||", smaller);
-    snprintf(b.text, sizeof b.text, "wrong|e|%s|f32||", larger);
+    struct signature a, b;
+    char text[SIGNATURE_TEXT_SIZE];
+    snprintf(text, sizeof text, "wrong|e|%s|f32||", smaller);
+    assert_true(signature_parse(&a, text));
+    snprintf(text, sizeof text, "wrong|e|%s|f32||", larger);
+    assert_true(signature_parse(&b, text));
     return same_failure(&a, &b);
 }
 

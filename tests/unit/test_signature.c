@@ -329,36 +329,79 @@ static void deaths_are_told_apart_by_their_frames(void **state)
     assert_string_equal(sign(&scene).text, "crash-fpe|onnxruntime|AveragePool|any|ceil_mode=1|");
 }
 
-static void expect_part(const char *text, enum signature_part part, const char *due)
-{
-    const char *start;
-    size_t length = signature_part(text, part, &start);
-    assert_int_equal(length, strlen(due));
-    assert_memory_equal(start, due, length);
-}
-
-static void parts_are_found_in_the_text(void **state)
+static void a_text_is_read_back(void **state)
 {
     (void)state;
     struct scene scene = {pool_a, "onednn:isa=avx2", VERDICT_WRONG, .blame = 0};
-    struct signature a = sign(&scene);
-    expect_part(a.text, SIGNATURE_SYMPTOM, "wrong");
-    expect_part(a.text, SIGNATURE_ENGINE, "onednn:isa=avx2");
-    expect_part(a.text, SIGNATURE_OPERATORS, "AveragePool");
-    expect_part(a.text, SIGNATURE_TYPES, "f32");
-    expect_part(a.text, SIGNATURE_ATTRIBUTES, "ceil_mode=1");
-    expect_part(a.text, SIGNATURE_MESSAGE, "");
-    expect_part("no bars", SIGNATURE_SYMPTOM, "no bars");
-    expect_part("no bars", SIGNATURE_OPERATORS, "");
-    expect_part("", SIGNATURE_MESSAGE, "");
+    struct signature made = sign(&scene), a;
+    assert_true(signature_parse(&a, made.text));
+    assert_memory_equal(&a, &made, sizeof a);
+    assert_int_equal(a.symptom, VERDICT_WRONG);
+    assert_string_equal(a.engine, "onednn:isa=avx2");
+    assert_string_equal(a.operators, "AveragePool");
+    assert_string_equal(a.types, "f32");
+    assert_string_equal(a.attributes, "ceil_mode=1");
+    assert_string_equal(a.message, "");
+    for (int i = 0; i < SYMPTOM_COUNT; i++) {
+        char text[SIGNATURE_TEXT_SIZE];
+        snprintf(text, sizeof text, "%s|e|Neg|||no | here", symptom_word((enum symptom)i));
+        assert_true(signature_parse(&a, text));
+        assert_int_equal(a.symptom, i);
+        assert_string_equal(a.message, "no | here");
+        assert_string_equal(a.text, text);
+    }
+}
+
+static void expect_named(const struct signature *signature, size_t number, const char *name, int outer)
+{
+    assert_true(number < signature->n_named);
+    assert_int_equal(signature->named[number].length, strlen(name));
+    assert_memory_equal(signature->operators + signature->named[number].start, name, strlen(name));
+    assert_int_equal(signature->named[number].outer, outer);
+}
+
+static void operators_are_named(void **state)
+{
+    (void)state;
+    struct signature a;
+    assert_true(signature_parse(&a, "wrong|e|Mul+If(Abs,Neg)+Add+...|||"));
+    assert_int_equal(a.n_named, 5);
+    assert_true(a.larger);
+    expect_named(&a, 0, "Mul", -1);
+    expect_named(&a, 1, "If", -1);
+    expect_named(&a, 2, "Abs", 1);
+    expect_named(&a, 3, "Neg", 1);
+    expect_named(&a, 4, "Add", -1);
+    assert_true(signature_parse(&a, "wrong|e|graph|||"));
+    assert_true(a.blame == BLAME_GRAPH && !a.n_named && !a.larger);
+    assert_true(signature_parse(&a, "refused|e|tensor.h|||bad"));
+    assert_true(a.blame == BLAME_PLACE && !a.n_named);
+}
+
+/* What is no signature is refused, whatever its length. */
+static void other_texts_are_no_signatures(void **state)
+{
+    (void)state;
+    struct signature a;
+    char text[2000] = "wrong|e|";
+    static const char *const none[] = {"",     "no bars", "wrong", "wrong|e|Neg|f32|", "fine|e|Neg|f32||",
+                                       "|||||"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(signature_parse(&a, none[i]));
+    memset(text + 8, '(', sizeof text - 9);
+    assert_false(signature_parse(&a, text));
+    strcpy(text + 8 + SIGNATURE_PART_SIZE, "|||");
+    text[8] = 'A';
+    assert_true(signature_parse(&a, text));
+    assert_true(a.larger);
 }
 
 /* Of two texts the first is the smaller case's. */
 static void expect_stands_for(const char *smaller, const char *larger, bool due)
 {
-    struct signature signature = {0};
-    snprintf(signature.text, sizeof signature.text, "%s", smaller);
-    if (signature_stands_for(&signature, larger) != due)
+    struct signature a, b;
+    assert_true(signature_parse(&a, smaller) && signature_parse(&b, larger));
+    if (signature_stands_for(&a, &b) != due)
         fail_msg("%s %s for %s", smaller, due ? "does not stand" : "stands", larger);
 }
 
@@ -413,7 +456,9 @@ int main(void)
         cmocka_unit_test(lacking_kernels_are_one_class),
         cmocka_unit_test(short_names_are_no_words),
         cmocka_unit_test(deaths_are_told_apart_by_their_frames),
-        cmocka_unit_test(parts_are_found_in_the_text),
+        cmocka_unit_test(a_text_is_read_back),
+        cmocka_unit_test(operators_are_named),
+        cmocka_unit_test(other_texts_are_no_signatures),
         cmocka_unit_test(a_smaller_case_stands_for_its_class),
         cmocka_unit_test(long_texts_are_cut),
     };
