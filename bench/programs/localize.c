@@ -226,7 +226,7 @@ static void count_case(struct bench *bench, const struct subject *subject, const
     all->first += local;
     all->marked += marked;
     printf("%-23s %-18s %-36.36s %-5s %3zu", fault, subject->name,
-           localize_node_name(subject->model->graph->node[truth]), local ? "yes" : "NO", marked);
+           model_node_name(subject->model->graph->node[truth]), local ? "yes" : "NO", marked);
     print_rate(&all->reference, found, truth);
     print_rate(&all->other, other, truth);
     printf("\n");

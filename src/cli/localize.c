@@ -117,7 +117,7 @@ static int locate(struct work *work, struct error *err)
         .n_inputs = work->inputs.count,
         .method = method_of(work->settings),
         .group_bytes = (size_t)work->settings->group,
-        .max_window = (size_t)work->settings->window,
+        .max_group = (size_t)work->settings->window,
         .progress = true,
     };
     int status = localize(&work->found, &which, err);

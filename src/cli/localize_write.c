@@ -41,7 +41,7 @@ static void node_row(struct table *table, const struct localize_report *report, 
     const struct localized_node *node = &found->nodes[number];
     table_add(table, STYLE_BAD, "%s", node->culprit ? "*" : "");
     table_add(table, STYLE_PLAIN, "%s", node_at(report, number)->op_type);
-    table_add(table, STYLE_PLAIN, "%s", localize_node_name(node_at(report, number)));
+    table_add(table, STYLE_PLAIN, "%s", model_node_name(node_at(report, number)));
     form_cell(table, node);
     if (found->local) {
         table_add(table, verdict_style(node->verdict), "%s", verdict_name(node->verdict));
@@ -102,7 +102,7 @@ static void text_others(const struct localize_report *report, struct str *out)
         if (found->nodes[i].culprit || !verdict_is_finding(found->nodes[i].verdict))
             continue;
         str_printf(out, "%s %s (", listed++ ? "," : "", node_at(report, i)->op_type);
-        text_print(out, localize_node_name(node_at(report, i)), 80);
+        text_print(out, model_node_name(node_at(report, i)), 80);
         str_add(out, ")");
     }
     str_add(out, others > listed ? " ...\n" : "\n");
@@ -117,7 +117,7 @@ static void text_rate(const struct localize_report *report, bool colour, struct 
                found->n_highlighted, found->n_nodes, found->quartile);
     if (found->first_highlighted < found->n_nodes) {
         str_printf(out, ", first %s (node ", node_at(report, found->first_highlighted)->op_type);
-        text_print(out, localize_node_name(node_at(report, found->first_highlighted)), 80);
+        text_print(out, model_node_name(node_at(report, found->first_highlighted)), 80);
         str_add(out, ")");
     }
     if (found->n_culprits)
@@ -189,7 +189,7 @@ static void json_node(struct json *json, const struct localize_report *report, s
     const struct localized_node *node = &found->nodes[number];
     json_object(json, NULL);
     json_int(json, "number", (int64_t)number);
-    json_string(json, "node", localize_node_name(node_at(report, number)));
+    json_string(json, "node", model_node_name(node_at(report, number)));
     json_string(json, "operator", node_at(report, number)->op_type);
     json_bool(json, "culprit", node->culprit);
     if (found->local) {
@@ -224,7 +224,7 @@ static void json_names(struct json *json, const char *name, const struct localiz
     json_array(json, name);
     for (size_t i = 0; i < found->n_culprits; i++) {
         const Onnx__NodeProto *node = node_at(report, found->culprits[i]);
-        json_string(json, NULL, operators ? node->op_type : localize_node_name(node));
+        json_string(json, NULL, operators ? node->op_type : model_node_name(node));
     }
     json_end(json);
 }

@@ -1,78 +1,82 @@
-/*
- * Windows: parts of the model that are wrong, or refused, only as a whole.
- *
- * A small graph is searched exhaustively, the smallest windows first. In a large one the place is found by
- * bisection before windows are tried: exposing the values of the first k nodes heals a faulty fusion as soon
- * as one of its inner values is among them; the first k nodes alone are refused as soon as the part that the
- * engine cannot take is among them. A refused graph, small or not, is bisected first: a window of which a
- * part with the same end is refused is, as a rule, refused itself.
- */
+#include "locate/fused_group.h"
+
 #include "base/memory.h"
 #include "judge/metrics.h"
 #include "locate/node_sets.h"
-#include "locate/work.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    DEFAULT_WINDOW = 12,
+    DEFAULT_GROUP = 12,
     PAIR = 2,
-    SMALL_GRAPH = 24 /* nodes, up to which every window is tried */
+    SMALL_GRAPH = 24 /* nodes, up to which every part is tried */
 };
 
-static size_t largest_window(const struct work *work)
+void group_search_init(struct group_search *search, struct recording *record)
 {
-    return work->which->max_window ? work->which->max_window : DEFAULT_WINDOW;
+    *search = (struct group_search){.test = record->test, .record = record};
+    result_init(&search->shown);
 }
 
-static size_t node_count(const struct work *work)
+void group_search_release(struct group_search *search)
 {
-    return work->which->model->graph->n_node;
+    result_release(&search->shown);
 }
 
-/* A window shows values that the whole keeps for itself: one that is missing there, or has another type, is
+static size_t largest_group(const struct group_search *search)
+{
+    return search->test->which->max_group ? search->test->which->max_group : DEFAULT_GROUP;
+}
+
+static size_t node_count(const struct group_search *search)
+{
+    return search->test->index.model->graph->n_node;
+}
+
+/* A part shows values that the whole keeps for itself: one that is missing there, or has another type, is
  * not why numbers of the whole are wrong. */
-static bool is_another_fault(struct work *work, const struct verdict *verdict)
+static bool is_another_fault(struct group_search *search, const struct verdict *verdict)
 {
     struct verdict whole;
-    if (verdict->kind != VERDICT_DTYPE || work->refusal)
+    if (verdict->kind != VERDICT_DTYPE || search->refused)
         return false;
-    work_judge_whole(work, &work->plain, &whole);
+    whole_answer_judge(search->record->whole, &search->record->whole->answer, &whole);
     return verdict_is(whole.kind, CLASS_SUSPECT | CLASS_NUMBERS);
 }
 
-/* What is wrong by itself makes every window wrong that it is in: that shows nothing. */
-static bool has_spare(const struct work *work, const size_t *nodes, size_t size)
+/* What is wrong by itself makes every part wrong that it is in: that shows nothing. */
+static bool has_skipped(const struct group_search *search, const size_t *nodes, size_t size)
 {
-    for (size_t i = 0; i < size && work->spare.nodes; i++)
-        if (work->spare.nodes[nodes[i]])
+    for (size_t i = 0; i < size && search->skipped; i++)
+        if (search->skipped[nodes[i]])
             return true;
     return false;
 }
 
-static bool window_is_bad(struct work *work, const size_t *nodes, size_t size, struct verdict *verdict)
+static bool part_is_bad(struct group_search *search, const size_t *nodes, size_t size,
+                        struct verdict *verdict)
 {
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
-    if (has_spare(work, nodes, size))
+    if (has_skipped(search, nodes, size))
         return false;
-    size_t *all = memory_zeroed(node_count(work), sizeof *all);
-    size_t count = nodes_with_constants(work, nodes, size, all);
-    work_judge_window(work, all, count, false, verdict);
+    size_t *all = memory_zeroed(node_count(search), sizeof *all);
+    size_t count = nodes_with_constants(&search->test->index, nodes, size, all);
+    part_judge(search->record, search->refused, all, count, false, verdict);
     free(all);
-    return verdict_is_finding(verdict->kind) && !is_another_fault(work, verdict);
+    return verdict_is_finding(verdict->kind) && !is_another_fault(search, verdict);
 }
 
-/* Drops nodes at the border, which leaves a convex window convex, as long as what is left is still bad. */
-static void shrink(struct work *work, size_t *nodes, size_t *size, struct verdict *verdict)
+/* Drops nodes at the border, which leaves a convex part convex, as long as what is left is still bad. */
+static void shrink(struct group_search *search, size_t *nodes, size_t *size, struct verdict *verdict)
 {
     size_t *fewer = memory_zeroed(*size, sizeof *fewer);
     for (size_t i = 0; i<*size && * size> 1;) {
         struct verdict now;
-        bool border = nodes_at_border(work, nodes, *size, i);
+        bool border = nodes_at_border(&search->test->index, nodes, *size, i);
         memcpy(fewer, nodes, i * sizeof *nodes);
         memcpy(fewer + i, nodes + i + 1, (*size - i - 1) * sizeof *nodes);
-        if (!border || !window_is_bad(work, fewer, *size - 1, &now)) {
+        if (!border || !part_is_bad(search, fewer, *size - 1, &now)) {
             i++;
             continue;
         }
@@ -83,44 +87,46 @@ static void shrink(struct work *work, size_t *nodes, size_t *size, struct verdic
     free(fewer);
 }
 
-static bool windows_everywhere(struct work *work, size_t smallest, size_t largest,
-                               struct settlement *settlement)
+static bool find_everywhere(struct group_search *search, size_t smallest, size_t largest,
+                            struct settlement *settlement)
 {
-    size_t n = node_count(work);
-    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    size_t n = node_count(search);
+    size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
     for (size_t size = smallest; size <= n && size <= largest; size++)
         for (size_t end = 0; end < n; end++) {
             struct verdict verdict;
-            if (!nodes_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
+            if (!nodes_ending_at(&search->test->index, end, size, nodes) ||
+                !part_is_bad(search, nodes, size, &verdict))
                 continue;
             settlement->fused = size > 1;
-            settle_blame(settlement, &verdict, nodes, size);
+            settlement_blame(settlement, &verdict, nodes, size);
             return true;
         }
     return false;
 }
 
 /* The whole model's own answers with the values of the first k nodes exposed. */
-static int run_exposed(struct work *work, size_t k, struct result *result)
+static int run_exposed(struct group_search *search, size_t k, struct result *result)
 {
-    const struct settle_case *which = work->which;
+    const struct settle_case *which = search->test->which;
     struct model *model;
     size_t count = 0;
     if (model_clone(&model, which->model, NULL))
         return -1;
-    const char **names = memory_zeroed(work->index.count, sizeof *names);
-    for (size_t i = 0; i < work->index.count; i++) {
-        const struct index_value *value = &work->index.values[i];
-        if (value->source == SOURCE_NODE && work->index.position[value->number] < k &&
-            !work_is_hidden(work, i))
+    const char **names = memory_zeroed(search->test->index.count, sizeof *names);
+    for (size_t i = 0; i < search->test->index.count; i++) {
+        const struct index_value *value = &search->test->index.values[i];
+        if (value->source == SOURCE_NODE && search->test->index.position[value->number] < k &&
+            !held_values_is_hidden(&search->record->values, i))
             names[count++] = value->name;
     }
     /* The graph's own outputs come first. */
     int status = model_expose(model, names, count, NULL);
     if (!status)
-        record_types(work, model);
+        recording_types(&search->record->values, model);
     if (!status)
-        status = work_run(work, model, which->inputs, which->n_inputs, which->model->graph->n_output, result);
+        status = under_test_run(search->test, model, which->inputs, which->n_inputs,
+                                which->model->graph->n_output, result);
     free(names);
     model_free(model);
     return status || result->outcome != OUTCOME_OK ? -1 : 0;
@@ -143,41 +149,41 @@ static bool far_apart(const struct result *a, const struct result *b)
 }
 
 /* Is this answer off? Where the whole cannot be judged, one that is far from the answer with everything
- * exposed: it only guides the search, the window found is judged by its own bound. */
-static bool deviates(struct work *work, const struct result *result)
+ * exposed: it only guides the search, the part found is judged by its own bound. */
+static bool deviates(struct group_search *search, const struct result *result)
 {
     struct verdict verdict;
-    work_judge_whole(work, result, &verdict);
+    whole_answer_judge(search->record->whole, result, &verdict);
     if (verdict_is(verdict.kind, CLASS_NOTHING | CLASS_UNJUDGED))
-        return far_apart(result, &work->shown);
+        return far_apart(result, &search->shown);
     return verdict_is(verdict.kind, CLASS_DEVIATES);
 }
 
-static bool deviates_exposed(struct work *work, size_t k)
+static bool deviates_exposed(struct group_search *search, size_t k)
 {
     struct result result;
     result_init(&result);
-    bool off = !run_exposed(work, k, &result) && deviates(work, &result);
+    bool off = !run_exposed(search, k, &result) && deviates(search, &result);
     result_release(&result);
     return off;
 }
 
 /* The first k nodes as a model of their own: is that off, or does the engine end as it does on the whole? */
-static bool deviates_first(struct work *work, size_t k)
+static bool deviates_first(struct group_search *search, size_t k)
 {
     struct verdict verdict;
-    work_judge_window(work, work->index.order, k, false, &verdict);
+    part_judge(search->record, search->refused, search->test->index.order, k, false, &verdict);
     return verdict_is(verdict.kind, CLASS_DEVIATES | CLASS_NO_ANSWER);
 }
 
 /* The k between low, where the answer is `at_low`, and high, where it is not, at which it first changes (or
  * one of those, when it changes to and fro). */
-static size_t bisect(struct work *work, size_t low, size_t high, bool at_low,
-                     bool (*ask)(struct work *work, size_t k))
+static size_t bisect(struct group_search *search, size_t low, size_t high, bool at_low,
+                     bool (*ask)(struct group_search *search, size_t k))
 {
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (ask(work, middle) == at_low)
+        if (ask(search, middle) == at_low)
             low = middle;
         else
             high = middle;
@@ -198,135 +204,136 @@ static int compare_candidates(const void *left, const void *right)
 }
 
 /* What lies between `start` and each of its descendants, the smallest first. */
-static size_t list_candidates(const struct work *work, const bool *reached, size_t start,
+static size_t list_candidates(const struct group_search *search, const bool *reached, size_t start,
                               struct candidate *candidates)
 {
     size_t count = 0;
-    for (size_t end = start + 1; end < node_count(work); end++) {
+    for (size_t end = start + 1; end < node_count(search); end++) {
         if (!reached[end])
             continue;
-        size_t size = nodes_between(work, reached, start, end, NULL, 0);
-        if (size <= largest_window(work))
+        size_t size = nodes_between(&search->test->index, reached, start, end, NULL, 0);
+        if (size <= largest_group(search))
             candidates[count++] = (struct candidate){end, size};
     }
     qsort(candidates, count, sizeof *candidates, compare_candidates);
     return count;
 }
 
-/* Windows from `start` on; then, for what needs more than one way in, windows that end where those did. */
-static bool find_from(struct work *work, size_t start, size_t *nodes, size_t *size, struct verdict *verdict)
+/* Parts from `start` on; then, for what needs more than one way in, parts that end where those did. */
+static bool find_from(struct group_search *search, size_t start, size_t *nodes, size_t *size,
+                      struct verdict *verdict)
 {
-    size_t n = node_count(work);
-    bool *reached = nodes_reached(work, start);
+    size_t n = node_count(search);
+    bool *reached = nodes_reached(&search->test->index, start);
     struct candidate *candidates = memory_zeroed(n, sizeof *candidates);
-    size_t count = list_candidates(work, reached, start, candidates);
+    size_t count = list_candidates(search, reached, start, candidates);
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
-        *size = nodes_between(work, reached, start, candidates[i].end, nodes, n);
-        found = window_is_bad(work, nodes, *size, verdict);
+        *size = nodes_between(&search->test->index, reached, start, candidates[i].end, nodes, n);
+        found = part_is_bad(search, nodes, *size, verdict);
     }
     for (size_t i = 0; i < count && !found; i++)
-        for (*size = candidates[i].size + 1; *size <= largest_window(work) && !found; ++*size)
-            found = nodes_ending_at(work, candidates[i].end, *size, nodes) &&
-                    window_is_bad(work, nodes, *size, verdict);
+        for (*size = candidates[i].size + 1; *size <= largest_group(search) && !found; ++*size)
+            found = nodes_ending_at(&search->test->index, candidates[i].end, *size, nodes) &&
+                    part_is_bad(search, nodes, *size, verdict);
     free(candidates);
     free(reached);
     return found;
 }
 
 /* What an engine makes of a value's uses, wherever these are: two Casts that make one of the Cast before. */
-static bool windows_around(struct work *work, size_t first, size_t end, struct settlement *settlement)
+static bool find_around(struct group_search *search, size_t first, size_t end, struct settlement *settlement)
 {
-    size_t n = node_count(work);
-    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
+    size_t n = node_count(search);
+    size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
     for (size_t p = first; p < end; p++) {
         struct verdict verdict;
-        size_t size = nodes_around(work, p, nodes, n);
-        if (size < 2 || size > largest_window(work) || !window_is_bad(work, nodes, size, &verdict))
+        size_t size = nodes_around(&search->test->index, p, nodes, n);
+        if (size < 2 || size > largest_group(search) || !part_is_bad(search, nodes, size, &verdict))
             continue;
-        shrink(work, nodes, &size, &verdict);
+        shrink(search, nodes, &size, &verdict);
         settlement->fused = size > 1;
-        settle_blame(settlement, &verdict, nodes, size);
+        settlement_blame(settlement, &verdict, nodes, size);
         return true;
     }
     return false;
 }
 
-static bool stretch_is_bad(struct work *work, size_t first, size_t end, struct verdict *verdict)
+static bool section_is_bad(struct group_search *search, size_t first, size_t end, struct verdict *verdict)
 {
-    return window_is_bad(work, work->index.order + first, end - first, verdict);
+    return part_is_bad(search, search->test->index.order + first, end - first, verdict);
 }
 
 /*
- * What has more than one end (a value that two nodes of the group use) is no window of those above. A stretch
+ * What has more than one end (a value that two nodes of the group use) is no part of those above. A section
  * of the topological order is convex as well: the shortest beginning that is bad, without what it can do
  * without at its start, and then without what lies at its border.
  */
-static bool windows_stretch(struct work *work, struct settlement *settlement)
+static bool find_section(struct group_search *search, struct settlement *settlement)
 {
-    size_t n = node_count(work), first = 0, end = n, low = 0, high = n;
+    size_t n = node_count(search), first = 0, end = n, low = 0, high = n;
     struct verdict verdict, now;
-    if (!stretch_is_bad(work, 0, n, &verdict))
+    if (!section_is_bad(search, 0, n, &verdict))
         return false;
     while (end - low > 1) {
         size_t middle = low + (end - low) / 2;
-        bool bad = stretch_is_bad(work, 0, middle, &now);
+        bool bad = section_is_bad(search, 0, middle, &now);
         verdict = bad ? now : verdict;
         *(bad ? &end : &low) = middle;
     }
     for (high = end; high - first > 1;) {
         size_t middle = first + (high - first) / 2;
-        bool bad = stretch_is_bad(work, middle, end, &now);
+        bool bad = section_is_bad(search, middle, end, &now);
         verdict = bad ? now : verdict;
         *(bad ? &first : &high) = middle;
     }
     size_t size = end - first;
-    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
-    memcpy(nodes, work->index.order + first, size * sizeof *nodes);
+    size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
+    memcpy(nodes, search->test->index.order + first, size * sizeof *nodes);
     if (size <= SMALL_GRAPH)
-        shrink(work, nodes, &size, &verdict);
+        shrink(search, nodes, &size, &verdict);
     if (size == n)
         return false;
     settlement->fused = size > 1;
-    settle_blame(settlement, &verdict, nodes, size);
+    settlement_blame(settlement, &verdict, nodes, size);
     return true;
 }
 
-bool windows_fused(struct work *work, struct settlement *settlement)
+bool fused_group_find(struct group_search *search, struct settlement *settlement)
 {
-    size_t n = node_count(work), size = 0;
+    size_t n = node_count(search), size = 0;
     struct verdict verdict;
     if (n <= SMALL_GRAPH)
-        return windows_everywhere(work, PAIR, PAIR, settlement) || windows_around(work, 0, n, settlement) ||
-               windows_everywhere(work, PAIR + 1, largest_window(work), settlement) ||
-               windows_stretch(work, settlement);
-    if (run_exposed(work, n, &work->shown))
+        return find_everywhere(search, PAIR, PAIR, settlement) || find_around(search, 0, n, settlement) ||
+               find_everywhere(search, PAIR + 1, largest_group(search), settlement) ||
+               find_section(search, settlement);
+    if (run_exposed(search, n, &search->shown))
         return false;
-    work->close = !far_apart(&work->plain, &work->shown);
-    if (!deviates(work, &work->plain) || deviates(work, &work->shown))
+    search->close = !far_apart(&search->record->whole->answer, &search->shown);
+    if (!deviates(search, &search->record->whole->answer) || deviates(search, &search->shown))
         return false;
-    size_t start = bisect(work, 0, n, true, deviates_exposed) - 1;
-    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
-    if (windows_around(work, start, start + 1, settlement))
+    size_t start = bisect(search, 0, n, true, deviates_exposed) - 1;
+    size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
+    if (find_around(search, start, start + 1, settlement))
         return true;
-    if (!find_from(work, start, nodes, &size, &verdict))
-        return windows_stretch(work, settlement);
-    shrink(work, nodes, &size, &verdict);
+    if (!find_from(search, start, nodes, &size, &verdict))
+        return find_section(search, settlement);
+    shrink(search, nodes, &size, &verdict);
     settlement->fused = size > 1;
-    settle_blame(settlement, &verdict, nodes, size);
+    settlement_blame(settlement, &verdict, nodes, size);
     return true;
 }
 
 /* Marks, by position, the nodes before those marked that make what they use; false when there are none. */
-static bool mark_makers(const struct work *work, const bool *marked, size_t end, bool *makers)
+static bool mark_makers(const struct group_search *search, const bool *marked, size_t end, bool *makers)
 {
-    const struct model_index *index = &work->index;
+    const struct model_index *index = &search->test->index;
     bool any = false;
     for (size_t p = 0; p <= end; p++)
         for (size_t i = 0; marked[p] && i < index->n_uses[index->order[p]]; i++) {
             const struct index_value *value = &index->values[index->uses[index->order[p]][i]];
             if (value->source != SOURCE_NODE ||
-                strcmp(work->which->model->graph->node[value->number]->op_type, "Constant") == 0)
+                strcmp(search->test->index.model->graph->node[value->number]->op_type, "Constant") == 0)
                 continue;
             makers[index->position[value->number]] = any = true;
         }
@@ -334,20 +341,21 @@ static bool mark_makers(const struct work *work, const bool *marked, size_t end,
 }
 
 /* True when it is settled: wrong as a group, or explained by another formula for it. */
-static bool judge_before(struct work *work, const bool *starts, size_t end, struct verdict *verdict)
+static bool judge_before(struct group_search *search, const bool *starts, size_t end,
+                         struct node_group *group, struct verdict *verdict)
 {
-    size_t nodes[WORK_GROUP];
-    size_t size = nodes_from(work, starts, end, nodes, WORK_GROUP);
-    size_t *all = memory_zeroed(node_count(work), sizeof *all);
+    size_t nodes[GROUP_BEFORE];
+    size_t size = nodes_from(&search->test->index, starts, end, nodes, GROUP_BEFORE);
+    size_t *all = memory_zeroed(node_count(search), sizeof *all);
     struct verdict now = {.kind = VERDICT_AGREES};
     if (size > 1)
-        work_judge_window(work, all, nodes_with_constants(work, nodes, size, all), true, &now);
+        part_judge(search->record, search->refused, all,
+                   nodes_with_constants(&search->test->index, nodes, size, all), true, &now);
     free(all);
-    bool bad = verdict_is_finding(now.kind) && !is_another_fault(work, &now);
+    bool bad = verdict_is_finding(now.kind) && !is_another_fault(search, &now);
     if (bad) {
-        memcpy(work->group, nodes, size * sizeof *nodes);
-        work->n_group = size;
-        work->group_of = work->index.order[end];
+        memcpy(group->nodes, nodes, size * sizeof *nodes);
+        group->count = size;
     }
     if (bad || verdict_is(now.kind, CLASS_DOUBT))
         *verdict = now;
@@ -355,162 +363,168 @@ static bool judge_before(struct work *work, const bool *starts, size_t end, stru
 }
 
 /* From each node right before it, from all of these, from all before these. */
-void windows_before(struct work *work, size_t number, struct verdict *verdict)
+void fused_group_before(struct group_search *search, size_t number, struct node_group *group,
+                        struct verdict *verdict)
 {
-    size_t end = work->index.position[number];
+    size_t end = search->test->index.position[number];
     bool *starts = memory_zeroed(end + 1, sizeof *starts), *one = memory_zeroed(end + 1, sizeof *one);
     bool *before = memory_zeroed(end + 1, sizeof *before);
     one[end] = true;
-    bool settled = !mark_makers(work, one, end, starts);
+    bool settled = !mark_makers(search, one, end, starts);
     one[end] = false;
     for (size_t p = 0; p < end && !settled; p++) {
         one[p] = starts[p];
-        settled = starts[p] && judge_before(work, one, end, verdict);
+        settled = starts[p] && judge_before(search, one, end, group, verdict);
         one[p] = false;
     }
     if (!settled)
-        settled = judge_before(work, starts, end, verdict);
-    if (!settled && mark_makers(work, starts, end, before))
-        judge_before(work, before, end, verdict);
+        settled = judge_before(search, starts, end, group, verdict);
+    if (!settled && mark_makers(search, starts, end, before))
+        judge_before(search, before, end, group, verdict);
     free(before);
     free(one);
     free(starts);
 }
 
-/* The reference's values for all windows of any size that end at position `end`. */
-static int compute_around(struct work *work, size_t end)
+/* The reference's values for all parts of any size that end at position `end`. */
+static int compute_around(struct group_search *search, size_t end)
 {
-    const char **names = memory_zeroed(work->index.count, sizeof *names);
-    bool *listed = memory_zeroed(work->index.count, sizeof *listed);
-    bool *wanted = work_ancestors(work, end, 0);
-    size_t count = 0, left = largest_window(work);
+    const char **names = memory_zeroed(search->test->index.count, sizeof *names);
+    bool *listed = memory_zeroed(search->test->index.count, sizeof *listed);
+    bool *wanted = nodes_ancestors(&search->test->index, end, 0);
+    size_t count = 0, left = largest_group(search);
     for (size_t p = end + 1; p-- > 0 && left;) {
         if (!wanted[p])
             continue;
         left--;
-        size_t number = work->index.order[p];
-        for (size_t i = 0; i < work->index.n_uses[number]; i++) {
-            size_t use = work->index.uses[number][i];
-            if (work->index.values[use].source == SOURCE_NODE && !listed[use])
-                names[count++] = work->index.values[use].name;
+        size_t number = search->test->index.order[p];
+        for (size_t i = 0; i < search->test->index.n_uses[number]; i++) {
+            size_t use = search->test->index.uses[number][i];
+            if (search->test->index.values[use].source == SOURCE_NODE && !listed[use])
+                names[count++] = search->test->index.values[use].name;
             listed[use] = true;
         }
     }
-    int status = count ? work_compute(work, names, count) : 0;
+    int status = count ? held_values_compute(&search->record->values, names, count) : 0;
     free(wanted);
     free(listed);
     free(names);
     return status;
 }
 
-/* In a large graph: the shortest beginning of it that shows the fault, then windows that end where it does.
+/* In a large graph: the shortest beginning of it that shows the fault, then parts that end where it does.
  */
-static int windows_ending(struct work *work, struct settlement *settlement)
+static int find_ending(struct group_search *search, struct settlement *settlement)
 {
-    size_t n = node_count(work);
-    work->all_held = true; /* nothing is to be had from the engine */
-    work_infer(work);
-    if (!deviates_first(work, n))
+    size_t n = node_count(search);
+    search->record->values.complete = true; /* nothing is to be had from the engine */
+    under_test_infer(search->test);
+    if (!deviates_first(search, n))
         return 0;
-    size_t end = bisect(work, 0, n, false, deviates_first) - 1;
-    if (compute_around(work, end))
+    size_t end = bisect(search, 0, n, false, deviates_first) - 1;
+    if (compute_around(search, end))
         return -1;
-    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
-    for (size_t size = 1; size <= largest_window(work); size++) {
+    size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
+    for (size_t size = 1; size <= largest_group(search); size++) {
         struct verdict verdict;
-        if (!nodes_ending_at(work, end, size, nodes) || !window_is_bad(work, nodes, size, &verdict))
+        if (!nodes_ending_at(&search->test->index, end, size, nodes) ||
+            !part_is_bad(search, nodes, size, &verdict))
             continue;
-        shrink(work, nodes, &size, &verdict);
+        shrink(search, nodes, &size, &verdict);
         settlement->fused = size > 1;
-        settle_blame(settlement, &verdict, nodes, size);
+        settlement_blame(settlement, &verdict, nodes, size);
         return 1;
     }
     return 0;
 }
 
-/* Nodes of the largest window tried that ends at position `end`. */
-static size_t largest_ending_at(const struct work *work, size_t end)
+/* Nodes of the largest part tried that ends at position `end`. */
+static size_t largest_ending_at(const struct group_search *search, size_t end)
 {
-    bool *wanted = work_ancestors(work, end, 0);
+    bool *wanted = nodes_ancestors(&search->test->index, end, 0);
     size_t count = 0;
     for (size_t p = 0; p <= end; p++)
         count += wanted[p];
     free(wanted);
-    return count < largest_window(work) ? count : largest_window(work);
+    return count < largest_group(search) ? count : largest_group(search);
 }
 
 /*
- * A small graph that is refused: the shortest beginning of it that is refused, and the smallest window that
+ * A small graph that is refused: the shortest beginning of it that is refused, and the smallest part that
  * ends where it does, both by bisection. False when that leads nowhere.
  */
-static bool windows_bisected(struct work *work, struct settlement *settlement)
+static bool find_bisected(struct group_search *search, struct settlement *settlement)
 {
-    size_t n = node_count(work), low = 0;
+    size_t n = node_count(search), low = 0;
     struct verdict verdict, now;
-    if (!deviates_first(work, n))
+    if (!deviates_first(search, n))
         return false;
-    size_t end = bisect(work, 0, n, false, deviates_first) - 1, high = largest_ending_at(work, end);
-    size_t *nodes = arena_array(&work->arena, n, sizeof *nodes);
-    if (!nodes_ending_at(work, end, high, nodes) || !window_is_bad(work, nodes, high, &verdict))
+    size_t end = bisect(search, 0, n, false, deviates_first) - 1, high = largest_ending_at(search, end);
+    size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
+    if (!nodes_ending_at(&search->test->index, end, high, nodes) ||
+        !part_is_bad(search, nodes, high, &verdict))
         return false;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        bool bad = nodes_ending_at(work, end, middle, nodes) && window_is_bad(work, nodes, middle, &now);
+        bool bad = nodes_ending_at(&search->test->index, end, middle, nodes) &&
+                   part_is_bad(search, nodes, middle, &now);
         verdict = bad ? now : verdict;
         *(bad ? &high : &low) = middle;
     }
-    nodes_ending_at(work, end, high, nodes);
+    nodes_ending_at(&search->test->index, end, high, nodes);
     settlement->fused = high > 1;
-    settle_blame(settlement, &verdict, nodes, high);
+    settlement_blame(settlement, &verdict, nodes, high);
     return true;
 }
 
-static bool only_constants(const struct work *work, const size_t *nodes, size_t count)
+static bool only_constants(const struct group_search *search, const size_t *nodes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(work->which->model->graph->node[nodes[i]]->op_type, "Constant") != 0)
+        if (strcmp(search->test->index.model->graph->node[nodes[i]]->op_type, "Constant") != 0)
             return false;
     return true;
 }
 
-/* Whether the window, or the largest part of it, that ends at its node `end` is refused: if not, no smaller
+/* Whether the largest part of the group that ends at its node `end` is refused: if not, no smaller
  * one is. */
-static bool end_is_bad(struct work *work, const struct settlement *window, size_t end, size_t *nodes)
+static bool end_is_bad(struct group_search *search, const struct settlement *group, size_t end, size_t *nodes)
 {
     struct verdict verdict;
-    size_t size = window->count - 1;
-    while (size && !nodes_inside(work, window, end, size, nodes))
+    size_t size = group->count - 1;
+    while (size && !nodes_inside(&search->test->index, group->nodes, group->count, end, size, nodes))
         size--;
-    return size && !only_constants(work, nodes, size) && window_is_bad(work, nodes, size, &verdict);
+    return size && !only_constants(search, nodes, size) && part_is_bad(search, nodes, size, &verdict);
 }
 
-void windows_narrow(struct work *work, struct settlement *settlement)
+void fused_group_narrow(struct group_search *search, struct settlement *settlement)
 {
-    size_t *nodes = arena_array(&work->arena, settlement->count, sizeof *nodes);
-    bool *ends = arena_array(&work->arena, settlement->count, sizeof *ends);
+    size_t *nodes = arena_array(&search->test->arena, settlement->count, sizeof *nodes);
+    bool *ends = arena_array(&search->test->arena, settlement->count, sizeof *ends);
     for (size_t i = 0; i < settlement->count; i++)
-        ends[i] = end_is_bad(work, settlement, settlement->nodes[i], nodes);
+        ends[i] = end_is_bad(search, settlement, settlement->nodes[i], nodes);
     for (size_t size = 1; size < settlement->count; size++)
         for (size_t i = 0; i < settlement->count; i++) {
             struct verdict verdict;
-            if (!ends[i] || !nodes_inside(work, settlement, settlement->nodes[i], size, nodes) ||
-                only_constants(work, nodes, size) || !window_is_bad(work, nodes, size, &verdict))
+            if (!ends[i] ||
+                !nodes_inside(&search->test->index, settlement->nodes, settlement->count,
+                              settlement->nodes[i], size, nodes) ||
+                only_constants(search, nodes, size) || !part_is_bad(search, nodes, size, &verdict))
                 continue;
             settlement_release(settlement);
-            settle_blame(settlement, &verdict, nodes, size);
+            settlement_blame(settlement, &verdict, nodes, size);
             settlement->fused = size > 1;
             return;
         }
 }
 
-int windows_unshown(struct work *work, struct settlement *settlement)
+int fused_group_find_unshown(struct group_search *search, struct settlement *settlement)
 {
-    if (node_count(work) > SMALL_GRAPH)
-        return windows_ending(work, settlement);
+    if (node_count(search) > SMALL_GRAPH)
+        return find_ending(search, settlement);
     size_t count;
-    const char **names = work_made(work, &count);
-    if (work_compute(work, names, count))
+    const char **names = held_values_made(&search->record->values, &count);
+    if (held_values_compute(&search->record->values, names, count))
         return -1;
-    return (work->refusal && windows_bisected(work, settlement)) ||
-           windows_everywhere(work, 1, largest_window(work), settlement) || windows_stretch(work, settlement);
+    return (search->refused && find_bisected(search, settlement)) ||
+           find_everywhere(search, 1, largest_group(search), settlement) || find_section(search, settlement);
 }

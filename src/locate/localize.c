@@ -6,7 +6,7 @@
 #include "locate/rate.h"
 #include "locate/refusal.h"
 #include "locate/second_engine.h"
-#include "locate/work.h"
+#include "locate/search.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,29 +14,19 @@
 #include <string.h>
 
 /* One localisation under way. */
-struct search {
+struct localizing {
     const struct localize_case *which;
     struct localization *result;
-    struct work work;
-    struct twin twin;
+    struct search search;
+    struct second_engine second;
     struct settlement settlement;
     struct progress progress;
 };
 
-const char *localize_node_name(const Onnx__NodeProto *node)
+static void prepare(struct localizing *localizing)
 {
-    if (node->name && *node->name)
-        return node->name;
-    for (size_t i = 0; i < node->n_output; i++)
-        if (*node->output[i])
-            return node->output[i];
-    return "?";
-}
-
-static void prepare(struct search *search)
-{
-    struct localization *result = search->result;
-    const struct localize_case *which = search->which;
+    struct localization *result = localizing->result;
+    const struct localize_case *which = localizing->which;
     const Onnx__GraphProto *graph = which->model->graph;
     *result = (struct localization){
         .local = which->method & LOCALIZE_LOCAL,
@@ -62,16 +52,16 @@ static void prepare(struct search *search)
     }
 }
 
-/* Who is blamed is heard once more: see work_confirm and settle_weigh. */
-static enum settle_weight weigh(struct search *search, size_t number, struct verdict *verdict)
+/* Who is blamed is heard once more: see search_confirm and search_weigh. */
+static enum search_weight weigh(struct localizing *localizing, size_t number, struct verdict *verdict)
 {
-    if (!verdict_is_finding(verdict->kind) || search->settlement.count)
+    if (!verdict_is_finding(verdict->kind) || localizing->settlement.count)
         return WEIGHT_SPARE; /* nobody is blamed by it */
-    bool shown = work_confirm(&search->work, number, verdict->output);
-    enum settle_weight weight = shown ? settle_weigh(&search->work, number, verdict) : WEIGHT_NONE;
+    bool shown = search_confirm(&localizing->search, number, verdict->output);
+    enum search_weight weight = shown ? search_weigh(&localizing->search, number, verdict) : WEIGHT_NONE;
     if (weight != WEIGHT_NONE)
         return weight;
-    search->work.changed = true;
+    localizing->search.record.changed = true;
     *verdict = (struct verdict){0};
     snprintf(verdict->text, sizeof verdict->text, "%s",
              shown ? "not judged: alone it is right on the inputs shown, and the answer does not hang on it"
@@ -79,33 +69,35 @@ static enum settle_weight weigh(struct search *search, size_t number, struct ver
     return weight;
 }
 
-static void keep_verdict(struct search *search, size_t number, const struct verdict *verdict,
-                         enum settle_weight weight)
+static void keep_verdict(struct localizing *localizing, size_t number, const struct verdict *verdict,
+                         enum search_weight weight)
 {
-    struct localized_node *node = &search->result->nodes[number];
+    struct localized_node *node = &localizing->result->nodes[number];
     node->verdict = verdict->kind;
     node->wrong = verdict->wrong;
     node->total = verdict->total;
     enum heard heard = verdict_row(verdict->kind)->heard;
-    search->result->n_judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
+    localizing->result->n_judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
     if (!verdict_is(verdict->kind, CLASS_NOTHING)) {
         node->factor = verdict->factor;
         node->deviations = verdict->deviations;
     }
     if (*verdict->text)
-        node->text = arena_strdup(&search->result->arena, verdict->text);
+        node->text = arena_strdup(&localizing->result->arena, verdict->text);
     if (!verdict_is_finding(verdict->kind))
         return;
-    search->result->n_wrong++;
-    settle_blame_weighed(&search->work, &search->settlement, verdict, number, weight);
+    localizing->result->n_wrong++;
+    search_blame(&localizing->search, &localizing->settlement, verdict, number, weight);
 }
 
-static void keep_forms(struct search *search, size_t number)
+static void keep_forms(struct localizing *localizing, size_t number)
 {
-    struct localized_node *node = &search->result->nodes[number];
+    struct localized_node *node = &localizing->result->nodes[number];
     for (size_t i = 0; i < node->n_outputs; i++) {
         const struct tensor *tensor =
-            *node->outputs[i].name ? work_named(&search->work, node->outputs[i].name) : NULL;
+            *node->outputs[i].name
+                ? held_values_find(&localizing->search.record.values, node->outputs[i].name)
+                : NULL;
         if (!tensor)
             continue;
         node->outputs[i].type = tensor->type;
@@ -113,58 +105,58 @@ static void keep_forms(struct search *search, size_t number)
     }
 }
 
-static void measure(struct search *search, size_t number)
+static void measure(struct localizing *localizing, size_t number)
 {
-    const Onnx__NodeProto *node = search->which->model->graph->node[number];
+    const Onnx__NodeProto *node = localizing->which->model->graph->node[number];
     struct rate_mean mean = {0};
     for (size_t i = 0; i < node->n_output; i++) {
         size_t value;
-        if (!*node->output[i] || !map_get(&search->work.index.names, node->output[i], &value))
+        if (!*node->output[i] || !map_get(&localizing->search.test.index.names, node->output[i], &value))
             continue;
-        if (search->work.known[value] && search->twin.known[value])
-            rate_add(&mean, search->work.known[value], search->twin.known[value]);
+        if (localizing->search.record.values.known[value] && localizing->second.known[value])
+            rate_add(&mean, localizing->search.record.values.known[value], localizing->second.known[value]);
     }
-    search->result->nodes[number].delta = rate_delta(&mean);
+    localizing->result->nodes[number].delta = rate_delta(&mean);
 }
 
-static int visit(void *context, struct work *work, const struct record_group *group)
+static int visit(void *context, struct recording *record, const struct memory_group *group)
 {
-    struct search *search = context;
+    struct localizing *localizing = context;
     size_t end = group->first + group->count;
-    if (search->result->rate && twin_start(&search->twin, group))
+    if (localizing->result->rate && second_engine_start(&localizing->second, group))
         return -1;
     for (size_t p = group->first; p < end; p++) {
-        size_t number = work->index.order[p];
+        size_t number = record->test->index.order[p];
         struct verdict verdict;
-        keep_forms(search, number);
-        if (search->result->local) {
-            settle_node(work, number, &verdict);
-            enum settle_weight weight = weigh(search, number, &verdict);
-            keep_verdict(search, number, &verdict, weight);
+        keep_forms(localizing, number);
+        if (localizing->result->local) {
+            search_node(&localizing->search, number, &verdict);
+            enum search_weight weight = weigh(localizing, number, &verdict);
+            keep_verdict(localizing, number, &verdict, weight);
         }
-        progress_step(&search->progress, p);
+        progress_step(&localizing->progress, p);
     }
-    if (!search->result->rate)
+    if (!localizing->result->rate)
         return 0;
-    if (twin_finish(&search->twin, group))
+    if (second_engine_finish(&localizing->second, group))
         return -1;
     for (size_t p = group->first; p < end; p++)
-        measure(search, work->index.order[p]);
-    twin_next(&search->twin, group);
+        measure(localizing, record->test->index.order[p]);
+    second_engine_next(&localizing->second, group);
     return 0;
 }
 
-static void conclude_rate(struct search *search)
+static void conclude_rate(struct localizing *localizing)
 {
-    struct localization *result = search->result;
+    struct localization *result = localizing->result;
     size_t n = result->n_nodes;
     double *delta = memory_zeroed(n, sizeof *delta), *rate = memory_zeroed(n, sizeof *rate);
     for (size_t i = 0; i < n; i++)
         delta[i] = result->nodes[i].delta;
-    rate_all(&search->work.index, delta, rate);
+    rate_all(&localizing->search.test.index, delta, rate);
     result->quartile = rate_quartile(rate, n);
     for (size_t p = 0; p < n; p++) {
-        size_t number = search->work.index.order[p];
+        size_t number = localizing->search.test.index.order[p];
         struct localized_node *node = &result->nodes[number];
         node->rate = rate[number];
         node->highlighted = node->rate > result->quartile;
@@ -222,11 +214,11 @@ static void find_path(struct localization *result, const struct model_index *ind
     free(queue);
 }
 
-static void conclude(struct search *search)
+static void conclude(struct localizing *localizing)
 {
-    struct localization *result = search->result;
-    struct settlement *settlement = &search->settlement;
-    settle_describe(settlement, search->which->model);
+    struct localization *result = localizing->result;
+    struct settlement *settlement = &localizing->settlement;
+    settlement_describe(settlement, localizing->which->model);
     result->kind = settlement->kind;
     result->verdict = settlement->verdict;
     result->fused = settlement->fused;
@@ -237,39 +229,40 @@ static void conclude(struct search *search)
     for (size_t i = 0; i < settlement->count; i++) {
         result->culprits[i] = settlement->nodes[i];
         result->nodes[settlement->nodes[i]].culprit = true;
-        if (search->work.index.position[settlement->nodes[i]] <
-            search->work.index.position[settlement->nodes[first]])
+        if (localizing->search.test.index.position[settlement->nodes[i]] <
+            localizing->search.test.index.position[settlement->nodes[first]])
             first = i;
     }
     if (settlement->count)
-        find_path(result, &search->work.index, settlement->nodes[first]);
-    result->groups = search->work.groups;
-    result->largest = search->work.largest;
-    result->runs = search->work.runs;
-    result->wanted = search->work.wanted;
+        find_path(result, &localizing->search.test.index, settlement->nodes[first]);
+    result->groups = localizing->search.record.groups;
+    result->largest = localizing->search.record.largest;
+    result->runs = localizing->search.test.runs;
+    result->wanted = localizing->search.record.wanted;
 }
 
 /* No answer: the part on which the engine ends in the same way. No rate without hidden states. */
-static int search_refusal(struct search *search)
+static int localize_refusal(struct localizing *localizing)
 {
-    struct work *work = &search->work;
-    struct verdict verdict = {.kind = verdict_of_outcome(work->plain.outcome)};
+    struct search *search = &localizing->search;
+    const struct result *ended = &search->whole.answer;
+    struct verdict verdict = {.kind = verdict_of_outcome(ended->outcome)};
     snprintf(verdict.text, sizeof verdict.text, "%s at %s: %.180s", verdict_name(verdict.kind),
-             stage_name(work->plain.stage), work->plain.message ? work->plain.message : "");
-    refusal_decide(NULL, work->which, &work->plain, &verdict);
+             stage_name(ended->stage), ended->message ? ended->message : "");
+    refusal_decide(NULL, search->test.which, ended, &verdict);
     if (!verdict_is_finding(verdict.kind))
-        return error_set(work->err, ERROR_UNSUPPORTED, "%s: %s", search->result->engine, verdict.text);
-    search->settlement.kind = verdict.kind;
-    search->settlement.verdict = verdict;
-    search->result->rate = false;
-    work->refusal = &verdict;
-    work->ended = &work->plain;
-    struct error err = {0};
-    work->err = &err;
-    if (search->result->local && settle_refused(work, &search->settlement) && err.code != ERROR_NOT_FOUND)
-        snprintf(search->settlement.verdict.text, sizeof search->settlement.verdict.text,
+        return error_set(search->test.err, ERROR_UNSUPPORTED, "%s: %s", localizing->result->engine,
+                         verdict.text);
+    localizing->settlement.kind = verdict.kind;
+    localizing->settlement.verdict = verdict;
+    localizing->result->rate = false;
+    struct error *told = search->test.err, err = {0};
+    search->test.err = &err;
+    if (localizing->result->local && search_refused(search, &verdict, ended, &localizing->settlement) &&
+        err.code != ERROR_NOT_FOUND)
+        snprintf(localizing->settlement.verdict.text, sizeof localizing->settlement.verdict.text,
                  "%.100s; not narrowed down: %.100s", verdict.text, err.message);
-    work->refusal = NULL;
+    search->test.err = told;
     return 0;
 }
 
@@ -277,18 +270,18 @@ static int search_refusal(struct search *search)
  * Nobody is to blame. When showing the values changes nothing that counts, right nodes make a right whole,
  * even where the whole is too deep to be judged or has an operator that the reference lacks.
  */
-static int conclude_quiet(struct search *search)
+static int conclude_quiet(struct localizing *localizing)
 {
-    struct settlement *settlement = &search->settlement;
-    struct error *err = search->work.err, ignored = {0};
-    search->work.err = &ignored;
-    int status = settle_whole(&search->work, settlement);
-    search->work.err = err;
-    size_t judged = search->result->n_judged, all = search->result->n_nodes;
+    struct settlement *settlement = &localizing->settlement;
+    struct error *err = localizing->search.test.err, ignored = {0};
+    localizing->search.test.err = &ignored;
+    int status = search_whole(&localizing->search, settlement);
+    localizing->search.test.err = err;
+    size_t judged = localizing->result->n_judged, all = localizing->result->n_nodes;
     bool unknown = status || verdict_is(settlement->kind, CLASS_UNJUDGED);
     if (!unknown)
         return 0;
-    bool right = judged == all && (!search->work.changed || search->work.close);
+    bool right = judged == all && (!localizing->search.record.changed || localizing->search.groups.close);
     settlement->kind = settlement->verdict.kind = right ? VERDICT_AGREES : VERDICT_UNDECIDED;
     settlement->count = 0;
     snprintf(
@@ -301,63 +294,65 @@ static int conclude_quiet(struct search *search)
     return 0;
 }
 
-static int search_answer(struct search *search, struct error *err)
+static int localize_answer(struct localizing *localizing, struct error *err)
 {
-    struct work *work = &search->work;
+    struct search *search = &localizing->search;
     enum outcome outcome;
-    if (search->result->rate)
-        twin_init(&search->twin, work, search->which->second, search->which->second_is_reference);
-    progress_begin(&search->progress, "localize", search->result->n_nodes);
-    search->progress.visible = search->progress.visible && search->which->progress;
-    int status = record_run(work, visit, search, &outcome);
-    progress_end(&search->progress);
-    twin_release(&search->twin);
+    if (localizing->result->rate)
+        second_engine_init(&localizing->second, &search->record, localizing->which->second,
+                           localizing->which->second_is_reference);
+    progress_begin(&localizing->progress, "localize", localizing->result->n_nodes);
+    localizing->progress.visible = localizing->progress.visible && localizing->which->progress;
+    int status = recording_run(&search->record, visit, localizing, &outcome);
+    progress_end(&localizing->progress);
+    second_engine_release(&localizing->second);
     if (status)
         return -1;
     if (outcome != OUTCOME_OK)
-        search->result->unshown = arena_strdup(
-            &search->result->arena, work->held.message ? work->held.message : outcome_name(outcome));
-    if (outcome != OUTCOME_OK && !search->result->local)
-        return error_set(err, ERROR_UNSUPPORTED, "%s does not show its values", search->result->engine);
-    if (search->result->rate && outcome == OUTCOME_OK)
-        conclude_rate(search);
-    if (!search->result->local)
+        localizing->result->unshown =
+            arena_strdup(&localizing->result->arena,
+                         search->record.held.message ? search->record.held.message : outcome_name(outcome));
+    if (outcome != OUTCOME_OK && !localizing->result->local)
+        return error_set(err, ERROR_UNSUPPORTED, "%s does not show its values", localizing->result->engine);
+    if (localizing->result->rate && outcome == OUTCOME_OK)
+        conclude_rate(localizing);
+    if (!localizing->result->local)
         return 0;
     /* What was shown before the engine gave up stands. */
-    if (!search->settlement.count && !work->spare.nodes && outcome != OUTCOME_OK)
-        return settle_hidden(work, &search->settlement);
-    if (search->settlement.count ||
-        (work->changed && outcome == OUTCOME_OK && windows_fused(work, &search->settlement)))
+    if (!localizing->settlement.count && !search->spare.nodes && outcome != OUTCOME_OK)
+        return search_hidden(search, &localizing->settlement);
+    if (localizing->settlement.count || (search->record.changed && outcome == OUTCOME_OK &&
+                                         fused_group_find(&search->groups, &localizing->settlement)))
         return 0;
-    if (work->spare.nodes)
-        settle_blame_spare(work, &search->settlement);
-    return work->spare.nodes ? 0 : conclude_quiet(search);
+    if (search->spare.nodes)
+        search_blame_spare(search, &localizing->settlement);
+    return search->spare.nodes ? 0 : conclude_quiet(localizing);
 }
 
 int localize(struct localization *localization, const struct localize_case *which, struct error *err)
 {
-    struct search search = {.which = which, .result = localization};
+    struct localizing localizing = {.which = which, .result = localization};
     struct settle_case settle_case = {
         .pool = which->pool,
         .engine = which->engine,
         .model = which->model,
         .inputs = which->inputs,
         .n_inputs = which->n_inputs,
-        .max_window = which->max_window,
+        .max_group = which->max_group,
     };
-    prepare(&search);
-    int status = work_init(&search.work, &settle_case, err);
+    prepare(&localizing);
+    int status = search_init(&localizing.search, &settle_case, err);
     if (!status && which->group_bytes)
-        search.work.group_bytes = which->group_bytes;
+        localizing.search.record.group_bytes = which->group_bytes;
     if (!status)
-        status = work_run(&search.work, which->model, which->inputs, which->n_inputs, 0, &search.work.plain);
+        status = whole_answer_run(&localizing.search.whole);
     if (!status)
-        status =
-            search.work.plain.outcome == OUTCOME_OK ? search_answer(&search, err) : search_refusal(&search);
+        status = localizing.search.whole.answer.outcome == OUTCOME_OK ? localize_answer(&localizing, err)
+                                                                      : localize_refusal(&localizing);
     if (!status)
-        conclude(&search);
-    settlement_release(&search.settlement);
-    work_release(&search.work);
+        conclude(&localizing);
+    settlement_release(&localizing.settlement);
+    search_release(&localizing.search);
     return status;
 }
 

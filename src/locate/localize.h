@@ -7,7 +7,7 @@
  * against its own hard bound. The engine runs the model with all values exposed and hands them over in groups
  * of bounded size, each group with the inputs its nodes had in that same run, so memory stays bounded
  * whatever the model's size. A fault that vanishes when values are exposed sits in a fusion and is narrowed
- * down by windows (locate/settle.h).
+ * down (locate/fused_group.h).
  *
  * rate: CRADLE's map (locate/rate.h), the engine's hidden states against those of a second engine.
  */
@@ -51,7 +51,7 @@ struct localization {
     size_t n_nodes;
     struct localized_node *nodes;
 
-    enum verdict_kind kind; /* the word on the whole: agrees, imprecise, wrong, nan, shape, crash ... */
+    enum verdict_kind kind; /* the verdict on the whole: agrees, imprecise, wrong, nan, shape, crash ... */
     size_t n_culprits;      /* 1, or a fused group; 0 when nobody is to blame */
     size_t *culprits;       /* node numbers, ascending */
     bool fused;             /* the fault vanishes when the values between are exposed */
@@ -85,15 +85,12 @@ struct localize_case {
     size_t n_inputs;
     enum localize_method method;
     size_t group_bytes; /* of values held at once for each engine; 0: 32 MiB */
-    size_t max_window;  /* nodes of the largest window tried; 0: 12 */
+    size_t max_group;   /* nodes of the largest fused group looked for; 0: 12 */
     bool progress;
 };
 
 /* The model must outlive the result. Fails when the engine does not answer, with what it said. */
 int localize(struct localization *localization, const struct localize_case *which, struct error *err);
 void localization_release(struct localization *localization); /* also after a failed localize */
-
-/* The node's name, or what it makes when it has none. */
-const char *localize_node_name(const Onnx__NodeProto *node);
 
 #endif

@@ -1,8 +1,8 @@
-/* How large a model's values will be, and groups of nodes whose values fit into a given memory. */
+#include "locate/memory_groups.h"
+
 #include "base/memory.h"
 #include "base/str.h"
 #include "eval/evaluate.h"
-#include "locate/work.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ enum {
 
 /* Types and shapes by the operator table, without values but for small constants. */
 struct sizing {
-    struct work *work;
+    struct held_values *values;
     struct bounded *forms; /* one for each value of the index; type DTYPE_NONE: not known */
 };
 
@@ -26,16 +26,16 @@ static int form_of(struct bounded *form, const struct tensor *tensor)
 
 static void form_inputs(struct sizing *sizing)
 {
-    struct work *work = sizing->work;
-    for (size_t i = 0; i < work->index.count; i++) {
-        if (work->index.values[i].source == SOURCE_NODE)
+    struct held_values *values = sizing->values;
+    for (size_t i = 0; i < values->test->index.count; i++) {
+        if (values->test->index.values[i].source == SOURCE_NODE)
             continue;
-        bool was_known = work->known[i] != NULL;
-        const struct tensor *tensor = work_value(work, i);
+        bool was_known = values->known[i] != NULL;
+        const struct tensor *tensor = held_values_get(values, i);
         if (tensor && tensor->type != DTYPE_STRING && form_of(&sizing->forms[i], tensor))
             bounded_release(&sizing->forms[i]);
         if (!was_known && tensor)
-            work_drop_weight(work, i);
+            held_values_drop(values, i);
     }
 }
 
@@ -48,14 +48,14 @@ static bool is_formed(const struct bounded *form)
 static bool form_constant(struct sizing *sizing, const Onnx__NodeProto *node)
 {
     size_t made;
-    if (node->n_output != 1 || !map_get(&sizing->work->index.names, node->output[0], &made) ||
-        !work_is_hidden(sizing->work, made))
+    if (node->n_output != 1 || !map_get(&sizing->values->test->index.names, node->output[0], &made) ||
+        !held_values_is_hidden(sizing->values, made))
         return false;
-    const struct tensor *tensor = work_value(sizing->work, made);
+    const struct tensor *tensor = held_values_get(sizing->values, made);
     if (tensor && tensor->type != DTYPE_STRING && form_of(&sizing->forms[made], tensor))
         bounded_release(&sizing->forms[made]);
-    sizing->work->known[made] = NULL;
-    work_drop_weight(sizing->work, made);
+    sizing->values->known[made] = NULL;
+    held_values_drop(sizing->values, made);
     return true;
 }
 
@@ -63,7 +63,7 @@ static bool form_constant(struct sizing *sizing, const Onnx__NodeProto *node)
  */
 static void form_node(struct sizing *sizing, size_t number)
 {
-    const struct model_index *index = &sizing->work->index;
+    const struct model_index *index = &sizing->values->test->index;
     const Onnx__NodeProto *node = index->model->graph->node[number];
     if (form_constant(sizing, node))
         return;
@@ -98,9 +98,8 @@ static void form_node(struct sizing *sizing, size_t number)
     free(inputs);
 }
 
-bool *work_fed(const struct work *work)
+bool *memory_groups_fed(const struct model_index *index)
 {
-    const struct model_index *index = &work->index;
     bool *fed = memory_zeroed(index->count, sizeof *fed);
     for (size_t i = 0; i < index->count; i++)
         fed[i] = index->values[i].source == SOURCE_INPUT;
@@ -118,21 +117,21 @@ bool *work_fed(const struct work *work)
     return fed;
 }
 
-/* Bytes of every value of the index, in the work's arena. */
-static size_t *value_sizes(struct work *work)
+/* Bytes of every value of the index, in the arena. */
+static size_t *value_sizes(struct held_values *values)
 {
-    struct sizing sizing = {work, memory_zeroed(work->index.count, sizeof *sizing.forms)};
-    size_t *sizes = arena_array(&work->arena, work->index.count, sizeof *sizes);
+    struct sizing sizing = {values, memory_zeroed(values->test->index.count, sizeof *sizing.forms)};
+    size_t *sizes = arena_array(&values->test->arena, values->test->index.count, sizeof *sizes);
     form_inputs(&sizing);
-    for (size_t i = 0; i < work->index.model->graph->n_node; i++)
-        form_node(&sizing, work->index.order[i]);
-    bool *fed = work_fed(work);
-    for (size_t i = 0; i < work->index.count; i++) {
+    for (size_t i = 0; i < values->test->index.model->graph->n_node; i++)
+        form_node(&sizing, values->test->index.order[i]);
+    bool *fed = memory_groups_fed(&values->test->index);
+    for (size_t i = 0; i < values->test->index.count; i++) {
         const struct bounded *form = &sizing.forms[i];
-        if (work->index.values[i].source == SOURCE_NODE && is_formed(form) && form->value && !fed[i] &&
-            !work->folded[i].data && bounded_to_tensor(form, &work->folded[i], NULL))
-            work->folded[i] = (struct tensor){0};
-        work->planned[i] = (struct tensor){.type = form->type, .shape = form->shape};
+        if (values->test->index.values[i].source == SOURCE_NODE && is_formed(form) && form->value &&
+            !fed[i] && !values->folded[i].data && bounded_to_tensor(form, &values->folded[i], NULL))
+            values->folded[i] = (struct tensor){0};
+        values->planned[i] = (struct tensor){.type = form->type, .shape = form->shape};
         sizes[i] = is_formed(form) ? form->count * dtype_size(form->type) : UNKNOWN_BYTES;
         bounded_release(&sizing.forms[i]);
     }
@@ -141,38 +140,38 @@ static size_t *value_sizes(struct work *work)
     return sizes;
 }
 
-size_t work_bytes(struct work *work)
+size_t memory_groups_bytes(struct held_values *values)
 {
-    const size_t *sizes = value_sizes(work);
+    const size_t *sizes = value_sizes(values);
     size_t bytes = 0;
-    for (size_t i = 0; i < work->index.count; i++)
-        if (work->index.values[i].source == SOURCE_NODE)
+    for (size_t i = 0; i < values->test->index.count; i++)
+        if (values->test->index.values[i].source == SOURCE_NODE)
             bytes = sizes[i] > SIZE_MAX - bytes ? SIZE_MAX : bytes + sizes[i];
     return bytes;
 }
 
 /* Values to hold for the group that is being filled: `mark` has the group's number plus one where it is. */
 struct filling {
-    struct work *work;
+    struct held_values *values;
     const size_t *sizes;
     size_t *mark, stamp;
-    struct record_group *group;
+    struct memory_group *group;
 };
 
 /* Bytes that node `number` adds; with `take` they are added. */
 static size_t add_node(struct filling *filling, size_t number, bool take)
 {
-    struct work *work = filling->work;
-    const Onnx__NodeProto *node = work->which->model->graph->node[number];
+    struct held_values *values = filling->values;
+    const Onnx__NodeProto *node = values->test->which->model->graph->node[number];
     size_t bytes = 0;
-    for (size_t i = 0; i < work->index.n_uses[number] + node->n_output; i++) {
-        size_t value, made = i - work->index.n_uses[number];
-        if (i < work->index.n_uses[number])
-            value = work->index.uses[number][i];
-        else if (!*node->output[made] || !map_get(&work->index.names, node->output[made], &value))
+    for (size_t i = 0; i < values->test->index.n_uses[number] + node->n_output; i++) {
+        size_t value, made = i - values->test->index.n_uses[number];
+        if (i < values->test->index.n_uses[number])
+            value = values->test->index.uses[number][i];
+        else if (!*node->output[made] || !map_get(&values->test->index.names, node->output[made], &value))
             continue;
-        if (work->index.values[value].source != SOURCE_NODE || filling->mark[value] == filling->stamp ||
-            work_is_hidden(work, value))
+        if (values->test->index.values[value].source != SOURCE_NODE ||
+            filling->mark[value] == filling->stamp || held_values_is_hidden(values, value))
             continue;
         bytes += filling->sizes[value];
         if (take)
@@ -185,26 +184,27 @@ static size_t add_node(struct filling *filling, size_t number, bool take)
     return bytes;
 }
 
-void record_plan(struct work *work, size_t limit, struct record_group **groups, size_t *count)
+void memory_groups_make(struct held_values *values, size_t limit, struct memory_group **groups, size_t *count,
+                        size_t *wanted)
 {
-    size_t n = work->which->model->graph->n_node;
+    size_t n = values->test->which->model->graph->n_node;
     struct filling filling = {
-        .work = work,
-        .sizes = value_sizes(work),
-        .mark = arena_array(&work->arena, work->index.count, sizeof *filling.mark),
+        .values = values,
+        .sizes = value_sizes(values),
+        .mark = arena_array(&values->test->arena, values->test->index.count, sizeof *filling.mark),
     };
-    *groups = arena_array(&work->arena, n, sizeof **groups);
-    *count = work->wanted = 0;
-    for (size_t i = 0; i < work->index.count; i++)
-        if (work->index.values[i].source == SOURCE_NODE && !work_is_hidden(work, i))
-            work->wanted += filling.sizes[i];
+    *groups = arena_array(&values->test->arena, n, sizeof **groups);
+    *count = *wanted = 0;
+    for (size_t i = 0; i < values->test->index.count; i++)
+        if (values->test->index.values[i].source == SOURCE_NODE && !held_values_is_hidden(values, i))
+            *wanted += filling.sizes[i];
     for (size_t position = 0; position < n; position++) {
-        size_t number = work->index.order[position];
+        size_t number = values->test->index.order[position];
         bool full = filling.group && filling.group->bytes + add_node(&filling, number, false) > limit;
         if (!filling.group || full) {
             filling.group = &(*groups)[(*count)++];
             filling.stamp = *count;
-            *filling.group = (struct record_group){.first = position};
+            *filling.group = (struct memory_group){.first = position};
         }
         add_node(&filling, number, true);
     }

@@ -13,10 +13,9 @@ bool nodes_contain(const size_t *nodes, size_t size, size_t number)
     return false;
 }
 
-bool *nodes_reached(const struct work *work, size_t start)
+bool *nodes_reached(const struct model_index *index, size_t start)
 {
-    const struct model_index *index = &work->index;
-    size_t count = work->which->model->graph->n_node;
+    size_t count = index->model->graph->n_node;
     bool *reached = memory_zeroed(count, sizeof *reached);
     reached[start] = true;
     for (size_t p = start + 1; p < count; p++) {
@@ -29,46 +28,62 @@ bool *nodes_reached(const struct work *work, size_t start)
     return reached;
 }
 
-bool nodes_ending_at(const struct work *work, size_t end, size_t size, size_t *nodes)
+bool *nodes_ancestors(const struct model_index *index, size_t end, size_t first)
 {
-    bool *wanted = work_ancestors(work, end, 0);
+    bool *wanted = memory_zeroed(end + 1, sizeof *wanted);
+    wanted[end] = true;
+    for (size_t p = end + 1; p-- > first;) {
+        if (!wanted[p])
+            continue;
+        size_t number = index->order[p];
+        for (size_t i = 0; i < index->n_uses[number]; i++) {
+            const struct index_value *value = &index->values[index->uses[number][i]];
+            if (value->source == SOURCE_NODE)
+                wanted[index->position[value->number]] = true;
+        }
+    }
+    return wanted;
+}
+
+bool nodes_ending_at(const struct model_index *index, size_t end, size_t size, size_t *nodes)
+{
+    bool *wanted = nodes_ancestors(index, end, 0);
     size_t found = 0;
     for (size_t p = end + 1; p-- > 0 && found < size;)
         if (wanted[p])
-            nodes[found++] = work->index.order[p];
+            nodes[found++] = index->order[p];
     free(wanted);
     return found == size;
 }
 
-size_t nodes_between(const struct work *work, const bool *reached, size_t start, size_t end, size_t *nodes,
-                     size_t room)
+size_t nodes_between(const struct model_index *index, const bool *reached, size_t start, size_t end,
+                     size_t *nodes, size_t room)
 {
-    bool *wanted = work_ancestors(work, end, start);
+    bool *wanted = nodes_ancestors(index, end, start);
     size_t found = 0;
     for (size_t p = start; p <= end; p++)
         if (wanted[p] && reached[p] && found++ < room)
-            nodes[found - 1] = work->index.order[p];
+            nodes[found - 1] = index->order[p];
     free(wanted);
     return found;
 }
 
-size_t nodes_with_constants(const struct work *work, const size_t *nodes, size_t size, size_t *all)
+size_t nodes_with_constants(const struct model_index *index, const size_t *nodes, size_t size, size_t *all)
 {
     size_t count = size;
     memcpy(all, nodes, size * sizeof *nodes);
     for (size_t i = 0; i < size; i++)
-        for (size_t k = 0; k < work->index.n_uses[nodes[i]]; k++) {
-            const struct index_value *value = &work->index.values[work->index.uses[nodes[i]][k]];
+        for (size_t k = 0; k < index->n_uses[nodes[i]]; k++) {
+            const struct index_value *value = &index->values[index->uses[nodes[i]][k]];
             if (value->source == SOURCE_NODE && !nodes_contain(all, count, value->number) &&
-                strcmp(work->which->model->graph->node[value->number]->op_type, "Constant") == 0)
+                strcmp(index->model->graph->node[value->number]->op_type, "Constant") == 0)
                 all[count++] = value->number;
         }
     return count;
 }
 
-bool nodes_at_border(const struct work *work, const size_t *nodes, size_t size, size_t i)
+bool nodes_at_border(const struct model_index *index, const size_t *nodes, size_t size, size_t i)
 {
-    const struct model_index *index = &work->index;
     bool uses = false, used = false;
     for (size_t j = 0; j < size; j++)
         for (size_t k = 0; j != i && k < index->n_uses[nodes[j]]; k++) {
@@ -82,12 +97,11 @@ bool nodes_at_border(const struct work *work, const size_t *nodes, size_t size, 
     return !uses || !used;
 }
 
-size_t nodes_around(const struct work *work, size_t position, size_t *nodes, size_t room)
+size_t nodes_around(const struct model_index *index, size_t position, size_t *nodes, size_t room)
 {
-    const struct model_index *index = &work->index;
     size_t count = 1;
     nodes[0] = index->order[position];
-    const Onnx__NodeProto *node = work->which->model->graph->node[nodes[0]];
+    const Onnx__NodeProto *node = index->model->graph->node[nodes[0]];
     for (size_t k = 0; k < node->n_output; k++) {
         size_t value;
         if (!*node->output[k] || !map_get(&index->names, node->output[k], &value))
@@ -101,32 +115,32 @@ size_t nodes_around(const struct work *work, size_t position, size_t *nodes, siz
     return count > 2 ? count : 1;
 }
 
-size_t nodes_from(const struct work *work, const bool *starts, size_t end, size_t *nodes, size_t room)
+size_t nodes_from(const struct model_index *index, const bool *starts, size_t end, size_t *nodes, size_t room)
 {
-    bool *wanted = work_ancestors(work, end, 0), *inside = memory_zeroed(end + 1, sizeof *inside);
+    bool *wanted = nodes_ancestors(index, end, 0), *inside = memory_zeroed(end + 1, sizeof *inside);
     size_t found = 0;
     for (size_t start = 0; start <= end; start++) {
-        bool *reached = starts[start] ? nodes_reached(work, start) : NULL;
+        bool *reached = starts[start] ? nodes_reached(index, start) : NULL;
         for (size_t p = start; reached && p <= end; p++)
             inside[p] |= reached[p] && wanted[p];
         free(reached);
     }
     for (size_t p = 0; p <= end; p++)
         if (inside[p] && found++ < room)
-            nodes[found - 1] = work->index.order[p];
+            nodes[found - 1] = index->order[p];
     free(inside);
     free(wanted);
     return found <= room ? found : 0;
 }
 
-bool nodes_inside(const struct work *work, const struct settlement *window, size_t end, size_t size,
+bool nodes_inside(const struct model_index *index, const size_t *set, size_t count, size_t end, size_t size,
                   size_t *nodes)
 {
-    size_t last = work->index.position[end], found = 0;
-    bool *wanted = work_ancestors(work, last, 0);
+    size_t last = index->position[end], found = 0;
+    bool *wanted = nodes_ancestors(index, last, 0);
     for (size_t p = last + 1; p-- > 0 && found < size;)
-        if (wanted[p] && nodes_contain(window->nodes, window->count, work->index.order[p]))
-            nodes[found++] = work->index.order[p];
+        if (wanted[p] && nodes_contain(set, count, index->order[p]))
+            nodes[found++] = index->order[p];
     free(wanted);
     return found == size;
 }

@@ -1,185 +1,202 @@
-/* What the engine really had: the model with every value exposed, its values handed over in groups. */
+#include "locate/record_values.h"
+
 #include "base/memory.h"
-#include "locate/work.h"
 #include "model/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void record_types(const struct work *work, struct model *exposed)
+enum { GROUP_BYTES = 32 << 20 };
+
+void recording_init(struct recording *record, struct under_test *test, struct whole_answer *whole)
+{
+    *record = (struct recording){.test = test, .whole = whole, .group_bytes = GROUP_BYTES};
+    held_values_init(&record->values, test);
+    result_init(&record->held);
+}
+
+void recording_release(struct recording *record)
+{
+    held_values_release(&record->values);
+    result_release(&record->held);
+    handover_close(&record->exposed);
+}
+
+void recording_types(const struct held_values *values, struct model *exposed)
 {
     for (size_t i = 0; i < exposed->graph->n_output; i++) {
         Onnx__ValueInfoProto *info = exposed->graph->output[i];
         size_t number;
-        if (info->type || !map_get(&work->index.names, info->name, &number) ||
-            work->planned[number].type == DTYPE_NONE)
+        if (info->type || !map_get(&values->test->index.names, info->name, &number) ||
+            values->planned[number].type == DTYPE_NONE)
             continue;
-        struct shape shape = {.rank = work->planned[number].shape.rank};
+        struct shape shape = {.rank = values->planned[number].shape.rank};
         for (int k = 0; k < shape.rank; k++)
             shape.dims[k] = -1;
-        info->type = type_make(&exposed->arena, work->planned[number].type, &shape);
+        info->type = type_make(&exposed->arena, values->planned[number].type, &shape);
     }
 }
 
-int record_expose(struct work *work)
+int recording_expose(struct recording *record)
 {
-    if (work->has_exposed)
+    if (record->has_exposed)
         return 0;
     struct model *exposed;
-    if (model_clone(&exposed, work->which->model, work->err))
+    if (model_clone(&exposed, record->test->which->model, record->test->err))
         return -1;
     size_t count;
-    const char **names = work_made(work, &count);
-    int status = model_expose(exposed, names, count, work->err);
+    const char **names = held_values_made(&record->values, &count);
+    int status = model_expose(exposed, names, count, record->test->err);
     if (!status)
-        record_types(work, exposed);
+        recording_types(&record->values, exposed);
     if (!status)
-        status = handover_open(&work->exposed, work->which->pool, exposed, work->err);
+        status = handover_open(&record->exposed, record->test->which->pool, exposed, record->test->err);
     if (status)
-        handover_close(&work->exposed);
-    work->has_exposed = !status;
+        handover_close(&record->exposed);
+    record->has_exposed = !status;
     model_free(exposed); /* its bytes are the handover's own, as it was edited */
     return status;
 }
 
 /* What nodes made is no longer at hand. */
-static void forget(struct work *work)
+static void forget(struct recording *record)
 {
-    for (size_t i = 0; i < work->index.count; i++) {
-        if (work->index.values[i].source == SOURCE_INPUT)
+    for (size_t i = 0; i < record->test->index.count; i++) {
+        if (record->test->index.values[i].source == SOURCE_INPUT)
             continue;
-        work->known[i] = NULL;
-        work_drop_weight(work, i);
+        record->values.known[i] = NULL;
+        held_values_drop(&record->values, i);
     }
-    result_release(&work->held);
-    result_init(&work->held);
+    result_release(&record->held);
+    result_init(&record->held);
 }
 
-static void compare_plain(struct work *work, const struct value *value)
+static void compare_plain(struct recording *record, const struct value *value)
 {
-    for (size_t i = 0; i < work->plain.count; i++) {
-        const struct value *plain = &work->plain.outputs[i];
+    for (size_t i = 0; i < record->whole->answer.count; i++) {
+        const struct value *plain = &record->whole->answer.outputs[i];
         if (plain->name && strcmp(plain->name, value->name) == 0 &&
             (plain->kind != VALUE_TENSOR || !tensor_identical(&plain->tensors[0], &value->tensors[0])))
-            work->changed = true;
+            record->changed = true;
     }
 }
 
-static void learn(struct work *work)
+static void learn(struct recording *record)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < work->held.count; i++) {
-        const struct value *value = &work->held.outputs[i];
+    for (size_t i = 0; i < record->held.count; i++) {
+        const struct value *value = &record->held.outputs[i];
         size_t number;
-        if (value->kind != VALUE_TENSOR || !value->name || !map_get(&work->index.names, value->name, &number))
+        if (value->kind != VALUE_TENSOR || !value->name ||
+            !map_get(&record->test->index.names, value->name, &number))
             continue;
         const struct tensor *tensor = &value->tensors[0];
-        work->known[number] = tensor;
-        work->forms[number] = (struct tensor){.type = tensor->type, .shape = tensor->shape};
+        record->values.known[number] = tensor;
+        record->values.forms[number] = (struct tensor){.type = tensor->type, .shape = tensor->shape};
         bytes += tensor->size;
-        compare_plain(work, value);
+        compare_plain(record, value);
     }
-    if (bytes > work->largest)
-        work->largest = bytes;
+    if (bytes > record->largest)
+        record->largest = bytes;
 }
 
 /* One run of the exposed model, of which these values are handed over. */
-static int hold(struct work *work, const char *const *names, size_t count)
+static int hold(struct recording *record, const char *const *names, size_t count)
 {
-    forget(work);
-    struct job job = {.engine = work->which->engine,
+    forget(record);
+    struct job job = {.engine = record->test->which->engine,
                       .n_outputs = count,
                       .outputs = names,
-                      .n_inputs = work->which->n_inputs,
-                      .inputs = work->which->inputs};
-    handover_give(&work->exposed, &job);
-    work->runs++;
-    if (pool_run_one(work->which->pool, &job, &work->held, work->err))
+                      .n_inputs = record->test->which->n_inputs,
+                      .inputs = record->test->which->inputs};
+    handover_give(&record->exposed, &job);
+    record->test->runs++;
+    if (pool_run_one(record->test->which->pool, &job, &record->held, record->test->err))
         return -1;
-    if (work->held.outcome == OUTCOME_OK)
-        learn(work);
+    if (record->held.outcome == OUTCOME_OK)
+        learn(record);
     return 0;
 }
 
 /* The values that the group's nodes use and make. */
-static void list_names(struct work *work, struct record_group *group)
+static void list_names(struct recording *record, struct memory_group *group)
 {
-    bool *listed = memory_zeroed(work->index.count, sizeof *listed);
-    group->names = memory_zeroed(work->index.count, sizeof *group->names);
+    bool *listed = memory_zeroed(record->test->index.count, sizeof *listed);
+    group->names = memory_zeroed(record->test->index.count, sizeof *group->names);
     group->n_names = 0;
     for (size_t p = group->first; p < group->first + group->count; p++) {
-        size_t number = work->index.order[p];
-        const Onnx__NodeProto *node = work->which->model->graph->node[number];
-        for (size_t i = 0; i < work->index.n_uses[number] + node->n_output; i++) {
-            size_t value, made = i - work->index.n_uses[number];
-            if (i < work->index.n_uses[number])
-                value = work->index.uses[number][i];
-            else if (!*node->output[made] || !map_get(&work->index.names, node->output[made], &value))
+        size_t number = record->test->index.order[p];
+        const Onnx__NodeProto *node = record->test->which->model->graph->node[number];
+        for (size_t i = 0; i < record->test->index.n_uses[number] + node->n_output; i++) {
+            size_t value, made = i - record->test->index.n_uses[number];
+            if (i < record->test->index.n_uses[number])
+                value = record->test->index.uses[number][i];
+            else if (!*node->output[made] || !map_get(&record->test->index.names, node->output[made], &value))
                 continue;
-            if (listed[value] || work->index.values[value].source != SOURCE_NODE ||
-                work_is_hidden(work, value))
+            if (listed[value] || record->test->index.values[value].source != SOURCE_NODE ||
+                held_values_is_hidden(&record->values, value))
                 continue;
             listed[value] = true;
-            group->names[group->n_names++] = work->index.values[value].name;
+            group->names[group->n_names++] = record->test->index.values[value].name;
         }
     }
     free(listed);
 }
 
-static int run_group(struct work *work, struct record_group *group, record_visit visit, void *context,
-                     enum outcome *outcome)
+static int run_group(struct recording *record, struct memory_group *group, recording_visit visit,
+                     void *context, enum outcome *outcome)
 {
-    list_names(work, group);
+    list_names(record, group);
     int status = 0;
     /* A group that makes nothing has nothing to show. */
     if (group->n_names) {
-        status = hold(work, group->names, group->n_names);
-        *outcome = work->held.outcome;
+        status = hold(record, group->names, group->n_names);
+        *outcome = record->held.outcome;
     }
     if (!status)
-        status = *outcome == OUTCOME_OK ? visit(context, work, group) : 1;
+        status = *outcome == OUTCOME_OK ? visit(context, record, group) : 1;
     free(group->names);
     group->names = NULL;
     return status;
 }
 
-int record_run(struct work *work, record_visit visit, void *context, enum outcome *outcome)
+int recording_run(struct recording *record, recording_visit visit, void *context, enum outcome *outcome)
 {
-    struct record_group *groups;
+    struct memory_group *groups;
     *outcome = OUTCOME_OK;
-    record_plan(work, work->group_bytes, &groups, &work->groups);
-    if (record_expose(work))
+    memory_groups_make(&record->values, record->group_bytes, &groups, &record->groups, &record->wanted);
+    if (recording_expose(record))
         return -1;
     int status = 0;
-    for (size_t i = 0; i < work->groups && status == 0; i++) {
-        status = run_group(work, &groups[i], visit, context, outcome);
-        if (status != 1 || *outcome == OUTCOME_OK || i > 0 || work->terse)
+    for (size_t i = 0; i < record->groups && status == 0; i++) {
+        status = run_group(record, &groups[i], visit, context, outcome);
+        if (status != 1 || *outcome == OUTCOME_OK || i > 0 || record->values.skip_folded)
             continue;
         /* Once more without what an engine may have folded away. */
-        work->terse = true;
-        handover_close(&work->exposed);
-        work->has_exposed = false;
-        return record_run(work, visit, context, outcome);
+        record->values.skip_folded = true;
+        handover_close(&record->exposed);
+        record->has_exposed = false;
+        return recording_run(record, visit, context, outcome);
     }
-    work->all_held = work->groups <= 1;
+    record->values.complete = record->groups <= 1;
     return status < 0 ? -1 : 0;
 }
 
-int record_fetch(struct work *work, const char *const *names, size_t count)
+int recording_fetch(struct recording *record, const char *const *names, size_t count)
 {
-    if (work->all_held)
+    if (record->values.complete)
         return 0;
     const char **wanted = memory_zeroed(count, sizeof *wanted);
     size_t n_wanted = 0, missing = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct index_value *value = model_index_find(&work->index, names[i]);
+        const struct index_value *value = model_index_find(&record->test->index, names[i]);
         if (!value || value->source != SOURCE_NODE ||
-            work_is_hidden(work, (size_t)(value - work->index.values)))
+            held_values_is_hidden(&record->values, (size_t)(value - record->test->index.values)))
             continue;
-        missing += work_named(work, names[i]) == NULL;
+        missing += held_values_find(&record->values, names[i]) == NULL;
         wanted[n_wanted++] = names[i];
     }
-    int status = missing ? hold(work, wanted, n_wanted) : 0;
+    int status = missing ? hold(record, wanted, n_wanted) : 0;
     free(wanted);
-    return status || (missing && work->held.outcome != OUTCOME_OK) ? -1 : 0;
+    return status || (missing && record->held.outcome != OUTCOME_OK) ? -1 : 0;
 }

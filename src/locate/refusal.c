@@ -4,9 +4,8 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "judge/message.h"
-#include "locate/localize.h"
 #include "locate/node_sets.h"
-#include "locate/work.h"
+#include "locate/part.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,21 +64,22 @@ size_t refusals_asked(const struct refusals *refusals)
 struct question {
     struct refusals *known;
     struct settle_case plain; /* the case on the engine that leaves graphs alone */
-    struct work work;
-    bool *fed;           /* by value: computed from the data of the model's inputs */
-    const char *words;   /* of the refusal, without what changes from case to case */
-    bool says_lack;      /* the whole, in this setting or the plain one, ended in the words of a lack */
-    size_t node;         /* the one that is lacking */
+    struct under_test test;
+    struct recording record;
+    bool *fed;          /* by value: computed from the data of the model's inputs */
+    const char *normal; /* the message of the refusal, without what changes from case to case */
+    bool says_lack; /* the whole, in this setting or the plain one, ended saying that something is lacking */
+    size_t node;    /* the one that is lacking */
     const char *message; /* and what the engine says of it */
 };
 
 /* What node `number` uses, and with which values where these are constants. */
 static uint64_t hash_uses(const struct question *question, size_t number, uint64_t hash)
 {
-    const struct model_index *index = &question->work.index;
+    const struct model_index *index = &question->test.index;
     for (size_t i = 0; i < index->n_uses[number]; i++) {
         size_t use = index->uses[number][i];
-        const struct tensor *tensor = question->work.known[use];
+        const struct tensor *tensor = question->record.values.known[use];
         hash = hash_combine(hash, tensor ? (uint64_t)tensor->type : 0);
         hash = hash_combine(hash, tensor ? (uint64_t)tensor->shape.rank : 0);
         for (int k = 0; tensor && k < tensor->shape.rank; k++)
@@ -115,14 +115,14 @@ static char *key_of(const struct question *question, size_t number)
 }
 
 /* Inputs that no input of the whole model feeds become constants; the others move up. */
-static int freeze_constants(const struct question *question, struct work_part *part, size_t *n_inputs,
+static int freeze_constants(const struct question *question, struct part *part, size_t *n_inputs,
                             bool *frozen)
 {
     size_t count = part->model->graph->n_input, kept = 0, number;
     *frozen = false;
     for (size_t i = 0; i < count; i++) {
         struct value *input = &part->inputs[i];
-        bool constant = map_get(&question->work.index.names, input->name, &number) && !question->fed[number];
+        bool constant = map_get(&question->test.index.names, input->name, &number) && !question->fed[number];
         if (!constant)
             part->inputs[kept++] = *input;
         else if (model_freeze_input(part->model, input->name, &input->tensors[0], NULL))
@@ -133,14 +133,14 @@ static int freeze_constants(const struct question *question, struct work_part *p
     return 0;
 }
 
-static char *normal_words(const struct question *question, const char *message, const struct model *model)
+static char *normal_message(const struct question *question, const char *message, const struct model *model)
 {
-    struct str words;
-    str_init(&words);
-    message_normalise(&words, message ? message : "", model,
+    struct str normal;
+    str_init(&normal);
+    message_normalise(&normal, message ? message : "", model,
                       pool_engine(question->plain.pool, question->plain.engine)->profile);
-    char *text = arena_strdup(&question->known->arena, words.data);
-    str_release(&words);
+    char *text = arena_strdup(&question->known->arena, normal.data);
+    str_release(&normal);
     return text;
 }
 
@@ -153,7 +153,7 @@ static struct known_answer read_answer(const struct question *question, const st
             ANSWER_LACKS, arena_strdup(&question->known->arena, result->message ? result->message : "")};
     case OUTCOME_REJECTED:
     case OUTCOME_FAILED:
-        return (struct known_answer){ANSWER_REFUSES, normal_words(question, result->message, part)};
+        return (struct known_answer){ANSWER_REFUSES, normal_message(question, result->message, part)};
     case OUTCOME_NO_ENGINE:
         return (struct known_answer){ANSWER_UNKNOWN, NULL};
     default:
@@ -161,26 +161,25 @@ static struct known_answer read_answer(const struct question *question, const st
     }
 }
 
-/* One node as a model of its own on the plain engine; constants: see lack.h. */
+/* One node as a model of its own on the plain engine; constants: see refusal.h. */
 static struct known_answer ask_once(struct question *question, size_t number, bool constants, bool *frozen)
 {
-    struct work *work = &question->work;
-    struct work_part part;
+    struct part part;
     struct result result;
     struct known_answer answer = {.answer = ANSWER_UNKNOWN};
-    size_t *nodes = memory_zeroed(work->which->model->graph->n_node, sizeof *nodes), n_inputs;
-    size_t size = nodes_with_constants(work, &number, 1, nodes);
+    size_t *nodes = memory_zeroed(question->plain.model->graph->n_node, sizeof *nodes), n_inputs;
+    size_t size = nodes_with_constants(&question->test.index, &number, 1, nodes);
     result_init(&result);
-    if (work_part_cut(&part, work, nodes, size)) {
+    if (part_cut(&part, &question->record, nodes, size)) {
         n_inputs = part.model->graph->n_input;
         if (!(constants && freeze_constants(question, &part, &n_inputs, frozen)) &&
-            !work_run(work, part.model, part.inputs, n_inputs, 0, &result))
+            !under_test_run(&question->test, part.model, part.inputs, n_inputs, 0, &result))
             answer = read_answer(question, &result, part.model);
     }
     question->known->asked++;
     free(nodes);
     result_release(&result);
-    work_part_release(&part);
+    part_release(&part);
     return answer;
 }
 
@@ -214,7 +213,7 @@ static struct known_answer ask_remembering(struct question *question, size_t num
     return answer;
 }
 
-/* All nodes, as one that is refused alone in the words of the whole outweighs those that are lacking. */
+/* All nodes, as one that is refused alone with the message of the whole outweighs those that are lacking. */
 static enum answer ask_nodes(struct question *question)
 {
     const Onnx__GraphProto *graph = question->plain.model->graph;
@@ -223,7 +222,7 @@ static enum answer ask_nodes(struct question *question)
         if (!needs_kernel(graph->node[i]))
             continue;
         struct known_answer one = ask_remembering(question, i);
-        if (one.answer == ANSWER_REFUSES && text_equal(one.text, question->words))
+        if (one.answer == ANSWER_REFUSES && text_equal(one.text, question->normal))
             return ANSWER_HAS;
         if (one.answer == ANSWER_LACKS && all != ANSWER_LACKS) {
             all = ANSWER_LACKS;
@@ -239,39 +238,39 @@ static enum answer ask_nodes(struct question *question)
 /* The reference's values for all nodes; then each is asked for. */
 static enum answer ask_alone(struct question *question)
 {
-    struct work *work = &question->work;
+    struct under_test *test = &question->test;
+    struct held_values *values = &question->record.values;
     enum answer answer = ANSWER_UNKNOWN;
     struct error err = {0};
     size_t count;
-    if (work_init(work, &question->plain, &err))
+    if (under_test_init(test, &question->plain, &err))
         return answer;
-    question->fed = work_fed(work);
-    work_infer(work);
-    const char **names = work_made(work, &count);
-    if (work_bytes(work) <= most_bytes && !work_compute(work, names, count)) {
-        for (size_t i = 0; i < work->index.count; i++)
-            work_value(work, i);
+    recording_init(&question->record, test, NULL);
+    question->fed = memory_groups_fed(&test->index);
+    under_test_infer(test);
+    const char **names = held_values_made(values, &count);
+    if (memory_groups_bytes(values) <= most_bytes && !held_values_compute(values, names, count)) {
+        for (size_t i = 0; i < test->index.count; i++)
+            held_values_get(values, i);
         answer = ask_nodes(question);
     }
     free(question->fed);
-    work_release(work);
+    recording_release(&question->record);
+    under_test_release(test);
     return answer;
 }
 
 /* How the plain engine ends on the whole. */
 static int run_whole(const struct settle_case *which, int engine, struct result *result)
 {
-    uint8_t *data;
-    size_t size;
-    if (model_pack(which->model, &data, &size, NULL))
-        return -1;
-    struct job job = {.engine = engine,
-                      .model = data,
-                      .model_size = size,
-                      .n_inputs = which->n_inputs,
-                      .inputs = which->inputs};
-    int status = pool_run_one(which->pool, &job, result, NULL);
-    free(data);
+    struct handover handover;
+    struct job job = {.engine = engine, .n_inputs = which->n_inputs, .inputs = which->inputs};
+    int status = handover_open(&handover, which->pool, which->model, NULL);
+    if (!status) {
+        handover_give(&handover, &job);
+        status = pool_run_one(which->pool, &job, result, NULL);
+    }
+    handover_close(&handover);
     return status;
 }
 
@@ -310,7 +309,7 @@ static enum answer ask(struct question *question, const struct settle_case *whic
     question->plain = *which;
     question->plain.engine = plain;
     question->says_lack = ended->outcome == OUTCOME_UNSUPPORTED;
-    question->words = normal_words(question, ended->message, which->model);
+    question->normal = normal_message(question, ended->message, which->model);
     if (plain == which->engine)
         return ask_by_whole(question, ended);
     result_init(&whole);
@@ -327,7 +326,7 @@ static void tell(const struct question *question, const struct settle_case *whic
     if (answer == ANSWER_LACKS) {
         const Onnx__NodeProto *node = which->model->graph->node[question->node];
         snprintf(text, sizeof text, "%s (node %.40s) is not supported alone: %.120s", node->op_type,
-                 localize_node_name(node), question->message);
+                 model_node_name(node), question->message);
     } else {
         snprintf(text, sizeof text, "whether it lacks an operator could not be asked; %.150s", verdict->text);
     }

@@ -7,7 +7,7 @@
  * each node alone, on the reference's values, with the types and attributes it has in the case.
  *
  *   it runs the whole then                      it has all that is needed: the refusal stands
- *   it refuses a node alone in the same words   the refusal stands, whatever is lacking besides
+ *   it refuses a node alone in the same way     the refusal stands, whatever is lacking besides
  *   it says of a node alone that it lacks it    unsupported, whatever another setting made of the case
  *   it lacks no node alone                      the refusal stands
  *   a node could not be asked for               unsupported or undecided: nobody is blamed on a guess

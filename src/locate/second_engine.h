@@ -8,10 +8,10 @@
 #ifndef LOCATE_SECOND_ENGINE_H
 #define LOCATE_SECOND_ENGINE_H
 
-#include "locate/work.h"
+#include "locate/record_values.h"
 
-struct twin {
-    struct work *work; /* of the engine under test */
+struct second_engine {
+    struct recording *record; /* of the engine under test */
     int engine;
     bool pieces;
     struct result held;  /* the group at hand */
@@ -23,15 +23,15 @@ struct twin {
     bool under_way;
 };
 
-void twin_init(struct twin *twin, struct work *work, int engine, bool pieces);
-void twin_release(struct twin *twin);
+void second_engine_init(struct second_engine *second, struct recording *record, int engine, bool pieces);
+void second_engine_release(struct second_engine *second);
 
-/* twin_start asks for the group's values, twin_finish waits for them. Afterwards known has what came; an
- * engine that does not answer leaves it empty. */
-int twin_start(struct twin *twin, const struct record_group *group);
-int twin_finish(struct twin *twin, const struct record_group *group);
+/* second_engine_start asks for the group's values, second_engine_finish waits for them. Afterwards known has
+ * what came; an engine that does not answer leaves it empty. */
+int second_engine_start(struct second_engine *second, const struct memory_group *group);
+int second_engine_finish(struct second_engine *second, const struct memory_group *group);
 
 /* The group is done with: keeps what later groups need. */
-void twin_next(struct twin *twin, const struct record_group *group);
+void second_engine_next(struct second_engine *second, const struct memory_group *group);
 
 #endif

@@ -10,57 +10,33 @@
  * the engine computes the rest. When the answer stays as far off it was not that node; one that is wrong as a
  * model of its own, too, is blamed when no other one explains the answer.
  *
- * When exposing the values makes the deviation vanish it sits in a fusion: growing windows of nodes are cut
- * out with their recorded inputs, run unexposed and held against the hard bound of the window, which allows
- * for another formula that is the same for real numbers (evaluate_options.loose); the smallest
- * wrong window is the fused group.
+ * When exposing the values makes the deviation vanish it sits in a fusion: growing parts of the
+ * model are cut out with their recorded inputs, run unexposed and held against the hard bound of the part,
+ * which allows for another formula that is the same for real numbers (evaluate_options.loose); the smallest
+ * wrong part is the fused group.
  *
- * When every node and window is inside its hard bound but the whole is far beyond the likely one, the engine
+ * When every node and part is inside its hard bound but the whole is far beyond the likely one, the engine
  * is imprecise.
  */
 #ifndef LOCATE_SETTLE_H
 #define LOCATE_SETTLE_H
 
-#include "engine/pool.h"
-#include "judge/verdict.h"
-#include "model/edit.h"
-
-struct settlement {
-    enum verdict_kind
-        kind;      /* wrong, nan, shape, dtype, imprecise, agrees; or what ended an attempt (crash ...) */
-    size_t count;  /* nodes to blame: 1, or a fused group; 0 when nobody is */
-    size_t *nodes; /* numbers in graph->node, ascending */
-    bool fused;    /* vanishes when the values between are exposed */
-    struct verdict verdict; /* of that node or group on its recorded inputs */
-    char text[320];         /* one line: "Softmax (node sm3): output y[7] is ..." */
-    bool every_node; /* each is inside its hard bound on the inputs it had, and showing them changed nothing,
-                        or no more than the published tolerance */
-};
-
-struct settle_case {
-    struct pool *pool;
-    int engine;
-    const struct model *model;
-    const struct value *inputs;
-    size_t n_inputs;
-    size_t max_window; /* nodes of the largest window tried; 0: 12 */
-};
+#include "locate/settlement.h"
 
 /* An engine that refuses the model with its values exposed is judged on parts with the reference's values as
  * inputs. Fails only when the case itself cannot be worked on (the reference lacks an operator). */
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err);
 
 /*
- * The engine refuses the whole, fails or dies on it (`ended` says how; `verdict` is the judge's word): the
- * smallest part, one node at first, on which it ends the same way, with the same words if there is one. The
+ * The engine refuses the whole, fails or dies on it (`ended` says how; `verdict` is the judge's): the
+ * smallest part, one node at first, on which it ends the same way, with the same message if there is one. The
  * inputs of a part are the reference's own values. Fails with ERROR_NOT_FOUND when no part does.
  */
 int settle_refusal(struct settlement *settlement, const struct settle_case *which,
                    const struct verdict *verdict, const struct result *ended, struct error *err);
-void settlement_release(struct settlement *settlement);
 
 /* Settles one verdict where that is called for: a suspect becomes what settling says; a verdict that was sure
- * keeps its word and gets its node. False, and *settlement untouched, when nothing was settled. */
+ * stays what it is and gets its node. False, and *settlement untouched, when nothing was settled. */
 bool settle_verdict(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement);
 
 /* Whether settle_verdict would try. */

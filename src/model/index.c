@@ -362,3 +362,13 @@ int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__N
 {
     return each_node(graph, 0, visit, context);
 }
+
+const char *model_node_name(const Onnx__NodeProto *node)
+{
+    if (node->name && *node->name)
+        return node->name;
+    for (size_t i = 0; i < node->n_output; i++)
+        if (*node->output[i])
+            return node->output[i];
+    return "?";
+}

@@ -53,4 +53,7 @@ const char *model_node_text(const struct model *model, size_t number, char *buff
 int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__NodeProto *node, int depth),
                     void *context);
 
+/* The node's name, or what it makes when it has none. */
+const char *model_node_name(const Onnx__NodeProto *node);
+
 #endif

@@ -216,3 +216,11 @@ void values_free(struct value *values, size_t count)
         value_release(&values[i]);
     free(values);
 }
+
+struct value value_view(const char *name, const struct tensor *tensor)
+{
+    return (struct value){.name = (char *)(uintptr_t)name,
+                          .kind = VALUE_TENSOR,
+                          .count = 1,
+                          .tensors = (struct tensor *)(uintptr_t)tensor};
+}

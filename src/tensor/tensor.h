@@ -90,6 +90,9 @@ int value_copy(struct value *to, const struct value *from, struct error *err);
 void value_release(struct value *value);
 void values_free(struct value *values, size_t count); /* releases each, then frees the array */
 
+/* A value that borrows name and tensor, for functions that only read: not to be released or changed. */
+struct value value_view(const char *name, const struct tensor *tensor);
+
 #ifdef __cplusplus
 }
 #endif

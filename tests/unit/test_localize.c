@@ -1,7 +1,10 @@
 #include "base/memory.h"
 #include "locate/localize.h"
 #include "locate/rate.h"
-#include "locate/work.h"
+#include "locate/blame_check.h"
+#include "locate/node_verdict.h"
+#include "locate/search.h"
+#include "locate/settle.h"
 #include "model/build.h"
 
 #include <math.h>
@@ -265,11 +268,12 @@ static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
     struct result result = {.outcome = OUTCOME_OK, .count = 1, .outputs = &output};
     struct settle_case which = {.model = model, .inputs = &input, .n_inputs = 1};
     struct verdict verdict;
-    struct work work;
-    assert_int_equal(work_init(&work, &which, NULL), 0);
-    work_judge_whole(&work, &result, &verdict);
-    assert_true(work_is_fused(&work, &result)); /* none of the answers is right without */
-    work_release(&work);
+    struct search search;
+    assert_int_equal(search_init(&search, &which, NULL), 0);
+    whole_answer_judge(&search.whole, &result, &verdict);
+    assert_true(expected_by_fusing(which.model, which.inputs, which.n_inputs,
+                                   &result)); /* none of the answers is right without */
+    search_release(&search);
     tensor_release(&x);
     tensor_release(&y);
     tensor_release(&weights[0]);
@@ -301,11 +305,11 @@ static void a_shape_is_not_fused_away(void **state)
     struct result result = {.outcome = OUTCOME_OK, .count = 1, .outputs = &output};
     struct settle_case which = {.model = model, .inputs = inputs, .n_inputs = 3};
     struct verdict verdict;
-    struct work work;
-    assert_int_equal(work_init(&work, &which, NULL), 0);
-    work_judge_whole(&work, &result, &verdict);
+    struct search search;
+    assert_int_equal(search_init(&search, &which, NULL), 0);
+    whole_answer_judge(&search.whole, &result, &verdict);
     assert_int_equal(verdict.kind, VERDICT_AGREES);
-    work_release(&work);
+    search_release(&search);
     for (int i = 0; i < 3; i++)
         tensor_release(&given[i]);
     tensor_release(&y);
@@ -328,7 +332,7 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
     (void)state;
     struct scene scene;
     struct verdict verdict;
-    struct work work;
+    struct search search;
     size_t made;
     scene_open(&scene, "reference");
     struct model *model = model_new(13);
@@ -340,18 +344,18 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
     struct tensor y = floats(&eight, (float[]){1, 2, 3, 0.5F, 0.25F, 2, 3, 4});
     struct settle_case which = {
         .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
-    assert_int_equal(work_init(&work, &which, NULL), 0);
-    assert_true(map_get(&work.index.names, "a", &made));
-    work.known[made] = &a;
-    assert_true(map_get(&work.index.names, "y", &made));
-    work.known[made] = &y;
-    work_judge_node(&work, 0, false, &verdict);
+    assert_int_equal(search_init(&search, &which, NULL), 0);
+    assert_true(map_get(&search.test.index.names, "a", &made));
+    search.record.values.known[made] = &a;
+    assert_true(map_get(&search.test.index.names, "y", &made));
+    search.record.values.known[made] = &y;
+    node_judge(&search.record, 0, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
-    assert_true(work_confirm(&work, 0, 1)); /* an output of a window: it was run by itself */
-    assert_false(work_confirm(&work, 0, 0));
-    work_judge_node(&work, 1, false, &verdict);
+    assert_true(search_confirm(&search, 0, 1)); /* an output of a window: it was run by itself */
+    assert_false(search_confirm(&search, 0, 0));
+    node_judge(&search.record, 1, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_UNTESTED);
-    work_release(&work);
+    search_release(&search);
     tensor_release(&a);
     tensor_release(&y);
     model_free(model);
@@ -359,11 +363,11 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
 }
 
 /* One node's recorded output is made to be another than it was. */
-static void record(struct work *work, const char *name, const struct tensor *tensor)
+static void record(struct search *search, const char *name, const struct tensor *tensor)
 {
     size_t number;
-    assert_true(map_get(&work->index.names, name, &number));
-    work->known[number] = tensor;
+    assert_true(map_get(&search->test.index.names, name, &number));
+    search->record.values.known[number] = tensor;
 }
 
 /*
@@ -375,7 +379,7 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     (void)state;
     struct scene scene;
     struct verdict verdict;
-    struct work work;
+    struct search search;
     scene_open(&scene, "reference:fault=concat-three");
     struct model *model = model_new(13);
     model_add_input(model, "x", DTYPE_FLOAT, &eight);
@@ -391,22 +395,22 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     struct tensor z = floats(&three, (float[24]){9});
     struct settle_case which = {
         .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
-    assert_int_equal(work_init(&work, &which, NULL), 0);
-    assert_int_equal(work_run_plain(&work), 0);
-    record(&work, "n", &n);
-    record(&work, "y", &y);
-    record(&work, "z", &z);
-    work.all_held = true;
-    work_judge_node(&work, 2, false, &verdict);
+    assert_int_equal(search_init(&search, &which, NULL), 0);
+    assert_int_equal(whole_answer_run(&search.whole), 0);
+    record(&search, "n", &n);
+    record(&search, "y", &y);
+    record(&search, "z", &z);
+    search.record.values.complete = true;
+    node_judge(&search.record, 2, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
-    assert_true(work_stays_off(&work, (size_t[]){2}, 1));
-    assert_int_equal(settle_weigh(&work, 2, &verdict), WEIGHT_NONE);
-    assert_true(work_breaks_right_inputs(&work, 1));
-    work_judge_node(&work, 1, false, &verdict);
+    assert_true(blame_stays_off(&search.record, (size_t[]){2}, 1));
+    assert_int_equal(search_weigh(&search, 2, &verdict), WEIGHT_NONE);
+    assert_true(blame_breaks_right_inputs(&search.record, 1));
+    node_judge(&search.record, 1, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
-    assert_false(work_stays_off(&work, (size_t[]){1}, 1));
-    assert_int_equal(settle_weigh(&work, 1, &verdict), WEIGHT_FULL);
-    work_release(&work);
+    assert_false(blame_stays_off(&search.record, (size_t[]){1}, 1));
+    assert_int_equal(search_weigh(&search, 1, &verdict), WEIGHT_FULL);
+    search_release(&search);
     tensor_release(&n);
     tensor_release(&y);
     tensor_release(&z);
@@ -420,7 +424,7 @@ static void who_is_right_on_right_inputs_is_not_blamed(void **state)
     (void)state;
     struct scene scene;
     struct verdict verdict;
-    struct work work;
+    struct search search;
     scene_open(&scene, "reference:fault=concat-three");
     struct model *model = model_new(13);
     model_add_input(model, "x", DTYPE_FLOAT, &eight);
@@ -436,18 +440,18 @@ static void who_is_right_on_right_inputs_is_not_blamed(void **state)
         tensor_set(&z, i, tensor_get(x, i % x->count));
     struct settle_case which = {
         .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
-    assert_int_equal(work_init(&work, &which, NULL), 0);
-    assert_int_equal(work_run_plain(&work), 0);
-    assert_int_equal(tensor_copy(&y, &work.plain.outputs[0].tensors[0], NULL), 0);
-    record(&work, "z", &z);
-    record(&work, "y", &y);
-    work.all_held = true;
-    work_judge_node(&work, 1, false, &verdict);
+    assert_int_equal(search_init(&search, &which, NULL), 0);
+    assert_int_equal(whole_answer_run(&search.whole), 0);
+    assert_int_equal(tensor_copy(&y, &search.whole.answer.outputs[0].tensors[0], NULL), 0);
+    record(&search, "z", &z);
+    record(&search, "y", &y);
+    search.record.values.complete = true;
+    node_judge(&search.record, 1, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
-    assert_false(work_stays_off(&work, (size_t[]){1}, 1)); /* its output is the answer */
-    assert_false(work_breaks_right_inputs(&work, 1));
-    assert_int_equal(settle_weigh(&work, 1, &verdict), WEIGHT_NONE);
-    work_release(&work);
+    assert_false(blame_stays_off(&search.record, (size_t[]){1}, 1)); /* its output is the answer */
+    assert_false(blame_breaks_right_inputs(&search.record, 1));
+    assert_int_equal(search_weigh(&search, 1, &verdict), WEIGHT_NONE);
+    search_release(&search);
     tensor_release(&z);
     tensor_release(&y);
     model_free(model);

@@ -1,0 +1,250 @@
+#include "locate/search.h"
+
+#include "base/memory.h"
+#include "locate/blame_check.h"
+#include "locate/node_sets.h"
+#include "locate/node_verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nodes of a model for which the reference computes all of it to see whether the answer hangs on one of them:
+ * a node that is wrong by itself is enough in a larger one. */
+enum { SMALL_ENOUGH = 64 };
+
+int search_init(struct search *search, const struct settle_case *which, struct error *err)
+{
+    *search = (struct search){0};
+    if (under_test_init(&search->test, which, err))
+        return -1;
+    whole_answer_init(&search->whole, &search->test);
+    recording_init(&search->record, &search->test, &search->whole);
+    group_search_init(&search->groups, &search->record);
+    return 0;
+}
+
+void search_release(struct search *search)
+{
+    if (!search->record.test)
+        return;
+    group_search_release(&search->groups);
+    recording_release(&search->record);
+    whole_answer_release(&search->whole);
+    under_test_release(&search->test);
+}
+
+/*
+ * Engines without kernels for the short float types compute neighbours in float32 and need not round between
+ * them: what is recorded is then not quite what the next node had.
+ */
+static bool may_be_wider(const struct search *search, size_t number)
+{
+    for (size_t i = 0; i < search->test.index.n_uses[number]; i++) {
+        size_t use = search->test.index.uses[number][i];
+        const struct tensor *tensor = search->record.values.known[use];
+        if (tensor && search->test.index.values[use].source == SOURCE_NODE &&
+            (tensor->type == DTYPE_FLOAT16 || tensor->type == DTYPE_BFLOAT16))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it is inside the bounds of a node that is computed as one with those before it: an engine may do so
+ * though their values are shown (a factor before a product becomes one of the product). */
+static bool may_be_fused(struct search *search, size_t number)
+{
+    struct verdict loose;
+    node_judge(&search->record, number, true, &loose);
+    return !verdict_is_finding(loose.kind);
+}
+
+static bool is_behind(const struct search *search, size_t number)
+{
+    for (size_t i = 0; i < search->test.index.n_uses[number]; i++)
+        if (search->test.index.values[search->test.index.uses[number][i]].source == SOURCE_NODE)
+            return true;
+    return false;
+}
+
+/* Where its inputs may have been others than were recorded, a node must be outside its bound alone too; where
+ * that is not so by any of its bounds, and all values are at hand, it may be those before it. */
+void search_node(struct search *search, size_t number, struct verdict *verdict)
+{
+    struct verdict alone;
+    search->last.group.count = 0;
+    search->last.alone = false;
+    node_judge(&search->record, number, false, verdict);
+    search->judged += !verdict_is(verdict->kind, CLASS_NOTHING);
+    search->right += verdict_is(verdict->kind, CLASS_AGREES | CLASS_SUSPECT);
+    bool other =
+        verdict_is_finding(verdict->kind) && (may_be_wider(search, number) || may_be_fused(search, number));
+    if (!verdict_is_finding(verdict->kind) ||
+        (!other && (search->record.groups > 1 || !is_behind(search, number))))
+        return;
+    size_t output = verdict->output;
+    part_judge(&search->record, NULL, &number, 1, false, &alone);
+    search->last.alone = verdict_is_finding(alone.kind);
+    if (other)
+        *verdict = alone;
+    else if (!search->last.alone)
+        fused_group_before(&search->groups, number, &search->last.group, verdict);
+    verdict->output = output; /* of the node: a part has outputs of its own */
+}
+
+bool search_confirm(struct search *search, size_t number, size_t output)
+{
+    return search->last.alone || search->last.group.count || blame_confirm(&search->record, number, output);
+}
+
+/* The node as a model of its own, on the inputs it had; what was a constant stays one. */
+static bool is_wrong_alone(struct search *search, size_t number)
+{
+    struct verdict verdict;
+    size_t *nodes = memory_zeroed(search->test.index.model->graph->n_node, sizeof *nodes);
+    size_t count = nodes_with_constants(&search->test.index, &number, 1, nodes);
+    part_judge(&search->record, NULL, nodes, count, false, &verdict);
+    free(nodes);
+    return verdict_is_finding(verdict.kind);
+}
+
+static void spare(struct search *search, const size_t *nodes, size_t count, bool fused,
+                  const struct verdict *verdict)
+{
+    if (!search->spare.nodes) {
+        search->spare.nodes = arena_array(&search->test.arena, search->test.index.model->graph->n_node,
+                                          sizeof *search->spare.nodes);
+        search->groups.skipped = search->spare.nodes;
+        memcpy(search->spare.first.nodes, nodes, count * sizeof *nodes);
+        search->spare.first.count = count;
+        search->spare.fused = fused;
+        search->spare.verdict = *verdict;
+    }
+    for (size_t i = 0; i < count; i++)
+        search->spare.nodes[nodes[i]] = true;
+}
+
+/* Whether the answer is as wrong when all that are wrong by themselves are replaced. */
+static bool others_are_wrong(struct search *search)
+{
+    size_t n = search->test.index.model->graph->n_node, count = 0;
+    size_t *nodes = memory_zeroed(n, sizeof *nodes);
+    for (size_t i = 0; i < n; i++)
+        if (search->spare.nodes[i])
+            nodes[count++] = i;
+    bool wrong = blame_stays_off(&search->record, nodes, count);
+    free(nodes);
+    return wrong;
+}
+
+enum search_weight search_weigh(struct search *search, size_t number, const struct verdict *verdict)
+{
+    bool fused = search->last.group.count > 0, more = search->spare.nodes != NULL;
+    const size_t *nodes = fused ? search->last.group.nodes : &number;
+    size_t count = fused ? search->last.group.count : 1;
+    if (search->test.index.model->graph->n_node < 2)
+        return WEIGHT_FULL;
+    bool wrong = fused || search->last.alone || is_wrong_alone(search, number);
+    if (wrong && search->test.index.model->graph->n_node > SMALL_ENOUGH)
+        return WEIGHT_FULL;
+    if (!wrong && !blame_breaks_right_inputs(&search->record, number))
+        return WEIGHT_NONE;
+    if (!blame_stays_off(&search->record, nodes, count))
+        return WEIGHT_FULL;
+    if (!wrong)
+        return WEIGHT_NONE;
+    spare(search, nodes, count, fused, verdict);
+    return more && !others_are_wrong(search) ? WEIGHT_TOGETHER : WEIGHT_SPARE;
+}
+
+static void blame_node(struct search *search, struct settlement *settlement, const struct verdict *verdict,
+                       size_t number)
+{
+    settlement->fused = search->last.group.count > 0;
+    if (settlement->fused)
+        settlement_blame(settlement, verdict, search->last.group.nodes, search->last.group.count);
+    else
+        settlement_blame(settlement, verdict, &number, 1);
+}
+
+void search_blame_spare(const struct search *search, struct settlement *settlement)
+{
+    settlement->fused = search->spare.fused;
+    settlement_blame(settlement, &search->spare.verdict, search->spare.first.nodes,
+                     search->spare.first.count);
+}
+
+bool search_blame(struct search *search, struct settlement *settlement, const struct verdict *verdict,
+                  size_t number, enum search_weight weight)
+{
+    if (weight == WEIGHT_FULL)
+        blame_node(search, settlement, verdict, number);
+    else if (weight == WEIGHT_TOGETHER)
+        search_blame_spare(search, settlement);
+    return weight == WEIGHT_FULL || weight == WEIGHT_TOGETHER;
+}
+
+/* The answer is right only because another formula was allowed for. */
+static bool is_right_by_fusing(const struct search *search)
+{
+    const struct settle_case *which = search->test.which;
+    return expected_by_fusing(which->model, which->inputs, which->n_inputs, &search->whole.answer);
+}
+
+int search_whole(struct search *search, struct settlement *settlement)
+{
+    const struct model *model = search->test.index.model;
+    struct verdict verdict;
+    whole_answer_judge(&search->whole, &search->whole.answer, &verdict);
+    if (verdict_is(verdict.kind, CLASS_NOTHING))
+        return error_set(search->test.err, ERROR_UNSUPPORTED, "the reference cannot compute the model");
+    settlement->verdict = verdict;
+    settlement->kind = verdict_is(verdict.kind, CLASS_SUSPECT) ? VERDICT_IMPRECISE : verdict.kind;
+    settlement->every_node =
+        (!search->record.changed || search->groups.close) && search->right >= model->graph->n_node;
+    if (!verdict_is_finding(verdict.kind) && is_right_by_fusing(search)) {
+        settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
+        snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
+                 "another formula for nodes computed as one explains it");
+    }
+    if (!verdict_is_finding(verdict.kind))
+        return 0;
+    /* Each operator gave what it may on what it had, and showing the values changed nothing: so the whole is
+     * right, and the bounds of the whole are not. */
+    if (!search->record.changed && search->judged >= model->graph->n_node) {
+        settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
+        snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
+                 "every operator is right on the inputs it had, the whole is not: %.140s", verdict.text);
+        return 0;
+    }
+    size_t *nodes = arena_array(&search->test.arena, model->graph->n_node, sizeof *nodes);
+    size_t count = blame_needed(&search->record, verdict.output, nodes);
+    settlement->fused = count > 1;
+    settlement_blame(settlement, &verdict, nodes, count);
+    return 0;
+}
+
+int search_hidden(struct search *search, struct settlement *settlement)
+{
+    int found = fused_group_find_unshown(&search->groups, settlement);
+    return found < 0 ? -1 : found ? 0 : search_whole(search, settlement);
+}
+
+int search_refused(struct search *search, const struct verdict *verdict, const struct result *ended,
+                   struct settlement *settlement)
+{
+    /* A part may be refused for a reason of its own (a model without inputs, say): the same message first. */
+    struct refused refused = {.verdict = verdict, .ended = ended, .message = MESSAGE_SAME};
+    search->groups.refused = &refused;
+    int found = fused_group_find_unshown(&search->groups, settlement);
+    refused.message = MESSAGE_OWN;
+    if (found > 0)
+        fused_group_narrow(&search->groups, settlement);
+    refused.message = MESSAGE_ANY;
+    if (!found)
+        found = fused_group_find_unshown(&search->groups, settlement);
+    search->groups.refused = NULL;
+    if (!found)
+        return error_set(search->test.err, ERROR_NOT_FOUND, "no part of the model is refused alone");
+    return found < 0 ? -1 : 0;
+}

@@ -1,0 +1,74 @@
+#include "locate/under_test.h"
+
+#include "base/memory.h"
+#include "engine/handover.h"
+#include "model/onnx.h"
+
+#include <stdlib.h>
+
+int under_test_init(struct under_test *test, const struct settle_case *which, struct error *err)
+{
+    *test = (struct under_test){.which = which, .err = err};
+    if (model_index_init(&test->index, which->model, err))
+        return -1;
+    arena_init(&test->arena);
+    return 0;
+}
+
+void under_test_release(struct under_test *test)
+{
+    model_free(test->inferred);
+    model_index_release(&test->index);
+    arena_release(&test->arena);
+}
+
+int under_test_run(struct under_test *test, const struct model *model, const struct value *inputs,
+                   size_t n_inputs, size_t answers, struct result *result)
+{
+    struct handover handover;
+    if (handover_open(&handover, test->which->pool, model, test->err)) {
+        handover_close(&handover);
+        return -1;
+    }
+    const char **names = memory_zeroed(answers, sizeof *names);
+    for (size_t i = 0; i < answers; i++)
+        names[i] = model->graph->output[i]->name;
+    struct job job = {.engine = test->which->engine,
+                      .n_outputs = answers,
+                      .outputs = names,
+                      .n_inputs = n_inputs,
+                      .inputs = inputs};
+    handover_give(&handover, &job);
+    int status = pool_run_one(test->which->pool, &job, result, test->err);
+    test->runs++;
+    free(names);
+    handover_close(&handover);
+    return status;
+}
+
+static struct model *infer(const struct model *model)
+{
+    uint8_t *plain = NULL, *data = NULL;
+    size_t plain_size, size;
+    struct model *inferred = NULL;
+    if (!model_pack_thin(model, &plain, &plain_size, NULL) &&
+        !onnx_infer_shapes(plain, plain_size, 0, &data, &size, NULL) &&
+        model_parse(&inferred, data, size, NULL))
+        inferred = NULL;
+    free(plain);
+    free(data);
+    return inferred;
+}
+
+void under_test_infer(struct under_test *test)
+{
+    if (test->inferred || !(test->inferred = infer(test->which->model)))
+        return;
+    const Onnx__GraphProto *graph = test->inferred->graph;
+    for (size_t i = 0; i < graph->n_value_info; i++) {
+        size_t number;
+        if (map_get(&test->index.names, graph->value_info[i]->name, &number) &&
+            !test->index.values[number].info)
+            test->index.values[number].info = graph->value_info[i];
+    }
+}
