@@ -94,32 +94,22 @@ static void print(const struct fuzz_status *status, const struct watch_seen *see
 
 static int campaign(const char *folder, size_t count, int workers, char **labels, size_t n, struct error *err)
 {
-    struct pool_options pool_options = {.deadline = 10, .workers = workers};
+    struct pool_options limits = {.deadline = 10, .workers = workers};
     struct registry *registry = NULL;
-    const struct engine_spec *specs[MOST], *reference;
-    int engines[MOST];
-    if (n > MOST || registry_open(&registry, NULL, 0, err) ||
-        registry_find(registry, "reference", &reference, err))
+    struct panel panel;
+    if (registry_open(&registry, NULL, 0, err) ||
+        panel_open(&panel, registry, (const char *const *)labels, n, &limits, err) ||
+        panel_add_reference(&panel, registry, err))
         return -1;
-    struct pool *pool = pool_new(&pool_options);
-    for (size_t i = 0; i < n; i++) {
-        if (registry_find(registry, labels[i], &specs[i], err))
-            return -1;
-        engines[i] = pool_add(pool, specs[i]);
-    }
     struct fuzz_options options = {
-        .pool = pool,
-        .reference = pool_add(pool, reference),
-        .n_engines = n,
-        .engines = engines,
-        .specs = specs,
+        .panel = &panel,
         .folder = folder,
         .source = {.seed = SEED, .strategy = FUZZ_MCTS, .redraw = true},
         .count = count,
     };
     struct fuzz_status status;
     struct watch_seen seen = {0};
-    pool_warm(pool);
+    pool_warm(panel.pool);
     double starting = watch_children(""), reference_start = watch_children(reference_name);
     struct watch *watch = watch_start();
     double wall = clock_seconds(), self = cpu_of(RUSAGE_SELF);
@@ -128,9 +118,10 @@ static int campaign(const char *folder, size_t count, int workers, char **labels
     watch_stop(watch, &seen);
     self = cpu_of(RUSAGE_SELF) - self;
     double reference_cpu = watch_children(reference_name) - reference_start;
-    pool_free(pool);
+    panel_close(&panel);
     if (!result)
         print(&status, &seen, wall, self, cpu_of(RUSAGE_CHILDREN) - starting, reference_cpu);
+    fuzz_status_release(&status);
     registry_free(registry);
     return result;
 }

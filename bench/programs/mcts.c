@@ -102,11 +102,9 @@ static int run_one(struct bench *bench, enum fuzz_strategy strategy, uint64_t se
         .redraw = true,
         .generate = {.ops = operators, .max_opset = 17},
     };
-    struct trial_options trial = {.pool = bench->pool,
-                                  .reference = bench->reference,
-                                  .n_engines = 1,
-                                  .engines = &bench->number,
-                                  .settle = true};
+    struct panel panel = {
+        .pool = bench->pool, .count = 1, .engines = &bench->number, .reference = bench->reference};
+    struct trial_options trial = {.panel = &panel, .settle = true};
     struct tally tally = {0};
     struct fuzz_source *source;
     double start = clock_seconds();

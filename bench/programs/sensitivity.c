@@ -183,8 +183,8 @@ static int graphs(int nodes, size_t wanted)
     struct pool_options pool_options = {.deadline = 20};
     struct pool *pool = pool_new(&pool_options);
     int number = pool_add(pool, reference), engine = pool_add(pool, disturbed);
-    struct trial_options options = {
-        .pool = pool, .reference = number, .n_engines = 1, .engines = &engine, .settle = true};
+    struct panel panel = {.pool = pool, .count = 1, .engines = &engine, .reference = number};
+    struct trial_options options = {.panel = &panel, .settle = true};
     struct trials *trials = trials_new(&options);
     struct generate_options generate = {
         .min_nodes = nodes, .max_nodes = nodes, .types = DTYPE_BIT(DTYPE_FLOAT), .fill = FILL_NORMAL + 1};

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ENGINES = 16 };
-
 /* A case of the first data set of a loaded case. */
 static int make_case(struct test_case **test, const struct suite_loaded *loaded, struct error *err)
 {
@@ -29,7 +27,7 @@ static int make_case(struct test_case **test, const struct suite_loaded *loaded,
     return test_case_add_inputs(*test, loaded->data[0].inputs, loaded->data[0].n_inputs, err);
 }
 
-static void sign_case(const struct keep_options *options, const struct suite_case *entry)
+static void sign_case(const struct panel *panel, const struct suite_case *entry)
 {
     struct suite_loaded loaded;
     struct test_case *test = NULL;
@@ -43,7 +41,7 @@ static void sign_case(const struct keep_options *options, const struct suite_cas
     int status = make_case(&test, &loaded, &err);
     suite_unload(&loaded);
     if (!status)
-        status = follow_up_try(options, test, options->engines[0], &done, &err);
+        status = follow_up_try(panel, test, &done, &err);
     test_case_free(test);
     if (status) {
         fprintf(stderr, "signatures: %s: %s\n", entry->name, err.message);
@@ -51,39 +49,19 @@ static void sign_case(const struct keep_options *options, const struct suite_cas
     }
     for (size_t i = 0; i < done.n_engines; i++) {
         struct signature signature;
-        if (follow_up_signature(options->pool, options->engines[i], &done, i, &signature))
-            printf("%s\t%s\t%s\n", entry->name, pool_engine(options->pool, options->engines[i])->label,
-                   signature.text);
+        if (follow_up_signature(panel, i, &done, &signature))
+            printf("%s\t%s\t%s\n", entry->name, panel_engine(panel, i)->label, signature.text);
     }
     trial_done_release(&done);
 }
 
-static int add_engines(struct keep_options *options, struct registry *registry, char **labels, size_t count,
-                       int *numbers, struct error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct engine_spec *spec;
-        if (registry_find(registry, labels[i], &spec, err))
-            return -1;
-        numbers[i] = pool_add(options->pool, spec);
-    }
-    const struct engine_spec *reference;
-    if (registry_find(registry, "reference", &reference, err))
-        return -1;
-    options->reference = pool_add(options->pool, reference);
-    options->engines = numbers;
-    options->n_engines = count;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    char *labels[MAX_ENGINES];
-    int numbers[MAX_ENGINES], option, status = 2;
+    const char **labels = memory_zeroed((size_t)argc, sizeof *labels);
+    int option, status = 2;
     size_t count = 0;
     while ((option = getopt(argc, argv, "e:")) == 'e')
-        if (count < MAX_ENGINES)
-            labels[count++] = optarg;
+        labels[count++] = optarg;
     if (!count || optind == argc || option == '?') {
         fputs("usage: signatures -e ENGINE... FOLDER...\n", stderr);
         return 2;
@@ -92,18 +70,21 @@ int main(int argc, char **argv)
     struct registry *registry = NULL;
     struct suite suite = {0};
     /* Fresh: what reads beyond its memory must always find the same there. */
-    struct keep_options options = {.pool = pool_new(&(struct pool_options){.fresh = true})};
+    struct pool_options limits = {.fresh = true};
+    struct panel panel = {0};
     if (registry_open(&registry, NULL, 0, &err) == 0 &&
-        add_engines(&options, registry, labels, count, numbers, &err) == 0 &&
+        panel_open(&panel, registry, labels, count, &limits, &err) == 0 &&
+        panel_add_reference(&panel, registry, &err) == 0 &&
         suite_open(&suite, (const char *const *)&argv[optind], (size_t)(argc - optind), NULL, &err) == 0) {
         for (size_t i = 0; i < suite.count; i++)
-            sign_case(&options, &suite.cases[i]);
+            sign_case(&panel, &suite.cases[i]);
         status = 0;
     } else {
         fprintf(stderr, "signatures: %s\n", err.message);
     }
     suite_release(&suite);
-    pool_free(options.pool);
+    panel_close(&panel);
+    free(labels);
     if (registry)
         registry_free(registry);
     return status;

@@ -452,11 +452,9 @@ int main(int argc, char **argv)
             return 2;
     if (run->probed && read_probes(run, registry, pool, engines))
         return 2;
+    struct panel panel = {.pool = pool, .count = run->n_engines, .engines = engines, .reference = reference};
     struct trial_options options = {
-        .pool = pool,
-        .reference = reference,
-        .n_engines = run->n_engines,
-        .engines = engines,
+        .panel = &panel,
         .settle = true,
         .repeat = run->repeat,
     };

@@ -498,6 +498,7 @@ int main(int argc, char **argv)
     struct bench *b = memory_zeroed(1, sizeof *b);
     struct registry *registry = NULL;
     struct pool *pool = NULL;
+    struct panel panel;
     struct trials *trials = NULL;
     struct error err = {0};
     b->seed = 1;
@@ -518,11 +519,10 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s\n", err.message);
             return 2;
         }
-        struct trial_options options = {
-            .pool = pool, .reference = reference, .n_engines = 1, .engines = &engine, .settle = true};
-        trials = trials_new(&options);
         b->pool = pool;
         b->number = engine;
+        panel = (struct panel){.pool = pool, .count = 1, .engines = &b->number, .reference = reference};
+        trials = trials_new(&(struct trial_options){.panel = &panel, .settle = true});
     }
     int status = run_cases(b, trials);
     if (trials)

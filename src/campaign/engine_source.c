@@ -33,10 +33,8 @@ static void run_once(const struct engine_spec *spec, const struct test_case *tes
                       .n_inputs = test->n_inputs,
                       .inputs = test->inputs};
     struct result result;
-    bool differ;
-    pool_submit(pool, &job);
-    if (pool_next(pool, -1, &job, &result, &differ, NULL) == 1)
-        result_release(&result);
+    pool_run_one(pool, &job, &result, NULL);
+    result_release(&result);
     pool_free(pool);
 }
 

@@ -14,25 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENGINES = 32 };
-
-int follow_up_try(const struct follow_up_options *options, struct test_case *test, int engine,
-                  struct trial_done *done, struct error *err)
+int follow_up_try(const struct panel *panel, struct test_case *test, struct trial_done *done,
+                  struct error *err)
 {
-    int engines[MAX_ENGINES + 1] = {engine};
-    size_t count = 1;
-    for (size_t i = 0; i < options->n_engines && count <= MAX_ENGINES; i++)
-        if (options->engines[i] != engine)
-            engines[count++] = options->engines[i];
-    struct trial_options trial = {
-        .pool = options->fresh ? options->fresh : options->pool,
-        .reference = options->reference,
-        .n_engines = count,
-        .engines = engines,
-        .repeat = 1,
-        .settle = true,
-        .parts = options->pool,
-    };
+    struct trial_options trial = {.panel = panel, .fresh = true, .repeat = 1, .settle = true};
     struct trials *trials = trials_new(&trial);
     int status = trials_submit(trials, test_case_share(test), NULL, err);
     if (!status)
@@ -41,25 +26,35 @@ int follow_up_try(const struct follow_up_options *options, struct test_case *tes
     return status == 1 ? 0 : status == 0 ? error_set(err, ERROR_IO, "the case was lost") : -1;
 }
 
-bool follow_up_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
+bool follow_up_signature(const struct panel *panel, size_t engine, const struct trial_done *done,
                          struct signature *signature)
 {
-    const struct verdict *verdict = &done->judgement.verdicts[number];
+    const struct verdict *verdict = &done->judgement.verdicts[engine];
     const struct model *model = verdict_is_finding(verdict->kind) ? test_case_model(done->test, NULL) : NULL;
     if (!model)
         return false;
-    const struct engine_info *info = pool_engine(pool, engine);
-    signature_of(signature, info->label, info->profile, verdict, &done->settlements[number], model,
-                 &done->results[number]);
+    const struct engine_info *info = panel_engine(panel, engine);
+    signature_of(signature, info->label, info->profile, verdict, &done->settlements[engine], model,
+                 &done->results[engine]);
     return true;
 }
 
-static int engine_number(const struct follow_up_options *options, const char *label)
+/* From here on the engine in question is the first of the panel. */
+static const struct engine_info *engine_of(const struct follow_up_options *options)
 {
-    for (size_t i = 0; i < options->n_engines; i++)
-        if (strcmp(pool_engine(options->pool, options->engines[i])->label, label) == 0)
-            return options->engines[i];
-    return -1;
+    return panel_engine(options->panel, 0);
+}
+
+/* The panel with one engine first; its engines are on the heap. */
+static struct panel put_first(const struct panel *panel, size_t engine)
+{
+    struct panel ordered = *panel;
+    ordered.engines = memory_zeroed(panel->count, sizeof *ordered.engines);
+    ordered.engines[0] = panel->engines[engine];
+    for (size_t i = 0, next = 1; i < panel->count; i++)
+        if (i != engine)
+            ordered.engines[next++] = panel->engines[i];
+    return ordered;
 }
 
 /* What other releases say, and which pass makes it. Strings live in the arena. */
@@ -92,8 +87,9 @@ static void note_stretches(struct past *past, const struct bisect *bisect, const
 
 /* No releases, no registry, trouble on the way: then there is no history, which is no failure. */
 static void look_back(struct past *past, const struct follow_up_options *options,
-                      const struct trial_done *done, const char *label)
+                      const struct trial_done *done)
 {
+    const char *label = engine_of(options)->label;
     *past = (struct past){0};
     arena_init(&past->arena);
     if (!options->registry || options->no_bisect)
@@ -114,22 +110,14 @@ static void look_back(struct past *past, const struct follow_up_options *options
     free(engine);
 }
 
-static int write_bundle(const struct follow_up_options *options, const struct trial_done *done, int engine,
+static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, const struct past *past, const char *folder,
                         bool force, struct error *err)
 {
-    struct bundle_engine engines[MAX_ENGINES + 1];
-    size_t count = 0;
-    for (size_t i = 0; i < done->n_engines && i <= MAX_ENGINES; i++) {
-        int number = engine;
-        if (i > 0) { /* the order of follow_up_try */
-            size_t seen = 0;
-            for (size_t k = 0; k < options->n_engines; k++)
-                if (options->engines[k] != engine && ++seen == i)
-                    number = options->engines[k];
-        }
-        const struct engine_info *info = pool_engine(options->pool, number);
-        engines[count++] = (struct bundle_engine){
+    struct bundle_engine *engines = memory_zeroed(done->n_engines, sizeof *engines);
+    for (size_t i = 0; i < done->n_engines; i++) {
+        const struct engine_info *info = panel_engine(options->panel, i);
+        engines[i] = (struct bundle_engine){
             .label = info->label,
             .version = info->version,
             .profile = info->profile,
@@ -140,23 +128,24 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     struct bundle_case which = {
         .signature = signature,
         .testcase = done->test,
-        .reference = options->reference >= 0 ? &done->reference : NULL,
+        .reference = options->panel->reference >= 0 ? &done->reference : NULL,
         .settlement = &done->settlements[0],
-        .n_engines = count,
+        .n_engines = done->n_engines,
         .engines = engines,
         .n_history = past->count,
         .history = past->history,
         .pass = past->pass,
         .draw = options->draw,
     };
-    char *source = engine_source_of(options->registry, pool_engine(options->pool, engine), done->test);
+    char *source = engine_source_of(options->registry, engine_of(options), done->test);
     which.source = source;
     int status = bundle_write(folder, &which, force, err);
     free(source);
+    free(engines);
     return status;
 }
 
-static int write_finding(const struct follow_up_options *options, const struct trial_done *done, int engine,
+static int write_finding(const struct follow_up_options *options, const struct trial_done *done,
                          const struct signature *signature, const struct past *past, struct error *err)
 {
     struct str path;
@@ -165,7 +154,7 @@ static int write_finding(const struct follow_up_options *options, const struct t
     int status = file_make_folders(path.data, err);
     str_printf(&path, "/%s", signature->name);
     if (status == 0)
-        status = write_bundle(options, done, engine, signature, past, path.data, true, err);
+        status = write_bundle(options, done, signature, past, path.data, true, err);
     str_release(&path);
     return status;
 }
@@ -197,7 +186,7 @@ static int find_present(struct store *store, const char *signature, struct prese
     return store_list(store, &filter, note_present, present, err);
 }
 
-static int look_up(const struct follow_up_options *options, const struct trial_done *done, const char *label,
+static int look_up(const struct follow_up_options *options, const struct trial_done *done,
                    const struct signature *signature, const struct model *model, struct error *err)
 {
     static const struct explained none;
@@ -205,7 +194,7 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
     const struct verdict *verdict = &done->judgement.verdicts[0];
     struct explained_case which = {
         .signature = signature->text,
-        .engine = label,
+        .engine = engine_of(options)->label,
         .verdict = verdict_name(settlement->count ? settlement->kind : verdict->kind),
         .text = settlement->count ? settlement->text : verdict->text,
         .model = model,
@@ -216,17 +205,18 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
 }
 
 static int store_kept(const struct follow_up_options *options, const char *from,
-                      const struct trial_done *done, const char *label, const struct signature *signature,
-                      size_t nodes, bool known, struct error *err)
+                      const struct trial_done *done, const struct signature *signature, size_t nodes,
+                      bool known, struct error *err)
 {
+    const struct engine_info *info = engine_of(options);
     struct str title;
     const struct model *model = test_case_model(done->test, err);
     if (!model)
         return -1;
     str_init(&title);
     struct bundle_engine engine = {
-        .label = label,
-        .profile = pool_engine(options->pool, engine_number(options, label))->profile,
+        .label = info->label,
+        .profile = info->profile,
         .verdict = &done->judgement.verdicts[0],
         .result = &done->results[0],
     };
@@ -240,7 +230,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         .signature = signature->text,
         .name = signature->name,
         .kind = verdict_name(done->judgement.verdicts[0].kind),
-        .engine = label,
+        .engine = info->label,
         .operators = signature->operators,
         .title = title.data,
         .recipe = done->test->recipe,
@@ -257,7 +247,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     if (status == 0)
         status = store_settle(options->store, signature->text, &settled, err);
     if (status == 0)
-        status = look_up(options, done, label, signature, model, err);
+        status = look_up(options, done, signature, model, err);
     free(bundle);
     str_release(&title);
     return status;
@@ -282,10 +272,8 @@ static size_t count_nodes(const struct test_case *test)
 /* Bundled, unless the bundle of another finding of the same bug is as small, or that one is written up. A
  * finding's own bundle is made anew where that is asked for, and stays where it came in meanwhile. */
 static int bundle_it(const struct follow_up_options *options, const char *from,
-                     const struct trial_done *trial, int engine, struct follow_up_done *done,
-                     struct error *err)
+                     const struct trial_done *trial, struct follow_up_done *done, struct error *err)
 {
-    const char *label = pool_engine(options->pool, engine)->label;
     struct present present;
     if (find_present(options->store, done->signature.text, &present, err))
         return -1;
@@ -304,11 +292,10 @@ static int bundle_it(const struct follow_up_options *options, const char *from,
                            err);
     }
     struct past past;
-    look_back(&past, options, trial, label);
-    int status = write_finding(options, trial, engine, &done->signature, &past, err);
+    look_back(&past, options, trial);
+    int status = write_finding(options, trial, &done->signature, &past, err);
     if (status == 0)
-        status =
-            store_kept(options, from, trial, label, &done->signature, done->nodes_after, present.known, err);
+        status = store_kept(options, from, trial, &done->signature, done->nodes_after, present.known, err);
     if (status == 0)
         status = keep_past(options, &done->signature, &past, err);
     if (status == 0)
@@ -319,27 +306,25 @@ static int bundle_it(const struct follow_up_options *options, const char *from,
 
 /* Another setting of the same release and kernels, for what the engine calls unsupported: the one that leaves
  * graphs alone, or where that is the engine itself any other. */
-static int companion_of(const struct follow_up_options *options, struct pool *pool, int engine)
+static int companion_of(const struct panel *panel, struct pool *pool)
 {
-    int plain = pool_plain(pool, engine);
+    int engine = panel->engines[0], plain = pool_plain(pool, engine);
     if (plain != engine)
         return plain;
-    for (size_t i = 0; i < options->n_engines; i++)
-        if (options->engines[i] != engine &&
-            pool_same_kernels(pool_engine(pool, engine), pool_engine(pool, options->engines[i])))
-            return options->engines[i];
+    for (size_t i = 1; i < panel->count; i++)
+        if (pool_same_kernels(pool_engine(pool, engine), pool_engine(pool, panel->engines[i])))
+            return panel->engines[i];
     return -1;
 }
 
 /* The case made smaller in a pool, when the smaller one shows the failure in a fresh process as well. */
-static bool make_smaller(const struct follow_up_options *options, struct pool *pool, int engine,
-                         const char *signature, const struct test_case *test, struct trial_done *trial,
-                         struct follow_up_done *done)
+static bool make_smaller(const struct follow_up_options *options, struct pool *pool, const char *signature,
+                         const struct test_case *test, struct trial_done *trial, struct follow_up_done *done)
 {
     struct reduce_options how = {
         .pool = pool,
-        .engine = engine,
-        .companion = companion_of(options, pool, engine),
+        .engine = options->panel->engines[0],
+        .companion = companion_of(options->panel, pool),
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
     };
     struct reduce_stats stats = {0};
@@ -349,11 +334,11 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
     done->reduce_seconds += stats.seconds;
     struct signature whole;
     size_t nodes = count_nodes(smaller);
-    int status = follow_up_try(options, smaller, engine, trial, NULL);
+    int status = follow_up_try(options->panel, smaller, trial, NULL);
     test_case_free(smaller);
     if (status)
         return false;
-    if (!follow_up_signature(options->pool, engine, trial, 0, &done->signature) ||
+    if (!follow_up_signature(options->panel, 0, trial, &done->signature) ||
         (signature && signature_parse(&whole, signature) &&
          !signature_stands_for(&done->signature, &whole))) {
         trial_done_release(trial);
@@ -369,18 +354,18 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
  * them, as it depends on what is in memory, it is searched for in them.
  */
 static int try_smallest(const struct follow_up_options *options, const char *signature,
-                        struct test_case *test, int engine, struct trial_done *trial,
-                        struct follow_up_done *done, struct error *err)
+                        struct test_case *test, struct trial_done *trial, struct follow_up_done *done,
+                        struct error *err)
 {
     *done = (struct follow_up_done){.end = FOLLOW_UP_BUNDLED};
     done->nodes_before = done->nodes_after = count_nodes(test);
-    struct pool *pools[2] = {options->pool, options->fresh};
+    struct pool *pools[2] = {options->panel->pool, options->panel->fresh};
     for (size_t i = 0; i < 2 && !options->no_reduce; i++)
-        if (pools[i] && make_smaller(options, pools[i], engine, signature, test, trial, done))
+        if (pools[i] && make_smaller(options, pools[i], signature, test, trial, done))
             return 1;
-    if (follow_up_try(options, test, engine, trial, err))
+    if (follow_up_try(options->panel, test, trial, err))
         return -1;
-    if (follow_up_signature(options->pool, engine, trial, 0, &done->signature))
+    if (follow_up_signature(options->panel, 0, trial, &done->signature))
         return 1;
     done->verdict = trial->judgement.verdicts[0];
     if (trial->judgement.invalid)
@@ -406,18 +391,14 @@ static bool refused_rightly(const struct trial_done *trial)
     return doubts & DOUBT_CHECKER;
 }
 
-int follow_up_finding(const struct follow_up_options *options, const char *signature, const char *recipe,
-                      const char *label, struct follow_up_done *done, struct error *err)
+static int follow_up(const struct follow_up_options *options, const char *signature, const char *recipe,
+                     struct follow_up_done *done, struct error *err)
 {
     struct test_case *made;
     struct trial_done trial;
-    int engine = engine_number(options, label);
-    *done = (struct follow_up_done){0};
-    if (engine < 0)
-        return error_set(err, ERROR_NOT_FOUND, "%s is no engine of the campaign", label);
     if (generate_recipe(recipe, &made, err))
         return -1;
-    int status = try_smallest(options, signature, made, engine, &trial, done, err);
+    int status = try_smallest(options, signature, made, &trial, done, err);
     test_case_free(made);
     if (status == 1 && refused_rightly(&trial)) {
         trial_done_release(&trial);
@@ -428,22 +409,36 @@ int follow_up_finding(const struct follow_up_options *options, const char *signa
         return store_settle(options->store, signature, &(struct settled){.status = STORE_GONE}, err);
     if (status < 0)
         return -1;
-    status = bundle_it(options, signature, &trial, engine, done, err);
+    status = bundle_it(options, signature, &trial, done, err);
     trial_done_release(&trial);
+    return status;
+}
+
+int follow_up_finding(const struct follow_up_options *options, const char *signature, const char *recipe,
+                      const char *label, struct follow_up_done *done, struct error *err)
+{
+    long engine = panel_find(options->panel, label);
+    *done = (struct follow_up_done){0};
+    if (engine < 0)
+        return error_set(err, ERROR_NOT_FOUND, "%s is no engine of the campaign", label);
+    struct panel ordered = put_first(options->panel, (size_t)engine);
+    struct follow_up_options own = *options;
+    own.panel = &ordered;
+    int status = follow_up(&own, signature, recipe, done, err);
+    free(ordered.engines);
     return status;
 }
 
 int follow_up_case(const struct follow_up_options *options, struct test_case *test, const char *folder,
                    struct follow_up_done *done, struct error *err)
 {
-    int engine = options->engines[0];
     struct trial_done trial;
     struct past past;
-    int status = try_smallest(options, NULL, test, engine, &trial, done, err);
+    int status = try_smallest(options, NULL, test, &trial, done, err);
     if (status <= 0)
         return status;
-    look_back(&past, options, &trial, pool_engine(options->pool, engine)->label);
-    status = write_bundle(options, &trial, engine, &done->signature, &past, folder, options->force, err);
+    look_back(&past, options, &trial);
+    status = write_bundle(options, &trial, &done->signature, &past, folder, options->force, err);
     arena_release(&past.arena);
     trial_done_release(&trial);
     return status;

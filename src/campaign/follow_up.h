@@ -19,13 +19,9 @@
 struct follow_up_options {
     struct registry *registry; /* where engines are found again, for releases and programs; NULL: nowhere */
     bool no_bisect;            /* leave the other releases alone */
-    struct pool *pool;
-    /* The same engines under the same numbers, a process for every case: what is kept must show there, so
-     * that no bundle depends on what an earlier case left in memory. NULL: pool. */
-    struct pool *fresh;
-    int reference; /* pool number, or -1 */
-    size_t n_engines;
-    const int *engines; /* of the campaign, pool numbers */
+    /* The engines of the campaign. What is kept must show on its fresh workers, where it has some, so that no
+     * bundle depends on what an earlier case left in memory. */
+    const struct panel *panel;
     struct store *store;
     const char *folder; /* of the campaign */
     /* What is kept is looked up in it, as the small case may tell what the whole one did not; NULL: none. */
@@ -64,14 +60,14 @@ int follow_up_case(const struct follow_up_options *options, struct test_case *te
                    struct follow_up_done *done, struct error *err);
 
 /*
- * One case on several engines, the judged and settled one first; fails when it cannot be run. Released by
- * trial_done_release.
+ * One case on all engines of a panel, on its fresh workers where it has some, judged and settled; fails when
+ * it cannot be run. Released by trial_done_release.
  */
-int follow_up_try(const struct follow_up_options *options, struct test_case *test, int engine,
-                  struct trial_done *done, struct error *err);
+int follow_up_try(const struct panel *panel, struct test_case *test, struct trial_done *done,
+                  struct error *err);
 
-/* The signature of engine `number` of a trial; false when its verdict is no finding. */
-bool follow_up_signature(const struct pool *pool, int engine, const struct trial_done *done, size_t number,
+/* The signature of an engine (place in the panel) of a trial; false when its verdict is no finding. */
+bool follow_up_signature(const struct panel *panel, size_t engine, const struct trial_done *done,
                          struct signature *signature);
 
 #endif

@@ -41,7 +41,6 @@ struct fuzz {
     int lock;               /* file, held while the campaign runs */
     double reducing;        /* seconds spent on it in this start */
     bool stop;
-    size_t silent[FUZZ_MAX_ENGINES]; /* cases in a row on which an engine did not start */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
 };
 
@@ -54,8 +53,8 @@ static char *describe(const struct fuzz_options *options)
     str_printf(&text, "seed %" PRIu64 ", strategy %s, blocks %zu, %s, probe %s, engines", s->seed,
                s->strategy == FUZZ_MCTS ? "mcts" : "random", s->blocks, s->redraw ? "redrawn" : "drawn once",
                options->probe ? "yes" : "no");
-    for (size_t i = 0; i < options->n_engines; i++)
-        str_printf(&text, " %s", options->specs[i]->label);
+    for (size_t i = 0; i < options->panel->count; i++)
+        str_printf(&text, " %s", panel_engine(options->panel, i)->label);
     char *recipe = recipe_text(", cases", 0, 0, &s->generate);
     str_add(&text, recipe);
     free(recipe);
@@ -86,19 +85,27 @@ static int check_options(struct fuzz *fuzz, struct error *err)
 static void init_status(struct fuzz *fuzz)
 {
     const struct fuzz_options *o = fuzz->options;
+    const struct panel *panel = o->panel;
     struct fuzz_status *status = fuzz->status;
     *status = (struct fuzz_status){
         .folder = o->folder,
         .seed = o->source.seed,
         .strategy = o->source.strategy,
         .last_new = -1,
-        .n_engines = o->n_engines + (o->reference >= 0),
-        .judged_engines = o->n_engines,
+        .n_engines = panel->count + (panel->reference >= 0),
+        .judged_engines = panel->count,
+        .engines = memory_zeroed(panel->count + 1, sizeof *status->engines),
     };
-    for (size_t i = 0; i < o->n_engines; i++)
-        status->engines[i].label = o->specs[i]->label;
-    if (o->reference >= 0)
-        status->engines[o->n_engines].label = "reference";
+    for (size_t i = 0; i < panel->count; i++)
+        status->engines[i].label = panel_engine(panel, i)->label;
+    if (panel->reference >= 0)
+        status->engines[panel->count].label = "reference";
+}
+
+void fuzz_status_release(struct fuzz_status *status)
+{
+    free(status->engines);
+    status->engines = NULL;
 }
 
 static void update_status(struct fuzz *fuzz)
@@ -139,15 +146,14 @@ static void met(void *context, uint64_t signature, bool is_new)
 static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
 {
     for (size_t i = 0; i < done->n_engines; i++) {
-        bool silent = done->results[i].outcome == OUTCOME_NO_ENGINE;
-        fuzz->silent[i] = silent ? fuzz->silent[i] + 1 : 0;
-        if (fuzz->silent[i] < SILENT_CASES || fuzz->stop)
+        struct fuzz_engine *engine = &fuzz->status->engines[i];
+        engine->silent = done->results[i].outcome == OUTCOME_NO_ENGINE ? engine->silent + 1 : 0;
+        if (engine->silent < SILENT_CASES || fuzz->stop)
             continue;
         fuzz->stop = true;
         snprintf(fuzz->status->stopped, sizeof fuzz->status->stopped,
-                 "the campaign stopped, as %s did not start on %d cases in a row: %.180s",
-                 fuzz->status->engines[i].label, SILENT_CASES,
-                 done->results[i].message ? done->results[i].message : "it gave no reason");
+                 "the campaign stopped, as %s did not start on %d cases in a row: %.180s", engine->label,
+                 SILENT_CASES, done->results[i].message ? done->results[i].message : "it gave no reason");
     }
 }
 
@@ -155,7 +161,7 @@ static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
 static int take(struct fuzz *fuzz, struct trial_done *done, struct error *err)
 {
     size_t number = (size_t)(uintptr_t)done->user;
-    struct fuzz_recorder recorder = {fuzz->store, &fuzz->table, fuzz->options->pool, fuzz->options->engines};
+    struct fuzz_recorder recorder = {fuzz->store, &fuzz->table, fuzz->options->panel};
     fuzz->fresh = fuzz->added = false;
     int status = fuzz_record(&recorder, done, met, fuzz, err);
     if (!status && fuzz->added) {
@@ -309,11 +315,7 @@ static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct e
 {
     const struct fuzz_options *o = fuzz->options;
     struct follow_up_options options = {
-        .pool = o->pool,
-        .fresh = o->fresh,
-        .reference = o->reference,
-        .n_engines = o->n_engines,
-        .engines = o->engines,
+        .panel = o->panel,
         .store = fuzz->store,
         .folder = o->folder,
         .draw = o->draw,
@@ -385,9 +387,9 @@ static int add_cases(void *context, const struct stored_engine *engine, struct e
 static int note_engines(struct fuzz *fuzz, struct error *err)
 {
     int status = 0;
-    for (size_t i = 0; i < fuzz->options->n_engines && !status; i++) {
+    for (size_t i = 0; i < fuzz->options->panel->count && !status; i++) {
         struct fuzz_engine *engine = &fuzz->status->engines[i];
-        const char *version = pool_engine(fuzz->options->pool, fuzz->options->engines[i])->version;
+        const char *version = panel_engine(fuzz->options->panel, i)->version;
         engine->stored_cases = 0;
         status = store_engines(fuzz->store, add_cases, engine, err);
         if (!status)
@@ -460,13 +462,13 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
 }
 
 /* Before a folder is made and thousands of cases are. */
-static int check_engines(const struct fuzz_options *options, struct error *err)
+static int check_engines(const struct panel *panel, struct error *err)
 {
-    for (size_t i = 0; i <= options->n_engines; i++) {
-        int engine = i < options->n_engines ? options->engines[i] : options->reference;
-        if (engine >= 0 && pool_starts(options->pool, engine, err))
+    for (size_t i = 0; i <= panel->count; i++) {
+        int engine = i < panel->count ? panel->engines[i] : panel->reference;
+        if (engine >= 0 && pool_starts(panel->pool, engine, err))
             return error_set(err, ERROR_NOT_FOUND, "%s does not start, so no campaign was begun",
-                             pool_engine(options->pool, engine)->label);
+                             pool_engine(panel->pool, engine)->label);
     }
     return 0;
 }
@@ -474,16 +476,9 @@ static int check_engines(const struct fuzz_options *options, struct error *err)
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
     struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
-    struct trial_options trials = {
-        .pool = options->pool,
-        .reference = options->reference,
-        .n_engines = options->n_engines,
-        .engines = options->engines,
-        .settle = true,
-    };
-    if (options->n_engines > FUZZ_MAX_ENGINES)
-        return error_set(err, ERROR_USAGE, "a campaign takes at most %d engines", FUZZ_MAX_ENGINES);
-    if (check_engines(options, err))
+    struct trial_options trials = {.panel = options->panel, .settle = true};
+    *status = (struct fuzz_status){0};
+    if (check_engines(options->panel, err))
         return -1;
     init_status(&fuzz);
     fuzz_state_init(&fuzz.state, status);

@@ -11,7 +11,7 @@
 #define CAMPAIGN_FUZZ_H
 
 #include "campaign/fuzz_source.h"
-#include "engine/pool.h"
+#include "engine/panel.h"
 #include "findings/bundle.h"
 #include "findings/store.h"
 #include "judge/standing.h"
@@ -35,9 +35,10 @@ struct fuzz_engine {
     double busy;          /* seconds, as seen from here */
     size_t findings;      /* distinct ones met on it first */
     int64_t stored_cases; /* what the store had */
+    size_t silent;        /* cases in a row on which it did not start */
 };
 
-enum { FUZZ_MAX_ENGINES = 16, FUZZ_TITLE = 160 };
+enum { FUZZ_TITLE = 160 };
 
 struct fuzz_status {
     const char *folder;
@@ -50,7 +51,7 @@ struct fuzz_status {
     double last_new;        /* of `elapsed`, when the newest finding was met; negative: none yet */
     size_t n_engines;       /* the reference is the last one, when there is one */
     size_t judged_engines;  /* without it */
-    struct fuzz_engine engines[FUZZ_MAX_ENGINES + 1];
+    struct fuzz_engine *engines;
     size_t findings, explained; /* distinct; explained ones are among them */
     size_t waiting;             /* findings that are not reduced and bundled yet */
     size_t kinds[VERDICT_COUNT];
@@ -60,25 +61,21 @@ struct fuzz_status {
     char stopped[300]; /* why the campaign ended before its time: an engine that no longer starts; or "" */
 };
 
+void fuzz_status_release(struct fuzz_status *status);
+
 /* Whether each engine was heard, and its answers judged: a few that cannot be are normal, all are not. */
 void fuzz_stands(const struct fuzz_status *status, struct standing *standing);
 
 struct fuzz_options {
-    struct pool *pool;
-    int reference; /* pool number, or -1 */
-    size_t n_engines;
-    const int *engines; /* pool numbers */
-    const struct engine_spec *const *specs;
+    const struct panel *panel;
     const char *folder;
     struct fuzz_source_options source; /* what engines lack is filled in here */
     double seconds;                    /* of this start; 0: no limit */
     uint64_t count;                    /* cases of the campaign; 0: no limit */
     const char *explained;             /* file, or NULL */
-    /*
-     * New findings are made smaller and bundled between ranges, in at most a third of the time; see keep.h.
-     */
+    /* New findings are made smaller and bundled between ranges, in at most a third of the time, as
+     * campaign/follow_up.h says; the panel should have fresh workers for it. */
     bool reduce;
-    struct pool *fresh;        /* the same engines under the same numbers, one process a case */
     bundle_drawing *draw;      /* for the bundles' drawings; may be NULL */
     struct registry *registry; /* for the bundles' programs; may be NULL */
     bool probe;                /* know what engines lack, from kept probes or a quick one */
@@ -88,7 +85,7 @@ struct fuzz_options {
 };
 
 /* Fails with ERROR_USAGE when the folder holds a campaign with other engines or options, and before anything
- * is written when an engine does not start. */
+ * is written when an engine does not start. The status is the caller's to release, also after a failure. */
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err);
 
 #endif

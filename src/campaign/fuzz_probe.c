@@ -12,12 +12,11 @@
 static int quick_probe(const struct fuzz_options *options, size_t engine, const char *folder,
                        struct probe_result **results, struct error *err)
 {
+    struct panel one = *options->panel;
+    one.count = 1;
+    one.engines = &options->panel->engines[engine];
     struct probe_options probe = {
-        .pool = options->pool,
-        .reference = options->reference,
-        .n_engines = 1,
-        .engines = &options->engines[engine],
-        .specs = &options->specs[engine],
+        .panel = &one,
         .ops = options->source.generate.ops,
         .seed = 1,
         .quick = true,
@@ -84,7 +83,7 @@ static bool find_kept(struct probe_result *result, const char *const *folders, c
 static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *options, size_t engine,
                        const char *const *folders, struct map *seen, struct error *err)
 {
-    char *name = probe_engine(pool_engine(options->pool, options->engines[engine]), options->specs[engine]);
+    char *name = probe_engine(panel_engine(options->panel, engine));
     struct probe_result kept, *results = NULL;
     bool found = find_kept(&kept, folders, name);
     int status = 0;
@@ -112,8 +111,8 @@ int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options
     int status = 0;
     map_init(&seen);
     *probe = (struct fuzz_probe){.all_lack = probe_support_new()};
-    probe->lacks = memory_zeroed(options->n_engines + 1, sizeof *probe->lacks);
-    for (size_t i = 0; i < options->n_engines && !status; i++)
+    probe->lacks = memory_zeroed(options->panel->count + 1, sizeof *probe->lacks);
+    for (size_t i = 0; i < options->panel->count && !status; i++)
         status = load_engine(probe, options, i, folders, &seen, err);
     map_release(&seen);
     free(kept);

@@ -117,7 +117,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
         return -1;
     const struct verdict *verdict = &done->judgement.verdicts[i];
     const struct settlement *settlement = &done->settlements[i];
-    const struct engine_info *info = pool_engine(recorder->pool, recorder->engines[i]);
+    const struct engine_info *info = panel_engine(recorder->panel, i);
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
     const char *text = settlement->count ? settlement->text : verdict->text;
     struct signature signature;

@@ -15,8 +15,7 @@ void fuzz_count(struct fuzz_status *status, const struct trial_done *done);
 struct fuzz_recorder {
     struct store *store;
     const struct explained *table;
-    struct pool *pool;
-    const int *engines; /* pool numbers */
+    const struct panel *panel;
 };
 
 /*

@@ -225,7 +225,7 @@ static int bisect_case(const struct settings *settings, const char *path, struct
         };
         struct bisect_options options = {
             .registry = registry,
-            .pool = {.deadline = settings->common.deadline, .memory = (size_t)settings->common.memory},
+            .limits = {.deadline = settings->common.deadline, .memory = (size_t)settings->common.memory},
             .engine = settings->common.engines.items[0],
             .step = (size_t)settings->step,
             .no_knobs = settings->no_knobs,

@@ -73,49 +73,37 @@ static int too_few(size_t least, struct error *err)
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err)
 {
-    *session = (struct session){.reference = -1, .referee = -1};
+    *session = (struct session){.panel.reference = -1, .referee = -1};
     arena_init(&session->arena);
-    const struct engine_spec *reference = NULL;
     struct cli_list engines = {0};
     if (common->engines.count == 0 && least > 0)
         return too_few(least, err);
     if (registry_open(&session->registry, common->registries.items, common->registries.count, err) ||
         expand(session, &common->engines, &engines, err))
         return -1;
-    session->count = engines.count;
-    if (session->count < least)
+    if (engines.count < least)
         return too_few(least, err);
-    session->specs = memory_zeroed(session->count, sizeof *session->specs);
-    session->labels = memory_zeroed(session->count, sizeof *session->labels);
-    for (size_t i = 0; i < session->count; i++) {
-        if (registry_find(session->registry, engines.items[i], &session->specs[i], err))
-            return -1;
-        session->labels[i] = session->specs[i]->label;
-    }
-    if (arbiter && !common->no_reference && registry_find(session->registry, "reference", &reference, err)) {
-        error_prefix(err, "nobody to arbitrate (--no-reference does without)");
-        return -1;
-    }
-    struct pool_options options = {
+    struct pool_options limits = {
         .deadline = common->deadline,
         .memory = (size_t)common->memory,
         .workers = (int)(common->workers < 64 ? common->workers : 64),
         .fresh = common->fresh,
     };
-    session->pool = pool_new(&options);
-    for (size_t i = 0; i < session->count; i++)
-        pool_add(session->pool, session->specs[i]);
-    if (reference)
-        session->referee = session->reference = pool_add(session->pool, reference);
-    pool_warm(session->pool);
+    session->labels = engines.items;
+    if (panel_open(&session->panel, session->registry, engines.items, engines.count, &limits, err))
+        return -1;
+    if (arbiter && !common->no_reference && panel_add_reference(&session->panel, session->registry, err))
+        return error_prefix(err, "nobody to arbitrate (--no-reference does without)");
+    session->referee = session->panel.reference;
+    pool_warm(session->panel.pool);
     return 0;
 }
 
 /* On stderr, so that every format of the result leaves room for it. */
 static void tell_broken(const struct session *session)
 {
-    for (size_t i = 0; i < session->count; i++) {
-        const struct engine_info *info = pool_engine(session->pool, (int)i);
+    for (size_t i = 0; i < session->panel.count; i++) {
+        const struct engine_info *info = panel_engine(&session->panel, i);
         if (info->problem)
             fprintf(stderr,
                     "assay: %s does not start: %s\n'assay engines %s' tells its versions and knobs.\n",
@@ -125,14 +113,10 @@ static void tell_broken(const struct session *session)
 
 void session_close(struct session *session)
 {
-    if (session->pool) {
-        tell_broken(session);
-        pool_free(session->pool);
-    }
+    tell_broken(session);
+    panel_close(&session->panel);
     if (session->registry)
         registry_free(session->registry);
-    free(session->specs);
-    free(session->labels);
     arena_release(&session->arena);
 }
 
@@ -152,11 +136,11 @@ int session_valid(struct session *session, const struct job *job, const struct i
     if (session->referee < 0) {
         if (registry_find(session->registry, "reference", &spec, NULL))
             return 0;
-        session->referee = pool_add(session->pool, spec);
+        session->referee = pool_add(session->panel.pool, spec);
     }
     result_init(&result);
     asked.engine = session->referee;
-    int status = pool_run_one(session->pool, &asked, &result, err);
+    int status = pool_run_one(session->panel.pool, &asked, &result, err);
     if (status == 0 && result.outcome == OUTCOME_REJECTED)
         status = inputs_invalid(inputs, sample, result.message ? result.message : "", err);
     result_release(&result);

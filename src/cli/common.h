@@ -5,8 +5,7 @@
 #include "base/output.h"
 #include "case/inputs.h"
 #include "cli/cli.h"
-#include "engine/pool.h"
-#include "engine/registry.h"
+#include "engine/panel.h"
 #include "report/standing.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
@@ -54,17 +53,14 @@ struct common {
     {0, "force", OPTION_FLAG, NULL, offsetof(type, common.force), help}
 /* clang-format on */
 
-/* Engines found in the registry and added to a pool, in the order of the command line; name@all stands for
- * every version that is here, the oldest first. */
+/* The engines of the command line, in its order; name@all stands for every version that is here, the oldest
+ * first. */
 struct session {
     struct arena arena;
     struct registry *registry;
-    struct pool *pool;
-    size_t count;
-    const struct engine_spec **specs;
-    const char **labels;
-    int reference; /* the arbiter's number in the pool, or -1 */
-    int referee;   /* the reference, asked whether a case is valid; -1: not started yet */
+    struct panel panel;
+    const char *const *labels; /* one an engine of the panel */
+    int referee; /* the reference's number in the pool, asked whether a case is valid; -1: not started yet */
 };
 
 /* `least` engines must be named; the workers start at once. arbiter: the healthy reference engine is added,

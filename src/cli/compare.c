@@ -48,15 +48,14 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
                        .mad = settings->mad,
                        .percent = settings->percent},
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
-        .reference = session->reference,
         .together = settings->common.fresh ? 1 : 0,
         .batch = settings->common.fresh ? 1 : (size_t)settings->batch,
         .judge = (size_t)settings->judge,
         .keep = settings->keep,
         .progress = true,
     };
-    int status = compare_run(&entry->compare, entry->path, entry->model, &entry->inputs, session->pool,
-                             session->count, &options, err);
+    int status = compare_run(&entry->compare, entry->path, entry->model, &entry->inputs, &session->panel,
+                             &options, err);
     return status && err->code == ERROR_INVALID ? error_prefix(err, "%s", entry->path) : status;
 }
 

@@ -151,7 +151,7 @@ static void write_text(const struct conform *conform, const struct session *sess
 static void json_engine(struct json *json, const struct conform *conform, const struct session *session,
                         size_t engine)
 {
-    const struct engine_info *info = pool_engine(session->pool, (int)engine);
+    const struct engine_info *info = panel_engine(&session->panel, engine);
     json_object(json, NULL);
     json_string(json, "engine", session->labels[engine]);
     json_string(json, "name", info->name);
@@ -289,16 +289,13 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct conform conform = {0};
     struct conform_options options = {
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
-        .reference = -1,
         .progress = true,
     };
     int status = suite_open(&suite, words->items, words->count, settings->match, err);
     if (status == 0)
         status = session_open(&session, &settings->common, 1, true, err);
     if (status == 0)
-        options.reference = session.reference;
-    if (status == 0)
-        status = conform_run(&conform, &suite, session.pool, session.count, &options, err);
+        status = conform_run(&conform, &suite, &session.panel, &options, err);
     if (status == 0)
         status = report(&conform, &session, settings, err);
     if (status < 0)

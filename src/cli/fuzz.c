@@ -119,41 +119,15 @@ static int write_summary(const struct settings *settings, const struct fuzz_stat
     return result;
 }
 
-static int *engine_numbers(const struct session *session)
-{
-    int *engines = memory_zeroed(session->count, sizeof *engines);
-    for (size_t i = 0; i < session->count; i++)
-        engines[i] = (int)i;
-    return engines;
-}
-
-/* The same engines under the same numbers; nothing is started before it is asked for. */
-static struct pool *fresh_pool(const struct settings *settings, const struct session *session)
-{
-    struct pool_options options = {
-        .deadline = settings->common.deadline, .memory = (size_t)settings->common.memory, .fresh = true};
-    struct pool *pool = pool_new(&options);
-    const struct engine_spec *reference;
-    for (size_t i = 0; i < session->count; i++)
-        pool_add(pool, session->specs[i]);
-    if (session->reference >= 0 && !registry_find(session->registry, "reference", &reference, NULL))
-        pool_add(pool, reference);
-    return pool;
-}
-
 static int fuzz(const struct settings *settings, struct session *session, struct error *err)
 {
     const char *objection = getenv("NO_COLOR");
     struct view view = {.terminal = isatty(STDERR_FILENO), .drawn = clock_seconds()};
     view.colour = view.terminal && !(objection && *objection);
-    int *engines = engine_numbers(session);
-    struct pool *fresh = fresh_pool(settings, session);
+    if (!settings->no_reduce)
+        panel_add_fresh(&session->panel);
     struct fuzz_options options = {
-        .pool = session->pool,
-        .reference = session->reference,
-        .n_engines = session->count,
-        .engines = engines,
-        .specs = session->specs,
+        .panel = &session->panel,
         .folder = settings->common.output,
         .source = {.seed = (uint64_t)settings->seed,
                    .strategy = settings->strategy ? FUZZ_RANDOM : FUZZ_MCTS,
@@ -165,7 +139,6 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         .explained = settings->explained,
         .probe = !settings->no_probe,
         .reduce = !settings->no_reduce,
-        .fresh = settings->no_reduce ? NULL : fresh,
         .draw = fault_map_svg,
         .registry = session->registry,
         .watch = watch,
@@ -183,8 +156,7 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         fuzz_stands(&status, &standing);
         result = write_summary(settings, &status, &standing, &view, err);
     }
-    pool_free(fresh);
-    free(engines);
+    fuzz_status_release(&status);
     if (result)
         return -1;
     return standing_status(&standing);
@@ -196,7 +168,7 @@ static void print_replay(const struct session *session, const struct trial_done 
     struct table table;
     table_init(&table, "llll");
     table_head(&table, "engine|verdict|paper|");
-    for (size_t i = 0; i < session->count; i++) {
+    for (size_t i = 0; i < session->panel.count; i++) {
         const struct verdict *verdict = &done->judgement.verdicts[i];
         const struct settlement *settlement = &done->settlements[i];
         bool bad = verdict_is_finding(verdict->kind);
@@ -229,12 +201,7 @@ static int replay(const struct settings *settings, struct session *session, stru
     size_t size;
     if (generate_recipe(settings->replay, &made, err) || test_case_bytes(made, &bytes, &size, err))
         return -1;
-    int *engines = engine_numbers(session);
-    struct trial_options options = {.pool = session->pool,
-                                    .reference = session->reference,
-                                    .n_engines = session->count,
-                                    .engines = engines,
-                                    .settle = true};
+    struct trial_options options = {.panel = &session->panel, .settle = true};
     struct trials *trials = trials_new(&options);
     str_init(&out);
     str_printf(&out, "%s\n%zu nodes, %zu bytes, hash %016" PRIx64 "\n\n", made->recipe,
@@ -243,7 +210,7 @@ static int replay(const struct settings *settings, struct session *session, stru
     struct standing standing = {0};
     if (!status) {
         struct common to_stdout = {0};
-        for (size_t i = 0; i < session->count; i++)
+        for (size_t i = 0; i < session->panel.count; i++)
             standing_heard(&standing, session->labels[i], verdict_heard(&done.judgement.verdicts[i]), 1, 1,
                            done.judgement.verdicts[i].text);
         standing_print(&standing, &out, output_colour(&to_stdout));
@@ -253,7 +220,6 @@ static int replay(const struct settings *settings, struct session *session, stru
     }
     trials_free(trials);
     str_release(&out);
-    free(engines);
     return status ? -1 : standing_status(&standing);
 }
 

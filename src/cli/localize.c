@@ -47,11 +47,11 @@ static int distance(struct work *work, size_t sample, double *far, struct error 
     for (int i = 0; i < 2; i++)
         result_init(&results[i]);
     struct handover handover;
-    status = handover_open(&handover, work->session.pool, work->model, err);
+    status = handover_open(&handover, work->session.panel.pool, work->model, err);
     for (int i = 0; i < 2 && status == 0; i++) {
         struct job job = {.engine = i ? work->second : 0, .n_inputs = work->inputs.count, .inputs = values};
         handover_give(&handover, &job);
-        status = pool_run_one(work->session.pool, &job, &results[i], err);
+        status = pool_run_one(work->session.panel.pool, &job, &results[i], err);
     }
     mean.apart = results[0].outcome != OUTCOME_OK || results[0].count != results[1].count;
     for (size_t i = 0; i < results[0].count && !mean.apart; i++)
@@ -108,10 +108,10 @@ static int locate(struct work *work, struct error *err)
     if (choose_sample(work, err) || inputs_get(&work->inputs, work->sample, &values, err))
         return -1;
     struct localize_case which = {
-        .pool = work->session.pool,
+        .pool = work->session.panel.pool,
         .engine = 0,
         .second = work->second,
-        .second_is_reference = work->second == work->session.reference,
+        .second_is_reference = work->second == work->session.panel.reference,
         .model = work->model,
         .inputs = values,
         .n_inputs = work->inputs.count,
@@ -177,7 +177,7 @@ static int open_engines(struct work *work, struct error *err)
     bool single = settings->common.engines.count < 2;
     if (session_open(&work->session, &settings->common, 1, single, err))
         return -1;
-    work->second = single ? work->session.reference : 1;
+    work->second = single ? work->session.panel.reference : 1;
     return 0;
 }
 

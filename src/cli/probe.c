@@ -37,9 +37,9 @@ static int load(const struct settings *settings, struct session *session, struct
 {
     char *folder = settings->keep ? memory_strdup(settings->keep) : probe_folder();
     int status = 0;
-    *results = memory_zeroed(session->count, sizeof **results);
-    for (size_t i = 0; i < session->count && !status; i++) {
-        char *engine = probe_engine(pool_engine(session->pool, (int)i), session->specs[i]);
+    *results = memory_zeroed(session->panel.count, sizeof **results);
+    for (size_t i = 0; i < session->panel.count && !status; i++) {
+        char *engine = probe_engine(panel_engine(&session->panel, i));
         status = probe_load(&(*results)[i], folder, engine, err);
         if (status)
             error_prefix(err, "nothing kept of %s", engine);
@@ -78,15 +78,8 @@ static int exit_status(const struct probe_result *results, size_t count)
 
 static int probe(const struct settings *settings, struct session *session, struct error *err)
 {
-    int *engines = memory_zeroed(session->count, sizeof *engines);
-    for (size_t i = 0; i < session->count; i++)
-        engines[i] = (int)i;
     struct probe_options options = {
-        .pool = session->pool,
-        .reference = session->reference,
-        .n_engines = session->count,
-        .engines = engines,
-        .specs = session->specs,
+        .panel = &session->panel,
         .ops = settings->ops,
         .seed = (uint64_t)settings->seed,
         .quick = settings->quick,
@@ -95,13 +88,12 @@ static int probe(const struct settings *settings, struct session *session, struc
     struct probe_result *results = NULL;
     int status = settings->kept ? load(settings, session, &results, err) : probe_run(&options, &results, err);
     if (!status && !settings->kept)
-        status = keep(settings, results, session->count, err);
+        status = keep(settings, results, session->panel.count, err);
     if (!status)
-        status = write_report(settings, results, session->count, err);
+        status = write_report(settings, results, session->panel.count, err);
     if (!status)
-        status = exit_status(results, session->count);
-    probe_results_free(results, session->count);
-    free(engines);
+        status = exit_status(results, session->panel.count);
+    probe_results_free(results, session->panel.count);
     return status;
 }
 

@@ -185,7 +185,7 @@ static int report(const struct small *small, const struct casefile *file, const 
 /* The engine that leaves graphs alone ("opt=none"), in the pool; -1 when that is itself. */
 static int add_companion(struct session *session)
 {
-    int plain = pool_plain(session->pool, 0);
+    int plain = pool_plain(session->panel.pool, 0);
     return plain == 0 ? -1 : plain;
 }
 
@@ -198,7 +198,7 @@ static int reduce_file(const struct settings *settings, const char *path, struct
     if (!status) {
         struct test_case *from = NULL;
         struct reduce_options options = {
-            .pool = session->pool,
+            .pool = session->panel.pool,
             .engine = 0,
             .companion = add_companion(session),
             .label = session->labels[0],
@@ -206,7 +206,7 @@ static int reduce_file(const struct settings *settings, const char *path, struct
             .deadline = settings->common.deadline,
             .progress = true,
         };
-        status = casefile_copy(&from, &file, session->pool, 0, err);
+        status = casefile_copy(&from, &file, session->panel.pool, 0, err);
         if (!status)
             status = reduce_case(&small.test, from, &options, &small.stats, err);
         if (!status) {

@@ -147,13 +147,11 @@ static int run_group(struct replay *replay, const struct settings *settings, con
     common.engines = *engines;
     struct conform_options options = {
         .tolerance = {.rtol = 1e-3, .atol = 1e-5, .scale = 1e-5},
-        .reference = -1,
         .progress = true,
     };
     int status = session_open(&session, &common, 1, true, err);
-    options.reference = session.reference;
     if (status == 0)
-        status = replay_run(replay, suite, session.pool, session.labels, session.count, &options, err);
+        status = replay_run(replay, suite, &session.panel, &options, err);
     session_close(&session);
     return status;
 }

@@ -153,10 +153,9 @@ static int work(const struct follow_up_options *options, const struct tasks *tas
     return trouble ? STATUS_TROUBLE : STATUS_AGREE;
 }
 
-/* Engines in two pools, and what keep.h needs of them. */
+/* The engines, with fresh workers besides, and what is to be done with them. */
 struct places {
-    struct session session, fresh;
-    int *numbers;
+    struct session session;
     struct follow_up_options options;
 };
 
@@ -167,20 +166,12 @@ static int places_open(struct places *places, const struct settings *settings, c
     *places = (struct places){0};
     common.engines = *engines;
     int status = session_open(&places->session, &common, 1, true, err);
-    common.fresh = true;
     if (status == 0)
-        status = session_open(&places->fresh, &common, 1, true, err);
-    places->numbers = memory_zeroed(engines->count + 1, sizeof *places->numbers);
-    for (size_t i = 0; i < engines->count; i++)
-        places->numbers[i] = (int)i;
+        panel_add_fresh(&places->session.panel);
     places->options = (struct follow_up_options){
         .registry = places->session.registry,
         .no_bisect = settings->no_bisect,
-        .pool = places->session.pool,
-        .fresh = places->fresh.pool,
-        .reference = places->session.reference,
-        .n_engines = engines->count,
-        .engines = places->numbers,
+        .panel = &places->session.panel,
         .draw = fault_map_svg,
         .no_reduce = settings->no_reduce,
         .reduce_seconds = settings->reduce_time,
@@ -188,13 +179,6 @@ static int places_open(struct places *places, const struct settings *settings, c
         .force = settings->common.force,
     };
     return status;
-}
-
-static void places_close(struct places *places)
-{
-    free(places->numbers);
-    session_close(&places->session);
-    session_close(&places->fresh);
 }
 
 /* The engines of the campaign, all of them, as its verdicts depend on what others make of a case. */
@@ -213,7 +197,7 @@ static int with_engines(const struct settings *settings, struct store *store, co
     places.options.table = table;
     if (status == 0)
         status = work(&places.options, tasks, out, err);
-    places_close(&places);
+    session_close(&places.session);
     free(labels.items);
     arena_release(&labels.arena);
     return status;
@@ -253,7 +237,7 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0)
         status = places_open(&places, settings, &settings->common.engines, err);
     if (status == 0)
-        status = casefile_copy(&test, &file, places.options.pool, places.numbers[0], err);
+        status = casefile_copy(&test, &file, places.session.panel.pool, places.session.panel.engines[0], err);
     if (status == 0)
         status = follow_up_case(&places.options, test, settings->common.output, &done, err);
     if (status == 0 && done.end == FOLLOW_UP_GONE)
@@ -261,7 +245,7 @@ static int report_case(const struct settings *settings, const char *path, struct
     else if (status == 0)
         printf("%s: %s, %zu nodes of %zu, in %s\n", path, done.signature.name, done.nodes_after,
                done.nodes_before, settings->common.output);
-    places_close(&places);
+    session_close(&places.session);
     test_case_free(test);
     casefile_close(&file);
     return status ? status : done.end == FOLLOW_UP_GONE ? STATUS_AGREE : STATUS_FINDINGS;

@@ -189,7 +189,7 @@ static int check_folder(const struct work *work, struct error *err)
 {
     const char *folder = work->settings->common.output, *data = work->settings->inputs.data;
     int status = 0;
-    for (size_t i = 0; folder && i < work->session.count && status == 0; i++) {
+    for (size_t i = 0; folder && i < work->session.panel.count && status == 0; i++) {
         struct str path;
         str_init(&path);
         add_engine_folder(&path, folder, work->session.labels[i]);
@@ -228,12 +228,12 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
     if (inputs_get(&work->inputs, sample, &values, err))
         return -1;
     int status = 0;
-    for (size_t i = 0; i < work->session.count && status == 0; i++) {
+    for (size_t i = 0; i < work->session.panel.count && status == 0; i++) {
         struct job job = {.engine = (int)i, .n_inputs = work->inputs.count, .inputs = values};
         handover_give(&work->handover, &job);
         struct result result;
         result_init(&result);
-        status = pool_run_one(work->session.pool, &job, &result, err);
+        status = pool_run_one(work->session.panel.pool, &job, &result, err);
         if (status == 0 && is_failure(result.outcome))
             status = session_valid(&work->session, &job, &work->inputs, sample, err);
         if (status == 0) {
@@ -295,7 +295,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status == 0)
         status = check_folder(&work, err);
     if (status == 0)
-        status = handover_open(&work.handover, work.session.pool, work.model, err);
+        status = handover_open(&work.handover, work.session.panel.pool, work.model, err);
     if (status == 0)
         status = run_all(&work, &out, err);
     inputs_release(&work.inputs);

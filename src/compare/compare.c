@@ -6,6 +6,7 @@
 #include "compare/batch.h"
 #include "compare/fold.h"
 #include "engine/handover.h"
+#include "engine/runner.h"
 
 #include <stdlib.h>
 
@@ -34,6 +35,7 @@ struct target {
 };
 struct errand {
     struct parcel *parcel;
+    size_t engine; /* place in the panel; of the reference's errand: count */
     bool alone;
     struct target *targets;
 };
@@ -42,7 +44,8 @@ struct errand {
  * who answers first. */
 struct parcel {
     struct arena arena; /* errands and their sets */
-    size_t count, pending;
+    size_t count;
+    size_t pending; /* errands */
     struct batch batches[PARCEL_BATCHES];
     size_t n_hearings, hearings_capacity;
     struct hearing *hearings;
@@ -54,12 +57,13 @@ struct memory {
     struct result *results; /* deep copies, one an engine */
 };
 
-struct run {
+struct work {
     struct compare *compare;
     const struct model *model;
     const struct inputs *inputs;
     const struct compare_options *options;
-    struct pool *pool;
+    const struct panel *panel;
+    struct runner *runner;
     struct handover handover;
     struct job job; /* with the model, for all jobs */
     struct fold fold;
@@ -73,74 +77,79 @@ struct run {
     size_t n_memories, memories_capacity;
 };
 
-static bool for_the_judge(const struct run *run, size_t sample)
+static bool for_the_judge(const struct work *work, size_t sample)
 {
-    return sample % run->judge_every == 0;
+    return sample % work->judge_every == 0;
 }
 
-static void submit(struct run *run, struct parcel *parcel, int engine, struct errand *errand,
-                   struct job_set *sets, size_t count, bool bounds)
+static void submit(struct work *work, struct parcel *parcel, size_t engine, struct errand *errand,
+                   struct job_set *sets, size_t count)
 {
+    const struct panel *panel = work->panel;
+    bool arbiter = engine == panel->count;
     if (count == 0)
         return;
-    struct job job = run->job;
+    struct job job = work->job;
     errand->parcel = parcel;
-    job.engine = engine;
-    job.bounds = bounds;
+    errand->engine = engine;
     job.n_sets = count;
     job.sets = sets;
     job.user = errand;
-    parcel->pending += count;
-    pool_submit(run->pool, &job);
+    parcel->pending++;
+    if (arbiter)
+        runner_submit_to(work->runner, &job, NULL, 0, ASK_ALWAYS);
+    else
+        runner_submit_to(work->runner, &job, &panel->engines[engine], 1, ASK_NEVER);
 }
 
-static bool recall(struct run *run, size_t engine, uint64_t hash, struct result *result)
+static bool recall(struct work *work, size_t engine, uint64_t hash, struct result *result)
 {
-    return run->answers && answer_cache_get(run->answers[engine], hash, result);
+    return work->answers && answer_cache_get(work->answers[engine], hash, result);
 }
 
-static int keep(struct run *run, size_t engine, uint64_t hash, const struct result *result, struct error *err)
+static int keep(struct work *work, size_t engine, uint64_t hash, const struct result *result,
+                struct error *err)
 {
-    return run->answers ? answer_cache_put(run->answers[engine], hash, result, err) : 0;
+    return work->answers ? answer_cache_put(work->answers[engine], hash, result, err) : 0;
 }
 
 /* Each sample of a batch for itself, for an engine that cannot do with the stack. */
-static void run_alone(struct run *run, struct parcel *parcel, struct batch *batch, size_t engine)
+static void run_alone(struct work *work, struct parcel *parcel, struct batch *batch, size_t engine)
 {
     struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
     struct job_set *sets = arena_array(&parcel->arena, batch->count, sizeof *sets);
     errand->targets = arena_array(&parcel->arena, batch->count, sizeof *errand->targets);
     errand->alone = true;
     batch_answer_reset(batch, engine, true);
-    run->compare->engine[engine].alone += batch->count;
+    work->compare->engine[engine].alone += batch->count;
     size_t count = 0;
     for (size_t k = 0; k < batch->count; k++) {
         const struct value *inputs = batch_views(batch, k);
-        if (recall(run, engine, run->answers ? answer_cache_hash(inputs, batch->n_inputs) : 0,
+        if (recall(work, engine, work->answers ? answer_cache_hash(inputs, batch->n_inputs) : 0,
                    &batch->answers[engine].results[k])) {
-            run->compare->engine[engine].kept++;
+            work->compare->engine[engine].kept++;
             continue;
         }
         errand->targets[count] = (struct target){.batch = batch, .offset = k};
         sets[count++] = (struct job_set){batch->n_inputs, inputs};
     }
-    submit(run, parcel, (int)engine, errand, sets, count, false);
+    submit(work, parcel, engine, errand, sets, count);
 }
 
 /* A stack the engine failed on: said once, and not tried again. */
-static void give_up_stack(struct run *run, const struct batch *batch, size_t engine,
+static void give_up_stack(struct work *work, const struct batch *batch, size_t engine,
                           const struct result *result)
 {
-    struct compare_engine *known = &run->compare->engine[engine];
+    struct compare_engine *known = &work->compare->engine[engine];
     if (known->stack)
         return;
-    known->stack = arena_printf(&run->compare->arena, "%zu samples: %s%s%s", batch->count,
+    known->stack = arena_printf(&work->compare->arena, "%zu samples: %s%s%s", batch->count,
                                 result->outcome == OUTCOME_OK ? "the answer has another first dimension"
                                                               : outcome_name(result->outcome),
                                 result->message ? ": " : "", result->message ? result->message : "");
 }
 
-static void launch_engine(struct run *run, struct parcel *parcel, size_t engine)
+static void launch_engine(struct work *work, struct parcel *parcel, size_t engine)
 {
     struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
     struct job_set *sets = arena_array(&parcel->arena, parcel->count, sizeof *sets);
@@ -148,38 +157,38 @@ static void launch_engine(struct run *run, struct parcel *parcel, size_t engine)
     size_t count = 0;
     for (size_t i = 0; i < parcel->count; i++) {
         struct batch *batch = &parcel->batches[i];
-        if (batch->count > 1 && run->compare->engine[engine].stack) {
-            run_alone(run, parcel, batch, engine);
+        if (batch->count > 1 && work->compare->engine[engine].stack) {
+            run_alone(work, parcel, batch, engine);
             continue;
         }
         batch_answer_reset(batch, engine, false);
         struct result *result = &batch->answers[engine].results[0];
-        if (!recall(run, engine, batch->hash, result)) {
+        if (!recall(work, engine, batch->hash, result)) {
             errand->targets[count] = (struct target){.batch = batch};
             sets[count++] = (struct job_set){batch->n_inputs, batch->inputs};
         } else if (batch_answer_usable(batch, result)) {
-            run->compare->engine[engine].kept += batch->count;
+            work->compare->engine[engine].kept += batch->count;
         } else {
-            give_up_stack(run, batch, engine, result);
-            run_alone(run, parcel, batch, engine);
+            give_up_stack(work, batch, engine, result);
+            run_alone(work, parcel, batch, engine);
         }
     }
-    submit(run, parcel, (int)engine, errand, sets, count, false);
+    submit(work, parcel, engine, errand, sets, count);
 }
 
 /* The reference hears the samples of the judge, each alone. */
-static void launch_reference(struct run *run, struct parcel *parcel)
+static void launch_reference(struct work *work, struct parcel *parcel)
 {
     for (size_t i = 0; i < parcel->count; i++)
         for (size_t k = 0; k < parcel->batches[i].count; k++)
-            if (for_the_judge(run, parcel->batches[i].first + k)) {
+            if (for_the_judge(work, parcel->batches[i].first + k)) {
                 parcel->hearings = memory_grow(parcel->hearings, &parcel->hearings_capacity,
                                                parcel->n_hearings + 1, sizeof *parcel->hearings);
                 struct hearing *hearing = &parcel->hearings[parcel->n_hearings++];
                 *hearing = (struct hearing){.batch = &parcel->batches[i], .offset = k};
                 result_init(&hearing->reference);
             }
-    if (run->options->reference < 0)
+    if (work->panel->reference < 0)
         return;
     struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
     struct job_set *sets = arena_array(&parcel->arena, parcel->n_hearings, sizeof *sets);
@@ -187,87 +196,91 @@ static void launch_reference(struct run *run, struct parcel *parcel)
     for (size_t i = 0; i < parcel->n_hearings; i++) {
         struct hearing *hearing = &parcel->hearings[i];
         errand->targets[i] = (struct target){.hearing = hearing};
-        sets[i] = (struct job_set){run->inputs->count, batch_views(hearing->batch, hearing->offset)};
+        sets[i] = (struct job_set){work->inputs->count, batch_views(hearing->batch, hearing->offset)};
     }
-    submit(run, parcel, run->options->reference, errand, sets, parcel->n_hearings, true);
+    submit(work, parcel, work->panel->count, errand, sets, parcel->n_hearings);
 }
 
 /* Makes the inputs of as many batches as go into one parcel. */
-static int fill(struct run *run, struct parcel *parcel, struct error *err)
+static int fill(struct work *work, struct parcel *parcel, struct error *err)
 {
-    size_t most = run->options->together ? run->options->together : PARCEL_BATCHES, bytes = 0;
+    size_t most = work->options->together ? work->options->together : PARCEL_BATCHES, bytes = 0;
     while (parcel->count < most && parcel->count < PARCEL_BATCHES && bytes < PARCEL_BYTES &&
-           run->next_sample < run->inputs->samples) {
-        size_t left = run->inputs->samples - run->next_sample;
-        size_t count = left < run->compare->batch ? left : run->compare->batch;
+           work->next_sample < work->inputs->samples) {
+        size_t left = work->inputs->samples - work->next_sample;
+        size_t count = left < work->compare->batch ? left : work->compare->batch;
         struct batch *batch = &parcel->batches[parcel->count++];
-        if (batch_init(batch, run->inputs, run->next_sample, count, run->compare->engines, err))
+        if (batch_init(batch, work->inputs, work->next_sample, count, work->compare->engines, err))
             return -1;
-        batch->hash = run->answers ? answer_cache_hash(batch->inputs, batch->n_inputs) : 0;
+        batch->hash = work->answers ? answer_cache_hash(batch->inputs, batch->n_inputs) : 0;
         bytes += batch_size(batch);
-        run->next_sample += count;
+        work->next_sample += count;
     }
     return 0;
 }
 
-static int launch(struct run *run, struct error *err)
+static int launch(struct work *work, struct error *err)
 {
-    struct parcel *parcel = &run->parcels[run->launched++ % PARCELS];
+    struct parcel *parcel = &work->parcels[work->launched++ % PARCELS];
     arena_init(&parcel->arena);
-    if (fill(run, parcel, err))
+    if (fill(work, parcel, err))
         return -1;
-    launch_reference(run, parcel);
-    for (size_t i = 0; i < run->compare->engines; i++)
-        launch_engine(run, parcel, i);
+    launch_reference(work, parcel);
+    for (size_t i = 0; i < work->compare->engines; i++)
+        launch_engine(work, parcel, i);
     return 0;
 }
 
-static int receive_answer(struct run *run, const struct job *job, const struct target *target, bool alone,
+static int receive_answer(struct work *work, const struct errand *errand, const struct target *target,
                           struct result *result, struct error *err)
 {
     struct batch *batch = target->batch;
-    size_t engine = (size_t)job->engine;
+    size_t engine = errand->engine;
+    bool alone = errand->alone;
     struct batch_answer *answer = &batch->answers[engine];
     const struct value *inputs = alone ? batch_views(batch, target->offset) : batch->inputs;
-    uint64_t hash = alone && run->answers ? answer_cache_hash(inputs, batch->n_inputs) : batch->hash;
-    int status = keep(run, engine, hash, result, err);
+    uint64_t hash = alone && work->answers ? answer_cache_hash(inputs, batch->n_inputs) : batch->hash;
+    int status = keep(work, engine, hash, result, err);
     if (alone || batch_answer_usable(batch, result)) {
         answer->results[alone ? target->offset : 0] = *result;
         return status;
     }
-    give_up_stack(run, batch, engine, result);
+    give_up_stack(work, batch, engine, result);
     result_release(result);
-    run_alone(run, ((struct errand *)job->user)->parcel, batch, engine);
+    run_alone(work, errand->parcel, batch, engine);
     return status;
 }
 
 /* No engine can be judged by a case that is not valid, nor blamed for what it does with it. */
-static int check_valid(const struct run *run, size_t sample, const struct result *reference,
+static int check_valid(const struct work *work, size_t sample, const struct result *reference,
                        struct error *err)
 {
     if (reference->outcome != OUTCOME_REJECTED)
         return 0;
-    return inputs_invalid(run->inputs, sample, reference->message ? reference->message : "", err);
+    return inputs_invalid(work->inputs, sample, reference->message ? reference->message : "", err);
 }
 
-static int receive(struct run *run, struct error *err)
+static int receive(struct work *work, struct error *err)
 {
-    struct job job;
-    struct result result;
-    bool differ;
-    int status = pool_next(run->pool, -1, &job, &result, &differ, err);
-    if (status < 0)
+    struct run *run;
+    if (runner_next(work->runner, &run, err) != 1)
         return -1;
-    if (status == 0)
-        return error_set(err, ERROR_IO, "the engines lost an answer");
-    struct errand *errand = job.user;
-    struct target *target = &errand->targets[job.set];
+    const struct errand *errand = run->job.user;
+    int status = 0;
     errand->parcel->pending--;
-    if (!target->hearing)
-        return receive_answer(run, &job, target, errand->alone, &result, err);
-    struct hearing *hearing = target->hearing;
-    hearing->reference = result;
-    return check_valid(run, hearing->batch->first + hearing->offset, &hearing->reference, err);
+    for (size_t set = 0; set < run->job.n_sets && status == 0; set++) {
+        const struct target *target = &errand->targets[set];
+        struct hearing *hearing = target->hearing;
+        struct result result = run_take(run, set, 0);
+        if (!hearing) {
+            status = receive_answer(work, errand, target, &result, err);
+            continue;
+        }
+        hearing->reference = result;
+        status = check_valid(work, hearing->batch->first + hearing->offset, &result, err);
+    }
+    run_free(run);
+    return status;
 }
 
 static void free_parcel(struct parcel *parcel)
@@ -296,86 +309,86 @@ static void copy_result(struct result *to, const struct result *from)
             memory_exhausted(0);
 }
 
-static void forget(struct run *run, size_t number)
+static void forget(struct work *work, size_t number)
 {
-    struct memory *memory = &run->memories[number];
-    for (size_t i = 0; i < run->compare->engines; i++)
+    struct memory *memory = &work->memories[number];
+    for (size_t i = 0; i < work->compare->engines; i++)
         result_release(&memory->results[i]);
     free(memory->results);
-    *memory = run->memories[--run->n_memories];
+    *memory = work->memories[--work->n_memories];
 }
 
 /* Keeps the answers to a sample that is now some pair's worst, and lets go those that no longer are. */
-static void remember(struct run *run, size_t sample)
+static void remember(struct work *work, size_t sample)
 {
-    run->memories =
-        memory_grow(run->memories, &run->memories_capacity, run->n_memories + 1, sizeof *run->memories);
-    struct memory *memory = &run->memories[run->n_memories++];
+    work->memories =
+        memory_grow(work->memories, &work->memories_capacity, work->n_memories + 1, sizeof *work->memories);
+    struct memory *memory = &work->memories[work->n_memories++];
     memory->sample = sample;
-    memory->results = memory_zeroed(run->compare->engines + 1, sizeof *memory->results);
-    for (size_t i = 0; i < run->compare->engines; i++)
-        copy_result(&memory->results[i], &run->row.results[i]);
-    for (size_t i = run->n_memories; i-- > 0;)
-        if (!fold_wanted(run->compare, run->memories[i].sample))
-            forget(run, i);
+    memory->results = memory_zeroed(work->compare->engines + 1, sizeof *memory->results);
+    for (size_t i = 0; i < work->compare->engines; i++)
+        copy_result(&memory->results[i], &work->row.results[i]);
+    for (size_t i = work->n_memories; i-- > 0;)
+        if (!fold_wanted(work->compare, work->memories[i].sample))
+            forget(work, i);
 }
 
-static void hear(struct run *run, size_t sample, const struct value *inputs, const struct value *stack,
+static void hear(struct work *work, size_t sample, const struct value *inputs, const struct value *stack,
                  const struct result *results, const struct result *reference)
 {
-    sample_verdicts_add(&run->compare->verdicts, &(struct sample_results){.number = sample,
-                                                                          .model = run->model,
-                                                                          .inputs = inputs,
-                                                                          .n_inputs = run->inputs->count,
-                                                                          .stack = stack,
-                                                                          .results = results,
-                                                                          .reference = reference});
+    sample_verdicts_add(&work->compare->verdicts, &(struct sample_results){.number = sample,
+                                                                           .model = work->model,
+                                                                           .inputs = inputs,
+                                                                           .n_inputs = work->inputs->count,
+                                                                           .stack = stack,
+                                                                           .results = results,
+                                                                           .reference = reference});
 }
 
-static void land_batch(struct run *run, struct parcel *parcel, struct batch *batch, size_t *hearing)
+static void land_batch(struct work *work, struct parcel *parcel, struct batch *batch, size_t *hearing)
 {
     for (size_t k = 0; k < batch->count; k++) {
         size_t sample = batch->first + k;
-        batch_row_fill(&run->row, batch, k);
-        bool worse = fold_sample(&run->fold, sample, run->row.results);
-        if (for_the_judge(run, sample)) {
-            hear(run, sample, batch_views(batch, k), batch->count > 1 ? batch->inputs : NULL,
-                 run->row.results,
-                 run->options->reference < 0 ? NULL : &parcel->hearings[*hearing].reference);
+        batch_row_fill(&work->row, batch, k);
+        bool worse = fold_sample(&work->fold, sample, work->row.results);
+        if (for_the_judge(work, sample)) {
+            hear(work, sample, batch_views(batch, k), batch->count > 1 ? batch->inputs : NULL,
+                 work->row.results,
+                 work->panel->reference < 0 ? NULL : &parcel->hearings[*hearing].reference);
             ++*hearing;
-            run->compare->judged_spread++;
+            work->compare->judged_spread++;
         } else if (worse) {
-            remember(run, sample);
+            remember(work, sample);
         }
     }
 }
 
-static void land(struct run *run, struct parcel *parcel, struct progress *progress)
+static void land(struct work *work, struct parcel *parcel, struct progress *progress)
 {
     size_t hearing = 0;
     for (size_t i = 0; i < parcel->count; i++) {
-        land_batch(run, parcel, &parcel->batches[i], &hearing);
-        run->finished += parcel->batches[i].count;
-        progress_step(progress, run->finished);
+        land_batch(work, parcel, &parcel->batches[i], &hearing);
+        work->finished += parcel->batches[i].count;
+        progress_step(progress, work->finished);
     }
     free_parcel(parcel);
-    run->folded++;
+    work->folded++;
 }
 
-static int run_samples(struct run *run, struct error *err)
+static int run_samples(struct work *work, struct error *err)
 {
     struct progress progress;
-    progress_begin(&progress, "compare", run->inputs->samples);
-    progress.visible = progress.visible && run->options->progress;
+    progress_begin(&progress, "compare", work->inputs->samples);
+    progress.visible = progress.visible && work->options->progress;
     int status = 0;
-    while (status == 0 && run->finished < run->inputs->samples) {
-        struct parcel *oldest = &run->parcels[run->folded % PARCELS];
-        if (run->folded < run->launched && oldest->pending == 0)
-            land(run, oldest, &progress);
-        else if (run->next_sample < run->inputs->samples && run->launched - run->folded < PARCELS)
-            status = launch(run, err);
+    while (status == 0 && work->finished < work->inputs->samples) {
+        struct parcel *oldest = &work->parcels[work->folded % PARCELS];
+        if (work->folded < work->launched && oldest->pending == 0)
+            land(work, oldest, &progress);
+        else if (work->next_sample < work->inputs->samples && work->launched - work->folded < PARCELS)
+            status = launch(work, err);
         else
-            status = receive(run, err);
+            status = receive(work, err);
     }
     progress_end(&progress);
     return status;
@@ -403,27 +416,27 @@ static bool decisive(const struct compare *compare, size_t sample)
 }
 
 /* With the stack it was answered in, made anew. */
-static int hear_worst(struct run *run, const struct memory *memory, struct error *err)
+static int hear_worst(struct work *work, const struct memory *memory, struct error *err)
 {
-    size_t size = run->compare->batch, first = memory->sample / size * size;
-    size_t left = run->inputs->samples - first;
+    size_t size = work->compare->batch, first = memory->sample / size * size;
+    size_t left = work->inputs->samples - first;
     struct batch batch;
     struct result reference;
-    struct job job = run->job;
+    struct job job = work->job;
     result_init(&reference);
-    int status = batch_init(&batch, run->inputs, first, left < size ? left : size, 0, err);
+    int status = batch_init(&batch, work->inputs, first, left < size ? left : size, 0, err);
     const struct value *inputs = status == 0 ? batch_views(&batch, memory->sample - first) : NULL;
-    job.engine = run->options->reference;
+    job.engine = work->panel->reference;
     job.bounds = true;
-    job.n_inputs = run->inputs->count;
+    job.n_inputs = work->inputs->count;
     job.inputs = inputs;
-    if (status == 0 && run->options->reference >= 0)
-        status = pool_run_one(run->pool, &job, &reference, err) ||
-                 check_valid(run, memory->sample, &reference, err);
+    if (status == 0 && work->panel->reference >= 0)
+        status = pool_run_one(work->panel->pool, &job, &reference, err) ||
+                 check_valid(work, memory->sample, &reference, err);
     if (status == 0) {
-        hear(run, memory->sample, inputs, batch.count > 1 ? batch.inputs : NULL, memory->results,
-             run->options->reference < 0 ? NULL : &reference);
-        run->compare->judged_worst++;
+        hear(work, memory->sample, inputs, batch.count > 1 ? batch.inputs : NULL, memory->results,
+             work->panel->reference < 0 ? NULL : &reference);
+        work->compare->judged_worst++;
     }
     result_release(&reference);
     batch_release(&batch);
@@ -431,16 +444,16 @@ static int hear_worst(struct run *run, const struct memory *memory, struct error
 }
 
 /* The samples on which engines failed or were farthest apart; those first on which a decision hangs. */
-static int judge_worst(struct run *run, struct error *err)
+static int judge_worst(struct work *work, struct error *err)
 {
     int status = 0;
-    if (run->n_memories)
-        qsort(run->memories, run->n_memories, sizeof *run->memories, by_sample);
+    if (work->n_memories)
+        qsort(work->memories, work->n_memories, sizeof *work->memories, by_sample);
     for (int round = 0; round < 2; round++)
-        for (size_t i = 0; i < run->n_memories && status == 0; i++)
-            if (decisive(run->compare, run->memories[i].sample) == (round == 0) &&
-                run->compare->judged_worst < JUDGE_WORST)
-                status = hear_worst(run, &run->memories[i], err);
+        for (size_t i = 0; i < work->n_memories && status == 0; i++)
+            if (decisive(work->compare, work->memories[i].sample) == (round == 0) &&
+                work->compare->judged_worst < JUDGE_WORST)
+                status = hear_worst(work, &work->memories[i], err);
     return status;
 }
 
@@ -456,82 +469,91 @@ static void prepare(struct compare *compare, const struct inputs *inputs, size_t
             compare->pair[compare->pairs++] = (struct compare_pair){.a = a, .b = b, .ratio = 1};
 }
 
-/* How many samples go into one run. Without the reference the first engine is asked whether samples mix. */
-static void choose_batch(struct run *run)
+/* How many samples go into one work. Without the reference the first engine is asked whether samples mix. */
+static void choose_batch(struct work *work)
 {
-    size_t most = run->options->batch ? run->options->batch : BATCH;
-    if (most < 2 || !batch_possible(run->inputs))
+    size_t most = work->options->batch ? work->options->batch : BATCH;
+    if (most < 2 || !batch_possible(work->inputs))
         return;
-    int arbiter = run->options->reference < 0 ? 0 : run->options->reference;
-    if (batch_separable(run->pool, arbiter, &run->job, run->inputs, &run->options->tolerance))
-        run->compare->batch = most;
+    const struct panel *panel = work->panel;
+    int arbiter = panel->reference < 0 ? panel->engines[0] : panel->reference;
+    if (batch_separable(panel->pool, arbiter, &work->job, work->inputs, &work->options->tolerance))
+        work->compare->batch = most;
     else
-        run->compare->batch_why = "two samples at once do not give what each gives alone";
+        work->compare->batch_why = "two samples at once do not give what each gives alone";
 }
 
-static void choose_judged(struct run *run)
+static void choose_judged(struct work *work)
 {
-    size_t samples = run->inputs->samples, wanted = run->options->judge;
+    size_t samples = work->inputs->samples, wanted = work->options->judge;
     if (wanted == 0)
         wanted = samples <= JUDGE_ALL ? samples : JUDGE_SOME;
-    run->judge_every = wanted < samples ? (samples + wanted - 1) / wanted : 1;
+    work->judge_every = wanted < samples ? (samples + wanted - 1) / wanted : 1;
 }
 
-static int open_answers(struct run *run, const char *path, struct error *err)
+static int open_answers(struct work *work, const char *path, struct error *err)
 {
-    if (!run->options->keep)
+    if (!work->options->keep)
         return 0;
-    struct answer_cache_key key = {.model = path, .model_hash = model_hash(run->model)};
-    run->answers = memory_zeroed(run->compare->engines + 1, sizeof *run->answers);
-    for (size_t i = 0; i < run->compare->engines; i++) {
-        const struct engine_info *info = pool_engine(run->pool, (int)i);
+    struct answer_cache_key key = {.model = path, .model_hash = model_hash(work->model)};
+    work->answers = memory_zeroed(work->compare->engines + 1, sizeof *work->answers);
+    for (size_t i = 0; i < work->compare->engines; i++) {
+        const struct engine_info *info = panel_engine(work->panel, i);
         key.engine = info->label;
         key.version = info->version;
-        if (answer_cache_open(&run->answers[i], run->options->keep, &key, err))
+        if (answer_cache_open(&work->answers[i], work->options->keep, &key, err))
             return -1;
     }
     return 0;
 }
 
-static void run_release(struct run *run)
+static void work_release(struct work *work)
 {
     for (size_t i = 0; i < PARCELS; i++)
-        if (run->parcels[i].count)
-            free_parcel(&run->parcels[i]);
-    while (run->n_memories)
-        forget(run, run->n_memories - 1);
-    free(run->memories);
-    for (size_t i = 0; run->answers && i < run->compare->engines; i++)
-        answer_cache_close(run->answers[i]);
-    free(run->answers);
-    fold_release(&run->fold);
-    batch_row_release(&run->row);
-    handover_close(&run->handover);
+        if (work->parcels[i].count)
+            free_parcel(&work->parcels[i]);
+    while (work->n_memories)
+        forget(work, work->n_memories - 1);
+    free(work->memories);
+    for (size_t i = 0; work->answers && i < work->compare->engines; i++)
+        answer_cache_close(work->answers[i]);
+    free(work->answers);
+    fold_release(&work->fold);
+    batch_row_release(&work->row);
+    handover_close(&work->handover);
+    runner_free(work->runner);
 }
 
 int compare_run(struct compare *compare, const char *path, const struct model *model,
-                const struct inputs *inputs, struct pool *pool, size_t engines,
-                const struct compare_options *options, struct error *err)
+                const struct inputs *inputs, const struct panel *panel, const struct compare_options *options,
+                struct error *err)
 {
-    prepare(compare, inputs, engines);
-    sample_verdicts_init(&compare->verdicts, &compare->arena, pool, engines);
-    struct run run = {.compare = compare, .model = model, .inputs = inputs, .options = options, .pool = pool};
-    fold_init(&run.fold, compare, inputs, options);
-    batch_row_init(&run.row, engines);
-    choose_judged(&run);
-    int status = handover_open(&run.handover, pool, model, err);
-    handover_give(&run.handover, &run.job);
+    prepare(compare, inputs, panel->count);
+    sample_verdicts_init(&compare->verdicts, &compare->arena, panel);
+    struct work work = {
+        .compare = compare,
+        .model = model,
+        .inputs = inputs,
+        .options = options,
+        .panel = panel,
+        .runner = runner_new(panel, &(struct runner_options){0}),
+    };
+    fold_init(&work.fold, compare, inputs, options);
+    batch_row_init(&work.row, panel->count);
+    choose_judged(&work);
+    int status = handover_open(&work.handover, panel->pool, model, err);
+    handover_give(&work.handover, &work.job);
     if (status == 0)
-        status = open_answers(&run, path, err);
+        status = open_answers(&work, path, err);
     if (status == 0) {
-        choose_batch(&run);
-        status = run_samples(&run, err);
+        choose_batch(&work);
+        status = run_samples(&work, err);
     }
     if (status == 0) {
-        fold_conclude(&run.fold);
-        status = judge_worst(&run, err);
+        fold_conclude(&work.fold);
+        status = judge_worst(&work, err);
     }
-    run_release(&run);
+    work_release(&work);
     return status;
 }
 

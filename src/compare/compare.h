@@ -21,7 +21,7 @@
 #define COMPARE_COMPARE_H
 
 #include "case/inputs.h"
-#include "engine/pool.h"
+#include "engine/panel.h"
 #include "judge/metrics.h"
 #include "trial/sample_verdicts.h"
 
@@ -86,7 +86,6 @@ struct compare {
 struct compare_options {
     struct metrics_thresholds thresholds;
     struct metrics_tolerance tolerance;
-    int reference;    /* its number in the pool, or -1: nobody arbitrates, engines vote */
     size_t together;  /* runs on one load of the model at most; 0: as many as are sensible */
     size_t batch;     /* samples in one run at most; 0: 100 */
     size_t judge;     /* samples for the judge, besides the farthest apart; 0: all up to 200, else 20 */
@@ -95,10 +94,10 @@ struct compare_options {
 };
 
 /* path is the file that the model was loaded from; fails, blaming nobody, when the reference calls a sample
- * invalid. The pool holds `engines` engines to compare, numbered from 0. */
+ * invalid. Without an arbiter in the panel the engines vote. */
 int compare_run(struct compare *compare, const char *path, const struct model *model,
-                const struct inputs *inputs, struct pool *pool, size_t engines,
-                const struct compare_options *options, struct error *err);
+                const struct inputs *inputs, const struct panel *panel, const struct compare_options *options,
+                struct error *err);
 void compare_release(struct compare *compare); /* also after a failure */
 
 /*

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "engine/handover.h"
+#include "engine/runner.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -77,27 +78,21 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
 struct flight {
     struct flight *next, **link;
     size_t number;
-    size_t pending; /* results not answered */
     struct suite_loaded loaded;
     struct handover handover;
     struct job_set *sets;
-    struct result *results; /* [set * (engines + 1) + engine]; the last of a set is the reference's */
+    struct run *run; /* its results, when all are there */
 };
 
-struct run {
+struct work {
     struct conform *conform;
-    struct pool *pool;
+    const struct panel *panel;
     const struct conform_options *options;
+    struct runner *runner;
     struct flight *first;
-    size_t flights, bytes;      /* in memory now */
-    size_t submitted, answered; /* results */
+    size_t flights, bytes; /* in memory now */
     struct str why;
 };
-
-static struct result *result_at(const struct run *run, const struct flight *flight, size_t set, size_t engine)
-{
-    return &flight->results[set * (run->conform->engines + 1) + engine];
-}
 
 static enum conform_verdict from_outcome(enum outcome outcome)
 {
@@ -133,19 +128,19 @@ static const char *tail(struct arena *arena, const char *log)
     return arena_strdup(arena, length > LOG_LINES_LIMIT ? log + length - LOG_LINES_LIMIT : log);
 }
 
-static enum conform_verdict hold(struct run *run, const struct flight *flight, size_t set,
+static enum conform_verdict hold(struct work *work, const struct flight *flight, size_t set,
                                  const struct result *result)
 {
-    str_clear(&run->why);
+    str_clear(&work->why);
     if (result->outcome != OUTCOME_OK) {
-        str_add(&run->why, result->message ? result->message : "");
+        str_add(&work->why, result->message ? result->message : "");
         return from_outcome(result->outcome);
     }
     const struct suite_loaded *loaded = &flight->loaded;
     const struct suite_data *data = &loaded->data[set];
     enum conform_verdict verdict =
         from_golden(golden_compare(data->outputs, data->n_outputs, result->outputs, result->count,
-                                   !loaded->random, &run->options->tolerance, &run->why));
+                                   !loaded->random, &work->options->tolerance, &work->why));
     return verdict == CONFORM_PASS && loaded->random ? CONFORM_RANDOM : verdict;
 }
 
@@ -155,30 +150,31 @@ static bool is_refusal(enum conform_verdict verdict)
 }
 
 /* A case that is itself broken is nobody's fault: inputs that the model does not take, or, where an engine
- * refuses it, a model or values that the reference calls invalid. Says in run->why what is wrong. */
-static bool is_broken(struct run *run, const struct flight *flight, size_t set, enum conform_verdict verdict)
+ * refuses it, a model or values that the reference calls invalid. Says in work->why what is wrong. */
+static bool is_broken(struct work *work, const struct flight *flight, size_t set,
+                      enum conform_verdict verdict)
 {
-    const struct result *reference = result_at(run, flight, set, run->conform->engines);
+    const struct result *reference = run_result(flight->run, set, work->conform->engines);
     if (conform_is_finding(verdict) && verdict != CONFORM_NO_ENGINE && flight->loaded.misfit) {
-        str_clear(&run->why);
-        str_add(&run->why, flight->loaded.misfit);
+        str_clear(&work->why);
+        str_add(&work->why, flight->loaded.misfit);
         return true;
     }
     if (!is_refusal(verdict) || reference->outcome != OUTCOME_REJECTED)
         return false;
-    str_clear(&run->why);
-    str_printf(&run->why, "the case is not valid: %s", reference->message ? reference->message : "");
+    str_clear(&work->why);
+    str_printf(&work->why, "the case is not valid: %s", reference->message ? reference->message : "");
     return true;
 }
 
 /* Of several data sets the first that is no plain pass speaks for the case. */
-static void record(struct run *run, const struct flight *flight, size_t set, size_t engine)
+static void record(struct work *work, const struct flight *flight, size_t set, size_t engine)
 {
-    struct conform *conform = run->conform;
-    const struct result *result = result_at(run, flight, set, engine);
+    struct conform *conform = work->conform;
+    const struct result *result = run_result(flight->run, set, engine);
     struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
-    enum conform_verdict verdict = hold(run, flight, set, result);
-    if (is_broken(run, flight, set, verdict))
+    enum conform_verdict verdict = hold(work, flight, set, result);
+    if (is_broken(work, flight, set, verdict))
         verdict = CONFORM_NOT_RUNNABLE;
     kept->bare |= flight->loaded.data[set].n_outputs == 0;
     kept->load_ns += result->load_ns;
@@ -187,15 +183,15 @@ static void record(struct run *run, const struct flight *flight, size_t set, siz
         return;
     kept->verdict = verdict;
     kept->stage = result->stage;
-    kept->message = run->why.length ? arena_strdup(&conform->arena, run->why.data) : NULL;
+    kept->message = work->why.length ? arena_strdup(&conform->arena, work->why.data) : NULL;
     kept->log = tail(&conform->arena, result->log);
 }
 
 /* The case's own answer, judged as if an engine had given it. */
-static void judge_golden(struct run *run, const struct flight *flight, size_t set)
+static void judge_golden(struct work *work, const struct flight *flight, size_t set)
 {
     const struct suite_data *data = &flight->loaded.data[set];
-    const struct result *reference = result_at(run, flight, set, run->conform->engines);
+    const struct result *reference = run_result(flight->run, set, work->conform->engines);
     struct result answer = {.outcome = OUTCOME_OK, .count = data->n_outputs, .outputs = data->outputs};
     struct judge_entry entry = {.name = "golden", .result = &answer};
     struct judgement judgement;
@@ -203,29 +199,30 @@ static void judge_golden(struct run *run, const struct flight *flight, size_t se
         return;
     judge_case(&judgement, reference, &entry, 1);
     if (judgement.by_reference && verdict_is_finding(judgement.verdicts[0].kind))
-        run->conform->golden[flight->number] = arena_strdup(&run->conform->arena, judgement.verdicts[0].text);
+        work->conform->golden[flight->number] =
+            arena_strdup(&work->conform->arena, judgement.verdicts[0].text);
     judgement_release(&judgement);
 }
 
-static void judge_flight(struct run *run, struct flight *flight)
+static void judge_flight(struct work *work, struct flight *flight)
 {
-    struct conform *conform = run->conform;
+    struct conform *conform = work->conform;
     const struct suite_loaded *loaded = &flight->loaded;
     struct sample_verdicts verdicts;
-    sample_verdicts_init(&verdicts, &conform->arena, run->pool, conform->engines);
+    sample_verdicts_init(&verdicts, &conform->arena, work->panel);
     for (size_t set = 0; set < loaded->sets; set++) {
-        bool arbitrated = run->options->reference >= 0;
+        bool arbitrated = work->panel->reference >= 0;
         sample_verdicts_add(
             &verdicts, &(struct sample_results){
                            .number = set,
                            .model = loaded->model,
                            .inputs = loaded->data[set].inputs,
                            .n_inputs = loaded->data[set].n_inputs,
-                           .results = result_at(run, flight, set, 0),
-                           .reference = arbitrated ? result_at(run, flight, set, conform->engines) : NULL,
+                           .results = run_result(flight->run, set, 0),
+                           .reference = arbitrated ? run_result(flight->run, set, conform->engines) : NULL,
                        });
         if (arbitrated && !conform->golden[flight->number])
-            judge_golden(run, flight, set);
+            judge_golden(work, flight, set);
     }
     for (size_t engine = 0; engine < conform->engines; engine++) {
         struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
@@ -239,74 +236,57 @@ static void judge_flight(struct run *run, struct flight *flight)
 }
 
 /* All engines have answered: each answer is held against the case's own, in the order of the data sets. */
-static void conclude(struct run *run, struct flight *flight)
+static void conclude(struct work *work, struct flight *flight)
 {
     for (size_t set = 0; set < flight->loaded.sets; set++)
-        for (size_t engine = 0; engine < run->conform->engines; engine++)
-            record(run, flight, set, engine);
+        for (size_t engine = 0; engine < work->conform->engines; engine++)
+            record(work, flight, set, engine);
     if (!flight->loaded.random && !flight->loaded.misfit)
-        judge_flight(run, flight);
+        judge_flight(work, flight);
 }
 
-static void land(struct run *run, struct flight *flight)
+static void land(struct work *work, struct flight *flight)
 {
     *flight->link = flight->next;
     if (flight->next)
         flight->next->link = flight->link;
-    run->flights--;
-    run->bytes -= flight->loaded.size;
-    for (size_t i = 0; flight->results && i < flight->loaded.sets * (run->conform->engines + 1); i++)
-        result_release(&flight->results[i]);
-    free(flight->results);
+    work->flights--;
+    work->bytes -= flight->loaded.size;
+    run_free(flight->run);
     free(flight->sets);
     handover_close(&flight->handover);
     suite_unload(&flight->loaded);
     free(flight);
 }
 
-static void submit(struct run *run, struct flight *flight)
+static void submit(struct work *work, struct flight *flight)
 {
     const struct suite_loaded *loaded = &flight->loaded;
-    size_t engines = run->conform->engines;
     flight->sets = memory_zeroed(loaded->sets, sizeof *flight->sets);
-    flight->results = memory_zeroed(loaded->sets * (engines + 1), sizeof *flight->results);
-    for (size_t i = 0; i < loaded->sets * (engines + 1); i++)
-        result_init(&flight->results[i]);
     for (size_t i = 0; i < loaded->sets; i++)
         flight->sets[i] = (struct job_set){loaded->data[i].n_inputs, loaded->data[i].inputs};
-    for (size_t i = 0; i <= engines; i++) {
-        bool arbiter = i == engines;
-        if (arbiter && (run->options->reference < 0 || loaded->random))
-            continue;
-        struct job job = {.engine = arbiter ? run->options->reference : (int)i,
-                          .bounds = arbiter,
-                          .n_sets = loaded->sets,
-                          .sets = flight->sets,
-                          .user = flight};
-        handover_give(&flight->handover, &job);
-        flight->pending += loaded->sets;
-        run->submitted += loaded->sets;
-        pool_submit(run->pool, &job);
-    }
+    struct job job = {.n_sets = loaded->sets, .sets = flight->sets, .user = flight};
+    handover_give(&flight->handover, &job);
+    runner_submit(work->runner, &job, loaded->random ? ASK_NEVER : ASK_ALWAYS);
 }
 
-static void launch(struct run *run, size_t number)
+static void launch(struct work *work, size_t number)
 {
     struct flight *flight = memory_zeroed(1, sizeof *flight);
-    struct conform *conform = run->conform;
+    struct conform *conform = work->conform;
     struct error err;
     error_clear(&err);
     flight->number = number;
-    flight->next = run->first;
-    flight->link = &run->first;
-    if (run->first)
-        run->first->link = &flight->next;
-    run->first = flight;
-    run->flights++;
+    flight->next = work->first;
+    flight->link = &work->first;
+    if (work->first)
+        work->first->link = &flight->next;
+    work->first = flight;
+    work->flights++;
     if (suite_load(&conform->suite->cases[number], &flight->loaded, &err) == 0 &&
-        handover_open(&flight->handover, run->pool, flight->loaded.model, &err) == 0) {
-        run->bytes += flight->loaded.size;
-        submit(run, flight);
+        handover_open(&flight->handover, work->panel->pool, flight->loaded.model, &err) == 0) {
+        work->bytes += flight->loaded.size;
+        submit(work, flight);
         return;
     }
     flight->loaded.size = 0;
@@ -316,36 +296,26 @@ static void launch(struct run *run, size_t number)
     for (size_t engine = 0; engine < conform->engines; engine++)
         conform->results[number * conform->engines + engine] =
             (struct conform_result){.verdict = CONFORM_NOT_RUNNABLE, .message = message};
-    land(run, flight);
+    land(work, flight);
 }
 
-static int receive(struct run *run, struct error *err)
+static int receive(struct work *work, struct error *err)
 {
-    struct job job;
-    struct result result;
-    bool differ;
-    result_init(&result);
-    int status = pool_next(run->pool, -1, &job, &result, &differ, err);
-    if (status == 1) {
-        struct flight *flight = job.user;
-        run->answered++;
-        *result_at(run, flight, job.set, job.bounds ? run->conform->engines : (size_t)job.engine) = result;
-        if (--flight->pending == 0) {
-            conclude(run, flight);
-            land(run, flight);
-        }
-        return 0;
-    }
-    if (status == 0)
-        return error_set(err, ERROR_IO, "the engines lost %zu answers", run->submitted - run->answered);
-    return status < 0 ? -1 : 0;
+    struct run *run;
+    if (runner_next(work->runner, &run, err) != 1)
+        return -1;
+    struct flight *flight = run->job.user;
+    flight->run = run;
+    conclude(work, flight);
+    land(work, flight);
+    return 0;
 }
 
-static bool room(const struct run *run)
+static bool room(const struct work *work)
 {
-    size_t window = run->options->window ? run->options->window : DEFAULT_WINDOW;
-    size_t bytes = run->options->window_bytes ? run->options->window_bytes : (size_t)1 << 30;
-    return run->flights == 0 || (run->flights < window && run->bytes < bytes);
+    size_t window = work->options->window ? work->options->window : DEFAULT_WINDOW;
+    size_t bytes = work->options->window_bytes ? work->options->window_bytes : (size_t)1 << 30;
+    return work->flights == 0 || (work->flights < window && work->bytes < bytes);
 }
 
 /* Every case has one verdict on every engine, and the totals say so. */
@@ -363,34 +333,40 @@ static void count(struct conform *conform)
     }
 }
 
-int conform_run(struct conform *conform, const struct suite *suite, struct pool *pool, size_t engines,
+int conform_run(struct conform *conform, const struct suite *suite, const struct panel *panel,
                 const struct conform_options *options, struct error *err)
 {
-    *conform = (struct conform){.suite = suite, .engines = engines};
+    *conform = (struct conform){.suite = suite, .engines = panel->count};
     arena_init(&conform->arena);
-    conform->results = memory_zeroed(suite->count * engines, sizeof *conform->results);
+    conform->results = memory_zeroed(suite->count * panel->count, sizeof *conform->results);
     conform->golden = memory_zeroed(suite->count, sizeof *conform->golden);
-    struct run run = {.conform = conform, .pool = pool, .options = options};
-    str_init(&run.why);
+    struct work work = {
+        .conform = conform,
+        .panel = panel,
+        .options = options,
+        .runner = runner_new(panel, &(struct runner_options){0}),
+    };
+    str_init(&work.why);
     struct progress progress;
     progress_begin(&progress, "conform", suite->count);
     progress.visible = progress.visible && options->progress;
     double start = clock_seconds();
     int status = 0;
-    for (size_t next = 0; status == 0 && (next < suite->count || run.flights > 0);) {
-        if (next < suite->count && room(&run))
-            launch(&run, next++);
+    for (size_t next = 0; status == 0 && (next < suite->count || work.flights > 0);) {
+        if (next < suite->count && room(&work))
+            launch(&work, next++);
         else
-            status = receive(&run, err);
-        progress_step(&progress, next - run.flights);
+            status = receive(&work, err);
+        progress_step(&progress, next - work.flights);
     }
     progress_end(&progress);
     conform->seconds = clock_seconds() - start;
-    while (run.first && status)
-        land(&run, run.first);
-    str_release(&run.why);
+    while (work.first && status)
+        land(&work, work.first);
+    runner_free(work.runner);
+    str_release(&work.why);
     if (status == 0) {
-        assert(run.submitted == run.answered && run.flights == 0 && run.bytes == 0);
+        assert(work.flights == 0 && work.bytes == 0);
         count(conform);
     }
     return status;

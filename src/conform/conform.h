@@ -9,7 +9,7 @@
 #define CONFORM_CONFORM_H
 
 #include "case/backend_suite.h"
-#include "engine/pool.h"
+#include "engine/panel.h"
 #include "judge/golden.h"
 #include "trial/sample_verdicts.h"
 
@@ -63,7 +63,6 @@ struct conform_options {
     struct metrics_tolerance tolerance;
     size_t window;       /* cases in memory; 0: 32 */
     size_t window_bytes; /* their size; 0: 1 GiB; a single case may exceed it */
-    int reference;       /* its number in the pool, or -1: no arbiter */
     bool progress;
 };
 
@@ -79,8 +78,7 @@ bool conform_is_beyond_rounding(const struct conform_result *result);
  */
 void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing);
 
-/* The pool holds `engines` engines to test, numbered from 0. */
-int conform_run(struct conform *conform, const struct suite *suite, struct pool *pool, size_t engines,
+int conform_run(struct conform *conform, const struct suite *suite, const struct panel *panel,
                 const struct conform_options *options, struct error *err);
 void conform_release(struct conform *conform); /* also after a failure */
 

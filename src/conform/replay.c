@@ -131,8 +131,7 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
 }
 
 static void add_row(struct replay *replay, const struct suite_case *entry,
-                    const struct conform_result *result, const char *label,
-                    const struct engine_profile *profile)
+                    const struct conform_result *result, const struct engine_info *engine)
 {
     struct bundle bundle;
     struct error err = {0};
@@ -144,27 +143,26 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
         .folder = arena_strdup(&replay->arena, entry->folder),
         .title = is_bundle ? bundle.title : "",
         .was = is_bundle ? bundle.kind : "",
-        .engine = arena_strdup(&replay->arena, label),
+        .engine = arena_strdup(&replay->arena, engine->label),
         .state = state_of(result, is_bundle ? &bundle : NULL),
         .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
     };
     say(replay, row, result);
-    if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle, profile)) {
+    if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle, engine->profile)) {
         row->state = REPLAY_WRONG;
         row->verdict = bundle.kind;
     }
     replay->counts[row->state]++;
 }
 
-int replay_run(struct replay *replay, const struct suite *suite, struct pool *pool, const char *const *labels,
-               size_t engines, const struct conform_options *options, struct error *err)
+int replay_run(struct replay *replay, const struct suite *suite, const struct panel *panel,
+               const struct conform_options *options, struct error *err)
 {
     struct conform conform = {0};
-    int status = conform_run(&conform, suite, pool, engines, options, err);
+    int status = conform_run(&conform, suite, panel, options, err);
     for (size_t i = 0; i < suite->count && status == 0; i++)
-        for (size_t e = 0; e < engines; e++)
-            add_row(replay, &suite->cases[i], conform_at(&conform, i, e), labels[e],
-                    pool_engine(pool, (int)e)->profile);
+        for (size_t e = 0; e < panel->count; e++)
+            add_row(replay, &suite->cases[i], conform_at(&conform, i, e), panel_engine(panel, e));
     conform_release(&conform);
     return status;
 }

@@ -50,9 +50,9 @@ struct replay_name {
 void replay_init(struct replay *replay);
 void replay_release(struct replay *replay);
 
-/* The pool holds `engines` engines from number 0 on; labels are copied. Rows are appended, case by case. */
-int replay_run(struct replay *replay, const struct suite *suite, struct pool *pool, const char *const *labels,
-               size_t engines, const struct conform_options *options, struct error *err);
+/* Rows are appended, case by case. */
+int replay_run(struct replay *replay, const struct suite *suite, const struct panel *panel,
+               const struct conform_options *options, struct error *err);
 
 /* What the rows mean for the exit status. Skipped ones are well, as long as something ran. */
 void replay_stands(const struct replay *replay, struct standing *standing);

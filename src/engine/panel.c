@@ -6,18 +6,12 @@
 #include <stdlib.h>
 
 int panel_open(struct panel *panel, struct registry *registry, const char *const *labels, size_t count,
-               const char *reference, const struct pool_options *limits, struct error *err)
+               const struct pool_options *limits, struct error *err)
 {
-    const struct engine_spec *spec;
     *panel = (struct panel){.pool = pool_new(limits), .reference = -1};
     for (size_t i = 0; i < count; i++)
         if (panel_add(panel, registry, labels[i], err) < 0)
             return -1;
-    if (!reference)
-        return 0;
-    if (registry_find(registry, reference, &spec, err))
-        return -1;
-    panel->reference = pool_add(panel->pool, spec);
     return 0;
 }
 
@@ -38,6 +32,15 @@ long panel_add(struct panel *panel, struct registry *registry, const char *label
     panel->engines = memory_grow(panel->engines, &capacity, panel->count + 1, sizeof *panel->engines);
     panel->engines[panel->count] = pool_add(panel->pool, spec);
     return (long)panel->count++;
+}
+
+int panel_add_reference(struct panel *panel, struct registry *registry, struct error *err)
+{
+    const struct engine_spec *spec;
+    if (registry_find(registry, "reference", &spec, err))
+        return -1;
+    panel->reference = pool_add(panel->pool, spec);
+    return 0;
 }
 
 void panel_add_fresh(struct panel *panel)

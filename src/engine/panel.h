@@ -27,15 +27,18 @@ struct panel {
     int reference; /* the arbiter's number in both pools; -1: there is none */
 };
 
-/* Finds the engines in the registry, which must outlive the panel, and `reference` (a label; NULL: none)
- * besides. Nothing is started. Closed by panel_close, also after a failure. */
+/* Finds the engines in the registry, which must outlive the panel. Nothing is started, and there is no
+ * arbiter yet. Closed by panel_close, also after a failure. */
 int panel_open(struct panel *panel, struct registry *registry, const char *const *labels, size_t count,
-               const char *reference, const struct pool_options *limits, struct error *err);
+               const struct pool_options *limits, struct error *err);
 void panel_close(struct panel *panel);
 
 /* Finds one more engine and gives its place in the panel, or -1 when it is not found. One that is there
  * already is added again, as an engine of its own. */
 long panel_add(struct panel *panel, struct registry *registry, const char *label, struct error *err);
+
+/* Finds the healthy reference engine, which becomes the arbiter. */
+int panel_add_reference(struct panel *panel, struct registry *registry, struct error *err);
 
 /* Makes the fresh workers available. They have the limits of the others and start when they are needed. */
 void panel_add_fresh(struct panel *panel);

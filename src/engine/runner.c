@@ -72,6 +72,13 @@ static struct flight *flight_new(const struct job *job, const int *engines, size
     return flight;
 }
 
+struct result run_take(struct run *run, size_t set, size_t n)
+{
+    struct result *place = run_result(run, set, n), result = *place;
+    result_init(place);
+    return result;
+}
+
 void run_free(struct run *run)
 {
     if (!run)

@@ -36,7 +36,7 @@ enum ask_reference {
     ASK_WHEN_NEEDED, /* unless all engines say cleanly that they lack something, which needs no arbiter */
 };
 
-/* A case that came back. Results may be moved out, leaving a result_init'ed one behind. */
+/* A case that came back. */
 struct run {
     struct job job; /* as it was submitted */
     size_t n_engines;
@@ -52,6 +52,9 @@ static inline struct result *run_result(const struct run *run, size_t set, size_
 {
     return &run->results[set * (run->n_engines + 1) + n];
 }
+
+/* Moves a result out of the run: it is the caller's then. */
+struct result run_take(struct run *run, size_t set, size_t n);
 
 void run_free(struct run *run); /* with the results that are still there */
 

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "engine/handover.h"
 #include "engine/label.h"
+#include "engine/runner.h"
 #include "judge/golden.h"
 #include "judge/judge.h"
 #include "locate/refusal.h"
@@ -22,10 +23,10 @@ struct work {
     struct bisect *bisect;
     const struct bisect_case *which;
     const struct bisect_options *options;
-    struct pool *pool;
+    struct panel panel; /* gets an engine for every release and setting that is looked at */
     struct handover handover;
+    struct job job; /* the case */
     struct result reference;
-    bool has_reference;
     struct label label;              /* the engine asked for */
     struct bisect_verdict *verdicts; /* one a release, where it was looked at */
     struct refusals *refusals;
@@ -45,12 +46,11 @@ static char *make_label(const struct work *work, const char *version, const char
     return set;
 }
 
+/* Its number in the pool, or -1. */
 static int add_engine(struct work *work, const char *label)
 {
-    const struct engine_spec *spec;
-    if (registry_find(work->options->registry, label, &spec, work->err))
-        return -1;
-    return pool_add(work->pool, spec);
+    long place = panel_add(&work->panel, work->options->registry, label, work->err);
+    return place < 0 ? -1 : work->panel.engines[place];
 }
 
 /* The first release stands for all: where one runs, the others do. */
@@ -60,46 +60,35 @@ static int open_model(struct work *work)
     char *label = make_label(work, bisect->releases[0], NULL, NULL);
     int status = add_engine(work, label) < 0 ? -1 : 0;
     free(label);
-    return status ? -1 : handover_open(&work->handover, work->pool, work->which->model, work->err);
-}
-
-static void submit(struct work *work, int engine, bool bounds, size_t *slot)
-{
-    struct job job = {
-        .engine = engine,
-        .n_inputs = work->which->n_inputs,
-        .inputs = work->which->inputs,
-        .bounds = bounds,
-        .user = slot,
-    };
-    handover_give(&work->handover, &job);
-    pool_submit(work->pool, &job);
+    if (status || handover_open(&work->handover, work->panel.pool, work->which->model, work->err))
+        return -1;
+    work->job = (struct job){.n_inputs = work->which->n_inputs, .inputs = work->which->inputs};
+    handover_give(&work->handover, &work->job);
+    return 0;
 }
 
 /* The case on several engines, a few at a time; results in their order. */
 static int run_engines(struct work *work, const int *engines, size_t count, struct result *results)
 {
-    size_t *slots = memory_zeroed(count, sizeof *slots), sent = 0, back = 0;
-    int status = 0;
-    for (size_t i = 0; i < count; i++)
-        slots[i] = i;
-    while (back < count && !status) {
-        while (sent < count && sent - back < AHEAD) {
-            submit(work, engines[sent], false, &slots[sent]);
-            sent++;
+    struct runner *runner = runner_new(&work->panel, &(struct runner_options){.ahead = AHEAD});
+    struct job job = work->job;
+    struct run *run;
+    size_t sent = 0;
+    int status = 1;
+    while (status == 1) {
+        for (; sent < count && runner_room(runner); sent++) {
+            job.user = &results[sent];
+            runner_submit_to(runner, &job, &engines[sent], 1, ASK_NEVER);
         }
-        struct job job;
-        struct result result;
-        bool differ;
-        status = pool_next(work->pool, -1, &job, &result, &differ, work->err) == 1 ? 0 : -1;
-        if (!status) {
-            results[*(size_t *)job.user] = result;
-            back++;
+        status = runner_next(runner, &run, work->err);
+        if (status == 1) {
+            *(struct result *)run->job.user = run_take(run, 0, 0);
+            run_free(run);
+            work->runs++;
         }
     }
-    work->runs += back;
     work->any = count ? engines[count - 1] : work->any;
-    free(slots);
+    runner_free(runner);
     return status;
 }
 
@@ -155,7 +144,7 @@ static void hold_against_answer(const struct work *work, const struct result *re
 static struct settle_case case_of(const struct work *work, int engine)
 {
     return (struct settle_case){
-        .pool = work->pool,
+        .pool = work->panel.pool,
         .engine = engine,
         .model = work->which->model,
         .inputs = work->which->inputs,
@@ -192,7 +181,7 @@ static void judge_release(struct work *work, int engine, const struct judge_entr
     struct str text;
     str_init(&text);
     const struct result *result = entries[0].result;
-    judge_case(&judgement, work->has_reference ? &work->reference : NULL, entries, count);
+    judge_case(&judgement, work->panel.reference >= 0 ? &work->reference : NULL, entries, count);
     struct verdict *verdict = &judgement.verdicts[0];
     str_add(&text, verdict->text);
     if (result->outcome == OUTCOME_OK)
@@ -219,7 +208,7 @@ static void judge_release(struct work *work, int engine, const struct judge_entr
 
 static struct judge_entry entry_of(const struct work *work, int engine, const struct result *result)
 {
-    return judge_entry_of(pool_engine(work->pool, engine), result, false);
+    return judge_entry_of(pool_engine(work->panel.pool, engine), result, false);
 }
 
 /* The case on labelled engines, judged. An engine that does not start is trouble. */
@@ -272,17 +261,14 @@ static int look(void *context, const size_t *places, size_t count, uint64_t *sta
 /* One run of the reference serves all releases; without it the case's own answer must do. */
 static int ask_reference(struct work *work)
 {
-    struct job job;
-    bool differ;
     struct error err = {0};
-    const struct engine_spec *spec;
-    result_init(&work->reference);
-    if (registry_find(work->options->registry, "reference", &spec, &err))
+    if (panel_add_reference(&work->panel, work->options->registry, &err))
         return work->which->n_answers ? 0 : error_set(work->err, err.code, "%s", err.message);
-    submit(work, pool_add(work->pool, spec), true, NULL);
-    if (pool_next(work->pool, -1, &job, &work->reference, &differ, work->err) != 1)
+    struct job job = work->job;
+    job.engine = work->panel.reference;
+    job.bounds = true;
+    if (pool_run_one(work->panel.pool, &job, &work->reference, work->err))
         return -1;
-    work->has_reference = true;
     if (work->reference.outcome == OUTCOME_OK || work->which->n_answers)
         return 0;
     if (work->reference.outcome == OUTCOME_REJECTED)
@@ -336,7 +322,7 @@ static int find_releases(struct work *work)
 
 static const Assay__Welcome *welcome_of(const struct work *work)
 {
-    return work->any < 0 ? NULL : pool_engine(work->pool, work->any)->welcome;
+    return work->any < 0 ? NULL : pool_engine(work->panel.pool, work->any)->welcome;
 }
 
 /* What one setting of a release runs, another of it with the same kernels may not lack: the one that leaves
@@ -351,7 +337,7 @@ static int check_lacking(struct work *work, struct bisect_stretch *stretch)
     if (!status)
         status = run_engines(work, engines, 1, results);
     if (!status)
-        engines[1] = pool_plain(work->pool, engines[0]);
+        engines[1] = pool_plain(work->panel.pool, engines[0]);
     if (!status && engines[1] >= 0 && engines[1] != engines[0]) {
         status = run_engines(work, engines + 1, 1, results + 1);
         struct judge_entry entries[2] = {entry_of(work, engines[0], &results[0]),
@@ -547,16 +533,18 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
                struct error *err)
 {
     struct work work = {.bisect = bisect, .which = which, .options = options, .any = -1, .err = err};
-    struct pool_options pool = options->pool;
+    struct pool_options limits = options->limits;
     /* What reads beyond its memory must always find the same there; and dozens of idle engines are many. */
-    pool.fresh = true;
+    limits.fresh = true;
     *bisect = (struct bisect){0};
     arena_init(&bisect->arena);
     bisect->engine = arena_strdup(&bisect->arena, options->engine);
     work.label = label_parse(options->engine);
-    work.pool = pool_new(&pool);
     work.refusals = refusals_new();
-    int status = find_releases(&work);
+    result_init(&work.reference);
+    int status = panel_open(&work.panel, options->registry, NULL, 0, &limits, err);
+    if (!status)
+        status = find_releases(&work);
     if (!status)
         status = open_model(&work);
     if (!status)
@@ -566,7 +554,7 @@ int bisect_run(struct bisect *bisect, const struct bisect_case *which, const str
     if (!status && !options->no_knobs)
         status = search_knobs(&work);
     refusals_free(work.refusals);
-    pool_free(work.pool);
+    panel_close(&work.panel);
     handover_close(&work.handover);
     result_release(&work.reference);
     return status;

@@ -28,7 +28,7 @@ struct bisect_case {
 
 struct bisect_options {
     struct registry *registry;
-    struct pool_options pool;
+    struct pool_options limits;
     const char *engine; /* name[@version][:knobs]; with a version only knobs and passes are looked at */
     size_t step;        /* of change_search; 0: 2 */
     bool no_knobs;      /* releases alone */

@@ -310,8 +310,9 @@ static int run_plan(const struct probe_options *options, struct plan *plan, stru
     return status;
 }
 
-char *probe_engine(const struct engine_info *info, const struct engine_spec *spec)
+char *probe_engine(const struct engine_info *info)
 {
+    const struct engine_spec *spec = info->spec;
     const char *version = info->version ? info->version : spec->version;
     struct label parts = {.name = label_part(spec->name),
                           .version = label_part(version && *version ? version : NULL)};
@@ -335,26 +336,23 @@ int probe_run(const struct probe_options *options, struct probe_result **results
     if (op_check_names(options->ops, err))
         return -1;
     plan_init(&plan, options);
-    *results = memory_zeroed(options->n_engines, sizeof **results);
-    for (size_t i = 0; i < options->n_engines; i++)
+    *results = memory_zeroed(options->panel->count, sizeof **results);
+    for (size_t i = 0; i < options->panel->count; i++)
         result_start(&(*results)[i], &plan, options);
     struct trial_options trial = {
-        .pool = options->pool,
-        .reference = options->reference,
-        .n_engines = options->n_engines,
-        .engines = options->engines,
+        .panel = options->panel,
         .ahead = AHEAD,
     };
     struct trials *trials = trials_new(&trial);
     int status = run_plan(options, &plan, trials, *results, err);
     trials_free(trials);
-    for (size_t i = 0; i < options->n_engines; i++) {
+    for (size_t i = 0; i < options->panel->count; i++) {
         struct probe_result *result = &(*results)[i];
-        const struct engine_info *info = pool_engine(options->pool, options->engines[i]);
-        char *engine = probe_engine(info, options->specs[i]);
+        const struct engine_info *info = panel_engine(options->panel, i);
+        char *engine = probe_engine(info);
         result->engine = arena_strdup(&result->arena, engine);
         free(engine);
-        result->name = arena_strdup(&result->arena, options->specs[i]->name);
+        result->name = arena_strdup(&result->arena, info->name);
         result->version = info->version ? arena_strdup(&result->arena, info->version) : NULL;
     }
     plan_release(&plan);

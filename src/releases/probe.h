@@ -10,7 +10,7 @@
 #define RELEASES_PROBE_H
 
 #include "base/arena.h"
-#include "engine/pool.h"
+#include "engine/panel.h"
 #include "generate/operator_case.h"
 #include "judge/verdict.h"
 
@@ -71,12 +71,8 @@ struct probe_result {
 };
 
 struct probe_options {
-    struct pool *pool;
-    int reference; /* pool number of the reference */
-    size_t n_engines;
-    const int *engines; /* pool numbers */
-    const struct engine_spec *const *specs;
-    const char *ops; /* comma-separated operator names; NULL: all */
+    const struct panel *panel; /* with the reference */
+    const char *ops;           /* comma-separated operator names; NULL: all */
     uint64_t seed;
     bool quick;    /* opsets 13, 17 and 21 (or an operator's first), two ranks and forms: a few per cent */
     bool progress; /* show it */
@@ -90,7 +86,7 @@ int probe_run(const struct probe_options *options, struct probe_result **results
 void probe_results_free(struct probe_result *results, size_t count);
 
 /* name[@version][:knob=value,...] of an engine, the version as it says it itself; heap. */
-char *probe_engine(const struct engine_info *info, const struct engine_spec *spec);
+char *probe_engine(const struct engine_info *info);
 
 /* Sums, by answer, of an operator's cases, of those of one type (DTYPE_NONE: all), of an engine's. */
 struct probe_counts {

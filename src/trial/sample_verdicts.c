@@ -13,11 +13,10 @@ enum {
     MAX_UNDECIDED = 20
 }; /* suspects of one engine; answers that cannot be judged whole */
 
-void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, struct pool *pool,
-                          size_t engines)
+void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, const struct panel *panel)
 {
-    *verdicts = (struct sample_verdicts){.arena = arena, .pool = pool, .engines = engines};
-    verdicts->engine = arena_array(arena, engines, sizeof *verdicts->engine);
+    *verdicts = (struct sample_verdicts){.arena = arena, .panel = panel, .engines = panel->count};
+    verdicts->engine = arena_array(arena, panel->count, sizeof *verdicts->engine);
     verdicts->refusals = refusals_new();
 }
 
@@ -89,8 +88,8 @@ static struct settle_case case_of(const struct sample_verdicts *verdicts, size_t
                                   const struct sample_results *sample)
 {
     return (struct settle_case){
-        .pool = verdicts->pool,
-        .engine = (int)engine,
+        .pool = verdicts->panel->pool,
+        .engine = verdicts->panel->engines[engine],
         .model = sample->model,
         .inputs = sample->inputs,
         .n_inputs = sample->n_inputs,
@@ -193,10 +192,8 @@ void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_r
 {
     struct judgement judgement;
     struct judge_entry *entries = memory_zeroed(verdicts->engines, sizeof *entries);
-    for (size_t i = 0; i < verdicts->engines; i++) {
-        const struct engine_info *info = pool_engine(verdicts->pool, (int)i);
-        entries[i] = judge_entry_of(info, &sample->results[i], false);
-    }
+    for (size_t i = 0; i < verdicts->engines; i++)
+        entries[i] = judge_entry_of(panel_engine(verdicts->panel, i), &sample->results[i], false);
     judge_case(&judgement, sample->reference, entries, verdicts->engines);
     verdicts->samples++;
     verdicts->by_reference += judgement.by_reference;

@@ -11,6 +11,7 @@
 #define TRIAL_SAMPLE_VERDICTS_H
 
 #include "base/arena.h"
+#include "engine/panel.h"
 #include "judge/judge.h"
 #include "judge/standing.h"
 #include "locate/settle.h"
@@ -32,16 +33,15 @@ struct engine_verdict {
 
 struct sample_verdicts {
     struct arena *arena;
-    struct pool *pool;
-    size_t engines; /* numbers 0 ... in the pool */
+    const struct panel *panel;
+    size_t engines; /* of the panel */
     struct engine_verdict *engine;
     size_t samples, by_reference; /* judged at all; judged by the reference */
     struct refusals *refusals;    /* what the engines were asked about refusals (locate/refusal.h) */
     const char *reason;           /* why the reference did not judge, on the first such sample; or NULL */
 };
 
-void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, struct pool *pool,
-                          size_t engines);
+void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, const struct panel *panel);
 void sample_verdicts_release(struct sample_verdicts *verdicts); /* the verdicts stay, in the arena */
 
 /* One sample on all engines. */

@@ -59,12 +59,11 @@ static bool try_engine(const struct recorder *recorder, const struct suite_case 
 {
     /* Beside the one that leaves graphs alone: what only an optimiser's work makes it refuse is a finding. */
     int plain = pool_plain(recorder->pool, engine), engines[] = {engine, plain};
-    struct trial_options options = {.pool = recorder->pool,
-                                    .reference = recorder->reference,
-                                    .n_engines = plain >= 0 && plain != engine ? 2 : 1,
-                                    .engines = engines,
-                                    .repeat = 1,
-                                    .settle = true};
+    struct panel panel = {.pool = recorder->pool,
+                          .count = plain >= 0 && plain != engine ? 2 : 1,
+                          .engines = engines,
+                          .reference = recorder->reference};
+    struct trial_options options = {.panel = &panel, .repeat = 1, .settle = true};
     struct test_case *test = read_case(entry, err);
     struct trial_done done;
     bool found = false;

@@ -13,7 +13,9 @@ static void test_labels(void **state)
     struct error err = {0};
     (void)state;
     const char *const labels[] = {"bad:mode=segv-run", "identity", "bad:mode=hang"};
-    assert_int_equal(panel_open(&panel, registry, labels, 3, "reference", NULL, &err), 0);
+    assert_int_equal(panel_open(&panel, registry, labels, 3, NULL, &err), 0);
+    assert_int_equal(panel.reference, -1);
+    assert_int_equal(panel_add_reference(&panel, registry, &err), 0);
     assert_int_equal(panel.count, 3);
     assert_true(panel.reference >= 0);
     assert_string_equal(pool_engine(panel.pool, panel.reference)->label, "reference");
@@ -38,12 +40,7 @@ static void test_not_found(void **state)
     struct error err = {0};
     (void)state;
     const char *const labels[] = {"identity", "nosuch"};
-    assert_int_equal(panel_open(&panel, registry, labels, 2, NULL, NULL, &err), -1);
-    panel_close(&panel);
-    assert_int_equal(panel_open(&panel, registry, labels, 1, "nosuch", NULL, &err), -1);
-    panel_close(&panel);
-    assert_int_equal(panel_open(&panel, registry, labels, 1, NULL, NULL, &err), 0);
-    assert_int_equal(panel.reference, -1);
+    assert_int_equal(panel_open(&panel, registry, labels, 2, NULL, &err), -1);
     panel_close(&panel);
     registry_free(registry);
 }
@@ -61,7 +58,7 @@ static void test_many(void **state)
     for (size_t i = 0; i < MANY; i++)
         labels[i] = i == MANY - 1 ? "bad:mode=hang" : "identity";
     struct pool_options limits = {.deadline = 0.5, .start_deadline = 30, .workers = 3};
-    assert_int_equal(panel_open(&panel, registry, labels, MANY, NULL, &limits, &err), 0);
+    assert_int_equal(panel_open(&panel, registry, labels, MANY, &limits, &err), 0);
     assert_ptr_equal(panel_fresh(&panel), panel.pool);
     panel_add_fresh(&panel);
     assert_ptr_equal(panel_fresh(&panel), panel.fresh);

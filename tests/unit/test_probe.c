@@ -331,22 +331,11 @@ static void test_engines(void **state)
     static const char *const labels[] = {"reference", "reference:fault=conv-rotated"};
     struct registry *registry;
     struct error err = {0};
-    const struct engine_spec *specs[2];
-    int engines[2];
+    struct panel panel;
     assert_int_equal(registry_open(&registry, NULL, 0, &err), 0);
-    struct pool *pool = pool_new(&(struct pool_options){0});
-    for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(registry_find(registry, labels[i], &specs[i], &err), 0);
-        engines[i] = pool_add(pool, specs[i]);
-    }
-    struct probe_options options = {.pool = pool,
-                                    .reference = pool_add(pool, specs[0]),
-                                    .n_engines = 2,
-                                    .engines = engines,
-                                    .specs = specs,
-                                    .ops = "Conv,Relu",
-                                    .seed = 1,
-                                    .quick = true};
+    assert_int_equal(panel_open(&panel, registry, labels, 2, NULL, &err), 0);
+    assert_int_equal(panel_add_reference(&panel, registry, &err), 0);
+    struct probe_options options = {.panel = &panel, .ops = "Conv,Relu", .seed = 1, .quick = true};
     struct probe_result *results;
     assert_int_equal(probe_run(&options, &results, &err), 0);
     struct probe_counts good = probe_count_all(&results[0]), bad = probe_count_all(&results[1]);
@@ -366,7 +355,7 @@ static void test_engines(void **state)
     options.ops = "Conv,Frobnicate";
     assert_int_equal(probe_run(&options, &results, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
-    pool_free(pool);
+    panel_close(&panel);
     registry_free(registry);
 }
 

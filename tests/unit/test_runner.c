@@ -18,13 +18,14 @@ struct scene {
     size_t back[MOST];
 };
 
-static void open_scene(struct scene *scene, const char *const *labels, size_t count, const char *reference,
+static void open_scene(struct scene *scene, const char *const *labels, size_t count, bool reference,
                        const struct runner_options *options)
 {
     struct error err = {0};
     struct pool_options limits = {.deadline = 2, .start_deadline = 30};
     *scene = (struct scene){.registry = open_registry()};
-    if (panel_open(&scene->panel, scene->registry, labels, count, reference, &limits, &err))
+    if (panel_open(&scene->panel, scene->registry, labels, count, &limits, &err) ||
+        (reference && panel_add_reference(&scene->panel, scene->registry, &err)))
         fail_msg("%s", err.message);
     scene->runner = runner_new(&scene->panel, options);
     for (size_t i = 0; i < MOST; i++)
@@ -67,7 +68,7 @@ static void test_exactly_once(void **state)
     struct scene scene;
     struct run *run;
     (void)state;
-    open_scene(&scene, labels, 4, NULL, &(struct runner_options){.ahead = 8});
+    open_scene(&scene, labels, 4, false, &(struct runner_options){.ahead = 8});
     size_t sent = 0, taken = 0;
     while (taken < MOST) {
         while (sent < MOST && runner_room(scene.runner))
@@ -102,7 +103,7 @@ static void test_order(void **state)
         static const char *const labels[] = {"bad:mode=slow", "identity"};
         struct scene scene;
         struct run *run;
-        open_scene(&scene, labels, 2, NULL, &(struct runner_options){.in_order = in_order});
+        open_scene(&scene, labels, 2, false, &(struct runner_options){.in_order = in_order});
         for (size_t i = 0; i < 10; i++) {
             struct job job = make_job(-1, &scene.inputs[i]);
             job.user = &scene.back[i];
@@ -133,7 +134,7 @@ static void test_strays(void **state)
     struct scene scene;
     struct run *run;
     (void)state;
-    open_scene(&scene, labels, 2, NULL, &(struct runner_options){.crash_tries = 3});
+    open_scene(&scene, labels, 2, false, &(struct runner_options){.crash_tries = 3});
     for (size_t i = 0; i < 9; i++)
         submit(&scene, i, ASK_NEVER);
     for (size_t i = 0; i < 9; i++) {
@@ -168,7 +169,7 @@ static void test_repeats(void **state)
     struct scene scene;
     struct run *run;
     (void)state;
-    open_scene(&scene, labels, 2, NULL, &(struct runner_options){0});
+    open_scene(&scene, labels, 2, false, &(struct runner_options){0});
     struct job job = make_job(-1, &scene.inputs[0]);
     job.repeat = 2;
     job.user = &scene.back[0];
@@ -187,7 +188,7 @@ static void test_sets(void **state)
     struct scene scene;
     struct run *run;
     (void)state;
-    open_scene(&scene, labels, 2, NULL, &(struct runner_options){0});
+    open_scene(&scene, labels, 2, false, &(struct runner_options){0});
     struct value negative = make_input(4, -5);
     struct job_set sets[] = {{1, &scene.inputs[0]}, {1, &negative}, {1, &scene.inputs[1]}};
     struct job job = make_job(-1, NULL);
@@ -236,7 +237,7 @@ static void test_reference(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct scene scene;
         struct run *run;
-        open_scene(&scene, rows[i].labels, 2, "reference", &(struct runner_options){.crash_tries = 2});
+        open_scene(&scene, rows[i].labels, 2, true, &(struct runner_options){.crash_tries = 2});
         job.user = &scene.back[0];
         runner_submit(scene.runner, &job, rows[i].ask);
         next(&scene, &run);
@@ -262,7 +263,7 @@ static void test_ends(void **state)
     struct scene scene;
     struct run *run;
     (void)state;
-    open_scene(&scene, labels, 1, NULL, &(struct runner_options){0});
+    open_scene(&scene, labels, 1, false, &(struct runner_options){0});
     struct job job = make_job(-1, &scene.inputs[0]);
     job.user = &scene.back[0];
     runner_submit_to(scene.runner, &job, NULL, 0, ASK_WHEN_NEEDED);
@@ -272,8 +273,7 @@ static void test_ends(void **state)
     for (size_t i = 1; i < 5; i++)
         submit(&scene, i, ASK_NEVER);
     next(&scene, &run);
-    struct result kept = *run_result(run, 0, 0); /* moved out */
-    result_init(run_result(run, 0, 0));
+    struct result kept = run_take(run, 0, 0);
     run_free(run);
     assert_int_equal(kept.outcome, OUTCOME_OK);
     result_release(&kept);
