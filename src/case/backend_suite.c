@@ -8,6 +8,7 @@
 #include "model/build.h"
 #include "model/data.h"
 #include "model/index.h"
+#include "ops/op.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -219,15 +220,10 @@ static bool dropout_is_random(const struct suite_loaded *loaded, const Onnx__Nod
 
 static int visit_random(void *context, Onnx__NodeProto *node, int depth)
 {
-    static const char *const random[] = {
-        "Bernoulli",         "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-        "RandomUniformLike", NULL};
     (void)depth;
     const char *type = node->op_type ? node->op_type : "";
-    for (size_t i = 0; random[i]; i++)
-        if (text_equal(type, random[i]))
-            return 1;
-    return text_equal(type, "Dropout") && dropout_is_random(context, node);
+    return op_has(type, OP_RANDOM) ||
+           (op_has(type, OP_RANDOM_IN_TRAINING) && dropout_is_random(context, node));
 }
 
 /* Kept as text: an answer that is as expected passes all the same. */

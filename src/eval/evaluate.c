@@ -157,7 +157,7 @@ static bool all_known(const struct op *op, const struct bounded *const *inputs, 
     for (size_t i = 0; i < count; i++)
         if (!is_known(inputs[i]))
             return false;
-    return !(op->flags & OP_SUBGRAPH);
+    return op->work != WORK_BODIES;
 }
 
 /* Of a node's first output, and what they allow for. */
@@ -203,7 +203,7 @@ static int keep_loose(struct scope *scope, const struct op_call *call)
 static void run_idle(struct op_call *call, bool *idle)
 {
     const struct bounded *condition = call->n_inputs ? call->inputs[0] : NULL;
-    if (!text_equal(call->op->name, "If") || !condition || !condition->value || condition->count != 1)
+    if (!(call->op->flags & OP_BRANCHES) || !condition || !condition->value || condition->count != 1)
         return;
     const Onnx__GraphProto *graph =
         node_graph(call->node, condition->value[0] != 0 ? "else_branch" : "then_branch");
@@ -315,7 +315,7 @@ static int check_node(void *context, Onnx__NodeProto *node, int depth)
     (void)depth;
     struct check_context *check = context;
     const struct op *op = find_op(node, check->opset, check->err);
-    if (op && text_equal(op->name, "Constant") && node->n_attribute != 1)
+    if (op && node_is_constant(node) && node->n_attribute != 1)
         return error_set(check->err, ERROR_INVALID, "Constant: %zu attributes where one is needed",
                          node->n_attribute);
     return op ? 0 : -1;

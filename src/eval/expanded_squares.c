@@ -5,12 +5,13 @@
 
 #include <math.h>
 
-static int absolute(struct bounded *to, const struct bounded *from, struct error *err)
+/* |from| at its largest, times `sign`. */
+static int absolute(struct bounded *to, const struct bounded *from, int sign, struct error *err)
 {
     if (bounded_alloc(to, from->type, &from->shape, false, err))
         return -1;
     for (size_t i = 0; i < from->count; i++)
-        bounded_set(to, i, fabsl(from->value[i]) + bounded_hard(from, i), 0, 0);
+        bounded_set(to, i, sign * (fabsl(from->value[i]) + bounded_hard(from, i)), 0, 0);
     return 0;
 }
 
@@ -24,16 +25,15 @@ int parts_of(struct parts *parts, const struct op_call *call)
 {
     *parts = (struct parts){.terms = 1};
     bounded_init(&parts->sizes);
-    if (!text_equal(call->op->name, "Sub") || !dtype_is_float(call->outputs[0].type) || call->shapes_only)
+    if (!(call->op->flags & OP_SUBTRACTS) || !dtype_is_float(call->outputs[0].type) || call->shapes_only)
         return 0;
     struct bounded sizes[2];
     bounded_init(&sizes[0]);
     bounded_init(&sizes[1]);
-    int status = absolute(&sizes[0], call->inputs[0], call->err);
+    int status = absolute(&sizes[0], call->inputs[0], 1, call->err);
     if (!status)
-        status = absolute(&sizes[1], call->inputs[1], call->err);
+        status = absolute(&sizes[1], call->inputs[1], -1, call->err);
     struct op_call sum = *call;
-    sum.op = op_find("Add");
     sum.inputs = (const struct bounded *const[]){&sizes[0], &sizes[1]};
     sum.n_outputs = 1;
     sum.outputs = &parts->sizes;
@@ -52,9 +52,9 @@ void parts_release(struct parts *parts)
 
 bool is_square(const struct op_call *call)
 {
-    if (text_equal(call->op->name, "Mul"))
+    if (call->op->flags & OP_MULTIPLIES)
         return text_equal(call->node->input[0], call->node->input[1]);
-    const struct bounded *exponent = text_equal(call->op->name, "Pow") ? call->inputs[1] : NULL;
+    const struct bounded *exponent = call->op->flags & OP_RAISES ? call->inputs[1] : NULL;
     return exponent && exponent->value && exponent->count == 1 && exponent->value[0] == 2;
 }
 

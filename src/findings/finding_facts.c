@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "eval/evaluate.h"
+#include "model/build.h"
 
 #include <math.h>
 #include <signal.h>
@@ -126,7 +127,7 @@ static bool made_by_constant(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
-        if (node->n_output && text_equal(node->op_type, "Constant") && text_equal(node->output[0], name))
+        if (node->n_output && node_is_constant(node) && text_equal(node->output[0], name))
             return true;
     }
     return false;

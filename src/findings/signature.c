@@ -179,18 +179,11 @@ static void add_operators(struct str *out, const struct culprits *culprits)
     str_add(out, culprits->larger ? "+..." : "");
 }
 
-/* Operators that copy elements: one bug of theirs shows with every type. */
+/* Operators that compute nothing from elements: one bug of theirs shows with every type. */
 static bool only_moves(const char *type)
 {
-    static const char *const movers[] = {
-        "Compress", "Concat",    "DepthToSpace", "Expand", "Flatten",      "Gather",  "GatherElements",
-        "GatherND", "Identity",  "If",           "Loop",   "Pad",          "Reshape", "ReverseSequence",
-        "Scan",     "Shape",     "Size",         "Slice",  "SpaceToDepth", "Split",   "Squeeze",
-        "Tile",     "Transpose", "Unsqueeze",    NULL};
-    for (size_t i = 0; movers[i]; i++)
-        if (strcmp(movers[i], type) == 0)
-            return true;
-    return false;
+    const struct op *op = op_known(type);
+    return op && (op->work == WORK_MOVES || op->work == WORK_SHAPE || op->work == WORK_BODIES);
 }
 
 static const char *type_class(enum dtype type)
@@ -221,7 +214,7 @@ static const char *type_class(enum dtype type)
 static bool only_casts(const struct culprits *culprits)
 {
     for (size_t i = 0; i < culprits->count; i++)
-        if (strcmp(culprits->nodes[i]->op_type, "Cast") != 0)
+        if (!op_has(culprits->nodes[i]->op_type, OP_CASTS))
             return false;
     return culprits->count > 1;
 }

@@ -3,7 +3,9 @@
 #include "findings/model_text.h"
 #include "findings/value_types.h"
 #include "judge/verdict.h"
+#include "model/build.h"
 #include "model/describe.h"
+#include "ops/op.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -132,13 +134,12 @@ static bool add_bodies(struct str *items, const Onnx__NodeProto *node)
         const Onnx__GraphProto *body = node->attribute[i]->g;
         bodies += body != NULL;
         for (size_t k = 0; body && k < body->n_node && count < BODY_OPERATORS; k++)
-            if (strcmp(body->node[k]->op_type, "Constant") != 0 &&
-                !is_listed(found, count, body->node[k]->op_type))
+            if (!node_is_constant(body->node[k]) && !is_listed(found, count, body->node[k]->op_type))
                 found[count++] = body->node[k];
     }
     if (!bodies)
         return false;
-    bool branch = strcmp(node->op_type, "If") == 0;
+    bool branch = op_has(node->op_type, OP_BRANCHES);
     next_item(items);
     for (size_t i = 0; i < count; i++)
         str_printf(items, "%s%s", i ? " + " : "", found[i]->op_type);
@@ -157,7 +158,7 @@ static bool is_constant(const struct model *model, const char *name)
     for (size_t i = 0; i < model->graph->n_node; i++)
         for (size_t k = 0; k < model->graph->node[i]->n_output; k++)
             if (strcmp(model->graph->node[i]->output[k], name) == 0)
-                return strcmp(model->graph->node[i]->op_type, "Constant") == 0;
+                return node_is_constant(model->graph->node[i]);
     return false;
 }
 

@@ -1,7 +1,6 @@
 #include "generate/planner.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The operator at this opset, for this type, and the engine has it. */
 static bool usable(struct planner *g, const char *name, enum dtype type)
@@ -231,36 +230,35 @@ bool adapt_range(struct planner *g, size_t value, double low, double high, size_
 bool adapt_join(struct planner *g, const size_t *values, size_t count, size_t *out)
 {
     static const char *const joins[] = {"Concat", "Sum", "Max", "Min", "Mean", "Add", "Mul", "Sub", "Concat"};
-    const char *op = joins[rng_below(&g->rng, sizeof joins / sizeof *joins)];
+    const struct op *op = op_find(joins[rng_below(&g->rng, sizeof joins / sizeof *joins)]);
     struct maker_value first = *planner_value(g, values[0]);
     struct shape shape = first.value.shape;
-    if (shape.rank == 0 || !dtype_in(first.value.type, op_types_at(op_find(op), g->m.opset)))
-        op = shape.rank ? "Concat" : "Add";
-    if (!usable(g, op, first.value.type))
+    if (shape.rank == 0 || !dtype_in(first.value.type, op_types_at(op, g->m.opset)))
+        op = op_find(shape.rank ? "Concat" : "Add");
+    if (!usable(g, op->name, first.value.type))
         return false;
-    bool two = strcmp(op, "Add") == 0 || strcmp(op, "Mul") == 0 || strcmp(op, "Sub") == 0;
     const char *names[PLAN_FEEDS] = {first.name};
     size_t n = 1;
     double size = fmax(fabs(first.low), fabs(first.high));
     double most = size;
-    for (size_t i = 1; i < count && n < (two ? 2 : 5); i++) {
+    for (size_t i = 1; i < count && n < (op->inputs.most == 2 ? 2 : 5); i++) {
         size_t fit;
         if (!adapt(g, values[i], first.value.type, &shape, &fit))
             continue;
         const struct maker_value *v = planner_value(g, fit);
         names[n++] = v->name;
         double its = fmax(fabs(v->low), fabs(v->high));
-        most = strcmp(op, "Mul") == 0          ? most * its
-               : two || strcmp(op, "Sum") == 0 ? most + its
-                                               : fmax(most, its);
+        most = op->range.rule == RANGE_MUL   ? most * its
+               : op->range.rule == RANGE_ADD ? most + its
+                                             : fmax(most, its);
     }
     if (n == 1)
         return false;
-    bool concat = strcmp(op, "Concat") == 0;
+    bool concat = op->work == WORK_MOVES;
     int axis = concat ? (int)rng_below(&g->rng, (uint64_t)shape.rank) : 0;
     if (concat)
         shape.dims[axis] *= (int64_t)n;
-    Onnx__NodeProto *node = planner_node(g, op, n, names, first.value.type, &shape, -most, most, out);
+    Onnx__NodeProto *node = planner_node(g, op->name, n, names, first.value.type, &shape, -most, most, out);
     if (concat)
         node_set_int(&g->m.model->arena, node, "axis", rng_chance(&g->rng, 0.5) ? axis : axis - shape.rank);
     return true;

@@ -94,7 +94,7 @@ static const struct op *choose_op(struct graph_maker *g, struct rng *rng, const 
     const struct op *op = g->ops[rng_below(rng, g->n_ops)];
     dtype_set set = op_types_at(op, g->m.opset);
     bool first = op->data == DATA_NONE;
-    if (!set || (first && !(op->flags & OP_SUBGRAPH) && rng_chance(rng, 0.8)))
+    if (!set || (first && op->work != WORK_BODIES && rng_chance(rng, 0.8)))
         return NULL;
     if (first)
         return op;

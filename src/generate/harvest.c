@@ -210,18 +210,16 @@ static uint64_t structure_of(const struct field *f, const struct cut_set *set)
 
 /* ---- Opsets ---- */
 
-/* Operators that want another form from opset 18 or 20 on; what else changed there was added. */
-static const char *const changed[] = {
-    "GridSample", "ReduceL1",  "ReduceL2",   "ReduceLogSum",    "ReduceLogSumExp", "ReduceMax",
-    "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSumSquare", "Split",
-};
-
+/* Whether a node wants another form in an opset that this libonnx may not know; what else changed there was
+ * added. */
 static bool changes_later(const struct field *f, const struct cut_set *set)
 {
-    for (size_t i = 0; i < set->count; i++)
-        for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
-            if (strcmp(f->index.model->graph->node[set->nodes[i]]->op_type, changed[k]) == 0)
-                return true;
+    enum { LATER = 18 };
+    for (size_t i = 0; i < set->count; i++) {
+        const struct op *op = op_find(f->index.model->graph->node[set->nodes[i]]->op_type);
+        if (op && op->history.reformed >= LATER)
+            return true;
+    }
     return false;
 }
 
@@ -347,7 +345,7 @@ static bool usable(const struct field *f, size_t number)
 {
     const Onnx__NodeProto *node = f->index.model->graph->node[number];
     const struct op *op = *node->domain ? NULL : op_find(node->op_type);
-    return op && !(op->flags & (OP_SUBGRAPH | OP_DATA_SHAPE)) && node->n_input <= 16;
+    return op && op->work != WORK_BODIES && !(op->flags & OP_DATA_SHAPE) && node->n_input <= 16;
 }
 
 /* The next node to grow by: a maker of what the set uses, or a user of what it makes; NONE when there is

@@ -1,5 +1,7 @@
 #include "generate/harvest_text.h"
 
+#include "ops/op.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -107,9 +109,8 @@ static bool fixed_dim(const struct writer *w, const struct index_value *value, i
 {
     for (size_t i = 0; i < w->cut->count; i++) {
         const Onnx__NodeProto *node = node_at(w->cut, i);
-        bool conv = strncmp(node->op_type, "Conv", 4) == 0 || strcmp(node->op_type, "QLinearConv") == 0;
-        size_t weight = strcmp(node->op_type, "QLinearConv") == 0 ? 3 : 1;
-        if (conv && dim >= 2 && node->n_input > weight && strcmp(node->input[weight], value->name) == 0)
+        if (op_has(node->op_type, OP_CONVOLVES) && dim >= 2 && node->n_input > 1 &&
+            strcmp(node->input[1], value->name) == 0)
             return true;
     }
     return false;

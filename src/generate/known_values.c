@@ -52,7 +52,7 @@ static int know_node(struct knowledge *k, const Onnx__NodeProto *node)
     const struct bounded *inputs[PLAN_FEEDS];
     struct bounded outputs[PLAN_OUTPUTS];
     const struct op *op = op_find(node->op_type);
-    if (!op || op->flags & OP_SUBGRAPH || node->n_input > PLAN_FEEDS || node->n_output > PLAN_OUTPUTS)
+    if (!op || op->work == WORK_BODIES || node->n_input > PLAN_FEEDS || node->n_output > PLAN_OUTPUTS)
         return -1;
     for (size_t i = 0; i < node->n_input; i++)
         inputs[i] = *node->input[i] ? k->of[number_of(k->g, node->input[i])] : NULL;

@@ -4,6 +4,7 @@
 #include "eval/evaluate.h"
 #include "generate/expression.h"
 #include "generate/subgraph.h"
+#include "model/build.h"
 #include "model/tree.h"
 
 #include <stdlib.h>
@@ -273,7 +274,7 @@ static int patch_floats(struct instance *n, Onnx__NodeProto *node, const Onnx__A
 static int patch_attribute(struct instance *n, Onnx__NodeProto *node, size_t number)
 {
     Onnx__AttributeProto *attribute = node->attribute[number];
-    bool constant = strcmp(node->op_type, "Constant") == 0;
+    bool constant = node_is_constant(node);
     if (constant && (attribute->n_floats || attribute->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT))
         return patch_floats(n, node, attribute);
     int result = resolve(n, attribute->i, &attribute->i);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "generate/expression.h"
 #include "generate/operator_case.h"
+#include "model/build.h"
 #include "model/onnx.h"
 
 #include <ctype.h>
@@ -365,7 +366,7 @@ static bool tensor_patched(const struct subgraph *g, const Onnx__TensorProto *te
 static bool is_patched(const struct subgraph *g, const Onnx__NodeProto *node, const Onnx__AttributeProto *a)
 {
     size_t unused;
-    bool constant = strcmp(node->op_type, "Constant") == 0;
+    bool constant = node_is_constant(node);
     for (size_t i = 0; i < a->n_ints; i++)
         if (subgraph_mark(g, a->ints[i], &unused))
             return true;

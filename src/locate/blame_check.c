@@ -6,6 +6,7 @@
 #include "judge/metrics.h"
 #include "locate/node_sets.h"
 #include "locate/node_verdict.h"
+#include "model/build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -219,7 +220,7 @@ static bool is_made(const struct recording *record, size_t number)
 {
     const struct index_value *value = &record->test->index.values[number];
     return value->source == SOURCE_NODE &&
-           !text_equal(record->test->index.model->graph->node[value->number]->op_type, "Constant");
+           !node_is_constant(record->test->index.model->graph->node[value->number]);
 }
 
 /* The values that a node was given by others, as they are recorded or, where the engine folds them away, due;

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "judge/metrics.h"
 #include "locate/node_sets.h"
+#include "model/build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -333,7 +334,7 @@ static bool mark_makers(const struct group_search *search, const bool *marked, s
         for (size_t i = 0; marked[p] && i < index->n_uses[index->order[p]]; i++) {
             const struct index_value *value = &index->values[index->uses[index->order[p]][i]];
             if (value->source != SOURCE_NODE ||
-                strcmp(search->test->index.model->graph->node[value->number]->op_type, "Constant") == 0)
+                node_is_constant(search->test->index.model->graph->node[value->number]))
                 continue;
             makers[index->position[value->number]] = any = true;
         }
@@ -480,7 +481,7 @@ static bool find_bisected(struct group_search *search, struct settlement *settle
 static bool only_constants(const struct group_search *search, const size_t *nodes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(search->test->index.model->graph->node[nodes[i]]->op_type, "Constant") != 0)
+        if (!node_is_constant(search->test->index.model->graph->node[nodes[i]]))
             return false;
     return true;
 }

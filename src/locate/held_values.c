@@ -54,7 +54,7 @@ const Onnx__TensorProto *held_values_constant(const struct held_values *values, 
     if (value->source != SOURCE_NODE)
         return NULL;
     const Onnx__NodeProto *node = values->test->which->model->graph->node[value->number];
-    return strcmp(node->op_type, "Constant") == 0 ? node_tensor(node, "value") : NULL;
+    return node_is_constant(node) ? node_tensor(node, "value") : NULL;
 }
 
 bool held_values_is_hidden(const struct held_values *values, size_t number)

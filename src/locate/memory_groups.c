@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "eval/evaluate.h"
+#include "ops/op.h"
 
 #include <stdlib.h>
 
@@ -109,7 +110,8 @@ bool *memory_groups_fed(const struct model_index *index)
         bool any = false;
         for (size_t i = 0; i < index->n_uses[number]; i++)
             any = any || fed[index->uses[number][i]];
-        any = any && !text_equal(node->op_type, "Shape") && !text_equal(node->op_type, "Size");
+        const struct op *op = op_known(node->op_type);
+        any = any && !(op && op->work == WORK_SHAPE);
         for (size_t i = 0; i < node->n_output; i++)
             if (*node->output[i] && map_get(&index->names, node->output[i], &made))
                 fed[made] = any;

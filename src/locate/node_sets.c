@@ -1,6 +1,7 @@
 #include "locate/node_sets.h"
 
 #include "base/memory.h"
+#include "model/build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,7 @@ size_t nodes_with_constants(const struct model_index *index, const size_t *nodes
         for (size_t k = 0; k < index->n_uses[nodes[i]]; k++) {
             const struct index_value *value = &index->values[index->uses[nodes[i]][k]];
             if (value->source == SOURCE_NODE && !nodes_contain(all, count, value->number) &&
-                strcmp(index->model->graph->node[value->number]->op_type, "Constant") == 0)
+                node_is_constant(index->model->graph->node[value->number]))
                 all[count++] = value->number;
         }
     return count;

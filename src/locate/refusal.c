@@ -6,6 +6,7 @@
 #include "judge/message.h"
 #include "locate/node_sets.h"
 #include "locate/part.h"
+#include "model/build.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -193,7 +194,7 @@ static struct known_answer ask_node(struct question *question, size_t number)
 /* An engine keeps what a Constant holds, and computes nothing. */
 static bool needs_kernel(const Onnx__NodeProto *node)
 {
-    return !text_equal(node->op_type, "Constant");
+    return !node_is_constant(node);
 }
 
 /* An answer that did not come may come another time. */

@@ -160,3 +160,8 @@ void graph_add_initializer(struct arena *arena, Onnx__GraphProto *graph, Onnx__T
     graph->initializer = one_more(arena, graph->initializer, graph->n_initializer);
     graph->initializer[graph->n_initializer++] = tensor;
 }
+
+bool node_is_constant(const Onnx__NodeProto *node)
+{
+    return strcmp(node->op_type, "Constant") == 0;
+}

@@ -55,6 +55,9 @@ bool node_floats(const Onnx__NodeProto *node, const char *name, const float **va
 const Onnx__TensorProto *node_tensor(const Onnx__NodeProto *node, const char *name); /* or NULL */
 Onnx__GraphProto *node_graph(const Onnx__NodeProto *node, const char *name);         /* or NULL */
 
+/* Whether it is a Constant: a value that is given, not computed. */
+bool node_is_constant(const Onnx__NodeProto *node);
+
 /* A tensor's ValueInfoProto or TypeProto on its own; shape NULL: unknown, a dim of -1: symbolic. */
 Onnx__TypeProto *type_make(struct arena *arena, enum dtype type, const struct shape *shape);
 Onnx__ValueInfoProto *value_info_make(struct arena *arena, const char *name, Onnx__TypeProto *type);

@@ -350,13 +350,13 @@ static const struct op_param loop_params[] = {
     {0}};
 
 const struct op ops_control[] = {
-    {OP("If", 1), .inputs = {1, 1}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 1}, .flags = OP_SUBGRAPH,
+    {OP("If", 1), .inputs = {1, 1}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 1},
      .types = {{1, DTYPE_BIT(DTYPE_BOOL)}}, .params = if_params, .eval = eval_if, .sample = sample_if,
-     .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 1}},
+     .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
+     .result = RESULT_OTHER, .work = WORK_BODIES, .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_BRANCHES},
     {OP("Loop", 1), .inputs = {2, OP_VARIADIC}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 4},
-     .flags = OP_SUBGRAPH, .types = {{1, DTYPE_BIT(DTYPE_INT64)}}, .params = loop_params, .eval = eval_loop,
-     .sample = sample_loop, .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 1}},
+     .types = {{1, DTYPE_BIT(DTYPE_INT64)}}, .params = loop_params, .eval = eval_loop, .sample = sample_loop,
+     .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
+     .result = RESULT_OTHER, .work = WORK_BODIES, .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_LOOPS},
     {0},
 };

@@ -589,6 +589,7 @@ enum { TYPES = DTYPES_NUMBER & ~(1 << DTYPE_BFLOAT16) };
 const struct op ops_einsum[] = {
     {OP("Einsum", 12), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{12, TYPES}},
      .params = einsum_params, .eval = eval_einsum, .sample = sample_einsum, .data = DATA_ALL,
-     .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT_OF_ALL}},
+     .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT_OF_ALL}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,
+     .slope = SLOPE_EVERYWHERE},
     {0},
 };

@@ -381,12 +381,15 @@ static const struct op_param gemm_params[] = {
 const struct op ops_matmul[] = {
     {OP("Gemm", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {2, 2}, .types = PRODUCT_TYPES,
      .params = gemm_params, .eval = eval_gemm, .sample = sample_gemm, .data = DATA_ALL, .range = {RANGE_DOT},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 7}},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 7},
+     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE},
     {OP("MatMul", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = PRODUCT_TYPES,
      .eval = eval_matmul, .sample = sample_matmul, .data = DATA_ALL, .range = {RANGE_DOT},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 1}},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 1}, .result = RESULT_TYPE,
+     .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE},
     {OP("MatMulInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {2, 4}, .types = {{10, BYTES}},
      .eval = eval_matmul_integer, .sample = sample_matmul_integer, .data = DATA_FIRST, .range = {RANGE_DOT},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 10}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_PRODUCTS,
+     .slope = SLOPE_NOWHERE},
     {0},
 };

@@ -16,6 +16,10 @@
 struct op_call;
 struct draw;
 
+/* Adds to `slopes` (one for each input, in its shape) what the call's outputs change by, weighted by
+ * `weights` (one for each output): the product of the weights with the Jacobian. */
+typedef int op_gradient(struct op_call *call, const struct bounded *weights, struct bounded *slopes);
+
 /*
  * A parameter that mutation and causal search may turn: an attribute, or an input that acts as one. `legal`
  * and `illegal` are '|'-separated values in text ("0|1", "SAME_UPPER|VALID", "1,1|2,3"; "low..high" is a
@@ -51,8 +55,21 @@ enum {
                            eval/older_opsets.h */
     OP_FORMER = 3,      /* attributes that became inputs, at the most */
     OP_VARIADIC = 1000, /* as the most inputs or outputs */
-    OP_DATA_SHAPE = 1,  /* flag: output shapes depend on data (NonZero) */
-    OP_SUBGRAPH = 2,    /* flag: has bodies */
+};
+
+/* Flags: what single operators are to the rest. */
+enum {
+    OP_DATA_SHAPE = 1,          /* output shapes depend on data (NonZero) */
+    OP_BRANCHES = 2,            /* runs one of its bodies (If) */
+    OP_LOOPS = 4,               /* runs its body again and again (Loop) */
+    OP_SCANS = 8,               /* runs its body on slices of its last inputs (Scan) */
+    OP_RANDOM = 16,             /* draws its numbers: no two runs need agree */
+    OP_RANDOM_IN_TRAINING = 32, /* does so when told to train (Dropout) */
+    OP_CASTS = 64,              /* changes the element type alone (Cast) */
+    OP_SUBTRACTS = 128,         /* first input less the second, which may be expanded when it is squared */
+    OP_MULTIPLIES = 256,        /* with both inputs the same: a square */
+    OP_RAISES = 512,            /* with an exponent of 2: a square */
+    OP_CONVOLVES = 1024,        /* input 1 is a kernel, whose spatial sizes attributes may repeat */
 };
 
 /* How many there may be, both included. */
@@ -96,6 +113,31 @@ struct op_range {
     struct op_interval gives; /* of the output, for RANGE_FIXED */
     struct op_interval wants; /* of the first input; both 0: anything */
     size_t never_negative;    /* an input that holds variances; 0: none does */
+};
+
+/* Type and shape of the first output. */
+enum op_result {
+    RESULT_LIKE_INPUT = 1, /* both are the first input's, always */
+    RESULT_TYPE,           /* the type is the first input's */
+    RESULT_OTHER
+};
+
+/* Whether the outputs have slopes by the data inputs of floating-point type. */
+enum op_slope {
+    SLOPE_EVERYWHERE = 1,    /* where the function is defined */
+    SLOPE_ALMOST_EVERYWHERE, /* but for kinks and jumps (Relu, MaxPool, Where) */
+    SLOPE_NOWHERE            /* none, or none but 0 (Floor, ArgMax, Shape) */
+};
+
+/* What is done to elements, which is what its time goes with. */
+enum op_work {
+    WORK_SHAPE = 1, /* nothing: it looks at its input's shape alone */
+    WORK_CREATES,   /* makes elements from parameters */
+    WORK_MOVES,     /* copies elements, whatever their type, or puts in others unchanged */
+    WORK_ELEMENTS,  /* some operations for each element */
+    WORK_REDUCES,   /* each output is of many elements */
+    WORK_PRODUCTS,  /* sums of products: a loop more than there are dimensions */
+    WORK_BODIES     /* that of its bodies */
 };
 
 /*
@@ -144,6 +186,10 @@ struct op {
     struct op_range range;
     struct op_factors factors;
     struct op_history history;
+    enum op_result result;
+    enum op_work work;
+    enum op_slope slope;
+    op_gradient *gradient; /* NULL: not written yet */
 };
 
 /* The members that begin a row. */
@@ -154,6 +200,13 @@ struct op {
 
 /* NULL when the table has no such operator. */
 const struct op *op_find(const char *name);
+
+/* The same, but also finds operators that have no kernel and are never drawn, of which only `flags` and
+ * `work` are known (Scan, RandomNormal ...): for questions about the nodes of any model. */
+const struct op *op_known(const char *name);
+
+/* Whether the operator is known to have the flag. */
+bool op_has(const char *name, unsigned flag);
 
 /* Fails with ERROR_NOT_FOUND, and the name that was meant where one is near, unless each of the names, with
  * commas between, is an operator of which cases can be drawn. NULL: nothing was named. */

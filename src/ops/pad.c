@@ -227,6 +227,7 @@ const struct op ops_pad[] = {
      .sample = sample_pad, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
      .history = {.same_since = 2,
                  .reformed = 11,
-                 .attributes = {{"pads", PARAM_INTS}, {"value", PARAM_FLOAT}}}},
+                 .attributes = {{"pads", PARAM_INTS}, {"value", PARAM_FLOAT}}},
+     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE},
     {0},
 };

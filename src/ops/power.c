@@ -185,6 +185,7 @@ const struct op ops_power[] = {
     {OP("Pow", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}}, .params = params,
      .eval = eval_pow, .sample = sample_pow, .data = DATA_ALL, .range = {RANGE_POWER, .wants = {0.1, 4}},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 7}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 7}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,
+     .slope = SLOPE_EVERYWHERE, .flags = OP_RAISES},
     {0},
 };

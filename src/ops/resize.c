@@ -510,6 +510,7 @@ const struct op ops_resize[] = {
     {OP("Resize", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 5},
      .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}}, .params = params, .eval = eval_resize,
      .sample = resize_sample, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.same_since = 11}},
+     .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.same_since = 11}, .result = RESULT_TYPE,
+     .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE},
     {0},
 };

@@ -229,11 +229,14 @@ enum {
 const struct op ops_softmax[] = {
     [SOFTMAX] = {ROW("Softmax"), .data = DATA_FIRST,
                  .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .factors = {FACTORS_NONE},
-                 .history = {.same_since = 1}},
+                 .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
+                 .slope = SLOPE_EVERYWHERE},
     [LOG_SOFTMAX] = {ROW("LogSoftmax"), .data = DATA_FIRST,
                      .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}}, .factors = {FACTORS_NONE},
-                     .history = {.same_since = 1}},
+                     .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
+                     .slope = SLOPE_EVERYWHERE},
     [HARDMAX] = {ROW("Hardmax"), .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {0, 1}},
-                 .factors = {FACTORS_NONE}, .history = {.same_since = 1}},
+                 .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
+                 .work = WORK_REDUCES, .slope = SLOPE_NOWHERE},
     {0},
 };

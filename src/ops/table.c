@@ -32,6 +32,35 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
+/* ONNX's operators that the reference lacks, as far as something is asked of them. */
+static const struct op without_kernel[] = {
+    {OP("Bernoulli", 15), .flags = OP_RANDOM, .work = WORK_ELEMENTS},
+    {OP("Compress", 9), .work = WORK_MOVES},
+    {OP("Multinomial", 7), .flags = OP_RANDOM, .work = WORK_ELEMENTS},
+    {OP("RandomNormal", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
+    {OP("RandomNormalLike", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
+    {OP("RandomUniform", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
+    {OP("RandomUniformLike", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
+    {OP("ReverseSequence", 10), .work = WORK_MOVES},
+    {OP("Scan", 8), .flags = OP_SCANS, .work = WORK_BODIES},
+    {0},
+};
+
+const struct op *op_known(const char *name)
+{
+    const struct op *found = op_find(name);
+    for (const struct op *op = without_kernel; op->name && !found; op++)
+        if (strcmp(op->name, name) == 0)
+            found = op;
+    return found;
+}
+
+bool op_has(const char *name, unsigned flag)
+{
+    const struct op *op = op_known(name);
+    return op && op->flags & flag;
+}
+
 /* The operator of the table whose name is nearest, when it is near enough to be meant. */
 static const struct op *op_near(const char *name)
 {

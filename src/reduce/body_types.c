@@ -49,8 +49,7 @@ static int forget_sizes(void *context, Onnx__NodeProto *node, int depth)
 {
     (void)context;
     (void)depth;
-    if (text_equal(node->op_type, "ConvTranspose"))
-        node_remove_attribute(node, "output_shape");
+    node_remove_attribute(node, "output_shape"); /* of a ConvTranspose */
     return 0;
 }
 

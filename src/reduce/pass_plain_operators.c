@@ -38,17 +38,15 @@ static const char *plain_of(const struct model *model, enum dtype type)
     return NULL;
 }
 
-/* Inside a body nothing is recorded: what only takes numbers with a sign can be Neg. */
-static bool takes_floats_alone(const Onnx__NodeProto *node)
+/* Inside a body nothing is recorded: what gives what it takes, and only takes numbers with a sign, can be
+ * Neg. */
+static bool can_be_negation(const struct model *model, const Onnx__NodeProto *node)
 {
-    static const char *const types[] = {
-        "Acos",    "Acosh", "Asin", "Asinh",    "Atan",     "Atanh",     "Ceil", "Celu",  "Cos",
-        "Cosh",    "Elu",   "Erf",  "Exp",      "Floor",    "LeakyRelu", "Log",  "Round", "Selu",
-        "Sigmoid", "Sin",   "Sinh", "Softplus", "Softsign", "Sqrt",      "Tan",  "Tanh",  NULL};
-    for (size_t i = 0; types[i]; i++)
-        if (text_equal(types[i], node->op_type))
-            return true;
-    return false;
+    const struct op *op = op_find(node->op_type);
+    dtype_set types = op ? op_types_at(op, model_opset(model)) : 0;
+    return types && op->inputs.most == 1 && op->result == RESULT_LIKE_INPUT &&
+           (types & (DTYPES_FLOAT | DTYPES_SIGNED)) == types &&
+           !pass_is_plain(node->op_type, strlen(node->op_type));
 }
 
 static bool is_plain_node(const Onnx__NodeProto *node)
@@ -116,7 +114,7 @@ static void list_plain(const struct subject *subject, const struct record *recor
             const Onnx__NodeProto *node = graphs[g]->node[n];
             if (!g)
                 list_top(subject, record, n, edits);
-            else if (node->n_input && node->n_output && takes_floats_alone(node))
+            else if (node->n_input && node->n_output && can_be_negation(subject->model, node))
                 edits_add(edits, (struct edit){.kind = PLAIN_LIKE, .a = g, .b = n});
         }
     free(graphs);

@@ -79,7 +79,7 @@ static void list_casts(const struct subject *subject, const struct record *recor
     const Onnx__GraphProto *graph = subject->model->graph;
     for (size_t n = 0; n < graph->n_node; n++) {
         const Onnx__NodeProto *node = graph->node[n];
-        if (!text_equal(node->op_type, "Cast") || !node->n_output)
+        if (!op_has(node->op_type, OP_CASTS) || !node->n_output)
             continue;
         struct users users = {subject,    record, node->output[0], (enum dtype)node_int(node, "to", 0),
                               DTYPE_NONE, true};

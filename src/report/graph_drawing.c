@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/build.h"
 
 #include <graphviz/gvc.h>
 #include <math.h>
@@ -144,7 +145,7 @@ static void draw_node_box(struct pen *pen, size_t number)
         str_add(&label, "▶ ");
     add_plain(&label, proto->op_type, NAME_LENGTH);
     const char *name = *proto->name ? proto->name : proto->n_output ? proto->output[0] : "";
-    if (*name && strcmp(proto->op_type, "Constant") != 0) {
+    if (*name && !node_is_constant(proto)) {
         str_add(&label, "\\n");
         add_plain(&label, name, NAME_LENGTH);
     }

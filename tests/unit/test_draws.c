@@ -48,6 +48,17 @@ static const char *check_outputs(const struct op_call *full, const struct op_cal
     return NULL;
 }
 
+/* What the row says of the first output. */
+static const char *check_result(const struct op_call *call)
+{
+    const struct bounded *in = call->n_inputs ? call->inputs[0] : NULL, *out = &call->outputs[0];
+    bool like = call->op->result == RESULT_LIKE_INPUT, type = call->op->result == RESULT_TYPE;
+    if ((like || type) && (!in || in->type != out->type))
+        return "the first output has not the type of the first input";
+    return like && !shape_equal(&in->shape, &out->shape) ? "the first output has not the input's shape"
+                                                         : NULL;
+}
+
 static void describe(const struct draw *d)
 {
     char text[SHAPE_TEXT_SIZE];
@@ -100,8 +111,8 @@ static int evaluate_drawn(const struct draw *d, struct tried *t)
     const char *wrong = NULL;
     if (d->op->eval(&full) || (!(d->op->flags & OP_DATA_SHAPE) && d->op->eval(&shapes)))
         wrong = err.message;
-    else
-        wrong = check_outputs(&full, &shapes, t);
+    else if (!(wrong = check_outputs(&full, &shapes, t)))
+        wrong = check_result(&full);
     if (wrong && err.code == ERROR_UNSUPPORTED) {
         t->unsupported++;
     } else if (wrong) {
@@ -158,7 +169,7 @@ int main(int argc, char **argv)
     int failed = 0;
     for (size_t i = 0; i < op_count(); i++)
         /* Bodies need the evaluator: test_generate has them. */
-        if (op_at(i)->sample && !(op_at(i)->flags & OP_SUBGRAPH) &&
+        if (op_at(i)->sample && op_at(i)->work != WORK_BODIES &&
             (!*only || strcmp(op_at(i)->name, only) == 0))
             failed += try_operator(op_at(i), count) != 0;
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

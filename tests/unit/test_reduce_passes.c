@@ -127,6 +127,32 @@ static void a_bystander_is_plain(void **state)
     scene_close(&scene);
 }
 
+/* Within a body no values are known: what gives the type and shape it takes, of a signed number, is Neg. */
+static void a_bystander_in_a_body_is_plain(void **state)
+{
+    static const struct {
+        const char *node;
+        bool plain;
+    } rows[] = {{"Tanh(x)", true},       {"HardSwish(x)", true}, {"HardSigmoid(x)", true},
+                {"Reciprocal(x)", true}, {"Softmax(x)", true},   {"Identity(x)", false},
+                {"Abs(x)", false},       {"Neg(x)", false},      {"ReduceMax(x)", false},
+                {"Add(x, x)", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[500];
+        struct scene scene;
+        snprintf(text, sizeof text,
+                 HEAD "g (float[2] x) => (float[2] y) { c = Constant <value = bool {1}> ()"
+                      " y = If (c) <then_branch = t () => (float[2] a) { b = %s a = Sum(b, x) },\n"
+                      "             else_branch = e () => (float[2] a) { a = Floor(x) }> }",
+                 rows[i].node);
+        scene_open(&scene, text, &pass_plain);
+        if ((with(&scene, " Constant If Neg Sum Floor") != NULL) != rows[i].plain)
+            fail_msg("%s", rows[i].node);
+        scene_close(&scene);
+    }
+}
+
 static void types_choose_the_plain_operator(void **state)
 {
     (void)state;
@@ -402,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bystander_is_plain),
+        cmocka_unit_test(a_bystander_in_a_body_is_plain),
         cmocka_unit_test(types_choose_the_plain_operator),
         cmocka_unit_test(types_stay_where_they_matter),
         cmocka_unit_test(castlike_is_cast),

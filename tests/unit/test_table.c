@@ -12,7 +12,8 @@ static void test_answers(void **state)
 {
     (void)state;
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
-        if (!op->eval || !op->types[0].set || !op->data || !op->range.rule || !op->factors.rule)
+        if (!op->eval || !op->types[0].set || !op->data || !op->range.rule || !op->factors.rule ||
+            !op->result || !op->work || !op->slope)
             fail_msg("the row of %s lacks an answer", op->name);
 }
 
@@ -54,15 +55,26 @@ static void test_names(void **state)
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
         assert_ptr_equal(op_find(op->name), op);
     assert_null(op_find("NoSuchOperator"));
+    assert_null(op_known("NoSuchOperator"));
+    assert_ptr_equal(op_known("Relu"), op_find("Relu"));
+}
+
+/* Operators that the reference lacks are known, but are in no list of what there is. */
+static void test_without_kernel(void **state)
+{
+    (void)state;
+    assert_null(op_find("Scan"));
+    assert_true(op_has("Scan", OP_SCANS));
+    assert_true(op_has("RandomNormal", OP_RANDOM));
+    assert_false(op_has("Relu", OP_RANDOM));
+    assert_int_equal(op_known("Compress")->work, WORK_MOVES);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_params),
-        cmocka_unit_test(test_history),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_params),         cmocka_unit_test(test_history),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_without_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
