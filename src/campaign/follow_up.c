@@ -171,7 +171,7 @@ static int note_present(void *context, const struct stored *stored, struct error
     struct present *present = context;
     (void)err;
     present->bundled = *stored->bundle != '\0';
-    present->known = text_starts(stored->status, "known");
+    present->known = stored->state == STATE_KNOWN;
     present->nodes = stored->nodes;
     snprintf(present->name, sizeof present->name, "%s", stored->name);
     snprintf(present->same_as, sizeof present->same_as, "%s", stored->same_as);
@@ -239,7 +239,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     };
     char *bundle = file_join("findings", signature->name);
     struct settled settled = {/* what is written up stays so */
-                              .status = known ? NULL : "bundled",
+                              .state = known ? STATE_UNCHANGED : STATE_BUNDLED,
                               .bundle = bundle,
                               .title = title.data,
                               .nodes = (int64_t)nodes};
@@ -406,7 +406,7 @@ static int follow_up(const struct follow_up_options *options, const char *signat
         status = 0;
     }
     if (status == 0)
-        return store_settle(options->store, signature, &(struct settled){.status = STORE_GONE}, err);
+        return store_settle(options->store, signature, &(struct settled){.state = STATE_GONE}, err);
     if (status < 0)
         return -1;
     status = bundle_it(options, signature, &trial, done, err);

@@ -303,7 +303,7 @@ static int find_waiting(void *context, const struct stored *stored, struct error
 {
     struct waiting *waiting = context;
     (void)err;
-    if (!text_equal(stored->status, "new"))
+    if (stored->state != STATE_NEW)
         return 0;
     waiting->signature = memory_strdup(stored->signature);
     waiting->recipe = memory_strdup(stored->recipe);
@@ -326,11 +326,12 @@ static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct e
     };
     struct follow_up_done done;
     struct error why = {0};
-    char text[200];
+    char reason[200];
     if (!follow_up_finding(&options, waiting->signature, waiting->recipe, waiting->engine, &done, &why))
         return 0;
-    snprintf(text, sizeof text, "failed: %.180s", why.message);
-    return store_settle(fuzz->store, waiting->signature, &(struct settled){.status = text}, err);
+    snprintf(reason, sizeof reason, "%.180s", why.message);
+    return store_settle(fuzz->store, waiting->signature,
+                        &(struct settled){.state = STATE_FAILED, .detail = reason}, err);
 }
 
 /* While no case is under way: as many new findings as there is time for. */

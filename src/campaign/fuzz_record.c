@@ -169,8 +169,8 @@ static int count_stored(void *context, const struct stored *stored, struct error
     struct fuzz_status *status = context;
     (void)err;
     status->findings++;
-    status->explained += text_starts(stored->status, "known");
-    status->waiting += text_equal(stored->status, "new");
+    status->explained += stored->state == STATE_KNOWN;
+    status->waiting += stored->state == STATE_NEW;
     enum verdict_kind kind;
     if (verdict_parse(stored->kind, &kind))
         status->kinds[kind]++;

@@ -38,7 +38,7 @@ static int add_task(void *context, const struct stored *stored, struct error *er
     (void)err;
     if (!tasks->again && *stored->bundle)
         return 0;
-    if (!tasks->again && !tasks->named && text_starts(stored->status, "known")) {
+    if (!tasks->again && !tasks->named && stored->state == STATE_KNOWN) {
         tasks->known++;
         return 0;
     }

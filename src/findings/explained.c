@@ -230,14 +230,8 @@ static int keep_part(struct store *store, const char *part, const char *signatur
 static int mark_known(struct store *store, const char *signature, const struct explained_row *row,
                       struct error *err)
 {
-    struct str known;
-    if (!row)
-        return 0;
-    str_init(&known);
-    str_printf(&known, "known: %s", row->document);
-    int status = store_settle(store, signature, &(struct settled){.status = known.data}, err);
-    str_release(&known);
-    return status;
+    struct settled known = {.state = STATE_KNOWN, .detail = row ? row->document : NULL};
+    return row ? store_settle(store, signature, &known, err) : 0;
 }
 
 int explained_mark(const struct explained *table, struct store *store, const struct explained_case *which,
@@ -268,7 +262,7 @@ static int note_finding(void *context, const struct stored *stored, struct error
 {
     struct findings *findings = context;
     (void)err;
-    if (text_starts(stored->status, "known"))
+    if (stored->state == STATE_KNOWN)
         return 0;
     findings->items =
         memory_grow(findings->items, &findings->capacity, findings->count + 1, sizeof *findings->items);

@@ -19,14 +19,10 @@ static void key_of(struct str *key, const char *signature)
 static int mark(struct store *store, const char *signature, const struct known_issue *issue,
                 struct error *err)
 {
-    struct str status;
     if (!issue)
         return 0;
-    str_init(&status);
-    str_printf(&status, "known: %s", known_document(issue));
-    int failed = store_settle(store, signature, &(struct settled){.status = status.data}, err);
-    str_release(&status);
-    return failed;
+    struct settled known = {.state = STATE_KNOWN, .detail = known_document(issue)};
+    return store_settle(store, signature, &known, err);
 }
 
 int known_mark(const struct known_issues *known, struct store *store, const char *signature,
@@ -72,7 +68,7 @@ static int note_finding(void *context, const struct stored *stored, struct error
 {
     struct unknown *unknown = context;
     (void)err;
-    if (text_starts(stored->status, "known"))
+    if (stored->state == STATE_KNOWN)
         return 0;
     unknown->signatures =
         memory_grow(unknown->signatures, &unknown->capacity, unknown->count + 1, sizeof *unknown->signatures);

@@ -101,6 +101,17 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
+static const char *const state_words[STATE_COUNT] = {
+    [STATE_UNCHANGED] = "",    [STATE_NEW] = "new",     [STATE_BUNDLED] = "bundled",
+    [STATE_FAILED] = "failed", [STATE_KNOWN] = "known", [STATE_GONE] = "gone",
+};
+static const char detail_mark[] = ": ";
+
+const char *finding_state_word(enum finding_state state)
+{
+    return state_words[state];
+}
+
 static int64_t now(void)
 {
     return (int64_t)time(NULL);
@@ -131,12 +142,12 @@ static int insert_finding(struct store *store, const struct finding *f, bool *is
     return run(store,
                "INSERT INTO findings (signature, name, kind, engine, version, operators, title, recipe, "
                "status, bundle, same_as, factor, nodes, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-               "'new', '', '', $9, $10, $11) ON CONFLICT (signature) DO NOTHING RETURNING signature",
+               "$9, '', '', $10, $11, $12) ON CONFLICT (signature) DO NOTHING RETURNING signature",
                PARAMS(cell_text(f->signature), cell_text(or_empty(f->name)), cell_text(or_empty(f->kind)),
                       cell_text(or_empty(f->engine)), cell_text(or_empty(f->version)),
                       cell_text(or_empty(f->operators)), cell_text(or_empty(f->title)),
-                      cell_text(or_empty(f->recipe)), cell_real(f->factor), cell_int(f->nodes),
-                      cell_int(now())),
+                      cell_text(or_empty(f->recipe)), cell_text(state_words[STATE_NEW]), cell_real(f->factor),
+                      cell_int(f->nodes), cell_int(now())),
                note_row, is_new, err);
 }
 
@@ -158,16 +169,42 @@ int store_add(struct store *store, const struct finding *finding, bool *is_new, 
     return status;
 }
 
+/* "known: DOCUMENT", "new". */
+static void write_status(struct str *out, enum finding_state state, const char *detail)
+{
+    bool more = detail && *detail;
+    str_printf(out, "%s%s%s", state_words[state], more ? detail_mark : "", more ? detail : "");
+}
+
+/* What it does not know it shows: the state of another version of this program. */
+static void read_status(struct stored *stored)
+{
+    size_t length = strcspn(stored->status, detail_mark);
+    stored->state = STATE_UNCHANGED;
+    stored->detail = "";
+    for (int i = STATE_NEW; i < STATE_COUNT; i++)
+        if (strlen(state_words[i]) == length && strncmp(state_words[i], stored->status, length) == 0)
+            stored->state = (enum finding_state)i;
+    if (text_starts(stored->status + length, detail_mark))
+        stored->detail = stored->status + length + strlen(detail_mark);
+}
+
 int store_settle(struct store *store, const char *signature, const struct settled *settled, struct error *err)
 {
-    return run(store,
-               "UPDATE findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
-               "title = COALESCE($3, title), recipe = COALESCE($4, recipe), "
-               "nodes = COALESCE($5, nodes) WHERE signature = $6",
-               PARAMS(cell_text(settled->status), cell_text(settled->bundle), cell_text(settled->title),
-                      cell_text(settled->recipe),
-                      settled->nodes ? cell_int(settled->nodes) : (struct cell){0}, cell_text(signature)),
-               NULL, NULL, err);
+    struct str text;
+    str_init(&text);
+    write_status(&text, settled->state, settled->detail);
+    int status =
+        run(store,
+            "UPDATE findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
+            "title = COALESCE($3, title), recipe = COALESCE($4, recipe), "
+            "nodes = COALESCE($5, nodes) WHERE signature = $6",
+            PARAMS(cell_text(settled->state ? text.data : NULL), cell_text(settled->bundle),
+                   cell_text(settled->title), cell_text(settled->recipe),
+                   settled->nodes ? cell_int(settled->nodes) : (struct cell){0}, cell_text(signature)),
+            NULL, NULL, err);
+    str_release(&text);
+    return status;
 }
 
 int store_merge(struct store *store, const char *signature, const char *same_as, struct error *err)
@@ -363,6 +400,7 @@ static int list_row(void *context, const struct cell *cells, size_t count, struc
         .count = cell_as_int(&cells[14]),
         .last_seen = cell_as_int(&cells[15]),
     };
+    read_status(&stored);
     return is_wanted(&stored, listing->filter) ? listing->visit(listing->context, &stored, err) : 0;
 }
 
@@ -380,10 +418,11 @@ int store_list(struct store *store, const struct store_filter *filter,
                "FROM occurrences o JOIN findings m ON m.signature = o.signature "
                "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
                "ON t.own = f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
-               "AND ($4 = 1 OR f.status <> '" STORE_GONE "') "
+               "AND ($4 = 1 OR f.status <> $5) "
                "ORDER BY f.first_seen, f.signature",
                PARAMS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
-                      cell_text(or_empty(filter->kind)), cell_int(filter->gone)),
+                      cell_text(or_empty(filter->kind)), cell_int(filter->gone),
+                      cell_text(state_words[STATE_GONE])),
                list_row, &listing, err);
 }
 

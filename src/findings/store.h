@@ -52,12 +52,25 @@ struct finding {
 /* *is_new: nobody had this signature before. May be NULL. */
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err);
 
+/* What became of a finding. */
+enum finding_state {
+    STATE_UNCHANGED = 0, /* for store_settle; read: one that only another version of this program knows */
+    STATE_NEW,
+    STATE_BUNDLED,
+    STATE_FAILED, /* to be reduced or bundled; the detail says why */
+    STATE_KNOWN,  /* and written up: the detail is the document */
+    STATE_GONE,   /* it did not show in a fresh process */
+    STATE_COUNT
+};
+const char *finding_state_word(enum finding_state state); /* "new", "bundled" ... */
+
 /*
- * What came of reducing and bundling it: bundle is the folder's path within the campaign's. NULL (and nodes
- * 0) leaves a member as it is. status: "new", "reduced", "bundled", "failed: why", "known" ...
+ * What came of reducing and bundling it: bundle is the folder's path within the campaign's. A member that is
+ * zero leaves things as they are; detail belongs to the state, "" where it is NULL.
  */
 struct settled {
-    const char *status, *bundle, *title, *recipe;
+    enum finding_state state;
+    const char *detail, *bundle, *title, *recipe;
     int64_t nodes;
 };
 int store_settle(struct store *store, const char *signature, const struct settled *settled,
@@ -74,24 +87,24 @@ int store_history(struct store *store, const char *signature, const char *engine
 /* A finding as it is read. */
 struct stored {
     const char *signature, *name, *kind, *engine /* of the first occurrence */, *version, *operators, *title;
-    const char *recipe, *status, *bundle, *same_as /* "" unless merged */;
+    const char *recipe, *bundle, *same_as /* "" unless merged */;
+    const char *status; /* the state as it is shown and stored: its word, and behind ": " the detail */
+    enum finding_state state;
+    const char *detail;
     double factor;
     int64_t nodes;
     int64_t count;                 /* occurrences on the engines asked for, those of merged ones included */
     int64_t first_seen, last_seen; /* seconds since 1970 */
 };
 
-/* NULL: any. engine matches labels and families of occurrences by prefix ("onnxruntime",
+/* The findings of a campaign, wherever they are counted or listed, are those of an empty filter.
+ * NULL: any. engine matches labels and families of occurrences by prefix ("onnxruntime",
  * "onnxruntime@1.12.0"), op a member of operators, signature a text, a name or the start of a name. */
 struct store_filter {
     const char *engine, *op, *kind, *signature;
     bool merged; /* those merged into others, too, each with its own occurrences */
-    bool gone;   /* those that were not seen again, too (STORE_GONE) */
+    bool gone;   /* those that were not seen again, too (STATE_GONE) */
 };
-
-/* The status of what did not show in a fresh process. The findings of a campaign, wherever they are counted
- * or listed, are those of an empty filter. */
-#define STORE_GONE "gone"
 
 /* In the order in which they were first seen. A non-zero result of visit ends it and is returned. */
 int store_list(struct store *store, const struct store_filter *filter,

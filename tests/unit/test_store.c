@@ -111,18 +111,57 @@ static void merged_findings_count_for_their_owner(void **state)
     add(store, "raw1", "e", "r1");
     add(store, "raw2", "e", "r2");
     add(store, "small", "e", "r1");
-    assert_int_equal(store_settle(store, "small", &(struct settled){.status = "reduced", .nodes = 1}, &err),
-                     0);
+    assert_int_equal(
+        store_settle(store, "small", &(struct settled){.state = STATE_BUNDLED, .nodes = 1}, &err), 0);
     assert_int_equal(store_merge(store, "raw1", "small", &err), 0);
     assert_int_equal(store_merge(store, "raw2", "raw1", &err), -1); /* raw1 is merged itself */
     assert_int_equal(store_merge(store, "raw2", "small", &err), 0);
     assert_int_equal(store_merge(store, "raw2", "nobody", &err), -1);
     assert_int_equal(store_merge(store, "small", "small", &err), 0);
-    assert_listed(store, (struct store_filter){0}, "small:3 reduced|");
-    assert_listed(store, (struct store_filter){.merged = true}, "raw1:1 new|raw2:1 new|small:1 reduced|");
+    assert_listed(store, (struct store_filter){0}, "small:3 bundled|");
+    assert_listed(store, (struct store_filter){.merged = true}, "raw1:1 new|raw2:1 new|small:1 bundled|");
     add(store, "smaller", "e", "r3");
     assert_int_equal(store_merge(store, "small", "smaller", &err), 0); /* all follow */
     assert_listed(store, (struct store_filter){0}, "smaller:4 new|");
+    store_close(store);
+}
+
+static int note_state(void *context, const struct stored *stored, struct error *err)
+{
+    (void)err;
+    str_printf(context, "%s %s [%s]|", stored->status, finding_state_word(stored->state), stored->detail);
+    return 0;
+}
+
+/* A state is kept as its word and, behind a colon, its detail: as it always was. */
+static void states_have_details(void **state)
+{
+    (void)state;
+    static const struct {
+        enum finding_state state;
+        const char *detail, *due;
+    } rows[] = {
+        {STATE_UNCHANGED, "no", "new new []|"},
+        {STATE_BUNDLED, NULL, "bundled bundled []|"},
+        {STATE_UNCHANGED, NULL, "bundled bundled []|"},
+        {STATE_KNOWN, "docs/found/a b: c", "known: docs/found/a b: c known [docs/found/a b: c]|"},
+        {STATE_FAILED, "at load: no", "failed: at load: no failed [at load: no]|"},
+        {STATE_FAILED, "", "failed failed []|"},
+        {STATE_GONE, NULL, "gone gone []|"},
+    };
+    struct store *store = open_store(STORE_CREATE);
+    struct error err = {0};
+    struct str out;
+    str_init(&out);
+    add(store, "a", "e", "r1");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settled settled = {.state = rows[i].state, .detail = rows[i].detail};
+        assert_int_equal(store_settle(store, "a", &settled, &err), 0);
+        str_clear(&out);
+        assert_int_equal(store_list(store, &(struct store_filter){.gone = true}, note_state, &out, &err), 0);
+        assert_string_equal(out.data, rows[i].due);
+    }
+    str_release(&out);
     store_close(store);
 }
 
@@ -134,7 +173,7 @@ static void what_is_gone_is_no_finding(void **state)
     struct fuzz_status status = {0};
     add(store, "a", "e", "r1");
     add(store, "b", "e", "r2");
-    assert_int_equal(store_settle(store, "b", &(struct settled){.status = STORE_GONE}, NULL), 0);
+    assert_int_equal(store_settle(store, "b", &(struct settled){.state = STATE_GONE}, NULL), 0);
     assert_listed(store, (struct store_filter){0}, "a:1 new|");
     assert_listed(store, (struct store_filter){.merged = true}, "a:1 new|");
     assert_listed(store, (struct store_filter){.gone = true}, "a:1 new|b:1 gone|");
@@ -380,7 +419,7 @@ int main(void)
         TEST(the_rest_reads_back),           TEST(a_range_has_one_owner),
         TEST(a_kill_loses_nothing),          TEST(hostile_files_are_refused),
         TEST(foreign_databases_are_refused), TEST(an_empty_folder_has_no_store),
-        TEST(what_is_gone_is_no_finding),
+        TEST(what_is_gone_is_no_finding),    TEST(states_have_details),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
