@@ -1,12 +1,16 @@
-#include "engine/pool_state.h"
+#include "engine/pool.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/str.h"
 #include "engine/knobs.h"
 #include "engine/paths.h"
+#include "engine/scratch.h"
+#include "engine/seat.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,40 +21,43 @@ static const double default_deadline = 30;
 static const size_t default_memory = (size_t)4 << 30, default_recycle = 5000;
 static const int64_t farewell = 200000000; /* ns, for idle workers to exit by themselves at the end */
 
-enum { TICK_MS = 50 };
+enum {
+    TASKS_AHEAD = 6,  /* the one under way, and what keeps it busy while we are away */
+    TASKS_ENOUGH = 3, /* so many keep it busy while we nap */
+    NAP_NS = 300000,
+    TICK_MS = 50,
+    START_FAILURES = 3, /* crashes at the start in a row until an engine counts as broken */
+    POOL_READ = 1 << 20,
+};
 
-struct task *list_pop(struct task_list *list)
-{
-    struct task *task = list->first;
-    if (task) {
-        list->first = task->next;
-        list->count--;
-        if (!list->first)
-            list->last = NULL;
-        task->next = NULL;
-    }
-    return task;
-}
+struct engine {
+    const struct engine_spec *spec;
+    struct engine_info info;
+    Assay__Welcome *welcome;
+    struct task_list queue;
+    size_t pending;            /* submitted and not yet given back */
+    struct seat_limits limits; /* of its workers */
+    int failures;              /* to start, in a row */
+    bool broken;               /* does not start: jobs fail with `start` */
+    struct result start;
+    struct pool_counters counters;
+};
 
-void list_push(struct task_list *list, struct task *task)
-{
-    task->next = NULL;
-    if (list->last)
-        list->last->next = task;
-    else
-        list->first = task;
-    list->last = task;
-    list->count++;
-}
-
-void list_push_front(struct task_list *list, struct task *task)
-{
-    task->next = list->first;
-    list->first = task;
-    if (!list->last)
-        list->last = task;
-    list->count++;
-}
+struct pool {
+    struct pool_options options;
+    struct arena arena; /* what the engines' settings are called, and settings made here */
+    struct scratch scratch;
+    char *libexec;
+    struct engine **engines;
+    size_t n_engines, engine_room;
+    struct seat **seats;
+    size_t n_seats, seat_room;
+    struct task_list finished, spare;
+    struct pollfd *polls;
+    size_t poll_room;
+    uint8_t *buffer; /* for reading, shared by all workers */
+    int64_t left;    /* when the workers were last looked after */
+};
 
 struct pool *pool_new(const struct pool_options *options)
 {
@@ -97,7 +104,10 @@ int pool_add(struct pool *pool, const struct engine_spec *spec)
     engine->info.name = spec->name;
     engine->info.profile = spec->profile;
     engine->info.version = spec->version;
-    engine->memory = spec->memory ? spec->memory : pool->options.memory;
+    engine->limits = (struct seat_limits){.deadline = pool->options.deadline,
+                                          .start_deadline = pool->options.start_deadline,
+                                          .memory = spec->memory ? spec->memory : pool->options.memory,
+                                          .recycle = pool->options.recycle};
     result_init(&engine->start);
     pool->engines =
         memory_grow(pool->engines, &pool->engine_room, pool->n_engines + 1, sizeof(struct engine *));
@@ -150,19 +160,6 @@ size_t pool_pending(const struct pool *pool, int engine)
     return pending;
 }
 
-void pool_finish(struct pool *pool, struct task *task)
-{
-    list_push(&pool->finished, task);
-}
-
-static void say_hello(struct seat *seat, const struct engine_spec *spec)
-{
-    wire_put_hello(&seat->worker.pending, ++seat->sent, spec->knobs, spec->knob_names, spec->knob_values);
-    seat->head_since = seat->last_bytes = clock_ns();
-    seat->watch_at =
-        spec->launcher ? INT64_MAX : seat->head_since; /* what a launcher takes is not the engine's */
-}
-
 bool pool_is_local(const struct pool *pool)
 {
     for (size_t i = 0; i < pool->n_engines; i++)
@@ -175,8 +172,8 @@ size_t pool_memory(const struct pool *pool)
 {
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < pool->n_engines; i++)
-        if (pool->engines[i]->memory < least)
-            least = pool->engines[i]->memory;
+        if (pool->engines[i]->limits.memory < least)
+            least = pool->engines[i]->limits.memory;
     return least;
 }
 
@@ -187,68 +184,65 @@ int pool_folder(struct pool *pool, char **folder, struct error *err)
     return scratch_add(&pool->scratch, folder, err);
 }
 
+static void copy_text(char **to, const char *from)
+{
+    free(*to);
+    *to = from ? memory_strdup(from) : NULL;
+}
+
+static void engine_failed(struct pool *pool, int number, const struct result *start, bool hopeless)
+{
+    struct engine *engine = pool->engines[number];
+    for (size_t i = 0; i < pool->n_seats; i++)
+        if (pool->seats[i]->engine == number)
+            pool->seats[i]->succeeded = false; /* the successor did not come; a next one may */
+    engine->failures = hopeless ? START_FAILURES : engine->failures + 1;
+    engine->start.outcome = OUTCOME_NO_ENGINE;
+    engine->start.stage = STAGE_START;
+    engine->start.signal = start->signal;
+    engine->start.exit_status = start->exit_status;
+    copy_text(&engine->start.message, start->message);
+    copy_text(&engine->start.log, start->log);
+    engine->broken = engine->failures >= START_FAILURES;
+    engine->info.problem = engine->broken ? engine->start.message : NULL;
+}
+
 static void start_worker(struct pool *pool, int number)
 {
     struct engine *engine = pool->engines[number];
-    struct seat *seat = memory_zeroed(1, sizeof *seat);
+    struct seat *seat = NULL;
     struct error err;
     char *scratch = NULL;
-    seat->engine = number;
-    if (pool_folder(pool, &scratch, &err) == 0) {
+    int status = pool_folder(pool, &scratch, &err);
+    if (!status) {
         struct worker_box box = {.spec = engine->spec,
                                  .libexec = pool->libexec,
                                  .scratch = scratch,
-                                 .memory = engine->memory,
+                                 .memory = engine->limits.memory,
                                  .bubblewrap = pool->options.bubblewrap};
-        if (worker_start(&seat->worker, &box, &err) == 0) {
-            engine->counters.started++;
-            say_hello(seat, engine->spec);
-            pool->seats =
-                memory_grow(pool->seats, &pool->seat_room, pool->n_seats + 1, sizeof(struct seat *));
-            pool->seats[pool->n_seats++] = seat;
-            seat_write(pool, seat);
-            free(scratch);
-            return;
-        }
+        status = seat_start(&seat, &box, &engine->limits, &err);
     }
     free(scratch);
-    free(seat);
+    if (!status) {
+        engine->counters.started++;
+        seat->engine = number;
+        pool->seats = memory_grow(pool->seats, &pool->seat_room, pool->n_seats + 1, sizeof(struct seat *));
+        pool->seats[pool->n_seats++] = seat;
+        return;
+    }
     const char *advice = error_advice(&err);
     size_t length = strlen(err.message);
     if (advice)
         snprintf(err.message + length, sizeof err.message - length, ". %s", advice);
     struct result start = {.exit_status = -1, .message = err.message};
-    engine->failures = 1000; /* the system refuses: waiting does not help */
-    engine_failed(pool, number, &start);
-}
-
-/* Writes a job's requests in one go: the worker need not wait for us between them. */
-static void give_task(struct pool *pool, struct seat *seat, struct task *task)
-{
-    const struct job *job = &task->job;
-    struct wire_out *out = &seat->worker.pending;
-    task->step = 0;
-    if (!seat->n_tasks) {
-        seat->head_since = clock_ns();
-        seat->excused = 0;
-        seat->log_mark = seat->worker.log_total;
-    }
-    seat->tasks[seat->n_tasks++] = task;
-    wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs, job->outputs);
-    for (size_t set = task->from; set < task->sets; set++) {
-        struct job_set inputs = job->n_sets ? job->sets[set] : (struct job_set){job->n_inputs, job->inputs};
-        for (int i = 0; i <= job->repeat; i++)
-            wire_put_run(out, ++seat->sent, inputs.inputs, inputs.n_inputs, job->bounds);
-    }
-    wire_put_unload(out, ++seat->sent);
-    seat_write(pool, seat);
+    engine_failed(pool, number, &start, true); /* the system refuses: waiting does not help */
 }
 
 static bool can_take(const struct pool *pool, const struct seat *seat)
 {
     if (pool->options.fresh)
-        return seat->jobs + seat->n_tasks == 0;
-    return seat->n_tasks < TASKS_AHEAD;
+        return seat->jobs + seat->tasks.count == 0;
+    return seat->tasks.count < TASKS_AHEAD;
 }
 
 /* The READY worker of this engine with the fewest jobs, if it can take one more. */
@@ -258,7 +252,7 @@ static struct seat *least_busy(struct pool *pool, int engine)
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *seat = pool->seats[i];
         if (seat->engine == engine && seat->state == SEAT_READY && seat->worker.in >= 0 &&
-            can_take(pool, seat) && (!best || seat->n_tasks < best->n_tasks))
+            can_take(pool, seat) && (!best || seat->tasks.count < best->tasks.count))
             best = seat;
     }
     return best;
@@ -276,7 +270,7 @@ static void fail_task(struct pool *pool, struct task *task, const struct result 
         result->message = start->message ? memory_strdup(start->message) : NULL;
         result->log = start->log ? memory_strdup(start->log) : NULL;
     }
-    pool_finish(pool, task);
+    task_list_push(&pool->finished, task);
 }
 
 struct staff {
@@ -285,22 +279,17 @@ struct staff {
     size_t tasks;
 };
 
-/* From its start until hello is answered, or until its failure to do so is known. */
-static bool is_starting(const struct seat *seat)
-{
-    return seat->answered == 0;
-}
-
 static struct staff count_staff(const struct pool *pool, int engine)
 {
     struct staff staff = {0};
     for (size_t i = 0; i < pool->n_seats; i++) {
         const struct seat *seat = pool->seats[i];
-        if (seat->engine != engine || seat->finished || (seat->state == SEAT_ENDING && !is_starting(seat)))
+        if (seat->engine != engine || seat->finished ||
+            (seat->state == SEAT_ENDING && !seat_is_starting(seat)))
             continue;
         staff.active += !seat->succeeded;
         staff.ready += seat->state == SEAT_READY && !seat->tired;
-        staff.tasks += seat->n_tasks;
+        staff.tasks += seat->tasks.count;
     }
     return staff;
 }
@@ -316,13 +305,13 @@ static void relieve(struct pool *pool, int number)
             continue;
         if (pool->options.fresh) {
             engine->counters.recycled++;
-            seat_end(pool, seat, CAUSE_RETIRED, NULL);
+            seat_end(seat, CAUSE_RETIRED, NULL);
         } else if (!seat->succeeded && !engine->broken) {
             seat->succeeded = true;
             start_worker(pool, number);
-        } else if (staff.ready && seat->n_tasks == 0) {
+        } else if (staff.ready && seat->tasks.count == 0) {
             engine->counters.recycled++;
-            seat_end(pool, seat, CAUSE_RETIRED, NULL);
+            seat_end(seat, CAUSE_RETIRED, NULL);
         }
     }
 }
@@ -337,18 +326,18 @@ static struct seat *choose_seat(struct pool *pool, int engine)
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *other = pool->seats[i];
         if (other->engine == engine && other->state == SEAT_READY && !other->tired &&
-            other->n_tasks < TASKS_AHEAD && (!fresh || other->n_tasks < fresh->n_tasks))
+            other->tasks.count < TASKS_AHEAD && (!fresh || other->tasks.count < fresh->tasks.count))
             fresh = other;
     }
     return fresh;
 }
 
-void pool_dispatch(struct pool *pool, int number)
+static void dispatch(struct pool *pool, int number)
 {
     struct engine *engine = pool->engines[number];
     struct seat *seat;
     while (engine->queue.first && (seat = choose_seat(pool, number)))
-        give_task(pool, seat, list_pop(&engine->queue));
+        seat_give(seat, task_list_pop(&engine->queue));
     relieve(pool, number);
     if (!engine->queue.first)
         return;
@@ -359,24 +348,60 @@ void pool_dispatch(struct pool *pool, int number)
         start_worker(pool, number);
     if (engine->broken && count_staff(pool, number).active == 0)
         while (engine->queue.first)
-            fail_task(pool, list_pop(&engine->queue), &engine->start);
+            fail_task(pool, task_list_pop(&engine->queue), &engine->start);
+}
+
+static void take_welcome(struct pool *pool, struct engine *engine, Assay__Welcome *welcome)
+{
+    engine->failures = 0;
+    if (engine->welcome) {
+        assay__welcome__free_unpacked(welcome, NULL);
+        return;
+    }
+    engine->welcome = welcome;
+    engine->info.welcome = welcome;
+    engine->info.version = welcome->version;
+    engine->info.kernels = knobs_kernels(&pool->arena, engine->spec, welcome);
+}
+
+static void count_end(struct pool_counters *counters, enum outcome outcome)
+{
+    counters->crashed += outcome == OUTCOME_CRASH;
+    counters->hung += outcome == OUTCOME_HANG;
+    counters->garbage += outcome == OUTCOME_GARBAGE;
+    counters->memory += outcome == OUTCOME_MEMORY;
+}
+
+static void take_news(struct pool *pool, struct seat *seat)
+{
+    struct engine *engine = pool->engines[seat->engine];
+    struct seat_news *news = &seat->news;
+    if (!news->any)
+        return;
+    if (news->welcome)
+        take_welcome(pool, engine, news->welcome);
+    if (news->ended)
+        count_end(&engine->counters, news->outcome);
+    if (news->start_failed)
+        engine_failed(pool, seat->engine, &news->start, news->hopeless);
+    task_list_append(&pool->finished, &news->finished);
+    task_list_prepend(&engine->queue, &news->returned);
+    result_release(&news->start);
+    *news = (struct seat_news){0};
+    result_init(&news->start);
+    dispatch(pool, seat->engine);
 }
 
 static struct task *submit(struct pool *pool, const struct job *job)
 {
-    struct task *task = list_pop(&pool->spare);
+    struct task *task = task_list_pop(&pool->spare);
     if (!task)
         task = memory_zeroed(1, sizeof *task);
-    memset(task, 0, sizeof *task);
-    task->job = *job;
-    task->sets = job->n_sets ? job->n_sets : 1;
-    task->results = task->sets == 1 ? &task->one : memory_zeroed(task->sets, sizeof *task->results);
-    for (size_t i = 0; i < task->sets; i++)
-        result_init(&task->results[i].result);
+    task_init(task, job);
     struct engine *engine = pool->engines[job->engine];
     engine->pending += task->sets;
-    list_push(&engine->queue, task);
-    pool_dispatch(pool, job->engine);
+    task_list_push(&engine->queue, task);
+    dispatch(pool, job->engine);
     return task;
 }
 
@@ -413,7 +438,7 @@ static int wait_time(const struct pool *pool, double timeout)
         until = now + (int64_t)(timeout * 1e9);
     for (size_t i = 0; i < pool->n_seats; i++) {
         const struct seat *seat = pool->seats[i];
-        int64_t due = seat_due(pool, seat);
+        int64_t due = seat_due(seat);
         if (seat->worker.process < 0 && due > now + TICK_MS * 1000000)
             due = now + TICK_MS * 1000000; /* no pidfd: look for its end now and then */
         until = due < until ? due : until;
@@ -435,18 +460,9 @@ static void remove_finished(struct pool *pool)
             pool->seats[kept++] = seat;
             continue;
         }
-        worker_release(&seat->worker);
-        free(seat->reason);
-        free(seat);
+        seat_free(seat);
     }
     pool->n_seats = kept;
-}
-
-/* While the caller was away, a worker with unsent input or unread output may have waited for us. */
-static void excuse(struct seat *seat, int64_t away, bool readable)
-{
-    if (readable || !wire_out_empty(&seat->worker.pending))
-        seat->excused += away;
 }
 
 /*
@@ -460,9 +476,9 @@ static void nap(const struct pool *pool)
     bool busy = false;
     for (size_t i = 0; i < pool->n_seats; i++) {
         const struct seat *seat = pool->seats[i];
-        if (seat->state == SEAT_ENDING || (seat->n_tasks > 0 && seat->n_tasks < TASKS_ENOUGH))
+        if (seat->state == SEAT_ENDING || (seat->tasks.count > 0 && seat->tasks.count < TASKS_ENOUGH))
             return;
-        busy = busy || seat->n_tasks;
+        busy = busy || seat->tasks.count;
     }
     if (busy)
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
@@ -479,20 +495,19 @@ static int pump(struct pool *pool, double timeout, struct error *err)
     for (size_t i = 0; i < polled; i++) {
         struct seat *seat = pool->seats[i];
         const struct pollfd *polls = &pool->polls[4 * i];
-        excuse(seat, away, polls[0].revents != 0);
-        seat->log_before = seat->log_now;
-        seat->log_now = seat->worker.log_total;
+        seat_look(seat, away, polls[0].revents != 0);
         bool ended = polls[3].revents || seat->worker.process < 0 || seat->worker.out < 0;
         if (polls[0].revents)
-            seat_readable(pool, seat);
+            seat_read(seat, pool->buffer, POOL_READ);
         if (polls[1].revents)
             worker_read_log(&seat->worker, pool->buffer, POOL_READ);
         if (polls[2].revents)
-            seat_write(pool, seat);
+            seat_write(seat);
         if (ended && worker_reap(&seat->worker))
-            seat_conclude(pool, seat);
+            seat_conclude(seat, pool->buffer, POOL_READ);
         else
-            seat_check(pool, seat, clock_ns());
+            seat_check(seat, clock_ns());
+        take_news(pool, seat);
     }
     remove_finished(pool);
     pool->left = clock_ns();
@@ -509,7 +524,7 @@ void pool_warm(struct pool *pool)
     while (starting) {
         starting = false;
         for (size_t i = 0; i < pool->n_seats; i++)
-            starting = starting || is_starting(pool->seats[i]);
+            starting = starting || seat_is_starting(pool->seats[i]);
         if (starting && pump(pool, -1, NULL))
             return;
     }
@@ -528,12 +543,12 @@ static void give_back(struct pool *pool, struct task *task, struct job *job, str
     if (differ)
         *differ = next->differ;
     if (++task->given < task->sets) {
-        list_push_front(&pool->finished, task);
+        task_list_push_front(&pool->finished, task);
         return;
     }
     if (task->results != &task->one)
         free(task->results);
-    list_push_front(&pool->spare, task);
+    task_list_push_front(&pool->spare, task);
 }
 
 int pool_next(struct pool *pool, double timeout, struct job *job, struct result *result, bool *repeats_differ,
@@ -550,7 +565,7 @@ int pool_next(struct pool *pool, double timeout, struct job *job, struct result 
         if (!fresh && pump(pool, !waiting || (timeout >= 0 && left < 0) ? 0 : left, err))
             return -1;
         if (pool->finished.first) {
-            give_back(pool, list_pop(&pool->finished), job, result, repeats_differ);
+            give_back(pool, task_list_pop(&pool->finished), job, result, repeats_differ);
             return 1;
         }
         if (timeout >= 0 && left <= 0)
@@ -611,7 +626,7 @@ static void end_workers(struct pool *pool)
 {
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *seat = pool->seats[i];
-        if (seat->n_tasks || seat->state == SEAT_STARTING)
+        if (seat->tasks.count || seat->state == SEAT_STARTING)
             worker_signal(&seat->worker, SIGKILL);
         worker_close_input(&seat->worker);
     }
@@ -635,11 +650,8 @@ static void end_workers(struct pool *pool)
 static void free_tasks(struct task_list *list)
 {
     struct task *task;
-    while ((task = list_pop(list))) {
-        for (size_t i = task->given; i < task->sets; i++)
-            result_release(&task->results[i].result);
-        if (task->results != &task->one)
-            free(task->results);
+    while ((task = task_list_pop(list))) {
+        task_release(task);
         free(task);
     }
 }
@@ -660,8 +672,9 @@ void pool_free(struct pool *pool)
     end_workers(pool);
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *seat = pool->seats[i];
-        while (seat->n_tasks)
-            list_push(&pool->finished, seat->tasks[--seat->n_tasks]);
+        free_tasks(&seat->tasks);
+        free_tasks(&seat->news.finished);
+        free_tasks(&seat->news.returned);
         seat->finished = true;
     }
     remove_finished(pool);
@@ -669,7 +682,7 @@ void pool_free(struct pool *pool)
         free_engine(pool->engines[i]);
     free_tasks(&pool->finished);
     while (pool->spare.first)
-        free(list_pop(&pool->spare));
+        free(task_list_pop(&pool->spare));
     scratch_close(&pool->scratch);
     free(pool->engines);
     free(pool->seats);

@@ -15,6 +15,7 @@
 #ifndef ENGINE_POOL_H
 #define ENGINE_POOL_H
 
+#include "engine/job.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
 
@@ -42,30 +43,6 @@ struct engine_info {
     const Assay__Welcome *welcome; /* NULL until the first worker is up */
     const char *kernels; /* the settings that select its kernels (engine/knobs.h); NULL until then as well */
     const char *problem; /* why it does not start, or NULL */
-};
-
-struct job_set {
-    size_t n_inputs;
-    const struct value *inputs;
-};
-
-/* Model and inputs are borrowed until the job's last result arrives. engine/handover.h fills in the model. */
-struct job {
-    int engine;        /* number from pool_add */
-    const void *model; /* serialised, or */
-    size_t model_size;
-    const char *path; /* a file */
-    size_t n_outputs; /* wanted outputs; 0: all */
-    const char *const *outputs;
-    size_t n_inputs;
-    const struct value *inputs;
-    size_t n_sets; /* of inputs, on a model loaded once, instead of `inputs`; 0: one set, `inputs` */
-    const struct job_set *sets;
-    size_t set;      /* from pool_next: which set the result is of; ignored by pool_submit */
-    bool bounds;     /* ask for error bounds */
-    int repeat;      /* further runs, whose outputs are compared bit by bit with the first; see job_done */
-    double deadline; /* 0: the pool's */
-    void *user;
 };
 
 /* Makes the process ignore SIGPIPE: a dying worker must not take us along. */

@@ -1,12 +1,9 @@
-/*
- * What a worker says, how long it takes and how it ends, and what that means for its jobs.
- */
 #define _GNU_SOURCE
-#include "engine/pool_state.h"
+#include "engine/seat.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "engine/knobs.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,8 +13,7 @@
 #include <unistd.h>
 
 enum {
-    EXIT_LAUNCH = 125,  /* of assay-launch, when it cannot execute the engine */
-    START_FAILURES = 3, /* crashes at the start in a row until an engine counts as broken */
+    EXIT_LAUNCH = 125, /* of assay-launch, when it cannot execute the engine */
     MS = 1000 * 1000,
 };
 
@@ -26,81 +22,123 @@ static const int64_t retire_grace = 2000 * (int64_t)MS; /* to exit after the end
 static const int64_t watch_every = 200 * (int64_t)MS;
 static const int64_t answer_gap = 100 * (int64_t)MS; /* an answer that still flows is no hang */
 
-static struct engine *engine_of(struct pool *pool, const struct seat *seat)
+int seat_start(struct seat **result, const struct worker_box *box, const struct seat_limits *limits,
+               struct error *err)
 {
-    return pool->engines[seat->engine];
+    struct seat *seat = memory_zeroed(1, sizeof *seat);
+    if (worker_start(&seat->worker, box, err)) {
+        free(seat);
+        return -1;
+    }
+    seat->limits = limits;
+    result_init(&seat->news.start);
+    wire_put_hello(&seat->worker.pending, ++seat->sent, box->spec->knobs, box->spec->knob_names,
+                   box->spec->knob_values);
+    seat->head_since = seat->last_bytes = clock_ns();
+    /* What a launcher takes is not the engine's. */
+    seat->watch_at = box->spec->launcher ? INT64_MAX : seat->head_since;
+    seat_write(seat);
+    *result = seat;
+    return 0;
 }
 
-static size_t runs_of_a_set(const struct task *task)
+void seat_free(struct seat *seat)
 {
-    return 1 + (size_t)task->job.repeat;
+    worker_release(&seat->worker);
+    result_release(&seat->news.start);
+    free(seat->reason);
+    free(seat);
 }
 
-static size_t last_step(const struct task *task)
+bool seat_is_starting(const struct seat *seat)
 {
-    return 1 + (task->sets - task->from) * runs_of_a_set(task); /* load, runs, unload */
+    return seat->answered == 0;
 }
 
-/* The set that the present step is about; the load counts as the first's, the unload as the last's. */
-static size_t set_of(const struct task *task)
+void seat_give(struct seat *seat, struct task *task)
 {
-    size_t set = task->from + (task->step ? (task->step - 1) / runs_of_a_set(task) : 0);
-    return set < task->sets ? set : task->sets - 1;
+    const struct job *job = &task->job;
+    struct wire_out *out = &seat->worker.pending;
+    task->step = 0;
+    if (!seat->tasks.count) {
+        seat->head_since = clock_ns();
+        seat->excused = 0;
+        seat->log_mark = seat->worker.log_total;
+    }
+    task_list_push(&seat->tasks, task);
+    wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs, job->outputs);
+    for (size_t set = task->from; set < task->sets; set++) {
+        struct job_set inputs = job->n_sets ? job->sets[set] : (struct job_set){job->n_inputs, job->inputs};
+        for (int i = 0; i <= job->repeat; i++)
+            wire_put_run(out, ++seat->sent, inputs.inputs, inputs.n_inputs, job->bounds);
+    }
+    wire_put_unload(out, ++seat->sent);
+    seat_write(seat);
+}
+
+void seat_look(struct seat *seat, int64_t away, bool readable)
+{
+    if (readable || !wire_out_empty(&seat->worker.pending))
+        seat->excused += away;
+    seat->log_before = seat->log_now;
+    seat->log_now = seat->worker.log_total;
 }
 
 static enum stage stage_of(const struct seat *seat)
 {
     if (seat->answered == 0)
         return STAGE_START;
-    if (!seat->n_tasks)
+    if (!seat->tasks.count)
         return STAGE_NONE;
-    const struct task *task = seat->tasks[0];
-    return task->step == 0 ? STAGE_LOAD : task->step == last_step(task) ? STAGE_UNLOAD : STAGE_RUN;
+    const struct task *task = seat->tasks.first;
+    return task->step == 0 ? STAGE_LOAD : task->step == task_last_step(task) ? STAGE_UNLOAD : STAGE_RUN;
 }
 
-static double deadline_of(const struct pool *pool, const struct seat *seat)
+static double deadline_of(const struct seat *seat)
 {
     if (seat->state == SEAT_STARTING)
-        return pool->options.start_deadline;
-    double own = seat->tasks[0]->job.deadline;
-    return own > 0 ? own : pool->options.deadline;
+        return seat->limits->start_deadline;
+    double own = seat->tasks.first->job.deadline;
+    return own > 0 ? own : seat->limits->deadline;
 }
 
 static bool is_waiting(const struct seat *seat)
 {
-    return seat->state == SEAT_STARTING || (seat->state == SEAT_READY && seat->n_tasks);
+    return seat->state == SEAT_STARTING || (seat->state == SEAT_READY && seat->tasks.count);
 }
 
-static int64_t expiry(const struct pool *pool, const struct seat *seat)
+static int64_t expiry(const struct seat *seat)
 {
-    return seat->head_since + seat->excused + (int64_t)(deadline_of(pool, seat) * 1e9);
+    return seat->head_since + seat->excused + (int64_t)(deadline_of(seat) * 1e9);
 }
 
-int64_t seat_due(const struct pool *pool, const struct seat *seat)
+int64_t seat_due(const struct seat *seat)
 {
     int64_t due = INT64_MAX;
     if (seat->kill_at)
         due = seat->kill_at;
     if (is_waiting(seat)) {
-        int64_t expires = expiry(pool, seat);
+        int64_t expires = expiry(seat);
         due = expires < due ? expires : due;
         due = seat->watch_at < due ? seat->watch_at : due;
     }
     return due;
 }
 
-/* What is not yet begun goes back to the front of the queue, in order. */
-static void hand_back(struct pool *pool, struct seat *seat, size_t keep)
+/* What is not yet begun goes to another worker, in order. */
+static void hand_back(struct seat *seat, bool keep_first)
 {
-    while (seat->n_tasks > keep)
-        list_push_front(&engine_of(pool, seat)->queue, seat->tasks[--seat->n_tasks]);
+    struct task *first = keep_first ? task_list_pop(&seat->tasks) : NULL;
+    task_list_append(&seat->news.returned, &seat->tasks);
+    if (first)
+        task_list_push(&seat->tasks, first);
+    seat->news.any = true;
 }
 
-void seat_end(struct pool *pool, struct seat *seat, enum cause cause, const char *reason)
+void seat_end(struct seat *seat, enum cause cause, const char *reason)
 {
     if (seat->state == SEAT_ENDING)
         return;
-    enum seat_state before = seat->state;
     seat->state = SEAT_ENDING;
     seat->cause = cause;
     seat->reason = reason ? memory_strdup(reason) : NULL;
@@ -111,14 +149,12 @@ void seat_end(struct pool *pool, struct seat *seat, enum cause cause, const char
     else if (cause == CAUSE_GARBAGE || cause == CAUSE_MEMORY)
         worker_signal(&seat->worker, SIGKILL);
     worker_close_input(&seat->worker);
-    hand_back(pool, seat, 1);
-    if (before == SEAT_READY)
-        pool_dispatch(pool, seat->engine); /* the successor starts now, not when this one is gone */
+    hand_back(seat, true); /* now, not when this one is gone */
 }
 
-static void garbage(struct pool *pool, struct seat *seat, const char *reason)
+static void garbage(struct seat *seat, const char *reason)
 {
-    seat_end(pool, seat, CAUSE_GARBAGE, reason);
+    seat_end(seat, CAUSE_GARBAGE, reason);
 }
 
 static void set_message(struct result *result, const char *text)
@@ -140,43 +176,35 @@ static void set_error(struct result *result, const Assay__Error *error, enum sta
     set_message(result, error->message);
 }
 
-static void keep_welcome(struct pool *pool, struct engine *engine, const Assay__Welcome *welcome)
+static Assay__Welcome *copy_welcome(const Assay__Welcome *welcome)
 {
-    if (engine->welcome)
-        return;
     size_t size = assay__welcome__get_packed_size(welcome);
     uint8_t *packed = memory_zeroed(1, size);
     assay__welcome__pack(welcome, packed);
-    engine->welcome = assay__welcome__unpack(NULL, size, packed);
+    Assay__Welcome *copy = assay__welcome__unpack(NULL, size, packed);
     free(packed);
-    if (!engine->welcome)
+    if (!copy)
         memory_exhausted(size);
-    engine->info.welcome = engine->welcome;
-    engine->info.version = engine->welcome->version;
-    engine->info.kernels = knobs_kernels(&pool->arena, engine->spec, engine->welcome);
+    return copy;
 }
 
-static void on_welcome(struct pool *pool, struct seat *seat, const Assay__Reply *reply)
+static void on_welcome(struct seat *seat, const Assay__Reply *reply)
 {
-    struct engine *engine = engine_of(pool, seat);
+    struct seat_news *news = &seat->news;
     if (reply->error) {
-        struct result start;
-        result_init(&start);
-        set_error(&start, reply->error, STAGE_START);
-        engine->failures = START_FAILURES; /* it said so itself: no use in asking again */
-        engine_failed(pool, seat->engine, &start);
-        result_release(&start);
-        seat_end(pool, seat, CAUSE_RETIRED, NULL);
+        news->start_failed = true;
+        news->hopeless = true; /* it said so itself: no use in asking again */
+        set_error(&news->start, reply->error, STAGE_START);
+        seat_end(seat, CAUSE_RETIRED, NULL);
         return;
     }
     if (reply->result_case != ASSAY__REPLY__RESULT_WELCOME || reply->welcome->protocol != WIRE_PROTOCOL) {
-        garbage(pool, seat, "its answer to hello is no welcome of this protocol");
+        garbage(seat, "its answer to hello is no welcome of this protocol");
         return;
     }
-    keep_welcome(pool, engine, reply->welcome);
-    engine->failures = 0;
+    news->any = true;
+    news->welcome = copy_welcome(reply->welcome);
     seat->state = SEAT_READY;
-    pool_dispatch(pool, seat->engine);
 }
 
 static void keep_borrowed(struct result *result, const Assay__Loaded *loaded)
@@ -206,9 +234,9 @@ static bool same_values(const struct result *result, const struct wire_message *
 /* The first run's values are the result; a repeated run's are only compared with them. */
 static void on_values(struct task *task, struct wire_message *message, int64_t took)
 {
-    struct task_result *kept = &task->results[set_of(task)];
+    struct task_result *kept = &task->results[task_set(task)];
     struct result *result = &kept->result;
-    if ((task->step - 1) % runs_of_a_set(task)) {
+    if (task_is_repeat(task)) {
         if (result->outcome == OUTCOME_OK && !same_values(result, message))
             kept->differ = true;
         return;
@@ -224,19 +252,17 @@ static void on_values(struct task *task, struct wire_message *message, int64_t t
     message->bounds = NULL;
 }
 
-static void finish_task(struct pool *pool, struct seat *seat)
+static void finish_task(struct seat *seat)
 {
-    struct task *task = seat->tasks[0];
-    seat->n_tasks--;
-    memmove(seat->tasks, seat->tasks + 1, seat->n_tasks * sizeof *seat->tasks);
+    struct task *task = task_list_pop(&seat->tasks);
     /* The next task may have written before we read this answer, but not before the look at stdout before
      * that. */
     seat->log_mark = seat->log_before;
     seat->jobs += task->sets - task->from;
-    if (seat->jobs >= pool->options.recycle)
+    if (seat->jobs >= seat->limits->recycle)
         seat->tired = true;
-    pool_finish(pool, task);
-    pool_dispatch(pool, seat->engine);
+    task_list_push(&seat->news.finished, task);
+    seat->news.any = true;
 }
 
 /* Whether the reply answers what was asked at this step. */
@@ -246,7 +272,7 @@ static bool reply_fits(const struct task *task, const Assay__Reply *reply)
         return true;
     if (task->step == 0)
         return reply->result_case == ASSAY__REPLY__RESULT_LOADED;
-    if (task->step == last_step(task))
+    if (task->step == task_last_step(task))
         return reply->result_case == ASSAY__REPLY__RESULT_DONE;
     return reply->result_case == ASSAY__REPLY__RESULT_VALUES;
 }
@@ -263,14 +289,14 @@ static void on_loaded(struct task *task, const Assay__Reply *reply, int64_t took
     task->results[task->from].result.load_ns = took;
 }
 
-static void on_answer(struct pool *pool, struct seat *seat, struct wire_message *message)
+static void on_answer(struct seat *seat, struct wire_message *message)
 {
     const Assay__Reply *reply = message->reply;
-    struct task *task = seat->tasks[0];
-    struct result *result = &task->results[set_of(task)].result;
+    struct task *task = seat->tasks.first;
+    struct result *result = &task->results[task_set(task)].result;
     int64_t now = clock_ns(), took = now - seat->head_since;
     if (!reply_fits(task, reply)) {
-        garbage(pool, seat, "its answer is to another question");
+        garbage(seat, "its answer is to another question");
         return;
     }
     /* After a failed load, runs can only fail too: the first failure is the result. */
@@ -283,24 +309,24 @@ static void on_answer(struct pool *pool, struct seat *seat, struct wire_message 
         on_values(task, message, took);
     seat->head_since = now;
     seat->excused = 0;
-    if (task->step++ == last_step(task))
-        finish_task(pool, seat);
+    if (task->step++ == task_last_step(task))
+        finish_task(seat);
 }
 
-static void on_reply(struct pool *pool, struct seat *seat, struct wire_message *message)
+static void on_reply(struct seat *seat, struct wire_message *message)
 {
     if (message->reply->id != seat->answered + 1 || seat->answered == seat->sent) {
-        garbage(pool, seat, "an answer to nothing that was asked");
+        garbage(seat, "an answer to nothing that was asked");
         return;
     }
     seat->answered++;
     if (seat->state == SEAT_STARTING)
-        on_welcome(pool, seat, message->reply);
+        on_welcome(seat, message->reply);
     else
-        on_answer(pool, seat, message);
+        on_answer(seat, message);
 }
 
-static void take_bytes(struct pool *pool, struct seat *seat, const uint8_t *data, size_t size)
+static void take_bytes(struct seat *seat, const uint8_t *data, size_t size)
 {
     while (size && seat->state != SEAT_ENDING) {
         struct wire_message message;
@@ -308,46 +334,45 @@ static void take_bytes(struct pool *pool, struct seat *seat, const uint8_t *data
         size_t used;
         int result = wire_decode(seat->worker.decoder, data, size, &used, &message, &err);
         if (result < 0)
-            garbage(pool, seat, err.message);
+            garbage(seat, err.message);
         if (result > 0)
-            on_reply(pool, seat, &message);
+            on_reply(seat, &message);
         wire_message_release(&message);
         data += used;
         size -= used;
     }
 }
 
-static void output_closed(struct pool *pool, struct seat *seat)
+static void output_closed(struct seat *seat)
 {
     close(seat->worker.out);
     seat->worker.out = -1;
-    seat_end(pool, seat, CAUSE_NONE, NULL); /* it is on its way out; if not, expected SIGKILL */
+    seat_end(seat, CAUSE_NONE, NULL); /* it is on its way out; if not, expected SIGKILL */
 }
 
 /* One read, or until nothing is left when the process has ended. */
-void seat_readable(struct pool *pool, struct seat *seat)
+void seat_read(struct seat *seat, uint8_t *buffer, size_t size)
 {
     struct worker *worker = &seat->worker;
     while (worker->out >= 0) {
-        ssize_t got = read(worker->out, pool->buffer, POOL_READ);
+        ssize_t got = read(worker->out, buffer, size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
             return;
         if (got <= 0) {
-            output_closed(pool, seat);
+            output_closed(seat);
             return;
         }
         seat->last_bytes = clock_ns();
-        take_bytes(pool, seat, pool->buffer, (size_t)got);
+        take_bytes(seat, buffer, (size_t)got);
         if (!worker->ended)
             return;
     }
 }
 
-void seat_write(struct pool *pool, struct seat *seat)
+void seat_write(struct seat *seat)
 {
-    (void)pool;
     /* A failed write means that it is going away; its end tells more than EPIPE does. */
     if (seat->worker.in >= 0 && wire_out_write(&seat->worker.pending, seat->worker.in, NULL) < 0)
         worker_close_input(&seat->worker);
@@ -359,9 +384,9 @@ static bool is_answering(const struct seat *seat, int64_t now)
     return !wire_decoder_idle(seat->worker.decoder) && now - seat->last_bytes < answer_gap;
 }
 
-static void check_deadline(struct pool *pool, struct seat *seat, int64_t now)
+static void check_deadline(struct seat *seat, int64_t now)
 {
-    double deadline = deadline_of(pool, seat);
+    double deadline = deadline_of(seat);
     int64_t waited = now - seat->head_since - seat->excused;
     if ((double)waited <= deadline * 1e9)
         return;
@@ -369,25 +394,25 @@ static void check_deadline(struct pool *pool, struct seat *seat, int64_t now)
         return;
     char reason[100];
     snprintf(reason, sizeof reason, "no answer within %g s", deadline);
-    seat_end(pool, seat, CAUSE_HANG, reason);
+    seat_end(seat, CAUSE_HANG, reason);
 }
 
-static void check_memory(struct pool *pool, struct seat *seat, int64_t now)
+static void check_memory(struct seat *seat, int64_t now)
 {
     if (now < seat->watch_at)
         return;
     seat->watch_at = now + watch_every;
-    size_t most = engine_of(pool, seat)->memory, resident = worker_resident(&seat->worker);
+    size_t most = seat->limits->memory, resident = worker_resident(&seat->worker);
     if (resident > most) {
         char reason[100];
         snprintf(reason, sizeof reason, "took %zu MB of the %zu MB allowed", resident >> 20, most >> 20);
-        seat_end(pool, seat, CAUSE_MEMORY, reason);
+        seat_end(seat, CAUSE_MEMORY, reason);
     } else if (resident > most / 2) {
         seat->tired = true; /* it leaks, or keeps what it had: a fresh one next */
     }
 }
 
-void seat_check(struct pool *pool, struct seat *seat, int64_t now)
+void seat_check(struct seat *seat, int64_t now)
 {
     if (seat->kill_at && now >= seat->kill_at) {
         if (seat->cause == CAUSE_NONE && seat->reason == NULL)
@@ -396,15 +421,15 @@ void seat_check(struct pool *pool, struct seat *seat, int64_t now)
         seat->kill_at = now + term_grace;
     }
     if (is_waiting(seat))
-        check_deadline(pool, seat, now);
+        check_deadline(seat, now);
     if (is_waiting(seat))
-        check_memory(pool, seat, now);
+        check_memory(seat, now);
 }
 
 /* Whether a death that looks like a crash came from the memory limit. */
-static bool died_of_memory(struct pool *pool, const struct seat *seat, const char *log)
+static bool died_of_memory(const struct seat *seat, const char *log)
 {
-    size_t most = engine_of(pool, seat)->memory, slack = (size_t)128 << 20;
+    size_t most = seat->limits->memory, slack = (size_t)128 << 20;
     if (slack < most / 8)
         slack = most / 8;
     if (seat->worker.signal == SIGKILL && !seat->worker.killed)
@@ -414,7 +439,7 @@ static bool died_of_memory(struct pool *pool, const struct seat *seat, const cha
     return log && (strstr(log, "bad_alloc") || strcasestr(log, "out of memory"));
 }
 
-static enum outcome outcome_of(struct pool *pool, const struct seat *seat, const char *log)
+static enum outcome outcome_of(const struct seat *seat, const char *log)
 {
     switch (seat->cause) {
     case CAUSE_HANG:
@@ -426,7 +451,7 @@ static enum outcome outcome_of(struct pool *pool, const struct seat *seat, const
     default:
         if (seat->reason)
             return OUTCOME_GARBAGE; /* had to be killed after it closed its output */
-        return died_of_memory(pool, seat, log) ? OUTCOME_MEMORY : OUTCOME_CRASH;
+        return died_of_memory(seat, log) ? OUTCOME_MEMORY : OUTCOME_CRASH;
     }
 }
 
@@ -443,14 +468,6 @@ static void describe_end(struct result *result, const struct seat *seat)
     set_message(result, text);
 }
 
-static void count_end(struct pool_counters *counters, enum outcome outcome)
-{
-    counters->crashed += outcome == OUTCOME_CRASH;
-    counters->hung += outcome == OUTCOME_HANG;
-    counters->garbage += outcome == OUTCOME_GARBAGE;
-    counters->memory += outcome == OUTCOME_MEMORY;
-}
-
 /* Takes over `log`. */
 static void blame(struct result *result, const struct seat *seat, enum outcome outcome, enum stage stage,
                   char *log)
@@ -465,16 +482,16 @@ static void blame(struct result *result, const struct seat *seat, enum outcome o
 }
 
 /* The set it died on is to blame, at load all of them; the sets behind go to a successor. */
-static void conclude_task(struct pool *pool, struct seat *seat, enum outcome outcome, char *log)
+static void conclude_task(struct seat *seat, enum outcome outcome, char *log)
 {
     enum stage stage = stage_of(seat);
-    struct task *task = seat->tasks[--seat->n_tasks];
-    size_t first = set_of(task), end = stage == STAGE_LOAD ? task->sets : first + 1;
+    struct task *task = task_list_pop(&seat->tasks);
+    size_t first = task_set(task), end = stage == STAGE_LOAD ? task->sets : first + 1;
     for (size_t set = first; set < end; set++)
         blame(&task->results[set].result, seat, outcome, stage, log ? memory_strdup(log) : NULL);
     free(log);
     if (end == task->sets) {
-        pool_finish(pool, task);
+        task_list_push(&seat->news.finished, task);
         return;
     }
     task->from = end;
@@ -482,7 +499,7 @@ static void conclude_task(struct pool *pool, struct seat *seat, enum outcome out
         result_release(&task->results[set].result);
         result_init(&task->results[set].result);
     }
-    list_push_front(&engine_of(pool, seat)->queue, task);
+    task_list_push_front(&seat->news.returned, task);
 }
 
 /* The launcher could not execute it, and said why. */
@@ -498,68 +515,40 @@ static void describe_launch(struct result *result)
     set_message(result, text);
 }
 
-static void conclude_start(struct pool *pool, struct seat *seat, enum outcome outcome, char *log)
+static void conclude_start(struct seat *seat, enum outcome outcome, char *log)
 {
-    struct engine *engine = engine_of(pool, seat);
-    struct result start;
-    result_init(&start);
-    blame(&start, seat, OUTCOME_NO_ENGINE, STAGE_START, log);
+    struct seat_news *news = &seat->news;
+    news->start_failed = true;
+    blame(&news->start, seat, OUTCOME_NO_ENGINE, STAGE_START, log);
     if (seat->worker.exit_status == EXIT_LAUNCH)
-        describe_launch(&start);
+        describe_launch(&news->start);
     /* Only a death may be bad luck; who hangs or babbles at the start, or could not be executed, would do so
      * again. */
-    bool hopeless = outcome != OUTCOME_CRASH || seat->worker.exit_status == EXIT_LAUNCH;
-    engine->failures = hopeless ? START_FAILURES : engine->failures + 1;
-    engine_failed(pool, seat->engine, &start);
-    result_release(&start);
+    news->hopeless = outcome != OUTCOME_CRASH || seat->worker.exit_status == EXIT_LAUNCH;
 }
 
-static void copy_text(char **to, const char *from)
+void seat_conclude(struct seat *seat, uint8_t *buffer, size_t size)
 {
-    free(*to);
-    *to = from ? memory_strdup(from) : NULL;
-}
-
-void engine_failed(struct pool *pool, int number, const struct result *start)
-{
-    struct engine *engine = pool->engines[number];
-    for (size_t i = 0; i < pool->n_seats; i++)
-        if (pool->seats[i]->engine == number)
-            pool->seats[i]->succeeded = false; /* the successor did not come; a next one may */
-    engine->start.outcome = OUTCOME_NO_ENGINE;
-    engine->start.stage = STAGE_START;
-    engine->start.signal = start->signal;
-    engine->start.exit_status = start->exit_status;
-    copy_text(&engine->start.message, start->message);
-    copy_text(&engine->start.log, start->log);
-    engine->broken = engine->failures >= START_FAILURES;
-    engine->info.problem = engine->broken ? engine->start.message : NULL;
-}
-
-void seat_conclude(struct pool *pool, struct seat *seat)
-{
-    seat_readable(pool, seat); /* answers given before its end count */
+    seat_read(seat, buffer, size); /* answers given before its end count */
     bool started = seat->answered > 0;
     if (seat->state != SEAT_ENDING)
-        seat_end(pool, seat, CAUSE_NONE, NULL); /* somebody else holds its stdout open */
+        seat_end(seat, CAUSE_NONE, NULL); /* somebody else holds its stdout open */
     uint64_t before;
     do {
         before = seat->worker.log_total;
-        worker_read_log(&seat->worker, pool->buffer, POOL_READ);
+        worker_read_log(&seat->worker, buffer, size);
     } while (seat->worker.log_total != before);
     seat->finished = true;
     if (seat->cause != CAUSE_RETIRED) {
         char *log = worker_log_since(&seat->worker, seat->log_mark);
-        enum outcome outcome = outcome_of(pool, seat, log);
-        count_end(&engine_of(pool, seat)->counters, outcome);
-        if (!started) {
-            conclude_start(pool, seat, outcome, log);
-        } else if (seat->n_tasks) {
-            conclude_task(pool, seat, outcome, log);
-        } else {
+        seat->news.ended = true;
+        seat->news.outcome = outcome_of(seat, log);
+        if (!started)
+            conclude_start(seat, seat->news.outcome, log);
+        else if (seat->tasks.count)
+            conclude_task(seat, seat->news.outcome, log);
+        else
             free(log);
-        }
     }
-    hand_back(pool, seat, 0);
-    pool_dispatch(pool, seat->engine);
+    hand_back(seat, false);
 }
