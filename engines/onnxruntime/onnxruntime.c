@@ -72,53 +72,24 @@ static int open_api(struct adapter_call *call, struct ort *ort, struct str *vers
     return ort->api ? 0 : adapter_fail(call, ADAPTER_FAILED, "ONNX Runtime %s gives no API", text);
 }
 
-static int level_of(struct adapter_call *call, GraphOptimizationLevel *level)
-{
-    static const struct {
-        const char *name;
-        GraphOptimizationLevel level;
-    } levels[] = {{"none", ORT_DISABLE_ALL},
-                  {"basic", ORT_ENABLE_BASIC},
-                  {"extended", ORT_ENABLE_EXTENDED},
-                  {"all", ORT_ENABLE_ALL}};
-    const char *wanted = adapter_knob(call->adapter, "opt");
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        if (strcmp(levels[i].name, wanted) == 0) {
-            *level = levels[i].level;
-            return 0;
-        }
-    }
-    return adapter_fail(call, ADAPTER_FAILED, "opt=%s: say none, basic, extended or all", wanted);
-}
-
-static int switch_of(struct adapter_call *call, const char *knob, bool *on)
-{
-    const char *value = adapter_knob(call->adapter, knob);
-    *on = strcmp(value, "on") == 0;
-    return *on || strcmp(value, "off") == 0
-               ? 0
-               : adapter_fail(call, ADAPTER_FAILED, "%s=%s: say on or off", knob, value);
-}
-
 static int set_threads(struct adapter_call *call, const struct ort *ort)
 {
-    const char *text = adapter_knob(call->adapter, "threads");
-    long long threads = 0;
-    if (!text_int64(text, &threads) || threads < 1 || threads > 256)
-        return adapter_fail(call, ADAPTER_FAILED, "threads=%s: say a number from 1 to 256", text);
-    if (ort_check(call, ORT_STAGE_START, ort->api->SetIntraOpNumThreads(ort->options, (int)threads)) < 0)
+    int threads = adapter_number(call, "threads", 1, 256);
+    if (threads < 0 ||
+        ort_check(call, ORT_STAGE_START, ort->api->SetIntraOpNumThreads(ort->options, threads)) < 0)
         return -1;
     return ort_check(call, ORT_STAGE_START, ort->api->SetInterOpNumThreads(ort->options, 1));
 }
 
 static int set_memory(struct adapter_call *call, const struct ort *ort)
 {
-    bool arena, pattern;
-    if (switch_of(call, "arena", &arena) < 0 || switch_of(call, "pattern", &pattern) < 0)
+    int arena_off = adapter_choice(call, "arena");
+    int pattern_off = arena_off < 0 ? -1 : adapter_choice(call, "pattern");
+    if (pattern_off < 0)
         return -1;
-    if (!arena && ort_check(call, ORT_STAGE_START, ort->api->DisableCpuMemArena(ort->options)) < 0)
+    if (arena_off && ort_check(call, ORT_STAGE_START, ort->api->DisableCpuMemArena(ort->options)) < 0)
         return -1;
-    return pattern ? 0 : ort_check(call, ORT_STAGE_START, ort->api->DisableMemPattern(ort->options));
+    return !pattern_off ? 0 : ort_check(call, ORT_STAGE_START, ort->api->DisableMemPattern(ort->options));
 }
 
 /* The library wants the names separated by ';', which shells do not leave alone. */
@@ -145,8 +116,8 @@ static int set_disabled(struct adapter_call *call, const struct ort *ort, const 
 static int set_accuracy(struct adapter_call *call, const struct ort *ort)
 {
     const char *level = adapter_knob(call->adapter, "accuracy");
-    if (strlen(level) != 1 || !strchr("01234", *level))
-        return adapter_fail(call, ADAPTER_FAILED, "accuracy=%s: say a number from 0 to 4", level);
+    if (adapter_choice(call, "accuracy") < 0)
+        return -1;
     return ort_check(
         call, ORT_STAGE_START,
         ort->api->AddSessionConfigEntry(ort->options, "session.qdq_matmulnbits_accuracy_level", level));
@@ -156,10 +127,12 @@ static int set_options(struct adapter_call *call, const struct ort *ort)
 {
     const char *disable = adapter_knob(call->adapter, "disable");
     const char *save = adapter_knob(call->adapter, "save");
-    GraphOptimizationLevel level = ORT_ENABLE_ALL;
-    if (level_of(call, &level) < 0 ||
-        ort_check(call, ORT_STAGE_START, ort->api->SetSessionGraphOptimizationLevel(ort->options, level)) <
-            0 ||
+    static const GraphOptimizationLevel levels[] = {ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED,
+                                                    ORT_ENABLE_ALL}; /* in the order of the knob's values */
+    int level = adapter_choice(call, "opt");
+    if (level < 0 ||
+        ort_check(call, ORT_STAGE_START,
+                  ort->api->SetSessionGraphOptimizationLevel(ort->options, levels[level])) < 0 ||
         ort_check(call, ORT_STAGE_START,
                   ort->api->SetSessionLogSeverityLevel(ort->options, ORT_LOGGING_LEVEL_FATAL)) < 0 ||
         set_threads(call, ort) < 0 || set_memory(call, ort) < 0 || set_accuracy(call, ort) < 0)

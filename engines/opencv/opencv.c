@@ -6,46 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int switch_of(struct adapter_call *call, const char *knob, bool *on)
-{
-    const char *value = adapter_knob(call->adapter, knob);
-    *on = strcmp(value, "on") == 0;
-    return *on || strcmp(value, "off") == 0
-               ? 0
-               : adapter_fail(call, ADAPTER_REJECTED, "%s=%s: say on or off", knob, value);
-}
-
-static int engine_of(struct adapter_call *call, enum face_engine *engine)
-{
-    const char *value = adapter_knob(call->adapter, "engine");
-    *engine = FACE_ENGINE_DEFAULT;
-    if (strcmp(value, "default") == 0)
-        return 0;
-    if (!face_has_engines()) {
-        return adapter_fail(call, ADAPTER_REJECTED, "engine=%s: OpenCV %s has one engine only", value,
-                            face_version());
-    }
-    *engine = strcmp(value, "new") == 0 ? FACE_ENGINE_NEW : FACE_ENGINE_CLASSIC;
-    return *engine == FACE_ENGINE_NEW || strcmp(value, "classic") == 0
-               ? 0
-               : adapter_fail(call, ADAPTER_REJECTED, "engine=%s: say default, classic or new", value);
-}
-
 static int read_knobs(struct adapter_call *call, struct face_options *options, int *threads)
 {
-    const char *text = adapter_knob(call->adapter, "threads");
-    long long number = 0;
-    if (!text_int64(text, &number) || number < 1 || number > 256)
-        return adapter_fail(call, ADAPTER_REJECTED, "threads=%s: say a number from 1 to 256", text);
-    *threads = (int)number;
-    if (switch_of(call, "fusion", &options->fusion) < 0 ||
-        switch_of(call, "winograd", &options->winograd) < 0)
+    int fusion_off, winograd_off, engine;
+    if ((*threads = adapter_number(call, "threads", 1, 256)) < 0 ||
+        (fusion_off = adapter_choice(call, "fusion")) < 0 ||
+        (winograd_off = adapter_choice(call, "winograd")) < 0 ||
+        (engine = adapter_choice(call, "engine")) < 0)
         return -1;
-    if (!options->winograd && !face_has_winograd()) {
+    if (winograd_off && !face_has_winograd())
         return adapter_fail(call, ADAPTER_REJECTED, "winograd=off: OpenCV %s has no such switch",
                             face_version());
-    }
-    return engine_of(call, &options->engine);
+    if (engine != FACE_ENGINE_DEFAULT && !face_has_engines())
+        return adapter_fail(call, ADAPTER_REJECTED, "engine=%s: OpenCV %s has one engine only",
+                            adapter_knob(call->adapter, "engine"), face_version());
+    *options = (struct face_options){
+        .fusion = !fusion_off, .winograd = !winograd_off, .engine = (enum face_engine)engine};
+    return 0;
 }
 
 static int start(struct adapter_call *call, void **engine, struct str *version)

@@ -84,12 +84,58 @@ void adapter_list_add(struct str *list, const char *name)
     str_append(list, name, strlen(name) + 1);
 }
 
+static struct adapter_knob *find_knob(const struct adapter *adapter, const char *name)
+{
+    for (struct adapter_knob *knob = adapter->knobs; knob && knob->name; knob++)
+        if (text_equal(knob->name, name))
+            return knob;
+    return NULL;
+}
+
 const char *adapter_knob(const struct adapter *adapter, const char *name)
 {
-    for (const struct adapter_knob *knob = adapter->knobs; knob && knob->name; knob++)
-        if (text_equal(knob->name, name))
-            return knob->value;
-    return NULL;
+    const struct adapter_knob *knob = find_knob(adapter, name);
+    return knob ? knob->value : NULL;
+}
+
+/* "on or off", "none, basic or all" */
+static int refuse_choice(struct adapter_call *call, const struct adapter_knob *knob)
+{
+    struct str choices;
+    str_init(&choices);
+    for (const char *at = knob->values; *at;) {
+        size_t length = strcspn(at, "|");
+        bool last = !at[length];
+        str_add(&choices, at == knob->values ? "" : last ? " or " : ", ");
+        str_append(&choices, at, length);
+        at += length + !last;
+    }
+    int result = adapter_fail(call, ADAPTER_REJECTED, "%s=%s: say %s", knob->name, knob->value, choices.data);
+    str_release(&choices);
+    return result;
+}
+
+int adapter_choice(struct adapter_call *call, const char *name)
+{
+    const struct adapter_knob *knob = find_knob(call->adapter, name);
+    int number = 0;
+    for (const char *at = knob->values;; number++) {
+        size_t length = strcspn(at, "|");
+        if (strlen(knob->value) == length && strncmp(at, knob->value, length) == 0)
+            return number;
+        if (!at[length])
+            return refuse_choice(call, knob);
+        at += length + 1;
+    }
+}
+
+int adapter_number(struct adapter_call *call, const char *name, int least, int most)
+{
+    const char *text = adapter_knob(call->adapter, name);
+    long long number;
+    if (text_int64(text, &number) && number >= least && number <= most)
+        return (int)number;
+    return adapter_fail(call, ADAPTER_REJECTED, "%s=%s: say a number from %d to %d", name, text, least, most);
 }
 
 static int send_replies(struct session *session)
@@ -117,14 +163,6 @@ static void reply_error(struct session *session, uint64_t id, Assay__Error__Stag
     error.class_ = classes[session->call.error_class];
     error.message = session->call.message.data;
     wire_put_reply(&session->reply, &reply);
-}
-
-static struct adapter_knob *find_knob(struct adapter *adapter, const char *name)
-{
-    for (struct adapter_knob *knob = adapter->knobs; knob && knob->name; knob++)
-        if (text_equal(knob->name, name))
-            return knob;
-    return NULL;
 }
 
 static int unknown_knob(struct session *session, const char *name)

@@ -90,6 +90,14 @@ struct adapter {
 };
 const char *adapter_knob(const struct adapter *adapter, const char *name); /* its value */
 
+/* Which of the knob's values ("none|basic|all") it has, from 0 on: 0 is "on" of "on|off". Where it has none
+ * of them the call fails, saying which there are, and -1 is returned. */
+int adapter_choice(struct adapter_call *call, const char *knob);
+
+/* The number that the knob's value is. The call fails where it is none from `least` to `most`, which are not
+ * negative; -1 is returned. */
+int adapter_number(struct adapter_call *call, const char *knob, int least, int most);
+
 int adapter_main(struct adapter *adapter, int argc, char **argv);
 
 #ifdef __cplusplus

@@ -15,34 +15,20 @@ struct torch {
     struct program *program; /* for the inputs seen last */
 };
 
-static int mode_of(struct adapter_call *call, enum face_mode *mode)
-{
-    static const char *const names[] = {"eager", "freeze", "optimize", "nnc"};
-    const char *value = adapter_knob(call->adapter, "mode");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        *mode = (enum face_mode)i;
-        if (strcmp(value, names[i]) != 0)
-            continue;
-        return face_has_mode(*mode) ? 0
-                                    : adapter_fail(call, ADAPTER_REJECTED, "mode=%s: libtorch %s has it not",
-                                                   value, face_version());
-    }
-    return adapter_fail(call, ADAPTER_REJECTED, "mode=%s: say eager, freeze, optimize or nnc", value);
-}
-
 static int start(struct adapter_call *call, void **engine, struct str *version)
 {
     struct torch *torch = memory_zeroed(1, sizeof *torch);
-    const char *text = adapter_knob(call->adapter, "threads");
-    long long threads = 0;
+    int threads, mode;
     *engine = torch;
     str_add(version, face_version());
-    if (!text_int64(text, &threads) || threads < 1 || threads > 256)
-        return adapter_fail(call, ADAPTER_REJECTED, "threads=%s: say a number from 1 to 256", text);
-    if (mode_of(call, &torch->mode) < 0)
+    if ((threads = adapter_number(call, "threads", 1, 256)) < 0 || (mode = adapter_choice(call, "mode")) < 0)
         return -1;
+    torch->mode = (enum face_mode)mode;
+    if (!face_has_mode(torch->mode))
+        return adapter_fail(call, ADAPTER_REJECTED, "mode=%s: libtorch %s has it not",
+                            adapter_knob(call->adapter, "mode"), face_version());
     torch->source = adapter_knob(call->adapter, "source");
-    face_start(torch->mode, (int)threads);
+    face_start(torch->mode, threads);
     torch->cache = cache_new();
     return 0;
 }
