@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "eval/evaluate.h"
+#include "ops/op.h"
 #include "model/build.h"
 
 #include <math.h>
@@ -123,13 +124,36 @@ static struct fact_value made_value(struct scene *scene, const char *name)
     return value;
 }
 
-static bool made_by_constant(const struct model *model, const char *name)
+static bool is_constant(const struct model *model, const char *name, size_t before);
+
+/* Whether all that goes into the node is constant. Bodies may read what they like, so theirs is not. */
+static bool makes_constant(const struct model *model, size_t number)
 {
-    for (size_t i = 0; i < model->graph->n_node; i++) {
-        const Onnx__NodeProto *node = model->graph->node[i];
-        if (node->n_output && node_is_constant(node) && text_equal(node->output[0], name))
+    const Onnx__NodeProto *node = model->graph->node[number];
+    const struct op *op = op_find(node->op_type);
+    if (!op || op->flags & (OP_RANDOM | OP_RANDOM_IN_TRAINING))
+        return false;
+    if (op->work == WORK_SHAPE)
+        return true;
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->g)
+            return false;
+    for (size_t i = 0; i < node->n_input; i++)
+        if (*node->input[i] && !is_constant(model, node->input[i], number))
+            return false;
+    return true;
+}
+
+/* The value is an initializer, or made of constants by a node before that one. */
+static bool is_constant(const struct model *model, const char *name, size_t before)
+{
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        if (text_equal(model->graph->initializer[i]->name, name))
             return true;
-    }
+    for (size_t i = before; i-- > 0;)
+        for (size_t k = 0; k < model->graph->node[i]->n_output; k++)
+            if (text_equal(model->graph->node[i]->output[k], name))
+                return makes_constant(model, i);
     return false;
 }
 
@@ -161,7 +185,7 @@ static struct fact_value find_value(struct scene *scene, const char *name)
         if (text_equal(model->graph->initializer[k]->name, name))
             return initializer_value(model->graph->initializer[k]);
     struct fact_value value = made_value(scene, name);
-    value.constant = made_by_constant(model, name);
+    value.constant = is_constant(model, name, model->graph->n_node);
     return value;
 }
 

@@ -31,8 +31,9 @@ extern const char *const fact_mark_names[FACT_MARKS]; /* "nan", "inf", "-inf", "
 struct fact_value {
     enum dtype type;    /* DTYPE_NONE: left out, or not known */
     struct shape shape; /* rank -1: not known */
-    bool constant;      /* an initializer, or made by a Constant node */
-    unsigned marks;     /* enum fact_mark */
+    bool constant;  /* whatever the elements of the inputs are: an initializer, a shape, or made of such alone
+                     */
+    unsigned marks; /* enum fact_mark */
     double least, most; /* of the finite elements; NaN where there are none or they are not known */
 };
 

@@ -137,6 +137,24 @@ static bool names_a_type(const char *alternatives)
     return *alternatives != '\0';
 }
 
+/* "nan" or "nan|inf": the bits of the marks; 0 when something else stands there. */
+static unsigned marks_of(const char *alternatives)
+{
+    unsigned marks = 0;
+    for (const char *at = alternatives; *at;) {
+        size_t length = strcspn(at, "|");
+        int mark = 0;
+        while (mark < FACT_MARKS &&
+               (strlen(fact_mark_names[mark]) != length || strncmp(at, fact_mark_names[mark], length) != 0))
+            mark++;
+        if (mark == FACT_MARKS)
+            return 0;
+        marks |= 1U << mark;
+        at += length + (at[length] == '|');
+    }
+    return marks;
+}
+
 /* "rank>1", "dim-1=3", "elements=0", "some<0". */
 static bool read_measure(const char *text, struct known_word *word)
 {
@@ -171,12 +189,11 @@ static int read_value_word(const char *text, struct known_word *word, struct err
     *word = (struct known_word){.negated = *text == '!'};
     text += word->negated;
     word->text = text;
-    for (int i = 0; i < FACT_MARKS; i++)
-        if (text_equal(text, fact_mark_names[i])) {
-            word->subject = KNOWN_MARK;
-            word->mark = 1U << i;
-            return 0;
-        }
+    word->mark = marks_of(text);
+    if (word->mark) {
+        word->subject = KNOWN_MARK;
+        return 0;
+    }
     if (text_equal(text, "const"))
         word->subject = KNOWN_CONSTANT;
     else if (text_equal(text, "given"))
@@ -200,7 +217,7 @@ static int read_operator(struct arena *arena, const char **key, struct known_con
                          struct error *err)
 {
     const char *dot = strchr(*key, '.');
-    if (!dot || **key < 'A' || **key > 'Z')
+    if (!dot || !(**key == '*' || (**key >= 'A' && **key <= 'Z')))
         return 0;
     char *op = arena_printf(arena, "%.*s", (int)(dot - *key), *key);
     char *hash = strchr(op, '#');
@@ -265,8 +282,9 @@ static int add_condition(struct arena *arena, struct known_issue *issue, const c
         return 0;
     bool differ = condition.place == KNOWN_SHAPES || condition.place == KNOWN_RANKS;
     int status = 0;
-    if (differ && !text_equal(value, "differ"))
-        status = error_set(err, ERROR_FORMAT, "the only condition on %s is that they differ", key);
+    condition.same = text_equal(value, "same");
+    if (differ && !condition.same && !text_equal(value, "differ"))
+        status = error_set(err, ERROR_FORMAT, "%s are the same or differ", key);
     else if (condition.place == KNOWN_INPUT_COUNT)
         status = read_range(value, &condition.count, err);
     else if (!differ)

@@ -69,6 +69,7 @@ struct known_condition {
     int which;              /* the first of them is 1; 0: any of them */
     enum known_place place; /* the attributes, some input ... */
     int index;              /* of an input or output; -1: some */
+    bool same;              /* of shapes and ranks: they are the same, else they differ */
     struct known_range count;
     size_t n_words; /* all must hold */
     struct known_word *words;

@@ -304,9 +304,9 @@ static bool condition_fits(const struct known_condition *condition, const struct
     case KNOWN_INPUT_COUNT:
         return in_range(&condition->count, (double)node->n_inputs);
     case KNOWN_SHAPES:
-        return inputs_differ(node, false);
+        return inputs_differ(node, false) != condition->same;
     case KNOWN_RANKS:
-        return inputs_differ(node, true);
+        return inputs_differ(node, true) != condition->same;
     }
     return false;
 }

@@ -60,7 +60,7 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
         {"opset = 5..3", "is no range"},
         {"symptom = odd", "symptom is given twice"},
         {"message = *", "every message has that"},
-        {"shapes = alike", "the only condition on shapes is that they differ"},
+        {"shapes = alike", "shapes are the same or differ"},
         {"Floor#0.input = nan", "is no operator and number"},
         {"expected = many", "is no range"},
         {"until = newest", "is no release"},
@@ -135,6 +135,8 @@ static void conditions_hold_or_not(void **state)
         {"input = nan", true},
         {"input = inf", false},
         {"input = !inf", true},
+        {"input = inf|nan", true},
+        {"input = inf|-inf", false},
         {"input.0 = float32 rank=1 elements=2 !const", true},
         {"input.0 = float16|float32", true},
         {"input = int*", false},
@@ -154,6 +156,8 @@ static void conditions_hold_or_not(void **state)
         {"got = nan ..7", false},
         {"inputs = 1", true},
         {"shapes = differ", false},
+        {"shapes = same", true},
+        {"*.input = nan", true},
         {"input = nan\nfrom = 1.9", true},
         {"input = nan\nfrom = 1.10.3", false},
         {"input = nan\nuntil = 1.10", true},
@@ -211,6 +215,8 @@ static void groups_are_sequences(void **state)
         group_fits("*", "Cast#1.attribute = to=7\nCast#2.input.0 = int64\nMul.input = const scalar", facts));
     assert_false(group_fits("*", "Cast#2.attribute = to=7", facts));
     assert_true(group_fits("* Mul *", "shapes = differ\nranks = differ", facts));
+    /* What only constants go into is constant, too. */
+    assert_false(group_fits("* Mul *", "Mul.input.0 = const", facts));
     /* All conditions on a node are of the same one. */
     assert_false(group_fits("*", "Cast.attribute = to=7\nCast.input.0 = int64", facts));
     release_scene(&scene);
