@@ -230,8 +230,8 @@ def tables(here):
         "empty-command.ini": "[mine]\ncommand =\n", "launcher.ini": "[mine]\ncommand = /bin/true\nlauncher = perhaps\n",
     }.items():
         put(f"{here}/engines/{name}", text)
-    put(f"{here}/explained.tsv", "one column only\n")
-    put(f"{here}/explained-picture.tsv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0")
+    put(f"{here}/known.ini", "[too-wide]\nengine = reference\nsymptom = wrong\noperators = Relu\ncause = none\n")
+    put(f"{here}/known-picture.ini", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0")
     put(f"{here}/known.txt", "some-case\n")
     put(f"{here}/blocks-broken/mine.onnxtxt", "this is no block {\n")
     put(f"{here}/outputs/reference/mine.txt", "Outputs that took a week.\n")

@@ -180,9 +180,9 @@ rows("fuzz", "number of arguments", ("-e reference --count 3", "-o"), ("-o new -
 rows("fuzz", "operator", ("-e reference -o new --no-probe --count 3 --ops Relu,Convv", "Convv"), ("-e reference -o new --no-probe --count 3 --ops relu", "relu"),
      ("-e reference -o new --count 3 --ops Reluu", "Reluu"), ("-e reference -o new --no-probe --count 3 --ops ''", "operator"), next="'assay |did you mean|--help")
 rows("fuzz", "recipe", ("-e reference --replay 'two seed=1'", "two"), ("-e reference --replay 'one seed=x index=12'", "seed=x|x"), ("-e reference --replay ''", "recipe"))
-rows("fuzz", "no such file", ("-e reference -o new --no-probe --count 3 --explained gone.tsv", r"gone\.tsv"), next=PATH)
-rows("fuzz", "table", ("-e reference -o new --no-probe --count 3 --explained explained.tsv", r"explained\.tsv"),
-     ("-e reference -o new --no-probe --count 3 --explained explained-picture.tsv", r"explained-picture\.tsv"))
+rows("fuzz", "no such file", ("-e reference -o new --no-probe --count 3 --known gone.ini", r"gone\.ini"), next=PATH)
+rows("fuzz", "known issues", ("-e reference -o new --no-probe --count 3 --known known.ini", r"known\.ini:1"),
+     ("-e reference -o new --no-probe --count 3 --known known-picture.ini", r"known-picture\.ini"))
 rows("fuzz", "engine", ("-e onnxrt -o new --count 3", "onnxrt"), ("-e reference -e onnxruntime@3.0 -o new --count 3", r"3\.0"), ("-e onnxruntime:opt=fast -o new --no-probe --count 30", "fast"),
      makes="new*")
 row("fuzz", "library", "-e onnxruntime -o new --no-probe --count 30", "/nowhere", env={"ASSAY_LIBRARY_ONNXRUNTIME": "/nowhere/libonnxruntime.so"}, makes="new*")
@@ -235,7 +235,7 @@ rows("report", "campaign", ("campagn", "campagn"), ("notes", "notes"), ("campaig
 rows("report", "case", ("mistaken/empty -e onnxruntime -o new", "empty"), ("mistaken/type -e onnxruntime -o new", "float64"), ("mistaken/half -e onnxruntime -o new", r"\bb\b|input_1"),
      ("thesis.txt -e onnxruntime -o new", r"thesis\.txt"), ("mistaken/unknown-operator -e onnxruntime --no-bisect -o new", "Reluu"), ("mistaken/no-data -e onnxruntime -o new", "no-data"))
 rows("report", "engine", ("cases/good -e nobody -o new", "nobody"), ("cases/good -e onnxruntime@5 -o new", "5"))
-rows("report", "no such file", ("campaign --explained gone.tsv", r"gone\.tsv"), next=PATH)
+rows("report", "no such file", ("campaign --known gone.ini", r"gone\.ini"), next=PATH)
 rows("report", "output", ("bundle -e reference:fault=bn-sqrt-var --no-bisect -o notes", "notes"), ("bundle -e reference:fault=bn-sqrt-var --no-bisect -o .", r"'?\.'?"),
      ("bundle -e reference:fault=bn-sqrt-var --no-bisect -o thesis.txt", r"thesis\.txt"), ("bundle -e reference:fault=bn-sqrt-var --no-bisect -o bundle", "bundle"),
      ("bundle -e reference:fault=bn-sqrt-var --no-bisect -o ..", r"\.\."), ("campaign -o campaign/assay.db", r"assay\.db"))

@@ -5,13 +5,12 @@
  *     trials [--one N] [--graphs N] [--plans N] [--ops A,B] [--nodes MIN,MAX] [--illegal] [--opset N]
  * [--types A,B]
  * [--fill NAME]
- *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX] [--explained FILE]
+ *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX]
  * [--bounds] [--list]
  * [--quiet] [--fresh] [--probed] -e ENGINE...
  *
  * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
- * with its types and attributes, and the recipe of the first case. --explained names a table of engine bugs
- * that are written up: engine, verdict, node (all three shell patterns) and the document; what matches a row
+ * with its types and attributes, and the recipe of the first case. What a known issue of share/known explains
  * counts as explained. An answer that all engines give against the reference (mistrusted) needs an
  * explanation too. --list prints a line for each verdict: engine, verdict, text, recipe, and of what needs an
  * explanation the node and the document that has it. --probed leaves out what all engines lack by what `assay
@@ -23,7 +22,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "findings/explained.h"
+#include "findings/known_issues.h"
 #include "generate/plan.h"
 #include "releases/probe_file.h"
 #include "trial/trial.h"
@@ -39,14 +38,14 @@ enum { MAX_ENGINES = 16, MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
 
 struct seen {
     char *key, *text, *recipe;
-    const struct explained_row *explained;
+    const struct known_issue *known;
     size_t count;
 };
 
 struct tally {
     size_t cases, elements, judged;
     size_t verdicts[VERDICT_COUNT];
-    double factor, deviations; /* largest seen, explained engine bugs aside */
+    double factor, deviations; /* largest seen, known engine bugs aside */
 };
 
 struct run {
@@ -63,12 +62,14 @@ struct run {
     size_t refused; /* indices left out, as all engines lack what they draw */
     size_t n_engines;
     const char *labels[MAX_ENGINES];
-    struct explained table;
+    struct pool *pool;
+    int engines[MAX_ENGINES];
+    struct known_issues known;
     struct seen *findings;
     size_t n_findings, capacity;
     size_t settled[VERDICT_COUNT];
     struct tally by_op[MAX_OPS], all;
-    size_t untested, found, explained;
+    size_t untested, found, n_known;
 };
 
 /* A finding, or all engines against the reference; not an answer that merely proves nothing. */
@@ -78,32 +79,34 @@ static bool needs_explanation(const struct verdict *verdict)
            (verdict->kind == VERDICT_MISTRUSTED && strncmp(verdict->text, "agrees", 6));
 }
 
-/* One line for each different (engine, verdict, operators); the first case stands for the rest. The row that
- * explains it, if any; the node's text goes into *node. */
-static const struct explained_row *note_finding(struct run *run, const struct trial_done *done, size_t engine,
-                                                struct str *node)
+/* One line for each different (engine, verdict, operators); the first case stands for the rest. The known
+ * issue that it is of, if any; the node's text goes into *node. */
+static const struct known_issue *note_finding(struct run *run, const struct trial_done *done, size_t engine,
+                                              struct str *node)
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
     const struct settlement *settlement = &done->settlements[engine];
     /* The word on the node to blame, where one was found: downstream it may have become another (a shape, a
      * NaN). */
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
-    const struct model *model = test_case_model(done->test, NULL);
+    const struct engine_info *info = pool_engine(run->pool, run->engines[engine]);
+    struct finding_facts facts;
     struct str key;
     str_init(&key);
-    if (model)
-        explained_nodes(node, model, done->test, settlement);
+    facts_of(&facts, &(struct facts_source){info->label, info->version, verdict, settlement,
+                                            &done->results[engine], done->test});
+    facts_nodes_text(node, &facts);
     const char *brief = settlement->count ? settlement->text : verdict->text;
-    struct explained_row *row =
-        explained_find(&run->table, run->labels[engine], verdict_name(kind), node->data, brief);
+    struct known_issue *issue = known_find(&run->known, &facts);
+    facts_release(&facts);
     run->found++;
-    run->explained += row != NULL;
-    if (row)
-        row->met++;
+    run->n_known += issue != NULL;
+    if (issue)
+        issue->met++;
     str_printf(&key, "%s\t%s\t%.*s", run->labels[engine], verdict_name(kind), (int)strcspn(node->data, " "),
                node->data);
     for (size_t i = 0; i < run->n_findings; i++)
-        if (text_equal(run->findings[i].key, key.data) && (run->findings[i].explained == row)) {
+        if (text_equal(run->findings[i].key, key.data) && (run->findings[i].known == issue)) {
             run->findings[i].count++;
             goto out;
         }
@@ -112,21 +115,22 @@ static const struct explained_row *note_finding(struct run *run, const struct tr
     struct str text;
     str_init(&text);
     str_printf(&text, "%s\n      %s", node->data, brief);
-    *finding = (struct seen){str_detach(&key), str_detach(&text), memory_strdup(done->test->recipe), row, 1};
+    *finding =
+        (struct seen){str_detach(&key), str_detach(&text), memory_strdup(done->test->recipe), issue, 1};
 out:
     str_release(&key);
-    return row;
+    return issue;
 }
 
-/* An explained engine bug says nothing about our bounds; a finding that nothing explains counts against them.
+/* A known engine bug says nothing about our bounds; a finding that is not known counts against them.
  */
-static void tally_add(struct tally *tally, const struct verdict *verdict, bool explained)
+static void tally_add(struct tally *tally, const struct verdict *verdict, bool known)
 {
     tally->cases++;
     tally->elements += verdict->total;
     tally->judged += verdict->judged;
     tally->verdicts[verdict->kind]++;
-    if (explained)
+    if (known)
         return;
     tally->factor = fmax(tally->factor, verdict->factor);
     tally->deviations = fmax(tally->deviations, verdict->deviations);
@@ -134,7 +138,7 @@ static void tally_add(struct tally *tally, const struct verdict *verdict, bool e
 
 /* One line, whatever an engine says. */
 static void list_verdict(const struct run *run, const struct trial_done *done, size_t engine,
-                         const char *node, const struct explained_row *row)
+                         const char *node, const struct known_issue *issue)
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
     char *text =
@@ -142,8 +146,8 @@ static void list_verdict(const struct run *run, const struct trial_done *done, s
     for (char *at = text; *at; at++)
         if ((unsigned char)*at < ' ')
             *at = ' ';
-    printf("%s\t%s%s\t%s\t%s\t%s\t%s\n", run->labels[engine], row ? "explained " : "",
-           verdict_name(verdict->kind), text, done->test->recipe, node, row ? row->document : "-");
+    printf("%s\t%s%s\t%s\t%s\t%s\t%s\n", run->labels[engine], issue ? "explained " : "",
+           verdict_name(verdict->kind), text, done->test->recipe, node, issue ? known_document(issue) : "-");
     free(text);
 }
 
@@ -155,12 +159,12 @@ static void take(struct run *run, struct trial_done *done)
         run->untested += verdict->kind == VERDICT_UNTESTED || verdict->kind == VERDICT_NO_ENGINE;
         struct str node;
         str_init(&node);
-        const struct explained_row *row =
+        const struct known_issue *issue =
             needs_explanation(verdict) ? note_finding(run, done, i, &node) : NULL;
-        tally_add(&run->by_op[op], verdict, row != NULL);
-        tally_add(&run->all, verdict, row != NULL);
+        tally_add(&run->by_op[op], verdict, issue != NULL);
+        tally_add(&run->all, verdict, issue != NULL);
         if (run->list)
-            list_verdict(run, done, i, node.length ? node.data : op_at(op)->name, row);
+            list_verdict(run, done, i, node.length ? node.data : op_at(op)->name, issue);
         str_release(&node);
     }
     trial_done_release(done);
@@ -263,10 +267,10 @@ static void print_tables(const struct run *run)
     print_row("all", &run->all);
     for (size_t i = 0; !run->quiet && i < run->n_findings; i++) {
         const struct seen *f = &run->findings[i];
-        printf("%s%s\t%zu\n      %s\n      %s\n", f->explained ? "explained " : "", f->key, f->count, f->text,
+        printf("%s%s\t%zu\n      %s\n      %s\n", f->known ? "explained " : "", f->key, f->count, f->text,
                f->recipe);
-        if (f->explained)
-            printf("      %s\n", f->explained->document);
+        if (f->known)
+            printf("      %s\n", known_document(f->known));
     }
 }
 
@@ -292,13 +296,11 @@ static int read_fill(const char *name)
 }
 
 static const struct option long_options[] = {
-    {"one", 1, NULL, '1'},       {"graphs", 1, NULL, 'g'},  {"ops", 1, NULL, 'o'},
-    {"nodes", 1, NULL, 'n'},     {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},
-    {"types", 1, NULL, 't'},     {"fill", 1, NULL, 'f'},    {"seed", 1, NULL, 's'},
-    {"from", 1, NULL, 'F'},      {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
-    {"quiet", 0, NULL, 'q'},     {"fresh", 0, NULL, 'w'},   {"engine", 1, NULL, 'e'},
-    {"explained", 1, NULL, 'x'}, {"edit", 1, NULL, 'E'},    {"repeat", 1, NULL, 'r'},
-    {"deadline", 1, NULL, 'd'},  {"probed", 0, NULL, 'P'},  {"plans", 1, NULL, 'L'},
+    {"one", 1, NULL, '1'},     {"graphs", 1, NULL, 'g'},   {"ops", 1, NULL, 'o'},    {"nodes", 1, NULL, 'n'},
+    {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},    {"types", 1, NULL, 't'},  {"fill", 1, NULL, 'f'},
+    {"seed", 1, NULL, 's'},    {"from", 1, NULL, 'F'},     {"bounds", 0, NULL, 'b'}, {"list", 0, NULL, 'l'},
+    {"quiet", 0, NULL, 'q'},   {"fresh", 0, NULL, 'w'},    {"engine", 1, NULL, 'e'}, {"edit", 1, NULL, 'E'},
+    {"repeat", 1, NULL, 'r'},  {"deadline", 1, NULL, 'd'}, {"probed", 0, NULL, 'P'}, {"plans", 1, NULL, 'L'},
     {NULL, 0, NULL, 0},
 };
 
@@ -366,12 +368,6 @@ static int read_options(struct run *run, int argc, char **argv)
         case 'd':
             run->deadline = atof(optarg);
             break;
-        case 'x':
-            if (explained_read(&run->table, optarg, &err)) {
-                fprintf(stderr, "%s\n", err.message);
-                return -1;
-            }
-            break;
         case 'e':
             if (run->n_engines == MAX_ENGINES)
                 return -1;
@@ -427,7 +423,7 @@ static void free_run(struct run *run)
         free(run->findings[i].recipe);
     }
     free(run->findings);
-    explained_release(&run->table);
+    known_release(&run->known);
     blocks_free(run->blocks);
     probe_support_free(run->support);
     free(run);
@@ -440,13 +436,15 @@ int main(int argc, char **argv)
     run->deadline = 10;
     struct registry *registry = NULL;
     struct error err = {0};
-    if (read_options(run, argc, argv) || registry_open(&registry, NULL, 0, &err)) {
+    if (read_options(run, argc, argv) || known_open(&run->known, &(struct known_files){0}, &err) ||
+        registry_open(&registry, NULL, 0, &err)) {
         fprintf(stderr, "usage: see the head of bench/programs/trials.c; %s\n", err.message);
         return 2;
     }
     struct pool_options pool_options = {.deadline = run->deadline, .fresh = run->fresh};
     struct pool *pool = pool_new(&pool_options);
-    int reference = add_engine(registry, pool, "reference"), engines[MAX_ENGINES];
+    int reference = add_engine(registry, pool, "reference"), *engines = run->engines;
+    run->pool = pool;
     for (size_t i = 0; i < run->n_engines; i++)
         if ((engines[i] = add_engine(registry, pool, run->labels[i])) < 0)
             return 2;
@@ -466,9 +464,9 @@ int main(int argc, char **argv)
     pool_free(pool);
     registry_free(registry);
     print_tables(run);
-    size_t unexplained = run->found - run->explained;
+    size_t unexplained = run->found - run->n_known;
     printf("cases %zu findings %zu explained %zu unexplained %zu untested %zu seconds %.1f strays %zu\n",
-           run->one + run->graphs + run->plans, run->found, run->explained, unexplained, run->untested,
+           run->one + run->graphs + run->plans, run->found, run->n_known, unexplained, run->untested,
            clock_seconds() - start, strays);
     bool clean = !status && !unexplained && !run->untested;
     free_run(run);

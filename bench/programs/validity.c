@@ -1,5 +1,5 @@
 /*
- * Whether what the generators make is valid: bench_validity [--explained FILE] [--seed S] [-e ENGINE]
+ * Whether what the generators make is valid: bench_validity [--seed S] [-e ENGINE]
  * [--checker PROGRAM [--only-newer]] [--from INDEX] COUNT.
  *
  * Half of the cases are of one operator, a quarter graphs, a quarter plans over the whole corpus. Each goes
@@ -7,7 +7,7 @@
  * that the reference computes; what is of a newer opset than libonnx knows goes to the checker of a newer
  * libonnx (tools/check_onnx.cc), with the reference's types and shapes of all values in it, or is counted
  * apart. With an engine each case is loaded and run there; a model that it refuses to load must be of a kind
- * it lacks, or in the table of explained engine bugs. At the end, the operators and parameters of the table
+ * it lacks, or in the known issues of share/known. At the end, the operators and parameters of the table
  * that were met. The last line is
  *
  *     cases N valid N invalid N unchecked N operators N parameters N of N refused N lacking N open N
@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "engine/onnx_checker.h"
 #include "eval/evaluate.h"
-#include "findings/explained.h"
+#include "findings/known_issues.h"
 #include "generate/plan.h"
 #include "guide/coverage_trace.h"
 #include "model/build.h"
@@ -43,7 +43,7 @@ struct bench {
     struct pool *pool;
     int number; /* of the engine in the pool */
     struct blocks *blocks;
-    struct explained table;
+    struct known_issues known;
     struct trace trace;
     size_t met[MAX_OPS][TRACE_PARAMS]; /* times that a parameter was given */
     size_t left_out[MAX_OPS][TRACE_PARAMS];
@@ -342,12 +342,19 @@ static void note_refusal(struct bench *b, const struct trial_done *done)
         settlement = &found;
     }
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
-    explained_nodes(&node, model, done->test, settlement);
+    struct verdict judged = *verdict;
+    judged.kind = VERDICT_REJECTED; /* also where the reference leaves open whether the model is valid */
+    struct finding_facts facts;
+    const struct engine_info *info = pool_engine(b->pool, b->number);
+    facts_of(&facts, &(struct facts_source){info->label, info->version, &judged, settlement,
+                                            &done->results[0], done->test});
+    facts_nodes_text(&node, &facts);
     const char *text = settlement->count ? settlement->text : verdict->text;
-    struct explained_row *row = explained_find(&b->table, b->engine, verdict_name(kind), node.data, text);
-    if (row) {
+    struct known_issue *issue = known_find(&b->known, &facts);
+    facts_release(&facts);
+    if (issue) {
         b->explained++;
-        row->met++;
+        issue->met++;
     } else if (verdict->kind == VERDICT_OPEN && is_open(model, settlement)) {
         b->open++;
     } else if (b->unexplained++ < SHOWN) {
@@ -445,9 +452,9 @@ static int finish(const struct bench *b)
 {
     size_t operators = 0, met = 0, params = 0;
     print_coverage(b, &operators, &met, &params);
-    for (size_t i = 0; i < b->table.count; i++)
-        if (b->table.rows[i].met)
-            printf("explained %zu: %s\n", b->table.rows[i].met, b->table.rows[i].document);
+    for (size_t i = 0; i < b->known.count; i++)
+        if (b->known.items[i].met)
+            printf("explained %zu: %s\n", b->known.items[i].met, known_document(&b->known.items[i]));
     printf("one operator %zu, graphs %zu, plans %zu; checked by the newer libonnx %zu, which died of %zu; "
            "findings of other "
            "kinds %zu\n",
@@ -462,15 +469,12 @@ static int finish(const struct bench *b)
 
 static int read_options(struct bench *b, int argc, char **argv, struct error *err)
 {
-    static const struct option options[] = {
-        {"explained", 1, NULL, 'x'}, {"checker", 1, NULL, 'c'}, {"only-newer", 0, NULL, 'n'},
-        {"seed", 1, NULL, 's'},      {"engine", 1, NULL, 'e'},  {"from", 1, NULL, 'F'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"checker", 1, NULL, 'c'}, {"only-newer", 0, NULL, 'n'},
+                                            {"seed", 1, NULL, 's'},    {"engine", 1, NULL, 'e'},
+                                            {"from", 1, NULL, 'F'},    {NULL, 0, NULL, 0}};
     int c;
     while ((c = getopt_long(argc, argv, "e:", options, NULL)) != -1) {
-        if (c == 'x' && explained_read(&b->table, optarg, err))
-            return -1;
-        else if (c == 's')
+        if (c == 's')
             b->seed = strtoull(optarg, NULL, 10);
         else if (c == 'F')
             b->from = strtoull(optarg, NULL, 10);
@@ -480,7 +484,7 @@ static int read_options(struct bench *b, int argc, char **argv, struct error *er
             b->only_newer = true;
         else if (c == 'c')
             b->program = optarg;
-        else if (c != 'x')
+        else
             return -1;
     }
     b->count = optind < argc ? strtoull(argv[optind], NULL, 10) : 0;
@@ -504,7 +508,7 @@ int main(int argc, char **argv)
     b->seed = 1;
     b->blocks = blocks_new();
     trace_init(&b->trace);
-    if (read_options(b, argc, argv, &err) ||
+    if (read_options(b, argc, argv, &err) || known_open(&b->known, &(struct known_files){0}, &err) ||
         (b->program && onnx_checker_start(&b->checker, b->program, &err)) ||
         blocks_add_builtin(b->blocks, &err) || registry_open(&registry, NULL, 0, &err)) {
         fprintf(stderr, "%s\n", err.message);
@@ -533,7 +537,7 @@ int main(int argc, char **argv)
     onnx_checker_stop(&b->checker);
     blocks_free(b->blocks);
     trace_release(&b->trace);
-    explained_release(&b->table);
+    known_release(&b->known);
     free(b);
     return status ? 2 : bad;
 }

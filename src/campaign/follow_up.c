@@ -187,21 +187,17 @@ static int find_present(struct store *store, const char *signature, struct prese
 }
 
 static int look_up(const struct follow_up_options *options, const struct trial_done *done,
-                   const struct signature *signature, const struct model *model, struct error *err)
+                   const struct signature *signature, struct error *err)
 {
-    static const struct explained none;
-    const struct settlement *settlement = &done->settlements[0];
-    const struct verdict *verdict = &done->judgement.verdicts[0];
-    struct explained_case which = {
-        .signature = signature->text,
-        .engine = engine_of(options)->label,
-        .verdict = verdict_name(settlement->count ? settlement->kind : verdict->kind),
-        .text = settlement->count ? settlement->text : verdict->text,
-        .model = model,
-        .testcase = done->test,
-        .settlement = settlement,
-    };
-    return explained_mark(options->table ? options->table : &none, options->store, &which, err);
+    static const struct known_issues none;
+    const struct engine_info *info = engine_of(options);
+    struct finding_facts facts;
+    facts_of(&facts, &(struct facts_source){info->label, info->version, &done->judgement.verdicts[0],
+                                            &done->settlements[0], &done->results[0], done->test});
+    int status =
+        known_mark(options->known ? options->known : &none, options->store, signature->text, &facts, err);
+    facts_release(&facts);
+    return status;
 }
 
 static int store_kept(const struct follow_up_options *options, const char *from,
@@ -247,7 +243,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     if (status == 0)
         status = store_settle(options->store, signature->text, &settled, err);
     if (status == 0)
-        status = look_up(options, done, signature, model, err);
+        status = look_up(options, done, signature, err);
     free(bundle);
     str_release(&title);
     return status;

@@ -11,7 +11,7 @@
 #define CAMPAIGN_FOLLOW_UP_H
 
 #include "findings/bundle.h"
-#include "findings/explained.h"
+#include "findings/known_issues.h"
 #include "findings/signature.h"
 #include "findings/store.h"
 #include "trial/trial.h"
@@ -25,7 +25,7 @@ struct follow_up_options {
     struct store *store;
     const char *folder; /* of the campaign */
     /* What is kept is looked up in it, as the small case may tell what the whole one did not; NULL: none. */
-    const struct explained *table;
+    const struct known_issues *known;
     bundle_drawing *draw; /* for map.svg; may be NULL */
     bool no_reduce;
     bool again; /* a finding's own bundle is made anew: it may lack what is known now, such as its releases */

@@ -34,7 +34,7 @@ struct fuzz {
     struct fuzz_source *source;
     struct fuzz_state state;
     struct fuzz_probe probe;
-    struct explained table;
+    struct known_issues known;
     struct trials *trials;
     double started, before; /* clock at the start; elapsed of earlier starts */
     double kept;            /* clock when progress was kept last */
@@ -161,7 +161,7 @@ static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
 static int take(struct fuzz *fuzz, struct trial_done *done, struct error *err)
 {
     size_t number = (size_t)(uintptr_t)done->user;
-    struct fuzz_recorder recorder = {fuzz->store, &fuzz->table, fuzz->options->panel};
+    struct fuzz_recorder recorder = {fuzz->store, &fuzz->known, fuzz->options->panel};
     fuzz->fresh = fuzz->added = false;
     int status = fuzz_record(&recorder, done, met, fuzz, err);
     if (!status && fuzz->added) {
@@ -319,7 +319,7 @@ static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct e
         .store = fuzz->store,
         .folder = o->folder,
         .draw = o->draw,
-        .table = &fuzz->table,
+        .known = &fuzz->known,
         .registry = o->registry,
         .no_bisect = true,
         .reduce_seconds = REDUCE_SECONDS,
@@ -429,13 +429,21 @@ static int check_store(const char *folder, struct error *err)
     return status;
 }
 
+static int open_known(struct fuzz *fuzz, struct error *err)
+{
+    const struct fuzz_options *options = fuzz->options;
+    struct known_files files = {
+        .named = options->known, .folder = options->folder, .none_installed = options->no_known};
+    return known_open(&fuzz->known, &files, err);
+}
+
 static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
     /* Whatever may be wrong with the options comes before the folder. */
-    if (options_check(&source.generate, err) || explained_read(&fuzz->table, o->explained, err) ||
-        store_check_folder(o->folder, err) || check_store(o->folder, err) || lock_folder(fuzz, err) ||
+    if (options_check(&source.generate, err) || open_known(fuzz, err) || store_check_folder(o->folder, err) ||
+        check_store(o->folder, err) || lock_folder(fuzz, err) ||
         store_open(&fuzz->store, o->folder, STORE_CREATE, err) || check_options(fuzz, err))
         return -1;
     if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))
@@ -450,7 +458,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
 {
     bool found;
     if (fuzz_state_load(&fuzz->state, fuzz->store, fuzz->source, &found, err) ||
-        explained_again(&fuzz->table, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err))
+        known_again(&fuzz->known, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err))
         return -1;
     fuzz->before = fuzz->status->elapsed;
     if (note_engines(fuzz, err))
@@ -493,7 +501,7 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     fuzz_source_free(fuzz.source);
     fuzz_probe_release(&fuzz.probe);
     fuzz_state_release(&fuzz.state);
-    explained_release(&fuzz.table);
+    known_release(&fuzz.known);
     store_close(fuzz.store);
     if (fuzz.lock >= 0)
         close(fuzz.lock);

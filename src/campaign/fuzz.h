@@ -52,8 +52,8 @@ struct fuzz_status {
     size_t n_engines;       /* the reference is the last one, when there is one */
     size_t judged_engines;  /* without it */
     struct fuzz_engine *engines;
-    size_t findings, explained; /* distinct; explained ones are among them */
-    size_t waiting;             /* findings that are not reduced and bundled yet */
+    size_t findings, known; /* distinct; known ones are among them */
+    size_t waiting;         /* findings that are not reduced and bundled yet */
     size_t kinds[VERDICT_COUNT];
     struct coverage_figures coverage;
     size_t tree;           /* nodes of the search tree */
@@ -72,7 +72,8 @@ struct fuzz_options {
     struct fuzz_source_options source; /* what engines lack is filled in here */
     double seconds;                    /* of this start; 0: no limit */
     uint64_t count;                    /* cases of the campaign; 0: no limit */
-    const char *explained;             /* file, or NULL */
+    const char *known;                 /* a file of known issues besides those that are installed, or NULL */
+    bool no_known;                     /* without the installed ones */
     /* New findings are made smaller and bundled between ranges, in at most a third of the time, as
      * campaign/follow_up.h says; the panel should have fresh workers for it. */
     bool reduce;

@@ -89,7 +89,7 @@ static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, stru
 
 void fuzz_stands(const struct fuzz_status *status, struct standing *standing)
 {
-    for (size_t i = status->explained; i < status->findings; i++)
+    for (size_t i = status->known; i < status->findings; i++)
         standing_finding(standing);
     if (*status->stopped)
         standing_trouble(standing, "%s", status->stopped);
@@ -140,9 +140,11 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     *hash = hash_text(signature.text);
     int status = store_add(recorder->store, &finding, is_new, err);
     if (!status && *is_new) {
-        struct explained_case which = {signature.text, info->label, verdict_name(kind), text,
-                                       model,          done->test,  settlement};
-        status = explained_mark(recorder->table, recorder->store, &which, err);
+        struct finding_facts facts;
+        facts_of(&facts, &(struct facts_source){info->label, info->version, verdict, settlement,
+                                                &done->results[i], done->test});
+        status = known_mark(recorder->known, recorder->store, signature.text, &facts, err);
+        facts_release(&facts);
     }
     str_release(&operators);
     return status;
@@ -169,7 +171,7 @@ static int count_stored(void *context, const struct stored *stored, struct error
     struct fuzz_status *status = context;
     (void)err;
     status->findings++;
-    status->explained += stored->state == STATE_KNOWN;
+    status->known += stored->state == STATE_KNOWN;
     status->waiting += stored->state == STATE_NEW;
     enum verdict_kind kind;
     if (verdict_parse(stored->kind, &kind))
@@ -183,7 +185,7 @@ static int count_stored(void *context, const struct stored *stored, struct error
 int fuzz_recount(struct fuzz_status *status, struct store *store, struct error *err)
 {
     struct store_filter all = {0};
-    status->findings = status->explained = status->waiting = 0;
+    status->findings = status->known = status->waiting = 0;
     memset(status->kinds, 0, sizeof status->kinds);
     for (size_t i = 0; i < status->n_engines; i++)
         status->engines[i].findings = 0;

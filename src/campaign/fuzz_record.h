@@ -3,7 +3,7 @@
 #define CAMPAIGN_FUZZ_RECORD_H
 
 #include "campaign/fuzz.h"
-#include "findings/explained.h"
+#include "findings/known_issues.h"
 #include "trial/trial.h"
 
 /* An engine's result against the reference's, as the paper would call it. */
@@ -14,7 +14,7 @@ void fuzz_count(struct fuzz_status *status, const struct trial_done *done);
 
 struct fuzz_recorder {
     struct store *store;
-    const struct explained *table;
+    const struct known_issues *known;
     const struct panel *panel;
 };
 

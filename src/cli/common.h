@@ -44,6 +44,10 @@ struct common {
 #define COMMON_REFERENCE(type)                                                                      \
     {0, "no-reference", OPTION_FLAG, NULL, offsetof(type, common.no_reference),                     \
      "do not use the reference engine: engines are judged only by vote"}
+#define COMMON_KNOWN(type)                                                                          \
+    {0, "known", OPTION_TEXT, "FILE", offsetof(type, known),                                        \
+     "read known issues from FILE besides those that Assay brings along (docs/known-issues.md)"},   \
+    {0, "no-known", OPTION_FLAG, NULL, offsetof(type, no_known), "do not use the known issues that Assay brings along"}
 #define COMMON_OUTPUT(type, formats)                                                                \
     {0, "format", OPTION_CHOICE, formats, offsetof(type, common.format), "how the result is written"}, \
     {'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \

@@ -3,12 +3,13 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "findings/store.h"
+#include "findings/known_issues.h"
 #include "judge/verdict.h"
 #include "ops/op.h"
 #include "report/text_table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,13 +18,16 @@ enum { SHOWN_OCCURRENCES = 10, TITLE_LIMIT = 100 };
 
 struct settings {
     struct common common;
-    const char *engine, *op, *kind, *show;
-    bool merged, gone;
+    const char *engine, *op, *kind, *show, *known, *mute, *because;
+    bool merged, gone, unknown, no_known;
 };
 
 /* What the list and the single finding are written into, as they come from the store. */
 struct writer {
     struct store *store;
+    struct known_issues known;
+    bool unknown_only;
+    int (*write)(void *context, const struct stored *stored, struct error *err); /* one finding */
     struct table table;
     struct json json;
     struct str *out;
@@ -199,6 +203,37 @@ static int show_json(void *context, const struct stored *stored, struct error *e
     return status;
 }
 
+/* A finding with the status that the lists of known issues give it now, unless it is not asked for. */
+static int with_known(void *context, const struct stored *stored, struct error *err)
+{
+    struct writer *writer = context;
+    struct stored now = *stored;
+    struct finding_facts facts;
+    struct str status;
+    bool known = stored->state == STATE_KNOWN;
+    str_init(&status);
+    if (!known && !known_facts(&facts, writer->store, stored->signature, NULL)) {
+        const struct known_issue *issue = known_find(&writer->known, &facts);
+        known = issue != NULL;
+        if (issue) {
+            str_printf(&status, "%s: %s", finding_state_word(STATE_KNOWN), known_document(issue));
+            now.status = status.data;
+        }
+        facts_release(&facts);
+    }
+    int result = known && writer->unknown_only ? 0 : writer->write(writer, &now, err);
+    str_release(&status);
+    return result;
+}
+
+static int list(struct writer *writer, const struct store_filter *filter,
+                int (*write)(void *context, const struct stored *stored, struct error *err),
+                struct error *err)
+{
+    writer->write = write;
+    return store_list(writer->store, filter, with_known, writer, err);
+}
+
 static int write_all(struct writer *writer, const struct settings *settings, struct error *err)
 {
     struct store_filter filter = {
@@ -212,16 +247,16 @@ static int write_all(struct writer *writer, const struct settings *settings, str
     if (settings->common.format == FORMAT_JSON) {
         output_json(&writer->json, writer->out, true);
         json_array(&writer->json, "findings");
-        int status = store_list(writer->store, &filter, settings->show ? show_json : list_json, writer, err);
+        int status = list(writer, &filter, settings->show ? show_json : list_json, err);
         json_end(&writer->json);
         json_end(&writer->json);
         return status;
     }
     if (settings->show)
-        return store_list(writer->store, &filter, show_text, writer, err);
+        return list(writer, &filter, show_text, err);
     table_init(&writer->table, "lrrlll");
     table_head(&writer->table, "finding|seen|nodes|status|engine|what");
-    int status = store_list(writer->store, &filter, list_text, writer, err);
+    int status = list(writer, &filter, list_text, err);
     if (status == 0 && writer->found)
         table_print(&writer->table, writer->out, writer->colour, 0);
     str_printf(writer->out, "%s%zu finding%s\n", writer->found ? "\n" : "", writer->found,
@@ -253,30 +288,134 @@ static int check_filter(const struct settings *settings, struct error *err)
     return status;
 }
 
+/* The finding to be muted. */
+struct muted {
+    size_t count;
+    char *signature, *name, *bundle;
+};
+
+static int note_muted(void *context, const struct stored *stored, struct error *err)
+{
+    struct muted *muted = context;
+    (void)err;
+    if (muted->count++)
+        return 0;
+    muted->signature = memory_strdup(stored->signature);
+    muted->name = memory_strdup(stored->name);
+    muted->bundle = memory_strdup(stored->bundle);
+    return 0;
+}
+
+/* Adds the issue to the file, which must be a good list already. */
+static int add_issue(const char *path, const char *name, const char *issue, struct error *err)
+{
+    enum { LIMIT = 1 << 20 };
+    struct known_issues before;
+    struct str text;
+    char *data = NULL;
+    size_t size = 0;
+    int status = 0;
+    str_init(&text);
+    known_init(&before);
+    if (file_exists(path))
+        status = known_read(&before, path, true, err) || file_read(path, LIMIT, &data, &size, err) ? -1 : 0;
+    for (size_t i = 0; i < before.count && !status; i++)
+        if (text_equal(before.items[i].name, name))
+            status = error_set(err, ERROR_USAGE, "%s:%d has %s already", path, before.items[i].line, name);
+    if (!status) {
+        str_append(&text, data ? data : "", size);
+        str_printf(&text, "%s%s", size ? "\n" : "", issue);
+        status = file_write(path, text.data, text.length, err);
+    }
+    known_release(&before);
+    str_release(&text);
+    free(data);
+    return status;
+}
+
+static int mute(const struct settings *settings, const char *folder, struct store *store, struct error *err)
+{
+    struct muted muted = {0};
+    struct finding_facts facts;
+    struct str issue;
+    char *path = settings->known ? memory_strdup(settings->known) : file_join(folder, KNOWN_FILE);
+    struct store_filter filter = {.signature = settings->mute, .gone = true};
+    str_init(&issue);
+    int status = store_list(store, &filter, note_muted, &muted, err);
+    if (!status && muted.count != 1)
+        status =
+            error_set(err, ERROR_NOT_FOUND, "%s '%s'; 'assay findings %s' lists them",
+                      muted.count ? "several findings begin with" : "no finding", settings->mute, folder);
+    if (!status)
+        status = known_facts(&facts, store, muted.signature, err);
+    if (!status) {
+        known_write(&issue, muted.name, settings->because, muted.bundle, &facts);
+        facts_release(&facts);
+        status = add_issue(path, muted.name, issue.data, err);
+    }
+    struct known_issues known;
+    known_init(&known);
+    if (!status)
+        status = known_read(&known, path, true, err);
+    if (!status)
+        status = known_again(&known, store, err);
+    if (!status)
+        printf("%s%s is known from now on: edit %s to make the issue wider or narrower\n", issue.data,
+               muted.name, path);
+    known_release(&known);
+    str_release(&issue);
+    free(muted.signature);
+    free(muted.name);
+    free(muted.bundle);
+    free(path);
+    return status;
+}
+
+static int check_mute(const struct settings *settings, struct error *err)
+{
+    if (!settings->mute == !settings->because)
+        return 0;
+    return error_set(err, ERROR_USAGE,
+                     settings->mute ? "say why %s is no news, with --because TEXT"
+                                    : "--because says why a finding is muted: name it with --mute%s",
+                     settings->mute ? settings->mute : "");
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give the folder of one campaign");
-    if (check_filter(settings, err) || output_check(&settings->common, err))
+    if (check_filter(settings, err) || check_mute(settings, err) || output_check(&settings->common, err))
         return -1;
     struct str out;
-    struct writer writer = {
-        .out = &out, .folder = words->items[0], .colour = output_colour(&settings->common)};
-    if (store_open(&writer.store, words->items[0], STORE_READ, err))
+    struct writer writer = {.out = &out,
+                            .folder = words->items[0],
+                            .unknown_only = settings->unknown,
+                            .colour = output_colour(&settings->common)};
+    if (store_open(&writer.store, words->items[0], settings->mute ? STORE_WRITE : STORE_READ, err))
         return err->code == ERROR_NOT_FOUND
                    ? error_set(
                          err, ERROR_NOT_FOUND,
                          "%s is no campaign's folder: it has no assay.db; 'assay fuzz -o DIR' makes one",
                          words->items[0])
                    : -1;
+    if (settings->mute) {
+        int muted = mute(settings, words->items[0], writer.store, err);
+        store_close(writer.store);
+        return muted;
+    }
     str_init(&out);
-    int status = write_all(&writer, settings, err);
+    struct known_files files = {settings->known, words->items[0], settings->no_known};
+    int status = known_open(&writer.known, &files, err);
+    if (status == 0)
+        status = write_all(&writer, settings, err);
     if (status == 0 && settings->show && !writer.found)
         status = error_set(err, ERROR_NOT_FOUND, "no finding '%s'; 'assay findings %s' lists them",
                            settings->show, words->items[0]);
     if (status == 0)
         status = output_write(&settings->common, &out, err);
+    known_release(&writer.known);
     store_close(writer.store);
     str_release(&out);
     return status ? -1 : writer.found ? STATUS_FINDINGS : STATUS_AGREE;
@@ -294,6 +433,13 @@ static const struct cli_option options[] = {
      "also list findings that turned out to be another one when they were reduced"},
     {0, "gone", OPTION_FLAG, NULL, offsetof(struct settings, gone),
      "also list findings that did not fail again in a fresh process"},
+    {0, "unknown", OPTION_FLAG, NULL, offsetof(struct settings, unknown),
+     "only list findings that no known issue explains"},
+    COMMON_KNOWN(struct settings),
+    {0, "mute", OPTION_TEXT, "NAME", offsetof(struct settings, mute),
+     "make a known issue of this finding, in DIR/known.ini or in the file of --known"},
+    {0, "because", OPTION_TEXT, "TEXT", offsetof(struct settings, because),
+     "of --mute: the cause, or where it is written up"},
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 
@@ -309,6 +455,8 @@ const struct command command_findings = {
     .examples = "  assay findings campaign\n"
                 "  assay findings campaign --kind crash --op Resize\n"
                 "  assay findings campaign --show wrong-resize\n"
+                "  assay findings campaign --unknown\n"
+                "  assay findings campaign --mute wrong-resize --because 'reported as issue 123'\n"
                 "  assay findings campaign --format json\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

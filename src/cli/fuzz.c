@@ -24,8 +24,8 @@ struct settings {
     double time;
     long long count, seed, blocks, opset;
     int strategy;
-    const char *ops, *explained, *replay;
-    bool no_probe, no_reduce;
+    const char *ops, *known, *replay;
+    bool no_known, no_probe, no_reduce;
 };
 
 /* What the campaign's watcher shows, and where. */
@@ -136,7 +136,8 @@ static int fuzz(const struct settings *settings, struct session *session, struct
                    .generate = {.ops = settings->ops, .opset = (int)settings->opset}},
         .seconds = settings->time,
         .count = (uint64_t)settings->count,
-        .explained = settings->explained,
+        .known = settings->known,
+        .no_known = settings->no_known,
         .probe = !settings->no_probe,
         .reduce = !settings->no_reduce,
         .draw = fault_map_svg,
@@ -258,8 +259,7 @@ static const struct cli_option options[] = {
      "use only these operators, also for probing"},
     {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset),
      "use only this opset (default: 11 to 21)"},
-    {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
-     "engine bugs that are written up already; docs/commands.md has the format"},
+    COMMON_KNOWN(struct settings),
     {0, "no-probe", OPTION_FLAG, NULL, offsetof(struct settings, no_probe),
      "do not ask the engines beforehand which operators they lack"},
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce),

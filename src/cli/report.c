@@ -15,8 +15,8 @@
 struct settings {
     struct common common;
     struct input_settings inputs;
-    const char *show, *explained;
-    bool again, no_reduce, no_bisect;
+    const char *show, *known;
+    bool no_known, again, no_reduce, no_bisect;
     double reduce_time;
 };
 
@@ -183,7 +183,7 @@ static int places_open(struct places *places, const struct settings *settings, c
 
 /* The engines of the campaign, all of them, as its verdicts depend on what others make of a case. */
 static int with_engines(const struct settings *settings, struct store *store, const char *folder,
-                        const struct explained *table, const struct tasks *tasks, struct str *out,
+                        const struct known_issues *known, const struct tasks *tasks, struct str *out,
                         struct error *err)
 {
     struct labels labels = {0};
@@ -194,7 +194,7 @@ static int with_engines(const struct settings *settings, struct store *store, co
         status = places_open(&places, settings, &(struct cli_list){labels.count, labels.items}, err);
     places.options.store = store;
     places.options.folder = folder;
-    places.options.table = table;
+    places.options.known = known;
     if (status == 0)
         status = work(&places.options, tasks, out, err);
     session_close(&places.session);
@@ -275,10 +275,11 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     str_init(&out);
     arena_init(&tasks.arena);
     struct store_filter filter = {.signature = settings->show, .gone = true};
-    struct explained table;
-    int status = explained_read(&table, settings->explained, err);
+    struct known_issues known;
+    struct known_files files = {settings->known, folder, settings->no_known};
+    int status = known_open(&known, &files, err);
     if (status == 0)
-        status = explained_again(&table, store, err);
+        status = known_again(&known, store, err);
     if (status == 0)
         status = store_list(store, &filter, add_task, &tasks, err);
     if (status == 0 && settings->show && !tasks.count)
@@ -288,12 +289,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status == 0 && tasks.known)
         str_printf(&out, "%zu more are known bugs: --again, or --show NAME, bundles them too\n", tasks.known);
     if (status == 0 && tasks.count)
-        status = with_engines(settings, store, folder, &table, &tasks, &out, err);
+        status = with_engines(settings, store, folder, &known, &tasks, &out, err);
     else if (status == 0)
         str_add(&out, "nothing to do: all findings have their bundle\n");
     if (status >= 0 && output_write(&settings->common, &out, err))
         status = -1;
-    explained_release(&table);
+    known_release(&known);
     free(tasks.items);
     arena_release(&tasks.arena);
     str_release(&out);
@@ -309,8 +310,7 @@ static const struct cli_option options[] = {
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again),
      "write existing bundles again (those of fuzz lack the other releases), known issues included"},
-    {0, "explained", OPTION_TEXT, "FILE", offsetof(struct settings, explained),
-     "a table of bugs that are written up: findings that it has are marked as known"},
+    COMMON_KNOWN(struct settings),
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "do not reduce the cases"},
     {0, "reduce-time", OPTION_TIME, "TIME", offsetof(struct settings, reduce_time),
      "time limit for reducing one case (default 60s)"},

@@ -7,7 +7,6 @@
 #include "model/build.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +240,7 @@ static void describe_node(struct finding_facts *facts, struct scene *scene, size
 static void init(struct finding_facts *facts)
 {
     *facts = (struct finding_facts){
-        .engine = "", .version = "", .symptom = "", .stage = "", .message = "", .expected = NAN, .got = NAN};
+        .engine = "", .version = "", .stage = "", .message = "", .expected = NAN, .got = NAN};
     arena_init(&facts->arena);
 }
 
@@ -263,18 +262,6 @@ void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, c
     scene_release(&scene);
 }
 
-static const char *symptom_of(enum verdict_kind kind, const struct verdict *verdict,
-                              const struct result *result)
-{
-    if (kind == VERDICT_NAN && isnan(verdict->expected))
-        return "nan-lost";
-    if (kind == VERDICT_REJECTED || kind == VERDICT_FAILED)
-        return "refused";
-    if (kind == VERDICT_CRASH && result && result->signal == SIGFPE)
-        return "crash-fpe";
-    return verdict_name(kind);
-}
-
 void facts_of(struct finding_facts *facts, const struct facts_source *source)
 {
     const struct settlement *settlement = source->settlement;
@@ -286,7 +273,7 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
                    settlement ? settlement->count : 0);
     facts->engine = arena_strdup(&facts->arena, source->engine);
     facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
-    facts->symptom = symptom_of(kind, verdict, result);
+    facts->symptom = symptom_of(source->verdict, settlement, result);
     facts->factor = verdict->factor;
     facts->compared = kind == VERDICT_WRONG || kind == VERDICT_NAN;
     if (facts->compared) {
@@ -319,6 +306,23 @@ void fact_value_text(struct str *out, const struct fact_value *value)
             str_printf(out, " %s", fact_mark_names[i]);
     if (!isnan(value->least))
         str_printf(out, " least=%.17g most=%.17g", value->least, value->most);
+}
+
+void facts_nodes_text(struct str *out, const struct finding_facts *facts)
+{
+    char shape[SHAPE_TEXT_SIZE];
+    for (size_t i = 0; i < facts->n_nodes; i++) {
+        const struct fact_node *node = &facts->nodes[i];
+        str_printf(out, "%s%s opset=%d", i ? " + " : "", node->op, facts->opset);
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            const struct fact_value *value = &node->inputs[k];
+            if (value->type != DTYPE_NONE)
+                str_printf(out, " %s%s%s", value->constant ? "const:" : "", dtype_name(value->type),
+                           value->shape.rank < 0 ? "" : shape_text(&value->shape, shape));
+        }
+        for (size_t k = 0; k < node->n_attributes; k++)
+            str_printf(out, " %s=%s", node->attributes[k].name, node->attributes[k].text);
+    }
 }
 
 static void write_values(struct json *json, const char *name, const struct fact_value *values, size_t count)
@@ -363,7 +367,7 @@ void facts_write(struct str *out, const struct finding_facts *facts)
     json_object(&json, NULL);
     json_string(&json, "engine", facts->engine);
     json_string(&json, "version", facts->version);
-    json_string(&json, "symptom", facts->symptom);
+    json_string(&json, "symptom", symptom_word(facts->symptom));
     json_string(&json, "stage", facts->stage);
     json_string(&json, "message", facts->message);
     json_int(&json, "signal", facts->signal);
@@ -492,7 +496,9 @@ int facts_from_json(struct finding_facts *facts, const struct json_value *from, 
     init(facts);
     facts->engine = read_text(&facts->arena, from, "engine");
     facts->version = read_text(&facts->arena, from, "version");
-    facts->symptom = read_text(&facts->arena, from, "symptom");
+    const char *symptom = read_text(&facts->arena, from, "symptom");
+    if (!symptom_parse(symptom, strlen(symptom), &facts->symptom))
+        return error_set(err, ERROR_FORMAT, "'%.40s' is no symptom", symptom);
     facts->stage = read_text(&facts->arena, from, "stage");
     facts->message = read_text(&facts->arena, from, "message");
     facts->signal = (int)fmin(fmax(read_number(from, "signal", 0), 0), 255);

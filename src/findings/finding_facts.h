@@ -1,5 +1,6 @@
 /*
- * A finding in fields: everything that a known issue (findings/explained.h) may ask about, and nothing else.
+ * A finding in fields: everything that a known issue (findings/known_issues.h) may ask about, and nothing
+ * else.
  *
  * Facts are made once from the case and what the engine did, and are then independent of both: they are kept
  * in the campaign's store as JSON, so that a later list of known issues can be tried on past findings without
@@ -12,8 +13,7 @@
 #include "base/json_read.h"
 #include "base/str.h"
 #include "case/test_case.h"
-#include "engine/outcome.h"
-#include "locate/settle.h"
+#include "findings/signature.h"
 
 /* What some element of a value is. */
 enum fact_mark {
@@ -53,9 +53,9 @@ struct fact_node {
 /* Texts live in the arena; none is NULL. */
 struct finding_facts {
     struct arena arena;
-    const char *engine;   /* label: "onnxruntime@1.12.0:opt=all" */
-    const char *version;  /* what the engine itself says */
-    const char *symptom;  /* as in the signature: "wrong", "nan-lost", "refused", "crash-fpe" ... */
+    const char *engine;  /* label: "onnxruntime@1.12.0:opt=all" */
+    const char *version; /* what the engine itself says */
+    enum symptom symptom;
     const char *stage;    /* of an engine that refused or died: "load", "run" ...; else "" */
     const char *message;  /* the engine's own error text, "" where there is none */
     int signal;           /* that ended the engine, or 0 */
@@ -86,6 +86,9 @@ void facts_release(struct finding_facts *facts);
 
 /* "float32[2,3] const nan least=-1 most=2"; "" for one that was left out. */
 void fact_value_text(struct str *out, const struct fact_value *value);
+
+/* The nodes for people: "Conv opset=13 float32[1,2,8] const:float32[2,2,3] pads=0,1", with " + " between. */
+void facts_nodes_text(struct str *out, const struct finding_facts *facts);
 
 /* One line of JSON, and back. Reading trusts nothing; *facts must be released also after a failure. */
 void facts_write(struct str *out, const struct finding_facts *facts);

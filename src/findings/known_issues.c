@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const known_symptoms[] = {
-    "wrong",  "nan",     "nan-lost",         "shape", "dtype", "refused", "crash", "crash-fpe", "hang",
-    "memory", "garbage", "nondeterministic", NULL};
 static const char *const stages[] = {"start", "load", "run", "unload", NULL};
 
 /* Words between white space, or other separators, in the arena. */
@@ -299,15 +296,33 @@ static int add_condition(struct arena *arena, struct known_issue *issue, const c
     return 1;
 }
 
+static bool is_finding(enum symptom symptom)
+{
+    return verdict_is_finding(symptom_verdict(symptom));
+}
+
+static int no_symptom(const char *word, struct error *err)
+{
+    struct str list;
+    str_init(&list);
+    for (int i = 0; i < SYMPTOM_COUNT; i++)
+        if (is_finding((enum symptom)i))
+            str_printf(&list, "%s%s", list.length ? ", " : "", symptom_word((enum symptom)i));
+    error_set(err, ERROR_FORMAT, "'%.40s' is no symptom; there are %s", word, list.data);
+    str_release(&list);
+    return -1;
+}
+
 static int read_symptoms(struct arena *arena, struct known_issue *issue, const char *value, struct error *err)
 {
     size_t count;
     const char **words = split(arena, value, " \t", &count);
+    _Static_assert(SYMPTOM_COUNT <= 32, "a symptom is a bit");
     for (size_t i = 0; i < count; i++) {
-        int index = index_of(known_symptoms, words[i]);
-        if (index < 0)
-            return not_one_of(known_symptoms, words[i], err);
-        issue->symptoms |= 1U << index;
+        enum symptom symptom;
+        if (!symptom_parse(words[i], strlen(words[i]), &symptom) || !is_finding(symptom))
+            return no_symptom(words[i], err);
+        issue->symptoms |= UINT32_C(1) << symptom;
     }
     return 0;
 }
@@ -508,7 +523,7 @@ int known_read(struct known_issues *known, const char *path, bool accepted, stru
     return status;
 }
 
-int known_read_installed(struct known_issues *known, struct error *err)
+static int read_installed(struct known_issues *known, struct error *err)
 {
     char **names, *folder = paths_known();
     size_t count;
@@ -525,12 +540,23 @@ int known_read_installed(struct known_issues *known, struct error *err)
     return status;
 }
 
-int known_open(struct known_issues *known, bool installed, const char *path, struct error *err)
+/* A campaign need not have a list of its own. */
+static int read_campaign(struct known_issues *known, const char *folder, struct error *err)
+{
+    char *path = file_join(folder, KNOWN_FILE);
+    int status = file_exists(path) ? known_read(known, path, true, err) : 0;
+    free(path);
+    return status;
+}
+
+int known_open(struct known_issues *known, const struct known_files *files, struct error *err)
 {
     known_init(known);
-    return (path && known_read(known, path, true, err)) || (installed && known_read_installed(known, err))
-               ? -1
-               : 0;
+    if (files->named && known_read(known, files->named, true, err))
+        return -1;
+    if (files->folder && read_campaign(known, files->folder, err))
+        return -1;
+    return files->none_installed ? 0 : read_installed(known, err);
 }
 
 const char *known_document(const struct known_issue *issue)

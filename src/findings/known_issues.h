@@ -91,7 +91,7 @@ struct known_issue {
     int line;
     bool accepted;            /* from a file that the user named: it does not count against the engine */
     const char *from, *until; /* releases, both included; "" : no limit */
-    unsigned symptoms;        /* bits by known_symptoms */
+    uint32_t symptoms;        /* bits by enum symptom */
     size_t n_knobs, n_stages, n_messages, n_groups, n_conditions;
     const char **knobs; /* settings that the engine must have; not with a ! before it */
     const char **stages;
@@ -110,19 +110,22 @@ struct known_issues {
     struct known_issue *items;
 };
 
-extern const char *const known_symptoms[]; /* ended by NULL */
-
 void known_init(struct known_issues *known);
 void known_release(struct known_issues *known);
 
 /* Adds the issues of a file. accepted: the user named it. */
 int known_read(struct known_issues *known, const char *path, bool accepted, struct error *err);
 
-/* Adds those that are installed with Assay, one file an engine. */
-int known_read_installed(struct known_issues *known, struct error *err);
+/* Where issues are read from: a file that the user names, KNOWN_FILE in the folder of a campaign, and those
+ * that are installed. The first one that a finding is of counts. */
+struct known_files {
+    const char *named, *folder; /* may be NULL */
+    bool none_installed;
+};
+#define KNOWN_FILE "known.ini"
 
-/* The installed ones unless they are not wanted, then those of `path`, which may be NULL. */
-int known_open(struct known_issues *known, bool installed, const char *path, struct error *err);
+/* *known must be released also after a failure. */
+int known_open(struct known_issues *known, const struct known_files *files, struct error *err);
 
 /* The first issue that the finding is of, or NULL. */
 struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts);

@@ -83,14 +83,6 @@ static bool engine_fits(const struct known_issue *issue, const struct finding_fa
            (!*issue->until || is_until(facts->version, issue->until));
 }
 
-static bool symptom_fits(const struct known_issue *issue, const struct finding_facts *facts)
-{
-    for (size_t i = 0; known_symptoms[i]; i++)
-        if (text_equal(known_symptoms[i], facts->symptom))
-            return issue->symptoms & (1U << i);
-    return false;
-}
-
 static bool is_listed(const char *const *list, size_t count, const char *word)
 {
     for (size_t i = 0; i < count; i++)
@@ -391,7 +383,7 @@ static bool group_fits(const struct known_issue *issue, const char *text, const 
 
 bool known_matches(const struct known_issue *issue, const struct finding_facts *facts)
 {
-    if (!engine_fits(issue, facts) || !symptom_fits(issue, facts) ||
+    if (!engine_fits(issue, facts) || !(issue->symptoms & UINT32_C(1) << facts->symptom) ||
         !is_listed(issue->stages, issue->n_stages, facts->stage) ||
         (issue->signal && issue->signal != facts->signal) || !in_range(&issue->opset, facts->opset) ||
         !in_range(&issue->factor, facts->factor) ||

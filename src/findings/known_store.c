@@ -177,7 +177,7 @@ void known_write(struct str *out, const char *name, const char *because, const c
     str_printf(out, "[%s]\nengine = %.*s\n", name, (int)engine.length, engine.text);
     if (facts->version[strcspn(facts->version, "0123456789")])
         str_printf(out, "from = %s\n", facts->version);
-    str_printf(out, "symptom = %s\n", facts->symptom);
+    str_printf(out, "symptom = %s\n", symptom_word(facts->symptom));
     if (*facts->stage)
         str_printf(out, "stage = %s\n", facts->stage);
     if (facts->signal)

@@ -66,7 +66,7 @@ enum verdict_kind symptom_verdict(enum symptom symptom)
     return is_verdict(symptom) ? (enum verdict_kind)symptom : symptoms[symptom - VERDICT_COUNT].verdict;
 }
 
-static bool symptom_parse(const char *word, size_t length, enum symptom *symptom)
+bool symptom_parse(const char *word, size_t length, enum symptom *symptom)
 {
     for (int i = 0; i < SYMPTOM_COUNT; i++) {
         const char *known = symptom_word((enum symptom)i);
@@ -78,8 +78,8 @@ static bool symptom_parse(const char *word, size_t length, enum symptom *symptom
     return false;
 }
 
-static enum symptom symptom_of(const struct verdict *verdict, const struct settlement *settlement,
-                               const struct result *result)
+enum symptom symptom_of(const struct verdict *verdict, const struct settlement *settlement,
+                        const struct result *result)
 {
     enum verdict_kind kind = final_kind(verdict, settlement);
     /* The worst element of the whole need not be the fault of who is blamed. */

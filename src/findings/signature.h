@@ -40,7 +40,8 @@ enum symptom {
     SYMPTOM_COUNT
 };
 const char *symptom_word(enum symptom symptom);
-enum verdict_kind symptom_verdict(enum symptom symptom); /* one that has this symptom */
+bool symptom_parse(const char *word, size_t length, enum symptom *symptom); /* false: it is none */
+enum verdict_kind symptom_verdict(enum symptom symptom);                    /* one that has this symptom */
 
 enum {
     SIGNATURE_TEXT_SIZE = 600,
@@ -79,6 +80,10 @@ struct signature {
     char name[SIGNATURE_NAME_SIZE]; /* for folders and people: "wrong-resize-3fa9c2d1b0e4" */
     uint64_t hash;                  /* of the text */
 };
+
+/* Of the part to blame where there is one, as the worst element of the whole need not be its fault. */
+enum symptom symptom_of(const struct verdict *verdict, const struct settlement *settlement,
+                        const struct result *result);
 
 /* The signature whose text that is; false when it is none, and what is in *signature then says nothing. */
 bool signature_parse(struct signature *signature, const char *text);

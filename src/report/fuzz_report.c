@@ -23,8 +23,8 @@ void fuzz_line(struct str *out, const struct fuzz_status *status)
     add_time(out, status->elapsed);
     str_printf(out, "  %" PRIu64 " cases (%.0f/s)  OLC %.1f %%  %zu finding%s", status->cases, rate(status),
                100 * status->coverage.olc, status->findings, status->findings == 1 ? "" : "s");
-    if (status->explained)
-        str_printf(out, " (%zu explained)", status->explained);
+    if (status->known)
+        str_printf(out, " (%zu known)", status->known);
     if (status->last_new >= 0) {
         str_add(out, ", newest ");
         add_time(out, status->elapsed - status->last_new);
@@ -97,8 +97,8 @@ static void add_findings(struct str *out, const struct fuzz_status *status, bool
 {
     str_printf(out, "\n  findings  ");
     style_print(out, colour, status->findings ? STYLE_BAD : STYLE_GOOD, "%zu", status->findings);
-    if (status->explained)
-        str_printf(out, " (%zu explained)", status->explained);
+    if (status->known)
+        str_printf(out, " (%zu known)", status->known);
     if (status->waiting)
         str_printf(out, ", %zu to be reduced", status->waiting);
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
@@ -161,7 +161,7 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
     json_int(&json, "cases", (int64_t)status->cases);
     json_double(&json, "seconds", status->elapsed);
     json_int(&json, "findings", (int64_t)status->findings);
-    json_int(&json, "explained", (int64_t)status->explained);
+    json_int(&json, "known", (int64_t)status->known);
     json_object(&json, "kinds");
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
         if (status->kinds[kind])

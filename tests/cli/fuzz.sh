@@ -14,7 +14,7 @@ for ops in Nothing Cnov conv Relu,Cov 'Conv, Relu' , ''; do
 done
 assay fuzz -e reference --ops Gelu --opset 13 --count 60 -o four
 assay fuzz -e reference --opset 99 --count 60 -o four
-assay fuzz -e reference --explained nowhere --count 60 -o four
+assay fuzz -e reference --known nowhere --count 60 -o four
 ls
 mkdir data
 ASSAY_DATA=$PWD/data quietly fuzz -e reference:fault=conv-rotated --ops Relu --count 20 -o four

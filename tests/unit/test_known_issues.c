@@ -70,7 +70,8 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
         expect_refusal(text, lines[i][1]);
         free(text);
     }
-    expect_refusal("[x]\nengine = a\nsymptom = odd\n", "known.ini:3: 'odd' is none of wrong, nan");
+    expect_refusal("[x]\nengine = a\nsymptom = odd\n",
+                   "known.ini:3: 'odd' is no symptom; there are wrong, nan");
     expect_refusal("[x]\nengine = a\noperators = Floor\n\n[x]\n",
                    "known.ini:5: another [x] stands in line 1");
     expect_refusal("[x]\nengine = a\nsymptom = wrong\ninput = nan\ncause = c\n", "has no operators");
@@ -238,9 +239,10 @@ static void facts_come_back_as_they_were(void **state)
     assert_string_equal(one.data, two.data);
     assert_true(isinf(again.got));
     facts_release(&again);
-    static const char *const bad[] = {"", "[", "{\"nodes\":[{}]}",
-                                      "{\"nodes\":[{\"op\":\"A\",\"inputs\":[\"float32[\"]}]}",
-                                      "{\"nodes\":[{\"op\":\"A\",\"inputs\":[\"odd[1]\"]}]}"};
+    static const char *const bad[] = {
+        "", "[", "{\"symptom\":\"wrong\",\"nodes\":[{}]}",
+        "{\"symptom\":\"wrong\",\"nodes\":[{\"op\":\"A\",\"inputs\":[\"float32[\"]}]}",
+        "{\"symptom\":\"wrong\",\"nodes\":[{\"op\":\"A\",\"inputs\":[\"odd[1]\"]}]}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(facts_read(&again, bad[i], strlen(bad[i]), &err), -1);
         facts_release(&again);
