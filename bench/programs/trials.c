@@ -48,7 +48,7 @@ struct tally {
     double factor, deviations; /* largest seen, known engine bugs aside */
 };
 
-struct run {
+struct bench {
     struct generate_options options;
     uint64_t seed, from;
     size_t one, graphs, plans;
@@ -81,7 +81,7 @@ static bool needs_explanation(const struct verdict *verdict)
 
 /* One line for each different (engine, verdict, operators); the first case stands for the rest. The known
  * issue that it is of, if any; the node's text goes into *node. */
-static const struct known_issue *note_finding(struct run *run, const struct trial_done *done, size_t engine,
+static const struct known_issue *note_finding(struct bench *run, const struct trial_done *done, size_t engine,
                                               struct str *node)
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
@@ -137,7 +137,7 @@ static void tally_add(struct tally *tally, const struct verdict *verdict, bool k
 }
 
 /* One line, whatever an engine says. */
-static void list_verdict(const struct run *run, const struct trial_done *done, size_t engine,
+static void list_verdict(const struct bench *run, const struct trial_done *done, size_t engine,
                          const char *node, const struct known_issue *issue)
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
@@ -151,7 +151,7 @@ static void list_verdict(const struct run *run, const struct trial_done *done, s
     free(text);
 }
 
-static void take(struct run *run, struct trial_done *done)
+static void take(struct bench *run, struct trial_done *done)
 {
     size_t op = (size_t)(uintptr_t)done->user;
     for (size_t i = 0; i < run->n_engines; i++) {
@@ -179,7 +179,7 @@ static size_t op_number(const struct op *op)
 }
 
 /* A plan of 1 to 8 blocks over the whole corpus. */
-static int make_plan(struct run *run, uint64_t index, struct test_case **made, struct error *err)
+static int make_plan(struct bench *run, uint64_t index, struct test_case **made, struct error *err)
 {
     struct rng root = rng_seed(run->seed), rng = rng_split(&root, index);
     struct plan plan;
@@ -193,7 +193,7 @@ static int make_plan(struct run *run, uint64_t index, struct test_case **made, s
     return generate_plan(run->seed, index, &plan, &run->options, made, err);
 }
 
-static int make_case(struct run *run, size_t number, struct test_case **test, size_t *op)
+static int make_case(struct bench *run, size_t number, struct test_case **test, size_t *op)
 {
     struct error err = {0};
     bool one = number < run->one, graph = !one && number < run->one + run->graphs;
@@ -219,7 +219,7 @@ static int make_case(struct run *run, size_t number, struct test_case **test, si
     return 0;
 }
 
-static int run_cases(struct run *run, struct trials *trials)
+static int run_cases(struct bench *run, struct trials *trials)
 {
     size_t total = run->one + run->graphs + run->plans, submitted = 0, finished = 0;
     struct progress progress;
@@ -257,7 +257,7 @@ static void print_row(const char *name, const struct tally *t)
            t->verdicts[VERDICT_SUSPECT], t->verdicts[VERDICT_IMPRECISE], findings, t->factor, t->deviations);
 }
 
-static void print_tables(const struct run *run)
+static void print_tables(const struct bench *run)
 {
     printf("%-22s %8s %8s %8s %8s %8s %8s %8s %8s  %9s %9s\n", "operator", "verdicts", "agrees", "lacks",
            "open", "mistrust", "suspect", "imprec", "findings", "err/hard", "err/sigma");
@@ -304,9 +304,8 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static int read_options(struct run *run, int argc, char **argv)
+static int read_options(struct bench *run, int argc, char **argv)
 {
-    struct error err;
     int c;
     while ((c = getopt_long(argc, argv, "e:", long_options, NULL)) != -1)
         switch (c) {
@@ -391,7 +390,7 @@ static int add_engine(struct registry *registry, struct pool *pool, const char *
 }
 
 /* What `assay probe` has kept of every engine, by the version that it says when it starts. */
-static int read_probes(struct run *run, struct registry *registry, struct pool *pool, const int *engines)
+static int read_probes(struct bench *run, struct registry *registry, struct pool *pool, const int *engines)
 {
     char *folder = probe_folder();
     struct error err = {0};
@@ -403,7 +402,7 @@ static int read_probes(struct run *run, struct registry *registry, struct pool *
         status = registry_find(registry, run->labels[i], &spec, &err);
         if (status)
             break;
-        char *engine = probe_engine(pool_engine(pool, engines[i]), spec);
+        char *engine = probe_engine(pool_engine(pool, engines[i]));
         status = probe_support_load(run->support, folder, engine, &err);
         free(engine);
     }
@@ -415,7 +414,7 @@ static int read_probes(struct run *run, struct registry *registry, struct pool *
     return status;
 }
 
-static void free_run(struct run *run)
+static void free_run(struct bench *run)
 {
     for (size_t i = 0; i < run->n_findings; i++) {
         free(run->findings[i].key);
@@ -431,7 +430,7 @@ static void free_run(struct run *run)
 
 int main(int argc, char **argv)
 {
-    struct run *run = memory_zeroed(1, sizeof *run);
+    struct bench *run = memory_zeroed(1, sizeof *run);
     run->seed = 1;
     run->deadline = 10;
     struct registry *registry = NULL;
