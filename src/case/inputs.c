@@ -1,193 +1,6 @@
 #include "case/inputs.h"
 
-#include "base/hash.h"
-#include "base/map.h"
 #include "base/memory.h"
-#include "base/random.h"
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-static const char *text_or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
-int inputs_plan(struct inputs *inputs, const struct model *model, struct error *err)
-{
-    *inputs = (struct inputs){0};
-    arena_init(&inputs->arena);
-    inputs->model = model;
-    const Onnx__GraphProto *graph = model->graph;
-    struct map initializers;
-    map_init(&initializers);
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        map_set(&initializers, text_or_empty(graph->initializer[i]->name), i);
-    inputs->slots = arena_array(&inputs->arena, graph->n_input + 1, sizeof *inputs->slots);
-    int status = 0;
-    for (size_t i = 0; i < graph->n_input && status == 0; i++) {
-        const char *name = text_or_empty(graph->input[i]->name);
-        if (map_has(&initializers, name))
-            continue;
-        struct inputs_slot *slot = &inputs->slots[inputs->count++];
-        slot->name = arena_strdup(&inputs->arena, name);
-        slot->type = graph->input[i]->type;
-        tensor_init(&slot->array);
-        if (!*name)
-            status = error_set(err, ERROR_INVALID, "input %zu of the model has no name", i);
-    }
-    map_release(&initializers);
-    return status;
-}
-
-void inputs_release(struct inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->count; i++)
-        tensor_release(&inputs->slots[i].array);
-    free(inputs->classes);
-    free(inputs->truth);
-    arena_release(&inputs->arena);
-    *inputs = (struct inputs){0};
-}
-
-/* "NAME=SIZE" for a symbol the model uses. */
-struct dim_choice {
-    const char *name;
-    int64_t size;
-    bool used;
-};
-
-static int parse_dims(struct arena *arena, const char *const *dims, size_t count, struct dim_choice *choices,
-                      struct error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        char *name = arena_strdup(arena, dims[i]);
-        char *equals = strrchr(name, '=');
-        long long size = -1;
-        if (!equals || equals == name || !text_int64(equals + 1, &size) || size < 0)
-            return error_set(err, ERROR_USAGE, "--dim takes NAME=SIZE, not '%s'", dims[i]);
-        *equals = '\0';
-        choices[i] = (struct dim_choice){.name = name, .size = size};
-    }
-    return 0;
-}
-
-static int64_t dim_size(const Onnx__TensorShapeProto__Dimension *dim, struct dim_choice *choices,
-                        size_t count)
-{
-    if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value >= 0)
-        return dim->dim_value;
-    if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM) {
-        for (size_t i = 0; i < count; i++) {
-            if (text_equal(choices[i].name, text_or_empty(dim->dim_param))) {
-                choices[i].used = true;
-                return choices[i].size;
-            }
-        }
-    }
-    return 1;
-}
-
-static int plan_random(struct inputs_slot *slot, struct dim_choice *choices, size_t count, struct error *err)
-{
-    const Onnx__TypeProto *type = slot->type;
-    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        return error_set(err, ERROR_UNSUPPORTED, "input %s is not a tensor: give its value with --data",
-                         slot->name);
-    const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
-    if (dtype_check(tensor->elem_type, err))
-        return error_prefix(err, "input %s", slot->name);
-    if (!tensor->shape)
-        return error_set(err, ERROR_UNSUPPORTED, "input %s has no shape: give its value with --data",
-                         slot->name);
-    if (tensor->shape->n_dim > TENSOR_MAX_RANK)
-        return error_set(err, ERROR_LIMIT, "input %s has %zu dimensions", slot->name, tensor->shape->n_dim);
-    slot->dtype = (enum dtype)tensor->elem_type;
-    slot->shape.rank = (int)tensor->shape->n_dim;
-    for (size_t i = 0; i < tensor->shape->n_dim; i++)
-        slot->shape.dims[i] = dim_size(tensor->shape->dim[i], choices, count);
-    return 0;
-}
-
-int inputs_random(struct inputs *inputs, const struct model *model, size_t samples, uint64_t seed,
-                  const char *const *dims, size_t n_dims, struct error *err)
-{
-    if (inputs_plan(inputs, model, err))
-        return -1;
-    inputs->kind = INPUTS_RANDOM;
-    inputs->samples = samples;
-    inputs->seed = seed;
-    struct dim_choice *choices = arena_array(&inputs->arena, n_dims + 1, sizeof *choices);
-    if (parse_dims(&inputs->arena, dims, n_dims, choices, err))
-        return -1;
-    for (size_t i = 0; i < inputs->count; i++)
-        if (plan_random(&inputs->slots[i], choices, n_dims, err))
-            return -1;
-    for (size_t i = 0; i < n_dims; i++)
-        if (!choices[i].used)
-            return error_set(err, ERROR_USAGE, "no input of the model has a dimension called '%s'",
-                             choices[i].name);
-    return 0;
-}
-
-static void fill_element(struct tensor *tensor, size_t index, struct rng *rng)
-{
-    if (dtype_is_float(tensor->type))
-        tensor_set(tensor, index, rng_normal(rng));
-    else if (tensor->type == DTYPE_BOOL)
-        tensor_set(tensor, index, rng_chance(rng, 0.5));
-    else if (tensor->type == DTYPE_COMPLEX64)
-        for (size_t part = 0; part < 2; part++)
-            ((float *)tensor->data)[2 * index + part] = (float)rng_normal(rng);
-    else if (tensor->type == DTYPE_COMPLEX128)
-        for (size_t part = 0; part < 2; part++)
-            ((double *)tensor->data)[2 * index + part] = rng_normal(rng);
-    else
-        tensor_set(tensor, index, (long double)rng_below(rng, 10));
-}
-
-/* Strings are the words "0" to "9", so that they can stand for numbers too. */
-static int fill_strings(struct tensor *tensor, const struct rng *stream, struct error *err)
-{
-    struct str bytes;
-    str_init(&bytes);
-    for (size_t i = 0; i < tensor->count; i++) {
-        struct rng rng = rng_split(stream, i);
-        str_append(&bytes, "\1\0\0\0", 4);
-        str_printf(&bytes, "%d", (int)rng_below(&rng, 10));
-    }
-    struct shape shape = tensor->shape;
-    tensor_release(tensor);
-    int status = tensor_from_bytes(tensor, DTYPE_STRING, &shape, bytes.data, bytes.length, err);
-    str_release(&bytes);
-    return status;
-}
-
-static int draw(const struct inputs_slot *slot, uint64_t seed, size_t sample, struct tensor *tensor,
-                struct error *err)
-{
-    if (tensor_alloc(tensor, slot->dtype, &slot->shape, 0, err))
-        return error_prefix(err, "input %s", slot->name);
-    struct rng root = rng_seed(seed);
-    struct rng of_sample = rng_split(&root, sample);
-    struct rng stream = rng_split(&of_sample, hash_text(slot->name));
-    if (slot->dtype == DTYPE_STRING)
-        return fill_strings(tensor, &stream, err);
-    for (size_t i = 0; i < tensor->count; i++) {
-        struct rng rng = rng_split(&stream, i);
-        fill_element(tensor, i, &rng);
-    }
-    return 0;
-}
-
-static int slice(const struct inputs_slot *slot, size_t samples, size_t sample, struct tensor *tensor,
-                 struct error *err)
-{
-    size_t size = slot->array.size / samples;
-    return tensor_from_bytes(tensor, slot->array.type, &slot->element,
-                             (const char *)slot->array.data + sample * size, size, err);
-}
 
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err)
 {
@@ -201,8 +14,9 @@ int inputs_get(const struct inputs *inputs, size_t sample, struct value **values
         const struct inputs_slot *slot = &inputs->slots[i];
         struct tensor tensor;
         tensor_init(&tensor);
-        status = inputs->kind == INPUTS_RANDOM ? draw(slot, inputs->seed, sample, &tensor, err)
-                                               : slice(slot, inputs->samples, sample, &tensor, err);
+        status = inputs->kind == INPUTS_RANDOM
+                     ? inputs_random_tensor(slot, inputs->seed, sample, &tensor, err)
+                     : inputs_slice(slot, inputs->samples, sample, &tensor, err);
         if (status == 0)
             value_set_tensor(&made[i], &tensor);
         tensor_release(&tensor);
@@ -229,4 +43,12 @@ int inputs_check(const struct inputs *inputs, struct error *err)
         values_free(values, inputs->count);
     }
     return 0;
+}
+
+int inputs_invalid(const struct inputs *inputs, size_t sample, const char *why, struct error *err)
+{
+    return error_set(err, ERROR_INVALID, "sample %zu is not valid for this model: %.300s; %s", sample, why,
+                     inputs->kind == INPUTS_RANDOM
+                         ? "values drawn at random do not suit it: give them with --data"
+                         : "correct the inputs or the model");
 }

@@ -1,6 +1,4 @@
-/* Whether values are what the model wants as its inputs: the user's mistakes, told before an engine sees
- * them. */
-#include "case/inputs.h"
+#include "case/inputs_fit.h"
 
 #include "base/map.h"
 #include "base/str.h"
@@ -239,12 +237,4 @@ int inputs_name_fits(const struct model *model, const char *path, const char *sa
                      "%s holds a tensor called %s, but by its number it is input %s: number the files in the "
                      "order of the model's inputs",
                      path, said, wanted);
-}
-
-int inputs_invalid(const struct inputs *inputs, size_t sample, const char *why, struct error *err)
-{
-    return error_set(err, ERROR_INVALID, "sample %zu is not valid for this model: %.300s; %s", sample, why,
-                     inputs->kind == INPUTS_RANDOM
-                         ? "values drawn at random do not suit it: give them with --data"
-                         : "correct the inputs or the model");
 }

@@ -1,10 +1,10 @@
-/* Inputs and labels from a folder; inputs.h says which layouts. */
-#include "case/inputs.h"
+#include "case/inputs_read.h"
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "case/idx.h"
+#include "case/inputs_fit.h"
 #include "model/data.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ static int declared_rank(const Onnx__TypeProto *type)
 
 /* One sample of the array: without the first axis when the model's input has one axis less, else with it
  * at 1. */
-static int plan_array(struct inputs_slot *slot, const char *path, struct error *err)
+static int choose_samples(struct inputs_slot *slot, const char *path, struct error *err)
 {
     const struct shape *shape = &slot->array.shape;
     if (shape->rank < 1 || shape->dims[0] < 1 || slot->array.type == DTYPE_STRING)
@@ -148,7 +148,7 @@ static int read_samples(const struct inputs_slot *slot, const char *path, struct
 static int add_array(struct inputs *inputs, size_t number, const char *path, struct error *err)
 {
     struct inputs_slot *slot = &inputs->slots[number];
-    if (read_samples(slot, path, &slot->array, err) || plan_array(slot, path, err))
+    if (read_samples(slot, path, &slot->array, err) || choose_samples(slot, path, err))
         return -1;
     size_t samples = (size_t)slot->array.shape.dims[0];
     if (number > 0 && samples != inputs->samples)
@@ -326,7 +326,7 @@ static int read_labels(struct inputs *inputs, const char *folder, char **names, 
 
 int inputs_read(struct inputs *inputs, const struct model *model, const char *folder, struct error *err)
 {
-    if (inputs_plan(inputs, model, err))
+    if (inputs_init(inputs, model, err))
         return -1;
     char **names;
     size_t count;
@@ -341,4 +341,12 @@ int inputs_read(struct inputs *inputs, const struct model *model, const char *fo
         status = read_labels(inputs, folder, names, count, err);
     file_names_free(names, count);
     return status;
+}
+
+int inputs_slice(const struct inputs_slot *slot, size_t samples, size_t sample, struct tensor *tensor,
+                 struct error *err)
+{
+    size_t size = slot->array.size / samples;
+    return tensor_from_bytes(tensor, slot->array.type, &slot->element,
+                             (const char *)slot->array.data + sample * size, size, err);
 }

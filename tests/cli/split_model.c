@@ -2,6 +2,7 @@
  * `split-model FROM TO`: the model FROM as TO, all initialisers, and what its Constant nodes hold, one behind
  * the other in TO.weights, as exporters write it. Written without the library's own way of saving.
  */
+#include "../external_data.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -36,15 +37,6 @@ static int lift_constants(struct model *model, struct error *err)
     return 0;
 }
 
-static Onnx__StringStringEntryProto *entry(struct arena *arena, const char *key, const char *value)
-{
-    Onnx__StringStringEntryProto *made = arena_alloc(arena, sizeof *made);
-    onnx__string_string_entry_proto__init(made);
-    made->key = arena_strdup(arena, key);
-    made->value = arena_strdup(arena, value);
-    return made;
-}
-
 static int move_out(struct arena *arena, Onnx__TensorProto *proto, const char *location, struct str *weights,
                     struct error *err)
 {
@@ -59,13 +51,7 @@ static int move_out(struct arena *arena, Onnx__TensorProto *proto, const char *l
     bare.data_type = proto->data_type;
     bare.n_dims = proto->n_dims;
     bare.dims = proto->dims;
-    bare.has_data_location = true;
-    bare.data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    bare.n_external_data = 3;
-    bare.external_data = arena_array(arena, 3, sizeof *bare.external_data);
-    bare.external_data[0] = entry(arena, "location", location);
-    bare.external_data[1] = entry(arena, "offset", arena_printf(arena, "%zu", weights->length));
-    bare.external_data[2] = entry(arena, "length", arena_printf(arena, "%zu", tensor.size));
+    external_place(arena, &bare, location, weights->length, tensor.size);
     str_append(weights, tensor.data, tensor.size);
     tensor_release(&tensor);
     *proto = bare;

@@ -10,6 +10,7 @@
  * printed. Assay may hold MOST_ASSAY at most; engines, and localize, which computes single nodes itself,
  * MOST_TABLES tables. Exit status 1 when something is wrong, 77 when ONNX Runtime 1.30.0 is not there.
  */
+#include "../external_data.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "engine/paths.h"
@@ -67,15 +68,6 @@ static void write_tables(const char *path)
     close(fd);
 }
 
-static Onnx__StringStringEntryProto *entry(struct arena *arena, const char *key, const char *value)
-{
-    Onnx__StringStringEntryProto *made = arena_alloc(arena, sizeof *made);
-    onnx__string_string_entry_proto__init(made);
-    made->key = arena_strdup(arena, key);
-    made->value = arena_strdup(arena, value);
-    return made;
-}
-
 static void add_table(struct model *model, size_t t)
 {
     struct arena *arena = &model->arena;
@@ -86,13 +78,7 @@ static void add_table(struct model *model, size_t t)
     table->data_type = DTYPE_DOUBLE;
     table->n_dims = 2;
     table->dims = arena_copy(arena, (int64_t[]){ROWS, COLUMNS}, 2 * sizeof(int64_t));
-    table->has_data_location = true;
-    table->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    table->n_external_data = 3;
-    table->external_data = arena_array(arena, 3, sizeof *table->external_data);
-    table->external_data[0] = entry(arena, "location", "tables.bin");
-    table->external_data[1] = entry(arena, "offset", arena_printf(arena, "%zu", t * table_bytes));
-    table->external_data[2] = entry(arena, "length", arena_printf(arena, "%zu", table_bytes));
+    external_place(arena, table, "tables.bin", t * table_bytes, table_bytes);
     graph_add_initializer(arena, model->graph, table);
     const char *row = arena_printf(arena, "rows%zu", t);
     model_add_node(model, "Gather", row, 2, (const char *const[]){table->name, "x"}, 1, &row);
