@@ -8,6 +8,7 @@
  * that is a finding; two are the same when symptom, operators and message are (findings/signature.h).
  */
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "campaign/fuzz_source.h"
 #include "findings/signature.h"
@@ -59,7 +60,8 @@ static int take(struct bench *bench, struct trials *trials, struct tally *tally,
     if (verdict_is_finding(done.judgement.verdicts[0].kind) && model) {
         signature_of(&signature, bench->engine, pool_engine(bench->pool, bench->number)->profile,
                      &done.judgement.verdicts[0], &done.settlements[0], model, &done.results[0]);
-        note(tally, signature.core);
+        uint64_t place = hash_combine(hash_text(signature.engine), hash_text(signature.operators));
+        note(tally, hash_combine(place, hash_text(signature.message)));
     }
     trial_done_release(&done);
     return 1;

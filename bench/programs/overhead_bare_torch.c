@@ -53,8 +53,8 @@ static void make_script(struct script *script, const struct overhead_case *one, 
     struct tensor input = one->input;
     struct value value = {.name = (char[]){"x"}, .kind = VALUE_TENSOR, .count = 1, .tensors = &input};
     if (model_parse(&model, one->model, one->size, &err) < 0 || model_index_init(&index, model, &err) < 0 ||
-        program_new(&program, &index, FACE_EAGER, cache, &value, 1, 1, (const char *const[]){"y"}, NULL,
-                    &err) < 0)
+        program_new(&program, &index, FACE_EAGER, cache, &value, 1, 1, (const char *const[]){"y"}, "", &err) <
+            0)
         fail(err.message);
     keep_script(script, program);
     program_free(program);

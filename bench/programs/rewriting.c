@@ -118,7 +118,8 @@ int main(int argc, char **argv)
     fuzz_source_free(source);
     printf("%zu of %zu rewritten models are called wrong; %zu are outside of the bounds of single nodes\n",
            counts.alarms, counts.rewritten, counts.outside);
-    if (counts.rewritten < count / 4 || (count >= 1000 && counts.outside == 0)) {
+    /* Of one kind of values there may be none that shows. */
+    if (counts.rewritten < count / 4 || (argc <= 3 && count >= 1000 && counts.outside == 0)) {
         fprintf(stderr, "too few models were rewritten, or none so that it shows\n");
         return 2;
     }
