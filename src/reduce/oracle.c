@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_AHEAD = 8, MOST_AHEAD = 64 };
+enum { DEFAULT_AHEAD = 8 };
 
 static const double least_deadline = 2, hang_deadline = 1, slack = 20;
 
@@ -30,7 +30,6 @@ struct flight {
     unsigned doubts;
     char words[WORDS_LIMIT]; /* of libonnx's refusal */
     struct result reference, answer, companion;
-    size_t jobs; /* not back yet */
 };
 
 static void flight_init(struct flight *flight, size_t number)
@@ -184,10 +183,11 @@ static void remember(struct oracle *oracle, uint64_t hash)
     oracle->seen[oracle->n_seen++] = hash;
 }
 
-static void submit(struct oracle *oracle, struct flight *flight, int engine)
+static void launch(struct oracle *oracle, struct flight *flight)
 {
+    const int engines[] = {oracle->engine, oracle->companion};
+    size_t count = oracle->companion >= 0 ? 2 : 1;
     struct job job = {
-        .engine = engine,
         .model = flight->bytes,
         .model_size = flight->size,
         .n_inputs = flight->subject.n_inputs,
@@ -195,31 +195,23 @@ static void submit(struct oracle *oracle, struct flight *flight, int engine)
         .deadline = oracle->deadline,
         .user = flight,
     };
-    flight->jobs++;
-    oracle->runs++;
-    pool_submit(oracle->pool, &job);
+    oracle->runs += count;
+    runner_submit_to(oracle->runner, &job, engines, count, ASK_NEVER);
 }
 
-static void launch(struct oracle *oracle, struct flight *flight)
+/* Waits for the candidate that was launched first: 1, 0 when none is under way, -1 when the pool fails. */
+static int receive(struct oracle *oracle, struct flight **flight, struct error *err)
 {
-    submit(oracle, flight, oracle->engine);
-    if (oracle->companion >= 0)
-        submit(oracle, flight, oracle->companion);
-}
-
-/* Takes one answer from the pool. */
-static int receive(struct oracle *oracle, struct error *err)
-{
-    struct job job;
-    struct result result;
-    bool differ;
-    if (pool_next(oracle->pool, -1, &job, &result, &differ, err) != 1)
-        return -1;
-    struct flight *flight = job.user;
-    struct result *slot = job.engine == oracle->engine ? &flight->answer : &flight->companion;
-    *slot = result;
-    flight->jobs--;
-    return 0;
+    struct run *run;
+    int status = runner_next(oracle->runner, &run, err);
+    if (status != 1)
+        return status;
+    *flight = run->job.user;
+    (*flight)->answer = run_take(run, 0, 0);
+    if (run->n_engines > 1)
+        (*flight)->companion = run_take(run, 0, 1);
+    run_free(run);
+    return 1;
 }
 
 static void judge(struct oracle *oracle, const struct flight *flight, struct verdict *verdict)
@@ -373,10 +365,7 @@ static int run_alone(struct oracle *oracle, struct flight *flight, const struct 
     if (subject_copy(&flight->subject, subject, err) || prepare(oracle, flight, err))
         return -1;
     launch(oracle, flight);
-    while (flight->jobs)
-        if (receive(oracle, err))
-            return -1;
-    return 0;
+    return receive(oracle, &flight, err) == 1 ? 0 : -1;
 }
 
 /* What there is to say against the case itself; candidates are held against it. */
@@ -394,10 +383,12 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
     struct flight flight;
     if (!oracle->refusals)
         oracle->refusals = refusals_new();
-    if (!oracle->ahead)
-        oracle->ahead = DEFAULT_AHEAD;
-    if (oracle->ahead > MOST_AHEAD)
-        oracle->ahead = MOST_AHEAD;
+    if (!oracle->runner) {
+        oracle->panel = (struct panel){.pool = oracle->pool, .reference = -1};
+        oracle->runner = runner_new(
+            &oracle->panel, &(struct runner_options){.ahead = oracle->ahead ? oracle->ahead : DEFAULT_AHEAD,
+                                                     .in_order = true});
+    }
     for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
         oracle->types = ways[way];
         oracle->starting = true;
@@ -433,11 +424,13 @@ bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
 
 void oracle_release(struct oracle *oracle)
 {
+    runner_free(oracle->runner);
     refusals_free(oracle->refusals);
     onnx_checker_stop(&oracle->checker);
     subject_release(&oracle->origin);
     free(oracle->blamed);
     free(oracle->seen);
+    oracle->runner = NULL;
     oracle->refusals = NULL;
     oracle->blamed = NULL;
     oracle->seen = NULL;
@@ -471,41 +464,32 @@ static bool time_is_up(const struct oracle *oracle)
 long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make make, void *context,
                    struct subject *found)
 {
-    struct flight *flights[MOST_AHEAD];
-    size_t first = 0, n = 0, next = from;
+    size_t next = from;
     long answer = (long)count;
-    bool failed = false, stop = false;
-    while (!failed) {
+    bool stop = false;
+    int status = 1;
+    while (status == 1) {
+        struct flight *flight;
         stop = stop || time_is_up(oracle);
-        while (!stop && n < oracle->ahead && next < count) {
-            struct flight *flight = next_flight(oracle, &next, count, make, context);
-            if (!flight)
-                break;
+        while (!stop && runner_room(oracle->runner) &&
+               (flight = next_flight(oracle, &next, count, make, context)))
             launch(oracle, flight);
-            flights[(first + n++) % MOST_AHEAD] = flight;
-        }
-        if (!n)
+        status = receive(oracle, &flight, NULL);
+        if (status != 1)
             break;
-        struct flight *head = flights[first];
-        if (head->jobs) {
-            failed = receive(oracle, NULL) < 0;
-            continue;
-        }
-        first = (first + 1) % MOST_AHEAD;
-        n--;
-        if (answer == (long)count && holds(oracle, head, HOLDS_SAME)) {
-            answer = (long)head->number;
-            *found = head->subject;
-            head->subject = (struct subject){0};
+        if (answer == (long)count && holds(oracle, flight, HOLDS_SAME)) {
+            answer = (long)flight->number;
+            *found = flight->subject;
+            flight->subject = (struct subject){0};
             oracle->held++;
             next = count; /* the others under way only have to come back */
         } else if (answer == (long)count) {
-            remember(oracle, head->hash);
+            remember(oracle, flight->hash);
         }
-        flight_release(head);
-        free(head);
+        flight_release(flight);
+        free(flight);
     }
-    return failed || (stop && answer == (long)count) ? -1 : answer;
+    return status < 0 || (stop && answer == (long)count) ? -1 : answer;
 }
 
 static int expose_all(struct subject *subject)

@@ -16,7 +16,7 @@
 #ifndef REDUCE_ORACLE_H
 #define REDUCE_ORACLE_H
 
-#include "engine/pool.h"
+#include "engine/runner.h"
 #include "findings/signature.h"
 #include "reduce/subject.h"
 
@@ -29,8 +29,10 @@ struct oracle {
     const char *label; /* of the engine */
     double deadline;   /* for each request; 0: from how long the case itself takes, see oracle_start */
     int64_t end_ns;    /* clock: no new candidates after it; 0: none */
-    size_t ahead;
+    size_t ahead;      /* candidates under way; 0: 8 */
 
+    struct panel panel; /* of the pool, for the runner; both made by oracle_start */
+    struct runner *runner;
     struct signature keep; /* of the best so far */
     struct verdict verdict;
     char text[320]; /* what is wrong, one line */
