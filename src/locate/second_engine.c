@@ -7,6 +7,9 @@
 void second_engine_init(struct second_engine *second, struct recording *record, int engine, bool pieces)
 {
     *second = (struct second_engine){.record = record, .engine = engine, .pieces = pieces};
+    second->panel = (struct panel){
+        .pool = record->test->which->pool, .count = 1, .engines = &second->engine, .reference = -1};
+    second->runner = runner_new(&second->panel, &(struct runner_options){0});
     result_init(&second->held);
     second->kept = arena_array(&record->test->arena, record->test->index.count, sizeof *second->kept);
     second->known = arena_array(&record->test->arena, record->test->index.count, sizeof(struct tensor *));
@@ -33,6 +36,7 @@ void second_engine_release(struct second_engine *second)
 {
     if (!second->record)
         return;
+    runner_free(second->runner);
     drop_request(second);
     forget(second);
     for (size_t i = 0; i < second->record->test->index.count; i++)
@@ -122,7 +126,7 @@ static bool make_part(struct second_engine *second, const struct memory_group *g
 int second_engine_start(struct second_engine *second, const struct memory_group *group)
 {
     struct recording *record = second->record;
-    struct job job = {.engine = second->engine};
+    struct job job = {0};
     forget(second);
     if (!group->n_names)
         return 0;
@@ -135,24 +139,21 @@ int second_engine_start(struct second_engine *second, const struct memory_group 
         job.inputs = record->test->which->inputs;
         job.n_inputs = record->test->which->n_inputs;
     }
-    pool_submit(record->test->which->pool, &job);
-    second->under_way = true;
+    runner_submit(second->runner, &job, ASK_NEVER);
     return 0;
 }
 
 int second_engine_finish(struct second_engine *second, const struct memory_group *group)
 {
     struct recording *record = second->record;
-    struct job job;
-    bool differ;
+    struct run *run;
     (void)group;
-    if (!second->under_way)
-        return 0;
-    second->under_way = false;
-    int status = pool_next(record->test->which->pool, -1, &job, &second->held, &differ, record->test->err);
+    int status = runner_next(second->runner, &run, record->test->err);
     drop_request(second);
-    if (status <= 0)
-        return status < 0 ? -1 : error_set(record->test->err, ERROR_IO, "the second engine lost an answer");
+    if (status != 1)
+        return status;
+    second->held = run_take(run, 0, 0);
+    run_free(run);
     for (size_t i = 0; i < second->held.count; i++) {
         const struct value *value = &second->held.outputs[i];
         size_t number;

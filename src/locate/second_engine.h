@@ -8,11 +8,14 @@
 #ifndef LOCATE_SECOND_ENGINE_H
 #define LOCATE_SECOND_ENGINE_H
 
+#include "engine/runner.h"
 #include "locate/record_values.h"
 
 struct second_engine {
     struct recording *record; /* of the engine under test */
     int engine;
+    struct panel panel; /* of this engine alone, for the runner */
+    struct runner *runner;
     bool pieces;
     struct result held;  /* the group at hand */
     struct tensor *kept; /* for each value of the index: made before, needed later; data NULL when not */
@@ -20,7 +23,6 @@ struct second_engine {
     struct model *part;
     struct handover handover; /* of the part */
     struct value *inputs;     /* views */
-    bool under_way;
 };
 
 void second_engine_init(struct second_engine *second, struct recording *record, int engine, bool pieces);
