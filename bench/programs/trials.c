@@ -34,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENGINES = 16, MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
+enum { MAX_OPS = 256, MAX_REFUSED = 100 * 1000 * 1000 };
 
 struct seen {
     char *key, *text, *recipe;
@@ -61,9 +61,8 @@ struct bench {
     struct probe_support *support;
     size_t refused; /* indices left out, as all engines lack what they draw */
     size_t n_engines;
-    const char *labels[MAX_ENGINES];
-    struct pool *pool;
-    int engines[MAX_ENGINES];
+    const char **labels;
+    struct panel panel;
     struct known_issues known;
     struct seen *findings;
     size_t n_findings, capacity;
@@ -89,7 +88,7 @@ static const struct known_issue *note_finding(struct bench *run, const struct tr
     /* The word on the node to blame, where one was found: downstream it may have become another (a shape, a
      * NaN). */
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
-    const struct engine_info *info = pool_engine(run->pool, run->engines[engine]);
+    const struct engine_info *info = panel_engine(&run->panel, engine);
     struct finding_facts facts;
     struct str key;
     str_init(&key);
@@ -368,8 +367,6 @@ static int read_options(struct bench *run, int argc, char **argv)
             run->deadline = atof(optarg);
             break;
         case 'e':
-            if (run->n_engines == MAX_ENGINES)
-                return -1;
             run->labels[run->n_engines++] = optarg;
             break;
         default:
@@ -378,31 +375,17 @@ static int read_options(struct bench *run, int argc, char **argv)
     return run->n_engines ? 0 : -1;
 }
 
-static int add_engine(struct registry *registry, struct pool *pool, const char *label)
-{
-    const struct engine_spec *spec;
-    struct error err = {0};
-    if (registry_find(registry, label, &spec, &err)) {
-        fprintf(stderr, "%s\n", err.message);
-        return -1;
-    }
-    return pool_add(pool, spec);
-}
-
 /* What `assay probe` has kept of every engine, by the version that it says when it starts. */
-static int read_probes(struct bench *run, struct registry *registry, struct pool *pool, const int *engines)
+static int read_probes(struct bench *run)
 {
+    const struct panel *panel = &run->panel;
     char *folder = probe_folder();
     struct error err = {0};
     int status = 0;
     run->support = probe_support_new();
-    pool_warm(pool);
-    for (size_t i = 0; i < run->n_engines && !status; i++) {
-        const struct engine_spec *spec;
-        status = registry_find(registry, run->labels[i], &spec, &err);
-        if (status)
-            break;
-        char *engine = probe_engine(pool_engine(pool, engines[i]));
+    pool_warm(panel->pool);
+    for (size_t i = 0; i < panel->count && !status; i++) {
+        char *engine = probe_engine(panel_engine(panel, i));
         status = probe_support_load(run->support, folder, engine, &err);
         free(engine);
     }
@@ -425,6 +408,7 @@ static void free_run(struct bench *run)
     known_release(&run->known);
     blocks_free(run->blocks);
     probe_support_free(run->support);
+    free(run->labels);
     free(run);
 }
 
@@ -433,6 +417,7 @@ int main(int argc, char **argv)
     struct bench *run = memory_zeroed(1, sizeof *run);
     run->seed = 1;
     run->deadline = 10;
+    run->labels = memory_zeroed((size_t)argc, sizeof *run->labels);
     struct registry *registry = NULL;
     struct error err = {0};
     if (read_options(run, argc, argv) || known_open(&run->known, &(struct known_files){0}, &err) ||
@@ -440,18 +425,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: see the head of bench/programs/trials.c; %s\n", err.message);
         return 2;
     }
-    struct pool_options pool_options = {.deadline = run->deadline, .fresh = run->fresh};
-    struct pool *pool = pool_new(&pool_options);
-    int reference = add_engine(registry, pool, "reference"), *engines = run->engines;
-    run->pool = pool;
-    for (size_t i = 0; i < run->n_engines; i++)
-        if ((engines[i] = add_engine(registry, pool, run->labels[i])) < 0)
-            return 2;
-    if (run->probed && read_probes(run, registry, pool, engines))
+    struct pool_options limits = {.deadline = run->deadline, .fresh = run->fresh};
+    if (panel_open(&run->panel, registry, run->labels, run->n_engines, &limits, &err) ||
+        panel_add_reference(&run->panel, registry, &err)) {
+        fprintf(stderr, "%s\n", err.message);
         return 2;
-    struct panel panel = {.pool = pool, .count = run->n_engines, .engines = engines, .reference = reference};
+    }
+    if (run->probed && read_probes(run))
+        return 2;
     struct trial_options options = {
-        .panel = &panel,
+        .panel = &run->panel,
         .settle = true,
         .repeat = run->repeat,
     };
@@ -460,7 +443,7 @@ int main(int argc, char **argv)
     int status = run_cases(run, trials);
     size_t strays = trials_strays(trials);
     trials_free(trials);
-    pool_free(pool);
+    panel_close(&run->panel);
     registry_free(registry);
     print_tables(run);
     size_t unexplained = run->found - run->n_known;

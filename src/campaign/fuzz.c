@@ -41,6 +41,7 @@ struct fuzz {
     int lock;               /* file, held while the campaign runs */
     double reducing;        /* seconds spent on it in this start */
     bool stop;
+    size_t next;       /* place in the range, or among the probe's finds, of the case to be made next */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
 };
 
@@ -158,8 +159,9 @@ static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
 }
 
 /* One finished case; number: its place in the range, or FUZZ_RANGE for one of the probe's. */
-static int take(struct fuzz *fuzz, struct trial_done *done, struct error *err)
+static int take(void *context, struct trial_done *done, struct error *err)
 {
+    struct fuzz *fuzz = context;
     size_t number = (size_t)(uintptr_t)done->user;
     struct fuzz_recorder recorder = {fuzz->store, &fuzz->known, fuzz->options->panel};
     fuzz->fresh = fuzz->added = false;
@@ -177,88 +179,63 @@ static int take(struct fuzz *fuzz, struct trial_done *done, struct error *err)
         status = keep(fuzz, fuzz->added, err);
     }
     trial_done_release(done);
+    if (number < FUZZ_RANGE)
+        fuzz->stop |= time_is_up(fuzz);
     return status;
 }
 
-/* Waits for one more finished case: 1, or 0 when none is under way. */
-static int step(struct fuzz *fuzz, struct error *err)
+/* The next of what the probe found, as a case: a crash in probing is a finding. */
+static int make_probe_find(void *context, struct test_case **test, void **user, struct error *err)
 {
-    struct trial_done done;
-    int status = trials_next(fuzz->trials, &done, err);
-    if (status != 1)
-        return status;
-    return take(fuzz, &done, err) ? -1 : 1;
+    struct fuzz *fuzz = context;
+    if (fuzz->stop || fuzz->next == fuzz->probe.n_recipes)
+        return 0;
+    *user = (void *)(uintptr_t)FUZZ_RANGE;
+    if (generate_recipe(fuzz->probe.recipes[fuzz->next++], test, err))
+        *test = NULL; /* of a release with other operators */
+    return 1;
 }
 
-static int finish_pending(struct fuzz *fuzz, struct error *err)
-{
-    int status;
-    do
-        status = step(fuzz, err);
-    while (status == 1);
-    return status;
-}
-
-/* What the probe found, as cases: a crash in probing is a finding. */
 static int run_probe_finds(struct fuzz *fuzz, struct error *err)
 {
-    int status = 0;
-    for (size_t i = 0; i < fuzz->probe.n_recipes && !fuzz->stop && status >= 0; i++) {
-        struct test_case *made;
-        if (generate_recipe(fuzz->probe.recipes[i], &made, err))
-            continue; /* of a release with other operators */
-        status = trials_submit(fuzz->trials, made, (void *)(uintptr_t)FUZZ_RANGE, err);
-        while (status >= 0 && !trials_room(fuzz->trials))
-            status = step(fuzz, err);
-    }
-    return status < 0 ? -1 : finish_pending(fuzz, err);
+    fuzz->next = 0;
+    return trials_run(fuzz->trials, &(struct trial_source){fuzz, make_probe_find, take}, err);
 }
 
-/* The case at this place of the range is made, and run unless that was done before. */
-static int make(struct fuzz *fuzz, size_t number, struct error *err)
+/* The case at the next place of the range, unless it was run before. */
+static int make_next(void *context, struct test_case **test, void **user, struct error *err)
 {
+    struct fuzz *fuzz = context;
     struct fuzz_state *state = &fuzz->state;
-    struct test_case *made;
+    uint64_t count = fuzz->options->count;
+    size_t number = fuzz->next;
     struct error why = {0};
-    if (fuzz_source_make(fuzz->source, state->first + number, &made, &state->nodes[number], &why)) {
+    if (fuzz->stop || number == FUZZ_RANGE || (count && state->first + number >= count))
+        return 0;
+    fuzz->next++;
+    *user = (void *)(uintptr_t)number;
+    if (fuzz_source_make(fuzz->source, state->first + number, test, &state->nodes[number], &why)) {
+        *test = NULL;
         if (why.code != ERROR_NOT_FOUND && why.code != ERROR_UNSUPPORTED) {
             *err = why;
             return -1;
         }
         state->marks[number] = MARK_DONE; /* nothing can be drawn there */
-        return 0;
+    } else if (state->marks[number] != MARK_TODO) {
+        test_case_free(*test);
+        *test = NULL;
     }
-    if (state->marks[number] == MARK_TODO)
-        return trials_submit(fuzz->trials, made, (void *)(uintptr_t)number, err);
-    test_case_free(made);
-    return 0;
-}
-
-static bool want_more(const struct fuzz *fuzz, size_t next)
-{
-    uint64_t count = fuzz->options->count;
-    return !fuzz->stop && next < FUZZ_RANGE && !(count && fuzz->state.first + next >= count);
+    fuzz->stop |= time_is_up(fuzz);
+    return 1;
 }
 
 /* 1: the range is done; 0: the campaign ends within it. */
 static int run_range(struct fuzz *fuzz, struct error *err)
 {
-    size_t next = 0;
-    int status = 1;
-    while (status == 1) {
-        while (want_more(fuzz, next) && trials_room(fuzz->trials)) {
-            if (make(fuzz, next++, err))
-                return -1;
-            fuzz->stop |= time_is_up(fuzz);
-        }
-        status = step(fuzz, err);
-        if (status == 0 && want_more(fuzz, next))
-            status = 1;
-        fuzz->stop |= time_is_up(fuzz);
-    }
-    if (status)
+    fuzz->next = 0;
+    if (trials_run(fuzz->trials, &(struct trial_source){fuzz, make_next, take}, err))
         return -1;
-    return next == FUZZ_RANGE;
+    return fuzz->next == FUZZ_RANGE;
 }
 
 static int learn(void *context, const struct stored *stored, struct error *err)
@@ -465,7 +442,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
         return -1;
     if (!found && (run_probe_finds(fuzz, err) || fuzz->stop || begin_range(fuzz, err)))
         return fuzz->stop ? 0 : -1;
-    if (run_ranges(fuzz, err) || finish_pending(fuzz, err) || keep(fuzz, true, err))
+    if (run_ranges(fuzz, err) || keep(fuzz, true, err))
         return -1;
     return note_engines(fuzz, err) || publish(fuzz, err) ? -1 : 0;
 }

@@ -253,24 +253,44 @@ static void note_find(struct probe_result *result, struct probe_op *op, const st
     };
 }
 
-static void take(struct probe_result *results, const struct trial_done *done)
+/* A plan being worked off. */
+struct probing {
+    const struct probe_options *options;
+    const struct plan *plan;
+    struct probe_result *results;
+    struct progress progress;
+    size_t next, back; /* items: to be made next; done with */
+};
+
+static int take(void *context, struct trial_done *done, struct error *err)
 {
+    struct probing *probing = context;
     const struct plan_item *item = done->user;
+    (void)err;
     for (size_t i = 0; i < done->n_engines; i++) {
+        struct probe_result *result = &probing->results[i];
         const struct verdict *verdict = &done->judgement.verdicts[i];
-        struct probe_op *op = &results[i].ops[item->op_number];
+        struct probe_op *op = &result->ops[item->op_number];
         enum probe_answer answer = probe_answer_of(verdict);
         op->rows[item->row].opsets[item->opset - OPSET_FIRST] = probe_letter(answer);
-        results[i].started |= !verdict_is(verdict->kind, CLASS_TROUBLE);
+        result->started |= !verdict_is(verdict->kind, CLASS_TROUBLE);
         if (probe_is_finding(answer) || answer == PROBE_UNSUPPORTED)
-            note_find(&results[i], op, item, verdict, done->test->recipe);
+            note_find(result, op, item, verdict, done->test->recipe);
     }
+    trial_done_release(done);
+    progress_step(&probing->progress, ++probing->back);
+    return 0;
 }
 
-/* False when the sampler makes no such case: then nothing is asked. */
-static bool make_case(const struct probe_options *options, const struct plan *plan,
-                      const struct plan_item *item, struct test_case **test)
+/* Where the sampler makes no such case nothing is asked. */
+static int make(void *context, struct test_case **test, void **user, struct error *err)
 {
+    struct probing *probing = context;
+    const struct plan *plan = probing->plan;
+    (void)err;
+    if (probing->next == plan->count)
+        return 0;
+    struct plan_item *item = &plan->items[probing->next++];
     const struct probe_row *row = &plan->layout.ops[item->op_number].rows[item->row];
     struct generate_options wish = {
         .ops = item->op->name,
@@ -280,33 +300,22 @@ static bool make_case(const struct probe_options *options, const struct plan *pl
         .rank = row->rank + 1,
         .given = row->given,
     };
-    return !generate_one(options->seed, item->index, &wish, test, NULL);
+    *user = item;
+    if (generate_one(probing->options->seed, item->index, &wish, test, NULL)) {
+        *test = NULL;
+        probing->back++;
+    }
+    return 1;
 }
 
-static int run_plan(const struct probe_options *options, struct plan *plan, struct trials *trials,
+static int run_plan(const struct probe_options *options, const struct plan *plan, struct trials *trials,
                     struct probe_result *results, struct error *err)
 {
-    struct progress progress;
-    size_t next = 0;
-    int status = 0;
-    progress_begin(&progress, "probe", plan->count);
-    progress.visible = progress.visible && options->progress;
-    while (!status && (next < plan->count || trials_pending(trials))) {
-        struct test_case *test;
-        struct trial_done done;
-        if (next < plan->count && trials_room(trials)) {
-            struct plan_item *item = &plan->items[next++];
-            if (make_case(options, plan, item, &test))
-                status = trials_submit(trials, test, item, err);
-        } else if (trials_next(trials, &done, err) == 1) {
-            take(results, &done);
-            trial_done_release(&done);
-        } else {
-            status = -1;
-        }
-        progress_step(&progress, next - trials_pending(trials));
-    }
-    progress_end(&progress);
+    struct probing probing = {.options = options, .plan = plan, .results = results};
+    progress_begin(&probing.progress, "probe", plan->count);
+    probing.progress.visible = probing.progress.visible && options->progress;
+    int status = trials_run(trials, &(struct trial_source){&probing, make, take}, err);
+    progress_end(&probing.progress);
     return status;
 }
 

@@ -168,6 +168,24 @@ int trials_next(struct trials *trials, struct trial_done *done, struct error *er
     return 1;
 }
 
+int trials_run(struct trials *trials, const struct trial_source *source, struct error *err)
+{
+    int more = 1;
+    while (more || trials_pending(trials)) {
+        struct trial_done done;
+        struct test_case *test = NULL;
+        void *user = NULL;
+        if (more && trials_room(trials)) {
+            more = source->make(source->context, &test, &user, err);
+            if (more < 0 || (test && trials_submit(trials, test, user, err)))
+                return -1;
+        } else if (trials_next(trials, &done, err) != 1 || source->take(source->context, &done, err)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 void trials_free(struct trials *trials)
 {
     if (!trials)

@@ -52,4 +52,18 @@ size_t trials_strays(const struct trials *trials); /* crashes that did not come 
 /* Waits for the next finished case: 1 and *done, 0 when none is under way, -1 when polling fails. */
 int trials_next(struct trials *trials, struct trial_done *done, struct error *err);
 
+/* Where cases come from, and who hears of them. */
+struct trial_source {
+    void *context;
+    /* Makes the next case: 1, with *test, which the trials take over (or NULL: none for once), and *user; 0
+     * when there are no more; -1 when it fails. */
+    int (*make)(void *context, struct test_case **test, void **user, struct error *err);
+    /* Hears a finished case, and releases it: 0, or -1 to end with that error. */
+    int (*take)(void *context, struct trial_done *done, struct error *err);
+};
+
+/* Runs all cases of a source, as many at a time as there is room for, to the end. After a failure some are
+ * still under way. */
+int trials_run(struct trials *trials, const struct trial_source *source, struct error *err);
+
 #endif

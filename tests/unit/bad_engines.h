@@ -43,7 +43,7 @@ static struct job make_job(int engine, const struct value *input)
     return (struct job){.engine = engine, .model = "model", .model_size = 5, .n_inputs = 1, .inputs = input};
 }
 
-static void assert_answered(const struct result *result, const struct value *input)
+static inline void assert_answered(const struct result *result, const struct value *input)
 {
     assert_string_equal(outcome_name(result->outcome), "ok");
     assert_int_equal(result->count, 1);
