@@ -39,19 +39,13 @@ static bool data_passes(const struct result *result, const struct result *refere
 
 enum paper_status paper_status_of(const struct result *result, const struct result *reference)
 {
-    switch (result->outcome) {
-    case OUTCOME_UNTESTED:
-    case OUTCOME_UNSUPPORTED:
-    case OUTCOME_NO_ENGINE:
-    case OUTCOME_COUNT:
+    if (result->outcome == OUTCOME_OK)
+        return reference->outcome != OUTCOME_OK ? PAPER_NONE
+               : data_passes(result, reference) ? PAPER_DCP
+                                                : PAPER_DCF;
+    if (verdict_is(verdict_of_outcome(result->outcome), CLASS_NOTHING | CLASS_LACK | CLASS_TROUBLE))
         return PAPER_NONE;
-    case OUTCOME_OK:
-        if (reference->outcome != OUTCOME_OK)
-            return PAPER_NONE;
-        return data_passes(result, reference) ? PAPER_DCP : PAPER_DCF;
-    default:
-        return result->stage == STAGE_RUN || result->stage == STAGE_UNLOAD ? PAPER_IF : PAPER_MCF;
-    }
+    return result->stage == STAGE_RUN || result->stage == STAGE_UNLOAD ? PAPER_IF : PAPER_MCF;
 }
 
 static double seconds_of(const struct result *result)

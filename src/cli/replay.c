@@ -49,7 +49,7 @@ static void write_text(const struct replay *replay, const struct standing *stand
         text_print(out, row->engine, 0);
         str_add(out, ": ");
         style_print(out, colour, state_style(row->state), "%s", replay_state_name(row->state));
-        if (row->state != REPLAY_AGREES || strcmp(row->verdict, "agrees") != 0)
+        if (!text_equal(row->verdict, replay_state_name(row->state)))
             str_printf(out, " (%s)", row->verdict);
         str_add(out, "\n");
         if (*row->title)

@@ -13,19 +13,41 @@
 
 enum { DEFAULT_WINDOW = 32, LOG_LINES_LIMIT = 4096 };
 
+static const struct {
+    const char *word;
+    enum verdict_kind kind; /* the judge's that says the same */
+} rows[CONFORM_COUNT] = {
+    [CONFORM_UNTESTED] = {"untested", VERDICT_UNTESTED},
+    [CONFORM_PASS] = {"pass", VERDICT_AGREES},
+    [CONFORM_WRONG] = {"wrong", VERDICT_WRONG},
+    [CONFORM_NAN] = {"nan", VERDICT_NAN},
+    [CONFORM_SHAPE] = {"shape", VERDICT_SHAPE},
+    [CONFORM_DTYPE] = {"dtype", VERDICT_DTYPE},
+    [CONFORM_RANDOM] = {"random", VERDICT_OPEN},
+    [CONFORM_UNSUPPORTED] = {"unsupported", VERDICT_UNSUPPORTED},
+    [CONFORM_REJECTED] = {"rejected", VERDICT_REJECTED},
+    [CONFORM_FAILED] = {"failed", VERDICT_FAILED},
+    [CONFORM_CRASH] = {"crash", VERDICT_CRASH},
+    [CONFORM_HANG] = {"hang", VERDICT_HANG},
+    [CONFORM_MEMORY] = {"memory", VERDICT_MEMORY},
+    [CONFORM_GARBAGE] = {"garbage", VERDICT_GARBAGE},
+    [CONFORM_NO_ENGINE] = {"no engine", VERDICT_NO_ENGINE},
+    [CONFORM_NOT_RUNNABLE] = {"not runnable", VERDICT_UNDECIDED},
+};
+
 const char *conform_verdict_name(enum conform_verdict verdict)
 {
-    static const char *const names[CONFORM_COUNT] = {
-        "untested", "pass",   "wrong", "nan",  "shape",  "dtype",   "random",    "unsupported",
-        "rejected", "failed", "crash", "hang", "memory", "garbage", "no engine", "not runnable",
-    };
-    return names[verdict];
+    return rows[verdict].word;
+}
+
+bool conform_is(enum conform_verdict verdict, unsigned classes)
+{
+    return verdict_is(rows[verdict].kind, classes);
 }
 
 bool conform_is_finding(enum conform_verdict verdict)
 {
-    return verdict != CONFORM_PASS && verdict != CONFORM_RANDOM && verdict != CONFORM_UNSUPPORTED &&
-           verdict != CONFORM_NOT_RUNNABLE;
+    return !conform_is(verdict, CLASS_AGREES | CLASS_LACK | CLASS_UNJUDGED);
 }
 
 bool conform_is_unjudged(const struct conform_result *result)
@@ -144,11 +166,6 @@ static enum conform_verdict hold(struct work *work, const struct flight *flight,
     return verdict == CONFORM_PASS && loaded->random ? CONFORM_RANDOM : verdict;
 }
 
-static bool is_refusal(enum conform_verdict verdict)
-{
-    return verdict == CONFORM_REJECTED || verdict == CONFORM_FAILED;
-}
-
 /* A case that is itself broken is nobody's fault: inputs that the model does not take, or, where an engine
  * refuses it, a model or values that the reference calls invalid. Says in work->why what is wrong. */
 static bool is_broken(struct work *work, const struct flight *flight, size_t set,
@@ -160,7 +177,7 @@ static bool is_broken(struct work *work, const struct flight *flight, size_t set
         str_add(&work->why, flight->loaded.misfit);
         return true;
     }
-    if (!is_refusal(verdict) || reference->outcome != OUTCOME_REJECTED)
+    if (!conform_is(verdict, CLASS_REFUSAL) || reference->outcome != OUTCOME_REJECTED)
         return false;
     str_clear(&work->why);
     str_printf(&work->why, "the case is not valid: %s", reference->message ? reference->message : "");
@@ -228,8 +245,7 @@ static void judge_flight(struct work *work, struct flight *flight)
         struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
         kept->judged = &verdicts.engine[engine];
         /* It refuses what it lacks, in words of another kind. */
-        if ((kept->verdict == CONFORM_REJECTED || kept->verdict == CONFORM_FAILED) &&
-            verdict_is(kept->judged->verdict.kind, CLASS_LACK))
+        if (conform_is(kept->verdict, CLASS_REFUSAL) && verdict_is(kept->judged->verdict.kind, CLASS_LACK))
             kept->verdict = CONFORM_UNSUPPORTED;
     }
     sample_verdicts_release(&verdicts);

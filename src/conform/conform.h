@@ -35,6 +35,10 @@ enum conform_verdict {
 };
 const char *conform_verdict_name(enum conform_verdict verdict); /* "pass", "not runnable" ... */
 
+/* Whether the judge's verdict (judge/verdict.h) that says the same is of these classes: a pass is agreement,
+ * random any answer, and of what is not runnable nobody can tell. */
+bool conform_is(enum conform_verdict verdict, unsigned classes);
+
 /* Pass, random, unsupported and not runnable say nothing against an engine; everything else is a finding. */
 bool conform_is_finding(enum conform_verdict verdict);
 

@@ -31,19 +31,12 @@ void replay_release(struct replay *replay)
 
 static enum replay_state by_answer(const struct conform_result *result)
 {
-    switch (result->verdict) {
-    case CONFORM_PASS:
+    if (conform_is(result->verdict, CLASS_AGREES))
         return conform_is_unjudged(result) ? REPLAY_TROUBLE : REPLAY_AGREES;
-    case CONFORM_RANDOM:
-    case CONFORM_UNSUPPORTED:
+    if (conform_is(result->verdict, CLASS_OPEN | CLASS_LACK))
         return REPLAY_SKIPPED;
-    case CONFORM_UNTESTED:
-    case CONFORM_NO_ENGINE:
-    case CONFORM_NOT_RUNNABLE:
-        return REPLAY_TROUBLE;
-    default:
-        return REPLAY_WRONG;
-    }
+    bool trouble = conform_is(result->verdict, CLASS_NOTHING | CLASS_TROUBLE | CLASS_UNDECIDED);
+    return trouble ? REPLAY_TROUBLE : REPLAY_WRONG;
 }
 
 /* The judge had the reference's word on it, whatever that is. */
@@ -61,11 +54,6 @@ static enum replay_state by_judge(const struct conform_result *result)
         [HEARD_JUDGED] = REPLAY_AGREES,   [HEARD_FINDING] = REPLAY_WRONG,
     };
     return states[verdict_heard(&result->judged->verdict)];
-}
-
-static bool is_about_values(enum conform_verdict verdict)
-{
-    return verdict >= CONFORM_WRONG && verdict <= CONFORM_DTYPE;
 }
 
 /* Whether the bundle's verdict is of these classes. */
@@ -107,7 +95,7 @@ static enum replay_state state_of(const struct conform_result *result, const str
         return plain;
     /* A case that is no bundle brings an answer that somebody vouched for. */
     enum replay_state judged = by_judge(result);
-    if (!bundle && (is_about_values(result->verdict) || judged == REPLAY_TROUBLE))
+    if (!bundle && (conform_is(result->verdict, CLASS_WRONG_ANSWER) || judged == REPLAY_TROUBLE))
         return plain;
     return judged;
 }

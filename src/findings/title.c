@@ -207,13 +207,15 @@ static const struct tensor *find_data(const struct blamed *b, const char *name, 
     return NULL;
 }
 
-static const char *special_in(const struct tensor *tensor)
+enum special { SPECIAL_NONE, SPECIAL_INFINITY, SPECIAL_NAN };
+
+static enum special special_in(const struct tensor *tensor)
 {
-    const char *found = NULL;
+    enum special found = SPECIAL_NONE;
     for (size_t i = 0; i < tensor->count && dtype_is_float(tensor->type); i++) {
         if (isnan(tensor_get(tensor, i)))
-            return "NaN";
-        found = isinf(tensor_get(tensor, i)) ? "an infinity" : found;
+            return SPECIAL_NAN;
+        found = isinf(tensor_get(tensor, i)) ? SPECIAL_INFINITY : found;
     }
     return found;
 }
@@ -222,7 +224,7 @@ static const char *special_in(const struct tensor *tensor)
 static bool add_values(struct str *out, struct str *items, const struct blamed *b,
                        const Onnx__NodeProto *node)
 {
-    const char *special = NULL;
+    enum special special = SPECIAL_NONE;
     bool said = false;
     for (size_t i = 0; i < node->n_input; i++) {
         struct tensor own;
@@ -231,8 +233,8 @@ static bool add_values(struct str *out, struct str *items, const struct blamed *
             tensor_release(&own);
             continue;
         }
-        const char *here = special_in(data);
-        special = here && (!special || strcmp(here, "NaN") == 0) ? here : special;
+        enum special here = special_in(data);
+        special = here == SPECIAL_NAN || !special ? here : special;
         said = node->n_input == 1 && data->count == 1;
         if (said) {
             bool plain = data->type == DTYPE_FLOAT;
@@ -243,7 +245,7 @@ static bool add_values(struct str *out, struct str *items, const struct blamed *
     }
     if (!said && special) {
         next_item(items);
-        str_printf(items, "%s among its inputs", special);
+        str_printf(items, "%s among its inputs", special == SPECIAL_NAN ? "NaN" : "an infinity");
     }
     return said;
 }

@@ -78,6 +78,7 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
     if (!verdict_is(kind, CLASS_DEATH | CLASS_TROUBLE))
         return false;
     verdict->kind = kind;
+    verdict->at_stage = true;
     if (result->outcome == OUTCOME_HANG)
         snprintf(verdict->text, sizeof verdict->text, "at %s: no answer within the deadline",
                  stage_name(result->stage));
@@ -102,6 +103,7 @@ static void judge_refusal(struct verdict *verdict, const struct result *result, 
 {
     snprintf(verdict->text, sizeof verdict->text, "at %s: %.200s", stage_name(result->stage),
              result->message ? result->message : "");
+    verdict->at_stage = true;
     verdict->kind = verdict_of_outcome(result->outcome);
     if (result->outcome == OUTCOME_UNSUPPORTED)
         return;
@@ -305,6 +307,7 @@ void judge_case(struct judgement *judgement, const struct result *reference,
             verdict->kind = VERDICT_OPEN;
         if (entries[i].repeats_differ && !verdict_is_finding(verdict->kind)) {
             verdict->kind = VERDICT_NONDETERMINISTIC;
+            verdict->at_stage = false;
             snprintf(verdict->text, sizeof verdict->text, "a repeated run gave other bytes");
         }
     }

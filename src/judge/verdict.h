@@ -117,6 +117,7 @@ enum verdict_kind verdict_of_outcome(enum outcome outcome);
 struct verdict {
     enum verdict_kind kind;
     bool unanswered; /* the engine gave no outputs */
+    bool at_stage;   /* the text begins with the stage at which the engine ended: "at load: ..." */
     bool invalid;    /* the reference calls the model or its inputs invalid */
     bool by_vote;    /* no reference: other engines and a tolerance decided, and it is said so */
     size_t output;   /* the output it is about */

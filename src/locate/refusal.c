@@ -23,6 +23,17 @@ enum answer {
     ANSWER_UNKNOWN, /* it could not be asked */
 };
 
+/* What becomes of a refusal; where the engine spoke of a lack all the same, it is unsupported. */
+static const struct {
+    bool changes; /* it does not stand */
+    enum verdict_kind verdict;
+} decisions[] = {
+    [ANSWER_HAS] = {.changes = false},
+    [ANSWER_REFUSES] = {.changes = false},
+    [ANSWER_LACKS] = {.changes = true, .verdict = VERDICT_UNSUPPORTED},
+    [ANSWER_UNKNOWN] = {.changes = true, .verdict = VERDICT_UNDECIDED},
+};
+
 /* What an engine answered. text: where it lacks the node, its message; where it refuses it, the message
  * without what changes from case to case. */
 struct known_answer {
@@ -148,18 +159,13 @@ static char *normal_message(const struct question *question, const char *message
 static struct known_answer read_answer(const struct question *question, const struct result *result,
                                        const struct model *part)
 {
-    switch (result->outcome) {
-    case OUTCOME_UNSUPPORTED:
+    enum verdict_kind kind = verdict_of_outcome(result->outcome);
+    if (verdict_is(kind, CLASS_LACK))
         return (struct known_answer){
             ANSWER_LACKS, arena_strdup(&question->known->arena, result->message ? result->message : "")};
-    case OUTCOME_REJECTED:
-    case OUTCOME_FAILED:
+    if (verdict_is(kind, CLASS_REFUSAL))
         return (struct known_answer){ANSWER_REFUSES, normal_message(question, result->message, part)};
-    case OUTCOME_NO_ENGINE:
-        return (struct known_answer){ANSWER_UNKNOWN, NULL};
-    default:
-        return (struct known_answer){ANSWER_HAS, NULL};
-    }
+    return (struct known_answer){verdict_is(kind, CLASS_TROUBLE) ? ANSWER_UNKNOWN : ANSWER_HAS, NULL};
 }
 
 /* One node as a model of its own on the plain engine; constants: see refusal.h. */
@@ -332,6 +338,7 @@ static void tell(const struct question *question, const struct settle_case *whic
         snprintf(text, sizeof text, "whether it lacks an operator could not be asked; %.150s", verdict->text);
     }
     memcpy(verdict->text, text, sizeof text);
+    verdict->at_stage = false;
 }
 
 bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
@@ -341,12 +348,11 @@ bool refusal_decide(struct refusals *known, const struct settle_case *which, con
         return false;
     struct question question = {.known = known ? known : refusals_new()};
     enum answer answer = ask(&question, which, ended);
-    if (answer != ANSWER_HAS) {
-        verdict->kind =
-            answer == ANSWER_LACKS || question.says_lack ? VERDICT_UNSUPPORTED : VERDICT_UNDECIDED;
+    if (decisions[answer].changes) {
+        verdict->kind = question.says_lack ? VERDICT_UNSUPPORTED : decisions[answer].verdict;
         tell(&question, which, answer, verdict);
     }
     if (!known)
         refusals_free(question.known);
-    return answer != ANSWER_HAS;
+    return decisions[answer].changes;
 }

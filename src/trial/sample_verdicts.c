@@ -69,6 +69,7 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
         settlement = NULL;
     }
     overall->verdict = *verdict;
+    overall->verdict.at_stage &= !settlement;
     overall->sample = sample->number;
     overall->n_nodes = 0;
     overall->fused = settlement && settlement->fused;
@@ -247,8 +248,7 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
         str_printf(out, verdict_is(kind, CLASS_REFUSAL) ? ", %s (node %s)," : " on %s (node %s)",
                    overall->operators[0], overall->nodes[0]);
     if (overall->detail && *overall->detail)
-        str_printf(out, "%s%s",
-                   text_starts(overall->detail, "at ") && !verdict_is(kind, CLASS_OPEN) ? " " : ": ",
+        str_printf(out, "%s%s", overall->verdict.at_stage && !verdict_is(kind, CLASS_OPEN) ? " " : ": ",
                    overall->detail);
     const struct verdict *verdict = &overall->verdict;
     if (verdict_is(kind, CLASS_AGREES) && !*overall->detail && verdict->judged < verdict->total)
