@@ -275,7 +275,7 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
     facts->symptom = symptom_of(source->verdict, settlement, result);
     facts->factor = verdict->factor;
-    facts->compared = kind == VERDICT_WRONG || kind == VERDICT_NAN;
+    facts->compared = verdict_is(kind, CLASS_NUMBERS);
     if (facts->compared) {
         facts->expected = (double)verdict->expected;
         facts->got = (double)verdict->got;
