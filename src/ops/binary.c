@@ -372,7 +372,7 @@ const struct op ops_binary[] = {
     {OP("Mod", 10), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}}, .params = mod_params,
      .eval = eval_mod, .sample = sample_divisor, .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,
+     .factors = {FACTORS_SUM}, .history = {.same_since = 10}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,
      .slope = SLOPE_ALMOST_EVERYWHERE},
     {OP("Mul", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .types = ARITHMETIC,
      .eval = eval_arithmetic, .sample = sample_binary, .data = DATA_ALL, .range = {RANGE_MUL},

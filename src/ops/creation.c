@@ -341,7 +341,7 @@ const struct op ops_creation[] = {
      .result = RESULT_OTHER, .work = WORK_SHAPE, .slope = SLOPE_NOWHERE},
     {OP("Range", 11), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {0, 0}, .types = {{11, RANGE_TYPES}},
      .params = range_params, .eval = eval_range, .sample = sample_range, .data = DATA_NONE,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .work = WORK_CREATES,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, .work = WORK_CREATES,
      .slope = SLOPE_NOWHERE},
     {OP("Shape", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .types = MOVE_TYPES,
      .params = shape_params, .eval = eval_shape, .sample = sample_shape, .data = DATA_FIRST,

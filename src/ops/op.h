@@ -1,10 +1,17 @@
 /*
  * The operator table: one row an operator, in its family's file.
  *
- * A row says what exists (opsets, arities, element types, parameters), how a valid node is drawn (`sample`,
- * draw.h) and what it means (`eval`). The kernel and the shape rule are one function: eval first checks the
- * node and fixes its outputs with call_output, and stops there when only shapes are asked for; so the two
- * cannot disagree.
+ * A row owns all that is known of the operator: what exists (opsets, arities, element types, parameters), how
+ * a valid node is drawn (`sample`, draw.h), what it means (`eval`), and the answers to what other folders
+ * want to know. They ask the row, and have no lists of operators' names of their own: an operator missing
+ * from such a list would silently be treated as another kind.
+ *
+ * In the enums of answers 0 means "not answered". tests/unit/test_table.c walks the table and fails for a row
+ * without data, range, factors, result, work or slope, or without a history that it needs; it also holds what
+ * rows say of factors against the kernels, as test_draws does with results.
+ *
+ * The kernel and the shape rule are one function: eval first checks the node and fixes its outputs with
+ * call_output, and stops there when only shapes are asked for; so the two cannot disagree.
  */
 #ifndef OPS_OP_H
 #define OPS_OP_H
@@ -15,10 +22,6 @@
 
 struct op_call;
 struct draw;
-
-/* Adds to `slopes` (one for each input, in its shape) what the call's outputs change by, weighted by
- * `weights` (one for each output): the product of the weights with the Jacobian. */
-typedef int op_gradient(struct op_call *call, const struct bounded *weights, struct bounded *slopes);
 
 /*
  * A parameter that mutation and causal search may turn: an attribute, or an input that acts as one. `legal`
@@ -172,6 +175,8 @@ struct op_history {
     } attributes[OP_FORMER];
 };
 
+/* A row. Its first members are written with OP; flags, params and gradient may be left out, and history by an
+ * operator that is not older than OP_OLDEST. */
 struct op {
     const char *name;
     int since; /* first opset of the default domain that has it, in whatever form */
@@ -189,10 +194,11 @@ struct op {
     enum op_result result;
     enum op_work work;
     enum op_slope slope;
-    op_gradient *gradient; /* NULL: not written yet */
+    /* Adds to slopes[i], in the shape of input i, the slope of the sum over all outputs of weights[o] *
+     * outputs[o] by that input. NULL: not written yet. */
+    int (*gradient)(struct op_call *call, const struct bounded *weights, struct bounded *slopes);
 };
 
-/* The members that begin a row. */
 #define OP(op_name, first_opset) .name = op_name, .since = first_opset
 
 /* A family file exports `const struct op ops_FAMILY[]`, ended by a NULL name; src/ops/meson.build lists the

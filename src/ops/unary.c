@@ -391,7 +391,7 @@ const struct op ops_unary[] = {
     {OP("Clip", 1), .inputs = {1, 3}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
      .params = clip_params, .eval = eval_clip, .sample = sample_clip, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
      .history = {.same_since = 1, .reformed = 11, .attributes = {{"min", PARAM_FLOAT}, {"max", PARAM_FLOAT}}},
      .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_ALMOST_EVERYWHERE},
     {OP("Dropout", 1), .inputs = {1, 3}, .outputs = {1, 2}, .ranks = {0, 6},

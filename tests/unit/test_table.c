@@ -1,6 +1,9 @@
 /* The operator table: every row answers every question that is asked of it. */
-#include "ops/op.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "ops/draw.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,6 +52,148 @@ static void test_history(void **state)
     }
 }
 
+enum { DRAWS = 30, INPUTS = 16, OUTPUTS = 64, OPSET = 21, SCALE = 4 };
+
+/* The first output of a drawn node whose input i is multiplied by SCALE to the power powers[i]. */
+static bool compute(const struct draw *d, const double *powers, struct bounded *first)
+{
+    struct bounded values[INPUTS], outputs[OUTPUTS] = {0};
+    const struct bounded *inputs[INPUTS] = {NULL};
+    size_t count = 0;
+    bool done = d->n_inputs <= INPUTS && d->n_outputs <= OUTPUTS;
+    for (; done && count < d->n_inputs; count++) {
+        struct bounded *value = &values[count];
+        bounded_init(value);
+        if (d->inputs[count].source == DRAWN_OMITTED)
+            continue;
+        done = bounded_from_tensor(value, &d->inputs[count].data, NULL) == 0;
+        for (size_t i = 0; done && dtype_is_float(value->type) && i < value->count; i++)
+            value->value[i] *= powl(SCALE, powers[count]);
+        inputs[count] = value;
+    }
+    for (size_t i = 0; i < OUTPUTS; i++)
+        bounded_init(&outputs[i]);
+    struct error err = {0};
+    struct op_call call = {.op = d->op,
+                           .node = d->node,
+                           .opset = d->opset,
+                           .n_inputs = d->n_inputs,
+                           .inputs = inputs,
+                           .n_outputs = d->n_outputs ? d->n_outputs : 1,
+                           .outputs = outputs,
+                           .err = &err};
+    done = done && d->op->eval(&call) == 0;
+    for (size_t i = done ? 1 : 0; i < OUTPUTS; i++)
+        bounded_release(&outputs[i]);
+    while (count-- > 0)
+        bounded_release(&values[count]);
+    *first = outputs[0];
+    return done;
+}
+
+/* Elements of `after` that are those of `before` times `factor`, and others; only numbers that are certain.
+ */
+struct scaled {
+    size_t yes, same, no;
+};
+
+static void compare(const struct bounded *before, const struct bounded *after, double factor,
+                    struct scaled *scaled)
+{
+    for (size_t i = 0; dtype_is_float(before->type) && i < before->count && after->count == before->count;
+         i++) {
+        long double x = before->value[i], y = after->value[i];
+        long double slack = bounded_hard(before, i) * fabs(factor) + bounded_hard(after, i);
+        if (!isfinite(x) || !isfinite(y) || !isfinite(slack) || x == 0)
+            continue;
+        if (fabsl(y - factor * x) <= slack + 1e-6L * fabsl(y))
+            scaled->yes++;
+        else if (fabsl(y - x) <= slack + 1e-6L * fabsl(y))
+            scaled->same++;
+        else
+            scaled->no++;
+    }
+}
+
+static void scale(const struct draw *d, const double *powers, double factor, struct scaled *scaled)
+{
+    static const double unscaled[INPUTS];
+    struct bounded before, after;
+    bool done = compute(d, unscaled, &before);
+    if (done && compute(d, powers, &after)) {
+        compare(&before, &after, factor, scaled);
+        bounded_release(&after);
+    }
+    if (done)
+        bounded_release(&before);
+}
+
+/* Scales one input after the other as the row says, or all of them at once. */
+static void scale_drawn(const struct draw *d, struct scaled *scaled)
+{
+    const struct op_factors *rule = &d->op->factors;
+    double powers[INPUTS];
+    if (rule->rule == FACTORS_NONE || rule->rule == FACTORS_SUM) {
+        for (size_t i = 0; i < INPUTS; i++)
+            powers[i] = 1;
+        scale(d, powers, SCALE, scaled);
+        return;
+    }
+    for (size_t i = 0; i < d->n_inputs && i < 5; i++) {
+        double power = rule->rule == FACTORS_PRODUCT_OF_ALL ? 1 : rule->powers[i];
+        for (size_t k = 0; k < INPUTS; k++)
+            powers[k] = k == i ? 1 : rule->added >> k & 1 ? power : 0;
+        if (power != 0 && dtype_is_float(d->inputs[i].type))
+            scale(d, powers, pow(SCALE, power), scaled);
+    }
+}
+
+static struct scaled scale_operator(const struct op *op)
+{
+    struct scaled scaled = {0};
+    struct rng root = rng_seed(3);
+    dtype_set set = op_types_at(op, OPSET);
+    for (uint64_t n = 0; n < DRAWS && op->sample && op->work != WORK_BODIES; n++) {
+        struct arena arena;
+        struct draw d;
+        enum dtype type = DTYPE_FLOAT;
+        while (!dtype_in(type, set))
+            type = (enum dtype)((type + 1) % DTYPE_COUNT);
+        arena_init(&arena);
+        draw_init(&d, &arena, op, OPSET, type, (enum fill)(n % FILL_COUNT), rng_split(&root, n));
+        if (draw_node(&d) == 0)
+            scale_drawn(&d, &scaled);
+        draw_release(&d);
+        arena_release(&arena);
+    }
+    return scaled;
+}
+
+/*
+ * The kernels are held against what rows say of factors: one that says there are none must not scale with its
+ * inputs, one that says so must. Not all elements need, where the other inputs are chosen from. Left out:
+ * BatchNormalization, whose mean and epsilon are of the inputs' sizes; and the Scatters, which may multiply
+ * or add what is there.
+ */
+static void test_factors(void **state)
+{
+    size_t wrong = 0;
+    (void)state;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
+        struct scaled scaled = scale_operator(op);
+        bool some = op->factors.rule == FACTORS_PRODUCT, none = op->factors.rule == FACTORS_NONE;
+        if (op->range.never_negative || strncmp(op->name, "Scatter", 7) == 0)
+            continue;
+        bool good = none ? !scaled.yes || scaled.same + scaled.no
+                         : scaled.yes && !scaled.no && (some || !scaled.same);
+        if (!good)
+            print_message("%s: %zu elements scaled, %zu the same, %zu neither\n", op->name, scaled.yes,
+                          scaled.same, scaled.no);
+        wrong += !good;
+    }
+    assert_int_equal(wrong, 0);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -73,8 +218,8 @@ static void test_without_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_params),         cmocka_unit_test(test_history),
-        cmocka_unit_test(test_names),   cmocka_unit_test(test_without_kernel),
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_params), cmocka_unit_test(test_history),
+        cmocka_unit_test(test_factors), cmocka_unit_test(test_names),  cmocka_unit_test(test_without_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
