@@ -146,30 +146,28 @@ enum {
     BOOLEAN = 1 << DTYPE_BOOL,
 };
 
+/* What the rows have in common. */
+#define USUAL                                                                           \
+    .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, \
+    .result = RESULT_OTHER, .work = WORK_ELEMENTS
+
 const struct op ops_comparison[] = {
-    {OP("Equal", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
+    {OP("Equal", 1), USUAL, .inputs = {2, 2},
      .types = {{11, SOME_NUMBERS | BOOLEAN}, {13, DTYPES_NUMBER | BOOLEAN}}, .eval = eval_compare,
-     .sample = sample_compare, .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 7}, .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE},
-    {OP("Greater", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{11, SOME_NUMBERS}, {13, DTYPES_NUMBER}}, .eval = eval_compare, .sample = sample_compare,
-     .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
-     .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE},
-    {OP("GreaterOrEqual", 12), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{12, SOME_NUMBERS}, {16, DTYPES_NUMBER}}, .eval = eval_compare, .sample = sample_compare,
-     .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .result = RESULT_OTHER,
-     .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE},
-    {OP("Less", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{11, SOME_NUMBERS}, {13, DTYPES_NUMBER}}, .eval = eval_compare, .sample = sample_compare,
-     .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
-     .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE},
-    {OP("LessOrEqual", 12), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{12, SOME_NUMBERS}, {16, DTYPES_NUMBER}}, .eval = eval_compare, .sample = sample_compare,
-     .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .result = RESULT_OTHER,
-     .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE},
-    {OP("Where", 9), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {0, 6}, .types = {{11, BOOLEAN}},
-     .eval = eval_where, .sample = sample_where, .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_SUM}, .history = {.same_since = 9}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
+     .sample = sample_compare, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
+     .slope = SLOPE_NOWHERE},
+    {OP("Greater", 1), USUAL, .inputs = {2, 2}, .types = {{11, SOME_NUMBERS}, {13, DTYPES_NUMBER}},
+     .eval = eval_compare, .sample = sample_compare, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
+     .slope = SLOPE_NOWHERE},
+    {OP("GreaterOrEqual", 12), USUAL, .inputs = {2, 2}, .types = {{12, SOME_NUMBERS}, {16, DTYPES_NUMBER}},
+     .eval = eval_compare, .sample = sample_compare, .factors = {FACTORS_NONE}, .slope = SLOPE_NOWHERE},
+    {OP("Less", 1), USUAL, .inputs = {2, 2}, .types = {{11, SOME_NUMBERS}, {13, DTYPES_NUMBER}},
+     .eval = eval_compare, .sample = sample_compare, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
+     .slope = SLOPE_NOWHERE},
+    {OP("LessOrEqual", 12), USUAL, .inputs = {2, 2}, .types = {{12, SOME_NUMBERS}, {16, DTYPES_NUMBER}},
+     .eval = eval_compare, .sample = sample_compare, .factors = {FACTORS_NONE}, .slope = SLOPE_NOWHERE},
+    {OP("Where", 9), USUAL, .inputs = {3, 3}, .types = {{11, BOOLEAN}}, .eval = eval_where,
+     .sample = sample_where, .factors = {FACTORS_SUM}, .history = {.same_since = 9},
      .slope = SLOPE_ALMOST_EVERYWHERE},
     {0},
 };

@@ -425,28 +425,22 @@ enum {
 
 #define ROW(op_name, most_outputs, op_params, kind)                                                       \
     OP(op_name, 1), .inputs = {1, 1}, .outputs = {1, most_outputs}, .ranks = {3, 5}, .params = op_params, \
-                    .eval = eval_pool, .sample = sample_##kind
+                    .eval = eval_pool, .sample = sample_##kind, .data = DATA_FIRST,                       \
+                    .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE,        \
+                    .work = WORK_REDUCES
 
 const struct op ops_pooling[] = {
-    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}}, .data = DATA_FIRST,
-                 .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-                 .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
-    [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}}, .data = DATA_FIRST,
-                        .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-                        .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
+    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}},
+                 .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
+    [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}},
+                        .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
     [GLOBAL_LP] = {ROW("GlobalLpPool", 1, global_lp_params, global), .types = {{1, FLOATS}},
-                   .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-                   .history = {.same_since = 2}, .result = RESULT_TYPE, .work = WORK_REDUCES,
-                   .slope = SLOPE_ALMOST_EVERYWHERE},
-    [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{1, FLOATS}}, .data = DATA_FIRST,
-                    .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-                    .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE},
-    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}, .data = DATA_FIRST,
-            .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 2},
-            .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE},
+                   .history = {.same_since = 2}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{1, FLOATS}},
+                    .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}, .history = {.same_since = 2},
+            .slope = SLOPE_ALMOST_EVERYWHERE},
     [MAX] = {ROW("MaxPool", 2, max_params, pool), .types = {{1, FLOATS}, {12, FLOATS | BYTES}},
-             .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-             .history = {.same_since = 1}, .result = RESULT_TYPE, .work = WORK_REDUCES,
-             .slope = SLOPE_ALMOST_EVERYWHERE},
+             .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE},
     {0},
 };

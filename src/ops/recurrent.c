@@ -375,21 +375,18 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
         }                     \
     }
 
+/* What the rows have in common. */
+#define USUAL                                                                                            \
+    .ranks = {3, 3}, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, \
+    .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,                             \
+    .slope = SLOPE_ALMOST_EVERYWHERE
+
 const struct op ops_recurrent[] = {
-    {OP("GRU", 1), .inputs = {3, 6}, .outputs = {1, 2}, .ranks = {3, 3}, .types = RECURRENT_TYPES,
-     .params = gru_params, .eval = eval_gru, .sample = sample_gru, .data = DATA_FIRST,
-     .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 7}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE},
-    {OP("LSTM", 1), .inputs = {3, 8}, .outputs = {1, 3}, .ranks = {3, 3}, .types = RECURRENT_TYPES,
-     .params = lstm_params, .eval = eval_lstm, .sample = sample_lstm, .data = DATA_FIRST,
-     .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 7}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE},
-    {OP("RNN", 1), .inputs = {3, 6}, .outputs = {1, 2}, .ranks = {3, 3}, .types = RECURRENT_TYPES,
-     .params = rnn_params, .eval = eval_rnn, .sample = sample_rnn, .data = DATA_FIRST,
-     .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 7}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE},
+    {OP("GRU", 1), USUAL, .inputs = {3, 6}, .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = gru_params,
+     .eval = eval_gru, .sample = sample_gru, .history = {.same_since = 7}},
+    {OP("LSTM", 1), USUAL, .inputs = {3, 8}, .outputs = {1, 3}, .types = RECURRENT_TYPES,
+     .params = lstm_params, .eval = eval_lstm, .sample = sample_lstm, .history = {.same_since = 7}},
+    {OP("RNN", 1), USUAL, .inputs = {3, 6}, .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = rnn_params,
+     .eval = eval_rnn, .sample = sample_rnn, .history = {.same_since = 7}},
     {0},
 };

@@ -559,50 +559,41 @@ enum {
 #define ROW(op_name, op_params)                                                                         \
     OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},                               \
                     .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params, .eval = eval_reduce, \
-                    .sample = sample_reduce
-#define EXTREME_ROW(op_name)                                                       \
-    OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},          \
-                    .types = {{1, WIDE},                                           \
-                              {12, WIDE | BYTES},                                  \
-                              {13, WIDE | BYTES | BRAIN},                          \
-                              {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}}, \
-                    .params = params, .eval = eval_reduce, .sample = sample_reduce
+                    .sample = sample_reduce, .data = DATA_FIRST, .result = RESULT_TYPE, .work = WORK_REDUCES
+#define EXTREME_ROW(op_name)                                                                            \
+    OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},                               \
+                    .types = {{1, WIDE},                                                                \
+                              {12, WIDE | BYTES},                                                       \
+                              {13, WIDE | BYTES | BRAIN},                                               \
+                              {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}},                      \
+                    .params = params, .eval = eval_reduce, .sample = sample_reduce, .data = DATA_FIRST, \
+                    .result = RESULT_TYPE, .work = WORK_REDUCES
 
 const struct op ops_reduction[] = {
-    [REDUCE_L1] = {ROW("ReduceL1", params), .data = DATA_FIRST, .range = {RANGE_REDUCE},
+    [REDUCE_L1] = {ROW("ReduceL1", params), .range = {RANGE_REDUCE}, .factors = {FACTORS_SUM},
+                   .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    [REDUCE_L2] = {ROW("ReduceL2", params), .range = {RANGE_REDUCE, .wants = {-1e3, 1e3}},
                    .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 18},
-                   .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE},
-    [REDUCE_L2] = {ROW("ReduceL2", params), .data = DATA_FIRST, .range = {RANGE_REDUCE, .wants = {-1e3, 1e3}},
-                   .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 18},
-                   .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE},
-    [REDUCE_LOG_SUM] = {ROW("ReduceLogSum", params), .data = DATA_FIRST,
-                        .range = {RANGE_LOG, .wants = {0.01, 1e3}}, .factors = {FACTORS_NONE},
-                        .history = {.same_since = 1, .reformed = 18}, .result = RESULT_TYPE,
-                        .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
-    [REDUCE_LOG_SUM_EXP] = {ROW("ReduceLogSumExp", params), .data = DATA_FIRST,
-                            .range = {RANGE_LIKE_INPUTS, .wants = {-20, 20}}, .factors = {FACTORS_NONE},
-                            .history = {.same_since = 1, .reformed = 18}, .result = RESULT_TYPE,
-                            .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
-    [REDUCE_MAX] = {EXTREME_ROW("ReduceMax"), .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-                    .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 18},
-                    .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE},
-    [REDUCE_MEAN] = {ROW("ReduceMean", params), .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-                     .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 18},
-                     .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
-    [REDUCE_MIN] = {EXTREME_ROW("ReduceMin"), .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-                    .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 18},
-                    .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE},
-    [REDUCE_PROD] = {ROW("ReduceProd", params), .data = DATA_FIRST,
-                     .range = {RANGE_PRODUCT, .wants = {-2, 2}}, .factors = {FACTORS_NONE},
-                     .history = {.same_since = 1, .reformed = 18}, .result = RESULT_TYPE,
-                     .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
-    [REDUCE_SUM] = {ROW("ReduceSum", sum_params), .data = DATA_FIRST, .range = {RANGE_REDUCE},
-                    .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 13},
-                    .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
-    [REDUCE_SUM_SQUARE] = {ROW("ReduceSumSquare", params), .data = DATA_FIRST,
-                           .range = {RANGE_SQUARE, .wants = {-50, 50}},
+                   .slope = SLOPE_ALMOST_EVERYWHERE},
+    [REDUCE_LOG_SUM] = {ROW("ReduceLogSum", params), .range = {RANGE_LOG, .wants = {0.01, 1e3}},
+                        .factors = {FACTORS_NONE}, .history = {.same_since = 1, .reformed = 18},
+                        .slope = SLOPE_EVERYWHERE},
+    [REDUCE_LOG_SUM_EXP] = {ROW("ReduceLogSumExp", params), .range = {RANGE_LIKE_INPUTS, .wants = {-20, 20}},
+                            .factors = {FACTORS_NONE}, .history = {.same_since = 1, .reformed = 18},
+                            .slope = SLOPE_EVERYWHERE},
+    [REDUCE_MAX] = {EXTREME_ROW("ReduceMax"), .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+                    .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    [REDUCE_MEAN] = {ROW("ReduceMean", params), .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+                     .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_EVERYWHERE},
+    [REDUCE_MIN] = {EXTREME_ROW("ReduceMin"), .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+                    .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    [REDUCE_PROD] = {ROW("ReduceProd", params), .range = {RANGE_PRODUCT, .wants = {-2, 2}},
+                     .factors = {FACTORS_NONE}, .history = {.same_since = 1, .reformed = 18},
+                     .slope = SLOPE_EVERYWHERE},
+    [REDUCE_SUM] = {ROW("ReduceSum", sum_params), .range = {RANGE_REDUCE}, .factors = {FACTORS_SUM},
+                    .history = {.same_since = 1, .reformed = 13}, .slope = SLOPE_EVERYWHERE},
+    [REDUCE_SUM_SQUARE] = {ROW("ReduceSumSquare", params), .range = {RANGE_SQUARE, .wants = {-50, 50}},
                            .factors = {FACTORS_PRODUCT, .powers = {2}},
-                           .history = {.same_since = 1, .reformed = 18}, .result = RESULT_TYPE,
-                           .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE},
+                           .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_EVERYWHERE},
     {0},
 };

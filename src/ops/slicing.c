@@ -420,25 +420,25 @@ static const struct op_param depth_params[] = {
 static const struct op_param space_params[] = {
     {"blocksize", PARAM_INT, .legal = "1|2|3", .illegal = "0|-1|7|1048576"}, {0}};
 
+/* What the rows have in common. */
+#define USUAL                                                                                          \
+    .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, \
+    .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE
+
 const struct op ops_slicing[] = {
-    {OP("DepthToSpace", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
-     .params = depth_params, .eval = eval_depth_to_space, .sample = sample_depth_to_space, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE},
-    {OP("Slice", 1), .inputs = {3, 5}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
-     .params = slice_params, .eval = eval_slice, .sample = sample_slice, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+    {OP("DepthToSpace", 1), USUAL, .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
+     .params = depth_params, .eval = eval_depth_to_space, .sample = sample_depth_to_space,
+     .history = {.same_since = 1}},
+    {OP("Slice", 1), USUAL, .inputs = {3, 5}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = slice_params, .eval = eval_slice, .sample = sample_slice,
      .history = {.same_since = 1,
                  .reformed = 10,
-                 .attributes = {{"starts", PARAM_INTS}, {"ends", PARAM_INTS}, {"axes", PARAM_INTS}}},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE},
-    {OP("SpaceToDepth", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
-     .params = space_params, .eval = eval_space_to_depth, .sample = sample_space_to_depth, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE},
-    {OP("Split", 1), .inputs = {1, 2}, .outputs = {1, OP_VARIADIC}, .ranks = {1, 5}, .types = MOVE_TYPES,
-     .params = split_params, .eval = eval_split, .sample = sample_split, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 2, .reformed = 18},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE},
+                 .attributes = {{"starts", PARAM_INTS}, {"ends", PARAM_INTS}, {"axes", PARAM_INTS}}}},
+    {OP("SpaceToDepth", 1), USUAL, .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,
+     .params = space_params, .eval = eval_space_to_depth, .sample = sample_space_to_depth,
+     .history = {.same_since = 1}},
+    {OP("Split", 1), USUAL, .inputs = {1, 2}, .outputs = {1, OP_VARIADIC}, .ranks = {1, 5},
+     .types = MOVE_TYPES, .params = split_params, .eval = eval_split, .sample = sample_split,
+     .history = {.same_since = 2, .reformed = 18}},
     {0},
 };

@@ -224,19 +224,15 @@ enum {
 #define ROW(op_name)                                                                                  \
     OP(op_name, 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {1, 5},                             \
                     .types = {{1, BASE}, {13, BASE | BRAIN}}, .params = params, .eval = eval_softmax, \
-                    .sample = sample_softmax
+                    .sample = sample_softmax, .data = DATA_FIRST, .factors = {FACTORS_NONE},          \
+                    .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES
 
 const struct op ops_softmax[] = {
-    [SOFTMAX] = {ROW("Softmax"), .data = DATA_FIRST,
-                 .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .factors = {FACTORS_NONE},
-                 .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
-                 .slope = SLOPE_EVERYWHERE},
-    [LOG_SOFTMAX] = {ROW("LogSoftmax"), .data = DATA_FIRST,
-                     .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}}, .factors = {FACTORS_NONE},
-                     .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
-                     .slope = SLOPE_EVERYWHERE},
-    [HARDMAX] = {ROW("Hardmax"), .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {0, 1}},
-                 .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
-                 .work = WORK_REDUCES, .slope = SLOPE_NOWHERE},
+    [SOFTMAX] = {ROW("Softmax"), .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}},
+                 .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
+    [LOG_SOFTMAX] = {ROW("LogSoftmax"), .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}},
+                     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
+    [HARDMAX] = {ROW("Hardmax"), .range = {RANGE_FIXED, .gives = {0, 1}}, .history = {.same_since = 1},
+                 .slope = SLOPE_NOWHERE},
     {0},
 };

@@ -114,24 +114,22 @@ static int sample_variadic(struct draw *d)
 
 enum { SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 
+/* What the rows have in common. */
+#define USUAL                                                                                     \
+    .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 6}, .eval = eval_variadic,        \
+    .sample = sample_variadic, .data = DATA_ALL, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, \
+    .work = WORK_ELEMENTS
+
 const struct op ops_variadic[] = {
-    {OP("Max", 1), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 6},
+    {OP("Max", 1), USUAL,
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
-     .eval = eval_variadic, .sample = sample_variadic, .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE},
-    {OP("Mean", 1), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, .eval = eval_variadic, .sample = sample_variadic,
-     .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE},
-    {OP("Min", 1), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 6},
+     .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    {OP("Mean", 1), USUAL, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, .range = {RANGE_LIKE_INPUTS},
+     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
+    {OP("Min", 1), USUAL,
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
-     .eval = eval_variadic, .sample = sample_variadic, .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE},
-    {OP("Sum", 1), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, .eval = eval_variadic, .sample = sample_variadic,
-     .data = DATA_ALL, .range = {RANGE_ADD}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE},
+     .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    {OP("Sum", 1), USUAL, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, .range = {RANGE_ADD},
+     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
     {0},
 };
