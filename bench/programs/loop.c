@@ -22,7 +22,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { SEED = 1, MOST = 8 };
+enum { SEED = 1 };
 
 static const char reference_name[] = "assay-engine-re"; /* as the kernel cuts it */
 
