@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static struct registry *open_registry(void)
+static inline struct registry *open_registry(void)
 {
     struct registry *registry;
     struct error err = {0};
@@ -24,7 +24,7 @@ static struct registry *open_registry(void)
 }
 
 /* `count` elements: first, first + 1 ... (not all of a large one). */
-static struct value make_input(size_t count, long double first)
+static inline struct value make_input(size_t count, long double first)
 {
     struct value value;
     struct tensor tensor;
@@ -38,7 +38,7 @@ static struct value make_input(size_t count, long double first)
     return value;
 }
 
-static struct job make_job(int engine, const struct value *input)
+static inline struct job make_job(int engine, const struct value *input)
 {
     return (struct job){.engine = engine, .model = "model", .model_size = 5, .n_inputs = 1, .inputs = input};
 }
@@ -50,7 +50,7 @@ static inline void assert_answered(const struct result *result, const struct val
     assert_true(tensor_identical(&result->outputs[0].tensors[0], &input->tensors[0]));
 }
 
-static bool no_children(void)
+static inline bool no_children(void)
 {
     return waitpid(-1, NULL, WNOHANG) == -1;
 }

@@ -1,168 +1,330 @@
-#include "bad_engines.h"
+#include "scene.h"
 
 #include "generate/operator_case.h"
 #include "trial/trial.h"
 
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 enum { CASES = 40 };
 
-struct scene {
-    struct registry *registry;
-    struct panel panel;
-    struct trials *trials;
-    size_t made, back[CASES], taken;
-    size_t kinds[3][VERDICT_COUNT]; /* one an engine */
-    size_t nodes;                   /* blamed on the faulty reference */
-    bool asked;                     /* the reference, on some case */
-    size_t stop;                    /* taken cases after which taking fails; 0: never */
-};
+static struct trials *start(const struct scene *scene, const struct trial_options *options)
+{
+    struct trial_options all = *options;
+    all.panel = &scene->panel;
+    return trials_new(&all);
+}
 
-static void open_scene(struct scene *scene, const char *const *labels, size_t count)
+static void submit(struct trials *trials, struct test_case *test, void *user)
 {
     struct error err = {0};
-    *scene = (struct scene){.registry = open_registry()};
-    struct pool_options limits = {.deadline = 20, .start_deadline = 30};
-    if (panel_open(&scene->panel, scene->registry, labels, count, &limits, &err) ||
-        panel_add_reference(&scene->panel, scene->registry, &err))
+    if (trials_submit(trials, test, user, &err))
         fail_msg("%s", err.message);
-    scene->trials = trials_new(&(struct trial_options){.panel = &scene->panel, .ahead = 8, .settle = true});
 }
 
-static void close_scene(struct scene *scene)
+/* The next case, which must come back. */
+static struct trial_done next(struct trials *trials)
 {
-    trials_free(scene->trials);
-    panel_close(&scene->panel);
-    assert_true(no_children());
-    registry_free(scene->registry);
+    struct trial_done done;
+    struct error err = {0};
+    if (trials_next(trials, &done, &err) != 1)
+        fail_msg("nothing came back: %s", err.message);
+    return done;
 }
+
+/* One case alone. */
+static struct trial_done try_one(const struct scene *scene, const struct trial_options *options,
+                                 struct test_case *test)
+{
+    struct trials *trials = start(scene, options);
+    submit(trials, test, NULL);
+    struct trial_done done = next(trials);
+    assert_int_equal(trials_pending(trials), 0);
+    trials_free(trials);
+    return done;
+}
+
+static enum verdict_kind verdict_on(const struct trial_done *done, size_t engine)
+{
+    return done->judgement.verdicts[engine].kind;
+}
+
+static void each_case_comes_back_once_with_its_judgement(void **state)
+{
+    (void)state;
+    enum { AHEAD = 6 };
+    size_t back[CASES] = {0}, sent = 0;
+    struct scene scene;
+    scene_open(&scene, LABELS("reference", "reference:fault=concat-three", "identity", "absent"));
+    struct trials *trials = start(&scene, &(struct trial_options){.ahead = AHEAD});
+    for (size_t taken = 0; taken < CASES; taken++) {
+        for (; sent < CASES && trials_room(trials); sent++)
+            submit(trials, case_of_text(sent % 2 ? JOINED : COPIED, (long double)sent + 1), &back[sent]);
+        assert_int_equal(trials_pending(trials), CASES - taken < AHEAD ? CASES - taken : AHEAD);
+        struct trial_done done = next(trials);
+        size_t number = (size_t)((size_t *)done.user - back);
+        bool joined = number % 2;
+        back[number]++;
+        assert_int_equal(done.n_engines, 4);
+        assert_true(tensor_get(&done.test->inputs[0].tensors[0], 0) == (long double)number + 1);
+        assert_int_equal(verdict_on(&done, 0), VERDICT_AGREES);
+        assert_int_equal(verdict_on(&done, 1), joined ? VERDICT_WRONG : VERDICT_AGREES);
+        assert_int_equal(verdict_on(&done, 2), joined ? VERDICT_SHAPE : VERDICT_AGREES);
+        assert_int_equal(verdict_on(&done, 3), VERDICT_NO_ENGINE);
+        assert_true(done.judgement.by_reference);
+        assert_int_equal(done.reference.outcome, OUTCOME_OK);
+        /* Nobody asked for settling. */
+        assert_int_equal(done.settlements[1].kind, VERDICT_UNTESTED);
+        trial_done_release(&done);
+    }
+    for (size_t i = 0; i < CASES; i++)
+        assert_int_equal(back[i], 1);
+    struct trial_done none;
+    assert_int_equal(trials_next(trials, &none, NULL), 0);
+    assert_int_equal(trials_strays(trials), 0);
+    trials_free(trials);
+    scene_close(&scene);
+}
+
+static void a_planted_fault_is_wrong_at_its_node(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("reference", "reference:fault=concat-three"));
+    struct trial_done done =
+        try_one(&scene, &(struct trial_options){.settle = true}, case_of_text(JOINED, -2));
+    assert_int_equal(verdict_on(&done, 0), VERDICT_AGREES);
+    assert_int_equal(done.settlements[0].kind, VERDICT_UNTESTED);
+    assert_int_equal(verdict_on(&done, 1), VERDICT_WRONG);
+    assert_int_equal(done.judgement.culprit, 1);
+    assert_int_equal(done.settlements[1].kind, VERDICT_WRONG);
+    assert_int_equal(done.settlements[1].count, 1);
+    assert_int_equal(done.settlements[1].nodes[0], 2);
+    trial_done_release(&done);
+    scene_close(&scene);
+}
+
+/* The engine dies on a Gemm in the middle, by itself as well as in the graph. */
+static void a_crash_is_narrowed_to_the_node_that_makes_it(void **state)
+{
+    (void)state;
+    static const char text[] = "g (float[2,3] x, float[4,3] w) => (float[2,4] y)"
+                               "{ r = Relu(x) m = Gemm<transB = 1>(r, w) y = Neg(m) }";
+    struct scene scene;
+    scene_open(&scene, LABELS("reference:fault=gemm-shape-crash"));
+    struct trial_done done = try_one(&scene, &(struct trial_options){.settle = true}, case_of_text(text, 1));
+    assert_int_equal(verdict_on(&done, 0), VERDICT_CRASH);
+    assert_int_equal(done.settlements[0].count, 1);
+    assert_int_equal(done.settlements[0].nodes[0], 1);
+    trial_done_release(&done);
+    scene_close(&scene);
+}
+
+/* The engine dies on every third case that a process gets. */
+static void run_nine(bool fresh, size_t expected_strays)
+{
+    struct scene scene;
+    scene_open(&scene, LABELS("bad:mode=third"));
+    if (fresh)
+        panel_add_fresh(&scene.panel);
+    struct trials *trials = start(&scene, &(struct trial_options){.fresh = fresh});
+    for (int i = 0; i < 9; i++)
+        submit(trials, case_of_text(COPIED, i), NULL);
+    for (int i = 0; i < 9; i++) {
+        struct trial_done done = next(trials);
+        assert_int_equal(verdict_on(&done, 0), VERDICT_AGREES);
+        trial_done_release(&done);
+    }
+    assert_int_equal(trials_strays(trials), expected_strays);
+    /* On fresh workers every case has a process of its own, and the shared ones are left alone. */
+    assert_int_equal(pool_counters(scene.panel.pool, scene.panel.engines[0]).started == 0, fresh);
+    if (fresh)
+        assert_true(pool_counters(scene.panel.fresh, scene.panel.engines[0]).started >= 9);
+    trials_free(trials);
+    scene_close(&scene);
+}
+
+static void a_stray_crash_is_counted_and_the_answer_stands(void **state)
+{
+    (void)state;
+    run_nine(false, 3); /* they are tried again in the end, when one of them is once more the third */
+    run_nine(true, 0);
+}
+
+static void a_crash_three_times_is_one(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("bad:mode=segv-run"));
+    struct trials *trials = start(&scene, &(struct trial_options){0});
+    submit(trials, case_of_text(COPIED, 1), NULL);
+    struct trial_done done = next(trials);
+    assert_int_equal(verdict_on(&done, 0), VERDICT_CRASH);
+    assert_int_equal(done.judgement.culprit, 0);
+    assert_int_equal(trials_strays(trials), 0);
+    trial_done_release(&done);
+    trials_free(trials);
+    scene_close(&scene);
+}
+
+static void the_reference_is_not_asked_when_all_lack_something(void **state)
+{
+    (void)state;
+    for (int lacking = 1; lacking <= 2; lacking++) {
+        struct scene scene;
+        scene_open(&scene, LABELS("bad:mode=lack-load", lacking == 2 ? "bad:mode=lack-load" : "identity"));
+        struct trial_done done = try_one(&scene, &(struct trial_options){0}, case_of_text(COPIED, 1));
+        assert_int_equal(verdict_on(&done, 0), VERDICT_UNSUPPORTED);
+        assert_int_equal(verdict_on(&done, 1), lacking == 2 ? VERDICT_UNSUPPORTED : VERDICT_AGREES);
+        assert_int_equal(done.reference.outcome, lacking == 2 ? OUTCOME_UNTESTED : OUTCOME_OK);
+        assert_int_equal(done.judgement.culprit, -1);
+        trial_done_release(&done);
+        scene_close(&scene);
+    }
+}
+
+/* The engine writes the number of the run into the first element, which is right the first time. */
+static void answers_that_differ_show_when_runs_are_repeated(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("bad:mode=differ", "identity"));
+    for (int repeat = 0; repeat < 2; repeat++) {
+        struct trial_done done =
+            try_one(&scene, &(struct trial_options){.repeat = repeat}, case_of_text(COPIED, 1));
+        assert_int_equal(verdict_on(&done, 0), repeat ? VERDICT_NONDETERMINISTIC : VERDICT_AGREES);
+        assert_int_equal(verdict_on(&done, 1), VERDICT_AGREES);
+        trial_done_release(&done);
+    }
+    scene_close(&scene);
+}
+
+/* What breaks the rules is held against nobody who refuses it. */
+static void an_invalid_case_is_no_finding(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("bad:mode=reject-load", "reference"));
+    struct test_case *test = case_of_text("g (float[4] x) => (float[4] y) { y = Relu(x, x) }", 1);
+    struct trial_done done = try_one(&scene, &(struct trial_options){.settle = true}, test);
+    assert_true(done.judgement.invalid);
+    for (size_t i = 0; i < 2; i++)
+        assert_false(verdict_is_finding(verdict_on(&done, i)));
+    trial_done_release(&done);
+    scene_close(&scene);
+}
+
+/* Makes cases of a Conv and counts what comes back. */
+struct source {
+    size_t made, taken, back[CASES];
+    size_t kinds[3][VERDICT_COUNT]; /* one an engine */
+    size_t blamed;                  /* nodes */
+    size_t stop;                    /* taken cases after which taking fails; 0: never */
+};
 
 /* Every fifth time there is no case. */
 static int make(void *context, struct test_case **test, void **user, struct error *err)
 {
-    struct scene *scene = context;
-    if (scene->made == CASES)
+    struct source *source = context;
+    if (source->made == CASES)
         return 0;
-    size_t number = scene->made++;
+    size_t number = source->made++;
     if (number % 5 == 4)
         return 1;
     struct generate_options options = {
         .ops = "Conv", .types = DTYPE_BIT(DTYPE_FLOAT), .fill = FILL_NORMAL + 1};
-    *user = &scene->back[number];
+    *user = &source->back[number];
     return generate_one(1, number, &options, test, err) ? -1 : 1;
 }
 
 static int take(void *context, struct trial_done *done, struct error *err)
 {
-    struct scene *scene = context;
+    struct source *source = context;
     ++*(size_t *)done->user;
     for (size_t i = 0; i < done->n_engines; i++) {
-        scene->kinds[i][done->judgement.verdicts[i].kind]++;
-        if (done->judgement.verdicts[i].kind == VERDICT_WRONG)
-            scene->nodes += done->settlements[i].count;
+        source->kinds[i][verdict_on(done, i)]++;
+        source->blamed += verdict_on(done, i) == VERDICT_WRONG ? done->settlements[i].count : 0;
     }
-    scene->asked |= done->reference.outcome != OUTCOME_UNTESTED;
     trial_done_release(done);
-    return ++scene->taken == scene->stop ? error_set(err, ERROR_IO, "enough") : 0;
+    return ++source->taken == source->stop ? error_set(err, ERROR_IO, "enough") : 0;
 }
 
-static void test_judged(void **state)
+static void the_cases_of_a_source_are_run(void **state)
 {
-    static const char *const labels[] = {"reference", "reference:fault=conv-rotated", "bad:mode=segv-load"};
-    struct scene scene;
-    struct error err = {0};
     (void)state;
-    open_scene(&scene, labels, 3);
-    assert_int_equal(trials_run(scene.trials, &(struct trial_source){&scene, make, take}, &err), 0);
-    assert_int_equal(scene.made, CASES);
-    assert_int_equal(scene.taken, CASES - CASES / 5);
+    struct scene scene;
+    struct source source = {0};
+    struct error err = {0};
+    scene_open(&scene, LABELS("reference", "reference:fault=conv-rotated", "bad:mode=segv-load"));
+    struct trials *trials = start(&scene, &(struct trial_options){.ahead = 8, .settle = true});
+    assert_int_equal(trials_run(trials, &(struct trial_source){&source, make, take}, &err), 0);
+    assert_int_equal(source.made, CASES);
+    assert_int_equal(source.taken, CASES - CASES / 5);
     for (size_t i = 0; i < CASES; i++)
-        assert_int_equal(scene.back[i], i % 5 == 4 ? 0 : 1);
-    assert_int_equal(scene.kinds[0][VERDICT_AGREES], scene.taken);
-    size_t wrong = scene.kinds[1][VERDICT_WRONG];
+        assert_int_equal(source.back[i], i % 5 == 4 ? 0 : 1);
+    assert_int_equal(source.kinds[0][VERDICT_AGREES], source.taken);
+    size_t wrong = source.kinds[1][VERDICT_WRONG];
     assert_true(wrong > 5);
-    assert_int_equal(scene.nodes, wrong); /* one Conv each */
-    assert_int_equal(scene.kinds[2][VERDICT_CRASH], scene.taken);
-    assert_int_equal(pool_counters(scene.panel.pool, scene.panel.engines[2]).crashed, 3 * scene.taken);
-    assert_int_equal(trials_strays(scene.trials), 0);
-    assert_true(scene.asked);
-    assert_int_equal(trials_pending(scene.trials), 0);
-    close_scene(&scene);
+    assert_int_equal(source.blamed, wrong); /* one Conv each */
+    assert_int_equal(source.kinds[2][VERDICT_CRASH], source.taken);
+    assert_int_equal(pool_counters(scene.panel.pool, scene.panel.engines[2]).crashed, 3 * source.taken);
+    assert_int_equal(trials_pending(trials), 0);
+    trials_free(trials);
+    scene_close(&scene);
 }
 
-/* What all engines lack needs no judge. */
-static void test_lacking(void **state)
+/* What is under way is dropped with the trials, and the pool stays usable. */
+static void a_source_that_fails_ends_the_run(void **state)
 {
-    static const char *const labels[] = {"bad:mode=lack-load", "bad:mode=lack-load"};
-    struct scene scene;
-    struct error err = {0};
     (void)state;
-    open_scene(&scene, labels, 2);
-    assert_int_equal(trials_run(scene.trials, &(struct trial_source){&scene, make, take}, &err), 0);
-    assert_int_equal(scene.kinds[0][VERDICT_UNSUPPORTED], scene.taken);
-    assert_false(scene.asked);
-    close_scene(&scene);
-}
-
-/* A source that fails ends the run; what is under way is dropped with the trials, and the pool stays usable.
- */
-static void test_failing(void **state)
-{
-    static const char *const labels[] = {"reference"};
     struct scene scene;
+    struct source source = {.stop = 3};
     struct error err = {0};
-    (void)state;
-    open_scene(&scene, labels, 1);
-    scene.stop = 3;
-    assert_int_equal(trials_run(scene.trials, &(struct trial_source){&scene, make, take}, &err), -1);
+    scene_open(&scene, LABELS("reference"));
+    struct trials *trials = start(&scene, &(struct trial_options){.ahead = 8});
+    assert_int_equal(trials_run(trials, &(struct trial_source){&source, make, take}, &err), -1);
     assert_string_equal(err.message, "enough");
-    assert_int_equal(scene.taken, 3);
-    assert_true(trials_pending(scene.trials) > 0);
-    trials_free(scene.trials);
+    assert_int_equal(source.taken, 3);
+    assert_true(trials_pending(trials) > 0);
+    trials_free(trials);
     assert_int_equal(pool_pending(scene.panel.pool, -1), 0);
-    scene.trials = trials_new(&(struct trial_options){.panel = &scene.panel});
-    scene.made = scene.taken = scene.stop = 0;
-    assert_int_equal(trials_run(scene.trials, &(struct trial_source){&scene, make, take}, &err), 0);
-    assert_int_equal(scene.taken, CASES - CASES / 5);
-    close_scene(&scene);
+    trials = start(&scene, &(struct trial_options){0});
+    source = (struct source){0};
+    assert_int_equal(trials_run(trials, &(struct trial_source){&source, make, take}, &err), 0);
+    assert_int_equal(source.taken, CASES - CASES / 5);
+    trials_free(trials);
+    scene_close(&scene);
 }
 
-/* On fresh workers every case has a process of its own. */
-static void test_fresh(void **state)
+static void what_is_under_way_is_given_up_with_the_trials(void **state)
 {
-    static const char *const labels[] = {"reference"};
-    struct scene scene;
-    struct error err = {0};
     (void)state;
-    open_scene(&scene, labels, 1);
-    panel_add_fresh(&scene.panel);
-    trials_free(scene.trials);
-    scene.trials = trials_new(&(struct trial_options){.panel = &scene.panel, .fresh = true});
-    scene.made = CASES - 5;
-    assert_int_equal(trials_run(scene.trials, &(struct trial_source){&scene, make, take}, &err), 0);
-    assert_int_equal(scene.kinds[0][VERDICT_AGREES], 4);
-    assert_int_equal(pool_counters(scene.panel.pool, 0).started, 0);
-    assert_true(pool_counters(scene.panel.fresh, 0).started >= 4);
-    struct value unused = make_input(1, 1);
-    struct job job = make_job(0, &unused);
-    struct result result;
-    assert_int_equal(pool_run_one(scene.panel.pool, &job, &result, &err),
-                     0); /* the shared ones start when used */
-    result_release(&result);
-    assert_int_equal(pool_counters(scene.panel.pool, 0).started, 1);
-    value_release(&unused);
-    close_scene(&scene);
+    struct scene scene;
+    scene_open(&scene, LABELS("identity"));
+    struct test_case *test = case_of_text(COPIED, 1);
+    struct trials *trials = start(&scene, &(struct trial_options){0});
+    for (int i = 0; i < 3; i++)
+        submit(trials, test_case_share(test), NULL);
+    assert_int_equal(test->shares, 3);
+    trials_free(trials);
+    assert_int_equal(test->shares, 0);
+    test_case_free(test);
+    scene_close(&scene);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_judged),
-        cmocka_unit_test(test_lacking),
-        cmocka_unit_test(test_failing),
-        cmocka_unit_test(test_fresh),
+        cmocka_unit_test(each_case_comes_back_once_with_its_judgement),
+        cmocka_unit_test(a_planted_fault_is_wrong_at_its_node),
+        cmocka_unit_test(a_crash_is_narrowed_to_the_node_that_makes_it),
+        cmocka_unit_test(a_stray_crash_is_counted_and_the_answer_stands),
+        cmocka_unit_test(a_crash_three_times_is_one),
+        cmocka_unit_test(the_reference_is_not_asked_when_all_lack_something),
+        cmocka_unit_test(answers_that_differ_show_when_runs_are_repeated),
+        cmocka_unit_test(an_invalid_case_is_no_finding),
+        cmocka_unit_test(the_cases_of_a_source_are_run),
+        cmocka_unit_test(a_source_that_fails_ends_the_run),
+        cmocka_unit_test(what_is_under_way_is_given_up_with_the_trials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
