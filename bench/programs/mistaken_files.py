@@ -232,7 +232,6 @@ def tables(here):
         put(f"{here}/engines/{name}", text)
     put(f"{here}/known.ini", "[too-wide]\nengine = reference\nsymptom = wrong\noperators = Relu\ncause = none\n")
     put(f"{here}/known-picture.ini", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0")
-    put(f"{here}/known.txt", "some-case\n")
     put(f"{here}/blocks-broken/mine.onnxtxt", "this is no block {\n")
     put(f"{here}/outputs/reference/mine.txt", "Outputs that took a week.\n")
     put(f"{here}/blocks-other/readme.md", "Nothing here yet.\n")

@@ -218,7 +218,7 @@ row("findings", "no rights", "campaign -o locked/list.txt", "locked", user=True)
 # replay
 rows("replay", "option", ("bundle --relase 1.30.0", "--relase"), ("bundle --release", "--release"), ("bundle --format yaml", "yaml"), ("bundle -e reference --release 1.30.0", "--release"), next=HELP)
 rows("replay", "number of arguments", ("", "bundle"), next=HELP)
-rows("replay", "no such file", ("bundel", "bundel"), ("bundle --known gone.txt", r"gone\.txt"), next=PATH)
+rows("replay", "no such file", ("bundel", "bundel"), ("bundle --known gone.ini", r"gone\.ini"), next=PATH)
 rows("replay", "bundle", ("notes", "notes"), ("hollow", "hollow"), ("thesis.txt", r"thesis\.txt"), ("cases/good", "cases/good"), ("bundle-no-model", "bundle-no-model"),
      ("bundle-broken", "bundle-broken"), ("campaign-rubbish", "campaign-rubbish"))
 rows("replay", "case", ("mistaken/half -e onnxruntime", r"\bb\b|input_1"), ("mistaken/type -e onnxruntime", "float64"), ("mistaken/empty -e onnxruntime", "empty"),

@@ -193,7 +193,9 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
     const struct engine_info *info = engine_of(options);
     struct finding_facts facts;
     facts_of(&facts, &(struct facts_source){info->label, info->version, &done->judgement.verdicts[0],
-                                            &done->settlements[0], &done->results[0], done->test});
+                                            &done->settlements[0], &done->results[0],
+                                            test_case_model(done->test, NULL), done->test->inputs,
+                                            done->test->n_inputs});
     int status =
         known_mark(options->known ? options->known : &none, options->store, signature->text, &facts, err);
     facts_release(&facts);

@@ -40,9 +40,10 @@ static int open_model(struct compare_model *entry, const struct compare_settings
 }
 
 static int compare_one(struct compare_model *entry, const struct compare_settings *settings,
-                       struct session *session, struct error *err)
+                       const struct known_issues *known, struct session *session, struct error *err)
 {
     struct compare_options options = {
+        .known = known,
         .thresholds = {.k = (int)settings->top,
                        .class = settings->class,
                        .mad = settings->mad,
@@ -111,7 +112,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return -1;
     struct session session = {0};
     struct compare_model *models = memory_zeroed(words->count, sizeof *models);
-    int status = 0;
+    struct known_issues known;
+    struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
+    int status = known_open(&known, &files, err);
     for (size_t i = 0; i < words->count && status == 0; i++) {
         models[i].path = words->items[i];
         status = open_model(&models[i], settings, err);
@@ -122,7 +125,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     for (size_t i = 0; i < words->count && status == 0; i++) {
         status = open_model(&models[i], settings, err);
         if (status == 0)
-            status = compare_one(&models[i], settings, &session, err);
+            status = compare_one(&models[i], settings, &known, &session, err);
         close_model(&models[i]);
     }
     if (status == 0)
@@ -132,6 +135,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     session_close(&session);
     for (size_t i = 0; i < words->count; i++)
         compare_release(&models[i].compare);
+    known_release(&known);
     free(models);
     return status;
 }
@@ -140,6 +144,7 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct compare_settings),
     COMMON_REFERENCE(struct compare_settings),
     COMMON_INPUTS(struct compare_settings),
+    COMMON_KNOWN(struct compare_settings),
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct compare_settings, rtol),
      "relative tolerance (default 1e-3)"},
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct compare_settings, atol),

@@ -12,7 +12,8 @@ struct compare_settings {
     long long top;
     double class, mad, percent;
     long long batch, judge;
-    const char *keep;
+    const char *keep, *known;
+    bool no_known;
 };
 
 /* One model of the command line. */

@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
-enum { SHOWN_FINDINGS = 20, MESSAGE_LIMIT = 160 };
+enum { SHOWN_FINDINGS = 20, SHOWN_MESSAGE = 160 };
 
 struct settings {
     struct common common;
-    const char *match;
-    bool list;
+    const char *match, *known;
+    bool list, no_known;
     double rtol, atol, scale;
 };
 
@@ -64,7 +64,7 @@ static void text_row(struct table *table, const char *engine, const char *name,
     struct str message;
     str_init(&message);
     if (result->message)
-        text_print(&message, result->message, MESSAGE_LIMIT);
+        text_print(&message, result->message, SHOWN_MESSAGE);
     table_add(table, STYLE_PLAIN, "%s", engine);
     table_add(table, STYLE_PLAIN, "%s", name);
     table_add(table, conform_style(result->verdict), "%s", conform_verdict_name(result->verdict));
@@ -281,7 +281,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
         .progress = true,
     };
-    int status = suite_open(&suite, words->items, words->count, settings->match, err);
+    struct known_issues known;
+    struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
+    int status = known_open(&known, &files, err);
+    options.known = &known;
+    if (status == 0)
+        status = suite_open(&suite, words->items, words->count, settings->match, err);
     if (status == 0)
         status = session_open(&session, &settings->common, 1, true, err);
     if (status == 0)
@@ -292,6 +297,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         trouble_junit(&settings->common, "conform", err);
     session_close(&session);
     conform_release(&conform);
+    known_release(&known);
     suite_release(&suite);
     return status;
 }
@@ -301,6 +307,7 @@ static const struct cli_option options[] = {
     COMMON_REFERENCE(struct settings),
     {'m', "match", OPTION_TEXT, "PATTERN", offsetof(struct settings, match),
      "only cases whose name matches, as in a shell"},
+    COMMON_KNOWN(struct settings),
     {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list), "print every case, not only findings"},
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct settings, rtol), "relative tolerance (default 1e-3)"},
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct settings, atol), "absolute tolerance (default 1e-5)"},

@@ -14,7 +14,7 @@ enum { TEXT_LIMIT = 160 };
 struct settings {
     struct common common;
     const char *release, *known;
-    bool list;
+    bool list, no_known;
 };
 
 static enum style state_style(enum replay_state state)
@@ -24,19 +24,18 @@ static enum style state_style(enum replay_state state)
                                                               : STYLE_BAD;
 }
 
-/* Names on the list of known ones that have no business there any more. */
-static void write_fixed(const struct replay *replay, const char *path, struct str *out)
+/* Issues of the user's own that have no business there any more. */
+static void write_fixed(const struct replay *replay, const struct known_issues *known, struct str *out)
 {
-    for (size_t i = 0; i < replay->n_known; i++) {
-        if (!replay->known[i].agrees || replay->known[i].wrong)
-            continue;
-        text_print(out, replay->known[i].name, 0);
-        str_printf(out, " agrees now: take it out of %s\n", path);
+    for (size_t i = 0; i < known->count; i++) {
+        const struct known_issue *issue = &known->items[i];
+        if (issue->accepted && replay_agrees_now(replay, issue))
+            str_printf(out, "%s agrees now: take it out of %s\n", issue->name, issue->file);
     }
 }
 
-static void write_text(const struct replay *replay, const struct standing *standing, const char *known,
-                       bool list, bool colour, struct str *out)
+static void write_text(const struct replay *replay, const struct standing *standing,
+                       const struct known_issues *known, bool list, bool colour, struct str *out)
 {
     standing_print(standing, out, colour);
     for (size_t i = 0; i < replay->count; i++) {
@@ -61,10 +60,9 @@ static void write_text(const struct replay *replay, const struct standing *stand
         text_print(out, row->text, TEXT_LIMIT);
         str_add(out, *row->text ? "\n" : "");
     }
-    if (known)
-        write_fixed(replay, known, out);
+    write_fixed(replay, known, out);
     str_printf(out, "%zu replayed: %zu still wrong, ", replay->count, replay->counts[REPLAY_WRONG]);
-    if (known)
+    if (replay->counts[REPLAY_KNOWN])
         str_printf(out, "%zu known, ", replay->counts[REPLAY_KNOWN]);
     str_printf(out, "%zu agree, %zu skipped", replay->counts[REPLAY_AGREES], replay->counts[REPLAY_SKIPPED]);
     size_t trouble = replay->counts[REPLAY_TROUBLE] + replay->counts[REPLAY_UNTESTED];
@@ -87,6 +85,7 @@ static void write_json(const struct replay *replay, const struct standing *stand
         json_string(&json, "engine", row->engine);
         json_string(&json, "state", replay_state_name(row->state));
         json_string(&json, "verdict", row->verdict);
+        json_string(&json, "known", row->known);
         json_string(&json, "was", *row->was ? row->was : NULL);
         json_string(&json, "title", *row->title ? row->title : NULL);
         json_string(&json, "text", *row->text ? row->text : NULL);
@@ -139,8 +138,8 @@ static void write_junit(const struct replay *replay, const struct standing *stan
     free(done);
 }
 
-static int run_group(struct replay *replay, const struct settings *settings, const struct cli_list *engines,
-                     const struct suite *suite, struct error *err)
+static int run_group(struct replay *replay, const struct settings *settings, const struct known_issues *known,
+                     const struct cli_list *engines, const struct suite *suite, struct error *err)
 {
     struct session session = {0};
     struct common common = settings->common;
@@ -148,6 +147,7 @@ static int run_group(struct replay *replay, const struct settings *settings, con
     struct conform_options options = {
         .tolerance = {.rtol = 1e-3, .atol = 1e-5, .scale = 1e-5},
         .progress = true,
+        .known = known,
     };
     int status = session_open(&session, &common, 1, true, err);
     if (status == 0)
@@ -168,8 +168,8 @@ static const char *at_release(struct arena *arena, const char *label, const char
 }
 
 /* Each case on the engine it was found on. */
-static int run_recorded(struct replay *replay, const struct settings *settings, const struct suite *suite,
-                        struct error *err)
+static int run_recorded(struct replay *replay, const struct settings *settings,
+                        const struct known_issues *known, const struct suite *suite, struct error *err)
 {
     struct arena arena;
     arena_init(&arena);
@@ -196,13 +196,14 @@ static int run_recorded(struct replay *replay, const struct settings *settings, 
                 part.cases[part.count++] = suite->cases[k];
                 engines[k] = NULL;
             }
-        status = run_group(replay, settings, &(struct cli_list){1, &engine}, &part, err);
+        status = run_group(replay, settings, known, &(struct cli_list){1, &engine}, &part, err);
     }
     arena_release(&arena);
     return status;
 }
 
-static int report(const struct replay *replay, const struct settings *settings, struct error *err)
+static int report(const struct replay *replay, const struct settings *settings,
+                  const struct known_issues *known, struct error *err)
 {
     struct standing standing = {0};
     struct str out;
@@ -213,8 +214,7 @@ static int report(const struct replay *replay, const struct settings *settings, 
     else if (settings->common.format == FORMAT_JUNIT)
         write_junit(replay, &standing, &out);
     else
-        write_text(replay, &standing, settings->known, settings->list, output_colour(&settings->common),
-                   &out);
+        write_text(replay, &standing, known, settings->list, output_colour(&settings->common), &out);
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
@@ -232,18 +232,21 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct suite suite = {0};
     struct replay replay;
     replay_init(&replay);
-    int status = suite_open(&suite, words->items, words->count, NULL, err);
+    struct known_issues known;
+    struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
+    int status = known_open(&known, &files, err);
+    if (status == 0)
+        status = suite_open(&suite, words->items, words->count, NULL, err);
     if (status == 0)
         status = settings->common.engines.count
-                     ? run_group(&replay, settings, &settings->common.engines, &suite, err)
-                     : run_recorded(&replay, settings, &suite, err);
-    if (status == 0 && settings->known)
-        status = replay_known(&replay, settings->known, err);
+                     ? run_group(&replay, settings, &known, &settings->common.engines, &suite, err)
+                     : run_recorded(&replay, settings, &known, &suite, err);
     if (status == 0)
-        status = report(&replay, settings, err);
+        status = report(&replay, settings, &known, err);
     if (status < 0)
         trouble_junit(&settings->common, "replay", err);
     replay_release(&replay);
+    known_release(&known);
     suite_release(&suite);
     return status;
 }
@@ -253,8 +256,7 @@ static const struct cli_option options[] = {
     COMMON_REFERENCE(struct settings),
     {0, "release", OPTION_TEXT, "VERSION", offsetof(struct settings, release),
      "run each finding on the engine and knobs it was found on, but in this release"},
-    {0, "known", OPTION_TEXT, "FILE", offsetof(struct settings, known),
-     "cases named in FILE, one a line, may still be wrong: only others make the status 1"},
+    COMMON_KNOWN(struct settings),
     {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list),
      "print every case, not only what is still wrong"},
     COMMON_OUTPUT(struct settings, "text|json|junit"),
@@ -275,7 +277,7 @@ const struct command command_replay = {
     .examples =
         "  assay replay campaign/findings/wrong-resize-3fa9c2d1b0e4\n"
         "  assay replay campaign/findings -e onnxruntime@1.30.0 --list\n"
-        "  assay replay corpus --release 1.30.0 --known corpus/known.txt --format junit -o replay.xml\n",
+        "  assay replay corpus --release 1.30.0 --known corpus/known.ini --format junit -o replay.xml\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),

@@ -530,6 +530,8 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
 {
     prepare(compare, inputs, panel->count);
     sample_verdicts_init(&compare->verdicts, &compare->arena, panel);
+    compare->verdicts.look_up = options->known ? known_look_up : NULL;
+    compare->verdicts.known = options->known;
     struct work work = {
         .compare = compare,
         .model = model,

@@ -23,6 +23,7 @@
 #include "case/inputs.h"
 #include "engine/panel.h"
 #include "judge/metrics.h"
+#include "findings/known_issues.h"
 #include "trial/sample_verdicts.h"
 
 enum truth { TRUTH_NONE, TRUTH_CLASSES, TRUTH_VALUES, TRUTH_FIRST_ENGINE };
@@ -91,6 +92,7 @@ struct compare_options {
     size_t judge;     /* samples for the judge, besides the farthest apart; 0: all up to 200, else 20 */
     const char *keep; /* folder of answers, or NULL */
     bool progress;
+    const struct known_issues *known; /* outlives the compare; NULL: none */
 };
 
 /* path is the file that the model was loaded from; fails, blaming nobody, when the reference calls a sample

@@ -74,7 +74,8 @@ static void case_stands(const struct conform_result *result, const char *name, c
         standing_trouble(standing, "%s is not runnable: %.300s", name, message);
     else if (conform_is_unjudged(result))
         standing_trouble(standing, "%s brings no answer, and that of %s could not be judged", name, label);
-    else if (conform_is_finding(result->verdict) || conform_is_beyond_rounding(result))
+    else if ((conform_is_finding(result->verdict) || conform_is_beyond_rounding(result)) &&
+             !(result->judged && result->judged->accepted))
         standing_finding(standing);
 }
 
@@ -227,6 +228,8 @@ static void judge_flight(struct work *work, struct flight *flight)
     const struct suite_loaded *loaded = &flight->loaded;
     struct sample_verdicts verdicts;
     sample_verdicts_init(&verdicts, &conform->arena, work->panel);
+    verdicts.look_up = work->options->known ? known_look_up : NULL;
+    verdicts.known = work->options->known;
     for (size_t set = 0; set < loaded->sets; set++) {
         bool arbitrated = work->panel->reference >= 0;
         sample_verdicts_add(

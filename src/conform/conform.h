@@ -10,6 +10,7 @@
 
 #include "case/backend_suite.h"
 #include "engine/panel.h"
+#include "findings/known_issues.h"
 #include "judge/golden.h"
 #include "trial/sample_verdicts.h"
 
@@ -68,6 +69,7 @@ struct conform_options {
     size_t window;       /* cases in memory; 0: 32 */
     size_t window_bytes; /* their size; 0: 1 GiB; a single case may exceed it */
     bool progress;
+    const struct known_issues *known; /* outlives the conform; NULL: none */
 };
 
 /* A pass that nobody judged: the case brings no answer, and the judge cannot tell. */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_LIMIT = 16 << 20 };
-
 const char *replay_state_name(enum replay_state state)
 {
     static const char *const names[REPLAY_STATES] = {"untested", "agrees",  "still wrong",
@@ -25,7 +23,6 @@ void replay_init(struct replay *replay)
 void replay_release(struct replay *replay)
 {
     free(replay->rows);
-    free(replay->known);
     arena_release(&replay->arena);
 }
 
@@ -136,6 +133,9 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
         .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
     };
     say(replay, row, result);
+    row->known = result->judged ? result->judged->known : NULL;
+    if (row->state == REPLAY_WRONG && row->known && result->judged->accepted)
+        row->state = REPLAY_KNOWN;
     if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle, engine->profile)) {
         row->state = REPLAY_WRONG;
         row->verdict = bundle.kind;
@@ -170,48 +170,23 @@ void replay_stands(const struct replay *replay, struct standing *standing)
                          "nothing ran: every case was skipped; name an engine that supports one, with -e");
 }
 
-static void read_names(struct replay *replay, const char *data, size_t size)
+/* The last part of the issue's case is the name of the folder that is replayed. */
+static bool names_case(const struct known_issue *issue, const char *name)
 {
-    size_t capacity = 1;
-    replay->known = memory_zeroed(capacity, sizeof *replay->known);
-    for (size_t at = 0; at < size;) {
-        size_t length = strcspn(data + at, "\n"), used = strcspn(data + at, "#\n");
-        while (used && strchr(" \t\r", data[at + used - 1]))
-            used--;
-        if (used) {
-            replay->known = memory_grow(replay->known, &capacity, replay->n_known + 1, sizeof *replay->known);
-            replay->known[replay->n_known++] =
-                (struct replay_name){.name = arena_printf(&replay->arena, "%.*s", (int)used, data + at)};
-        }
-        at += length + 1;
-    }
+    const char *slash = strrchr(issue->document, '/'), *row = strrchr(name, '/');
+    return *issue->document && text_equal(slash ? slash + 1 : issue->document, row ? row + 1 : name);
 }
 
-static void mark(struct replay *replay, struct replay_name *known)
+bool replay_agrees_now(const struct replay *replay, const struct known_issue *issue)
 {
+    size_t agrees = 0;
     for (size_t i = 0; i < replay->count; i++) {
-        struct replay_row *row = &replay->rows[i];
-        if (strcmp(row->name, known->name) != 0)
+        const struct replay_row *row = &replay->rows[i];
+        if (!names_case(issue, row->name))
             continue;
-        known->agrees |= row->state == REPLAY_AGREES;
-        known->wrong |= row->state == REPLAY_WRONG;
-        if (row->state != REPLAY_WRONG)
-            continue;
-        replay->counts[REPLAY_WRONG]--;
-        replay->counts[REPLAY_KNOWN]++;
-        row->state = REPLAY_KNOWN;
+        if (row->state == REPLAY_WRONG || row->state == REPLAY_KNOWN)
+            return false;
+        agrees += row->state == REPLAY_AGREES;
     }
-}
-
-int replay_known(struct replay *replay, const char *path, struct error *err)
-{
-    char *data;
-    size_t size;
-    if (file_read(path, LIST_LIMIT, &data, &size, err))
-        return -1;
-    read_names(replay, data, size);
-    free(data);
-    for (size_t i = 0; i < replay->n_known; i++)
-        mark(replay, &replay->known[i]);
-    return 0;
+    return agrees > 0;
 }

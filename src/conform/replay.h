@@ -15,7 +15,7 @@ enum replay_state {
     REPLAY_UNTESTED = 0, /* counts as trouble */
     REPLAY_AGREES,
     REPLAY_WRONG,   /* wrong, refused, dead: still a finding */
-    REPLAY_KNOWN,   /* the same, and known to be: replay_known */
+    REPLAY_KNOWN,   /* the same, by an issue that the user accepts (findings/known_issues.h) */
     REPLAY_SKIPPED, /* the engine says cleanly that it lacks this, or the answer is random */
     REPLAY_TROUBLE, /* no engine, unreadable or invalid case, an answer that nobody can judge */
     REPLAY_STATES
@@ -30,6 +30,7 @@ struct replay_row {
     enum replay_state state;
     const char *verdict; /* the word now */
     const char *text;    /* one line; may be "" */
+    const char *known;   /* what the known issue is written up as; NULL: it is none */
     double seconds;
 };
 
@@ -38,14 +39,6 @@ struct replay {
     size_t count, capacity;
     struct replay_row *rows;
     size_t counts[REPLAY_STATES];
-    size_t n_known;
-    struct replay_name *known; /* NULL: no list was given */
-};
-
-/* A case that is known to be wrong still. */
-struct replay_name {
-    const char *name;
-    bool wrong, agrees; /* on some engine */
 };
 void replay_init(struct replay *replay);
 void replay_release(struct replay *replay);
@@ -57,10 +50,7 @@ int replay_run(struct replay *replay, const struct suite *suite, const struct pa
 /* What the rows mean for the exit status. Skipped ones are well, as long as something ran. */
 void replay_stands(const struct replay *replay, struct standing *standing);
 
-/*
- * Rows that are wrong and whose cases stand in the file, one name a line ('#' starts a comment), become
- * known; what the list says of each name is in replay->known. Called once, after the last run.
- */
-int replay_known(struct replay *replay, const char *path, struct error *err);
+/* Whether the case that the issue names was replayed and agrees on every engine: the issue is out of date. */
+bool replay_agrees_now(const struct replay *replay, const struct known_issue *issue);
 
 #endif

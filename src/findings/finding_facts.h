@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "base/json_read.h"
 #include "base/str.h"
-#include "case/test_case.h"
 #include "findings/signature.h"
 
 /* What some element of a value is. */
@@ -73,15 +72,17 @@ struct facts_source {
     const struct verdict *verdict;
     const struct settlement *settlement; /* may be NULL, or blame nobody */
     const struct result *result;         /* may be NULL */
-    const struct test_case *test;
+    const struct model *model;           /* NULL: no nodes are described */
+    const struct value *inputs;
+    size_t n_inputs;
 };
 
 /* The node facts come from the reference, as far as it can compute the model. */
 void facts_of(struct finding_facts *facts, const struct facts_source *source);
 
 /* The part that needs no engine: opset and nodes. numbers: the nodes to blame, ascending; count 0: all. */
-void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, const size_t *numbers,
-                    size_t count);
+void facts_of_nodes(struct finding_facts *facts, const struct model *model, const struct value *inputs,
+                    size_t n_inputs, const size_t *numbers, size_t count);
 void facts_release(struct finding_facts *facts);
 
 /* "float32[2,3] const nan least=-1 most=2"; "" for one that was left out. */

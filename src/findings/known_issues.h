@@ -22,6 +22,7 @@
 
 #include "findings/finding_facts.h"
 #include "findings/store.h"
+#include "trial/sample_verdicts.h"
 
 /* Both ends belong to it; one that is not given is infinite. */
 struct known_range {
@@ -130,6 +131,9 @@ int known_open(struct known_issues *known, const struct known_files *files, stru
 /* The first issue that the finding is of, or NULL. */
 struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts);
 bool known_matches(const struct known_issue *issue, const struct finding_facts *facts);
+
+/* For sample_verdicts.look_up; context: the known issues. */
+void known_look_up(const void *context, const struct sample_finding *finding, struct engine_verdict *overall);
 
 /* What people and the store are told: the case, else the name. */
 const char *known_document(const struct known_issue *issue);

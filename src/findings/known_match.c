@@ -403,3 +403,16 @@ struct known_issue *known_find(const struct known_issues *known, const struct fi
             return &known->items[i];
     return NULL;
 }
+
+void known_look_up(const void *context, const struct sample_finding *finding, struct engine_verdict *overall)
+{
+    struct finding_facts facts;
+    const struct sample_results *sample = finding->sample;
+    facts_of(&facts, &(struct facts_source){finding->engine->label, finding->engine->version,
+                                            finding->verdict, finding->settlement, finding->result,
+                                            sample->model, sample->inputs, sample->n_inputs});
+    const struct known_issue *issue = known_find(context, &facts);
+    overall->known = issue ? known_document(issue) : NULL;
+    overall->accepted = issue && issue->accepted;
+    facts_release(&facts);
+}

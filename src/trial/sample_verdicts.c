@@ -70,6 +70,8 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
     }
     overall->verdict = *verdict;
     overall->verdict.at_stage &= !settlement;
+    overall->known = NULL;
+    overall->accepted = false;
     overall->sample = sample->number;
     overall->n_nodes = 0;
     overall->fused = settlement && settlement->fused;
@@ -83,6 +85,12 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
     else if (sample->model->graph->n_node == 1 &&
              (verdict_is(verdict->kind, CLASS_NO_ANSWER) || verdict->kind == VERDICT_WRONG))
         keep_nodes(verdicts, overall, sample->model, &only, 1);
+    size_t engine = (size_t)(overall - verdicts->engine);
+    if (verdicts->look_up && verdict_is_finding(verdict->kind))
+        verdicts->look_up(verdicts->known,
+                          &(struct sample_finding){panel_engine(verdicts->panel, engine), sample,
+                                                   &sample->results[engine], verdict, settlement},
+                          overall);
 }
 
 static struct settle_case case_of(const struct sample_verdicts *verdicts, size_t engine,
@@ -158,7 +166,9 @@ void engine_verdict_stands(const struct engine_verdict *overall, const char *eng
         all += overall->heard[i];
     for (int i = HEARD_COUNT; i-- > 0;)
         if (overall->heard[i])
-            standing_heard(standing, engine, (enum heard)i, overall->heard[i], all, overall->why[i]);
+            standing_heard(standing, engine,
+                           i == HEARD_FINDING && overall->accepted ? HEARD_JUDGED : (enum heard)i,
+                           overall->heard[i], all, overall->why[i]);
     if (!all)
         standing_heard(standing, engine, HEARD_NOTHING, 1, 1, "it was not asked");
 }
@@ -259,4 +269,6 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
                    overall->sample);
     else if (samples > 1 && alike(overall) < samples)
         str_printf(out, " on %zu of %zu samples", alike(overall), samples);
+    if (overall->known)
+        str_printf(out, " (known: %s)", overall->known);
 }

@@ -27,9 +27,22 @@ struct engine_verdict {
     const char **operators, **nodes;
     bool fused;         /* the nodes are wrong only together */
     const char *detail; /* what is off and where, without the engine's name; may be empty */
+    const char *known;  /* of a finding: what the known issue is written up as; NULL: it is none */
+    bool accepted;      /* that issue does not count against the engine */
     size_t settled;     /* suspects that were */
     size_t resolved;    /* answers that could not be judged as a whole, looked at operator by operator */
 };
+
+/* A finding that may be known. */
+struct sample_finding {
+    const struct engine_info *engine;
+    const struct sample_results *sample;
+    const struct result *result;
+    const struct verdict *verdict;
+    const struct settlement *settlement; /* NULL: nothing was settled */
+};
+typedef void sample_look_up(const void *context, const struct sample_finding *finding,
+                            struct engine_verdict *overall);
 
 struct sample_verdicts {
     struct arena *arena;
@@ -39,6 +52,9 @@ struct sample_verdicts {
     size_t samples, by_reference; /* judged at all; judged by the reference */
     struct refusals *refusals;    /* what the engines were asked about refusals (locate/refusal.h) */
     const char *reason;           /* why the reference did not judge, on the first such sample; or NULL */
+    sample_look_up
+        *look_up;      /* fills in known and accepted of the worst answer; findings/known_issues.h has one */
+    const void *known; /* its context */
 };
 
 void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, const struct panel *panel);

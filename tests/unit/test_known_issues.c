@@ -2,6 +2,7 @@
 #include "findings/known_issues.h"
 
 #include "base/file.h"
+#include "case/test_case.h"
 #include "model/onnx.h"
 
 /* clang-format off */
@@ -101,7 +102,9 @@ static void make_scene(struct scene *scene, const char *text, float first, float
     facts_of(&scene->facts, &(struct facts_source){.engine = "a@1.10.2:opt=all",
                                                    .version = "1.10.2",
                                                    .verdict = &verdict,
-                                                   .test = scene->test});
+                                                   .model = test_case_model(scene->test, NULL),
+                                                   .inputs = scene->test->inputs,
+                                                   .n_inputs = scene->test->n_inputs});
 }
 
 static void release_scene(struct scene *scene)
