@@ -215,6 +215,8 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
     }
     if (is(call, "fail-run"))
         return adapter_fail(call, ADAPTER_FAILED, "kernel says no");
+    if (is(call, "single") && count && inputs[0].tensors[0].shape.dims[0] > 1)
+        return adapter_fail(call, ADAPTER_FAILED, "one sample at a time");
     if (is(call, "no-outputs"))
         return 0;
     if (is(call, "sequence")) {
