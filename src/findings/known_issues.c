@@ -528,14 +528,17 @@ static int read_installed(struct known_issues *known, struct error *err)
     char **names, *folder = paths_known();
     size_t count;
     int status = file_list(folder, &names, &count, err);
+    if (status) {
+        free(folder);
+        return -1;
+    }
     for (size_t i = 0; !status && i < count; i++) {
         char *path = file_join(folder, names[i]);
-        if (text_ends(names[i], ".ini") && known_read(known, path, false, err))
-            status = -1;
+        if (text_ends(names[i], ".ini"))
+            status = known_read(known, path, false, err);
         free(path);
-        if (status || i + 1 == count)
-            file_names_free(names, count);
     }
+    file_names_free(names, count);
     free(folder);
     return status;
 }
