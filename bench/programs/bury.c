@@ -15,7 +15,6 @@
 #include "case/backend_suite.h"
 #include "generate/operator_case.h"
 #include "model/build.h"
-#include "model/data.h"
 #include "model/tree.h"
 #include "reduce/subject.h"
 
@@ -31,7 +30,7 @@ struct bury {
     struct subject graph;
     struct record record;
     struct model *bug;
-    const struct suite_data *data;
+    const struct test_case *test;
     struct model *out;
     size_t n_inputs;
     struct value *inputs;
@@ -159,8 +158,8 @@ static void prefix(struct model *bug)
 static void feed(struct bury *bury, const char *value)
 {
     static const int64_t flat[1] = {-1}, zero[1] = {0};
-    for (size_t i = 0; i < bury->data->n_inputs; i++) {
-        const struct tensor *tensor = &bury->data->inputs[i].tensors[0];
+    for (size_t i = 0; i < bury->test->n_inputs; i++) {
+        const struct tensor *tensor = &bury->test->inputs[i].tensors[0];
         const char *name = bury->bug->graph->input[i]->name;
         if (i || !value || tensor->type == DTYPE_STRING || tensor->type == DTYPE_BOOL ||
             !tensor->shape.rank) {
@@ -234,21 +233,16 @@ static void assemble(struct bury *bury)
     bury->out->proto->ir_version = bury->bug->proto->ir_version;
 }
 
+/* Takes model and inputs over. */
 static int write_case(struct bury *bury, const char *folder, struct error *err)
 {
-    char *data = file_join(folder, "test_data_set_0"), *path = file_join(folder, "model.onnx");
-    int status = file_make_folders(data, err);
+    struct test_case *test = test_case_new(bury->out);
+    test->inputs = bury->inputs;
+    test->n_inputs = bury->n_inputs;
+    int status = file_make_folders(folder, err) ? -1 : suite_write(folder, test, err);
     if (!status)
-        status = model_save(bury->out, path, err);
-    for (size_t i = 0; i < bury->n_inputs && !status; i++) {
-        struct str name;
-        str_init(&name);
-        str_printf(&name, "%s/input_%zu.pb", data, i);
-        status = data_write(name.data, &bury->inputs[i], err);
-        str_release(&name);
-    }
-    free(data);
-    free(path);
+        printf("%zu nodes, %zu of them the case's\n", bury->out->graph->n_node, bury->bug->graph->n_node);
+    test_case_free(test);
     return status;
 }
 
@@ -260,8 +254,9 @@ static int bury_case(const char *folder, uint64_t seed, int nodes, const char *o
     struct test_case *random = NULL;
     if (suite_open(&suite, &folder, 1, NULL, err) || suite_load(&suite.cases[0], &loaded, err))
         return -1;
-    bury.bug = loaded.model;
-    bury.data = &loaded.data[0];
+    bury.test = loaded.tests[0];
+    if (model_clone(&bury.bug, test_case_model(bury.test, err), err))
+        return -1;
     prefix(bury.bug);
     struct generate_options options = {.ops = safe_ops,
                                        .opset = model_opset(bury.bug),
@@ -274,13 +269,10 @@ static int bury_case(const char *folder, uint64_t seed, int nodes, const char *o
     bury.out = model_new(model_opset(bury.bug));
     assemble(&bury);
     int status = write_case(&bury, out, err);
-    if (!status)
-        printf("%zu nodes, %zu of them the case's\n", bury.out->graph->n_node, bury.bug->graph->n_node);
-    values_free(bury.inputs, bury.n_inputs);
     record_release(&bury.record);
-    model_free(bury.out);
     subject_release(&bury.graph);
     test_case_free(random);
+    model_free(bury.bug);
     suite_unload(&loaded);
     suite_release(&suite);
     return status;

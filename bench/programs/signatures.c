@@ -15,22 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A case of the first data set of a loaded case. */
-static int make_case(struct test_case **test, const struct suite_loaded *loaded, struct error *err)
-{
-    uint8_t *bytes;
-    size_t size;
-    if (model_to_bytes(loaded->model, &bytes, &size, err))
-        return -1;
-    *test = test_case_from_bytes(bytes, size);
-    test_case_set_recipe(*test, loaded->path);
-    return test_case_add_inputs(*test, loaded->data[0].inputs, loaded->data[0].n_inputs, err);
-}
-
 static void sign_case(const struct panel *panel, const struct suite_case *entry)
 {
     struct suite_loaded loaded;
-    struct test_case *test = NULL;
     struct trial_done done;
     struct error err = {0};
     if (suite_load(entry, &loaded, &err)) {
@@ -38,11 +25,8 @@ static void sign_case(const struct panel *panel, const struct suite_case *entry)
         suite_unload(&loaded);
         return;
     }
-    int status = make_case(&test, &loaded, &err);
+    int status = follow_up_try(panel, loaded.tests[0], &done, &err);
     suite_unload(&loaded);
-    if (!status)
-        status = follow_up_try(panel, test, &done, &err);
-    test_case_free(test);
     if (status) {
         fprintf(stderr, "signatures: %s: %s\n", entry->name, err.message);
         return;

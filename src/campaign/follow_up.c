@@ -95,16 +95,9 @@ static void look_back(struct past *past, const struct follow_up_options *options
     if (!options->registry || options->no_bisect)
         return;
     struct bisect bisect;
-    struct bisect_case which = {
-        .model = test_case_model(done->test, NULL),
-        .n_inputs = done->test->n_inputs,
-        .inputs = done->test->inputs,
-    };
-    if (!which.model)
-        return;
     char *engine = label_at(label, NULL);
     struct bisect_options how = {.registry = options->registry, .engine = engine};
-    if (bisect_run(&bisect, &which, &how, NULL) == 0)
+    if (bisect_run(&bisect, done->test, &how, NULL) == 0)
         note_stretches(past, &bisect, label);
     bisect_release(&bisect);
     free(engine);

@@ -114,15 +114,6 @@ void suite_release(struct suite *suite)
     arena_release(&suite->arena);
 }
 
-static size_t values_size(const struct value *values, size_t count)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < values[i].count; k++)
-            size += values[i].tensors[k].size;
-    return size;
-}
-
 /*
  * STEM_0.pb, STEM_1.pb ... read as the types of the given graph inputs or outputs. Fewer files than names is
  * normal (optional inputs at the end), more is not. inputs: the model, when they are its inputs, else NULL.
@@ -157,7 +148,7 @@ static int read_values(const char *folder, const char *stem, Onnx__ValueInfoProt
 }
 
 /* Files are numbered after the inputs proper where those suffice, else after all that the graph lists. */
-static int read_inputs(const struct model *model, const char *folder, struct suite_data *data,
+static int read_inputs(const struct model *model, const char *folder, struct test_case *test,
                        struct error *err)
 {
     const Onnx__GraphProto *graph = model->graph;
@@ -172,28 +163,34 @@ static int read_inputs(const struct model *model, const char *folder, struct sui
         for (size_t i = 0; i < graph->n_input; i++)
             if ((graph->input[i]->name && map_has(&initializers, graph->input[i]->name)) == (pass == 1))
                 infos[count++] = graph->input[i];
-    int status = read_values(folder, "input", infos, count, model, &data->inputs, &data->n_inputs, err);
+    int status = read_values(folder, "input", infos, count, model, &test->inputs, &test->n_inputs, err);
     free(infos);
     map_release(&initializers);
     return status;
 }
 
+/* A model and the inputs of its first data set, which may say what it draws. */
+struct drawing {
+    const struct model *model;
+    const struct test_case *test;
+};
+
 /* The single number a value is known to have: an initialiser, or an input of this case. */
-static bool known_number(const struct suite_loaded *loaded, const char *name, double *number)
+static bool known_number(const struct drawing *drawing, const char *name, double *number)
 {
-    for (size_t i = 0; i < loaded->data[0].n_inputs; i++) {
-        const struct value *value = &loaded->data[0].inputs[i];
+    for (size_t i = 0; i < drawing->test->n_inputs; i++) {
+        const struct value *value = &drawing->test->inputs[i];
         if (value->name && text_equal(value->name, name) && value->kind == VALUE_TENSOR &&
             value->tensors[0].count == 1) {
             *number = (double)tensor_get(&value->tensors[0], 0);
             return true;
         }
     }
-    const Onnx__GraphProto *graph = loaded->model->graph;
+    const Onnx__GraphProto *graph = drawing->model->graph;
     for (size_t i = 0; i < graph->n_initializer; i++) {
         struct tensor tensor;
         if (!graph->initializer[i]->name || !text_equal(graph->initializer[i]->name, name) ||
-            model_weight(loaded->model, i, &tensor, NULL))
+            model_weight(drawing->model, i, &tensor, NULL))
             continue;
         bool single = tensor.count == 1;
         if (single)
@@ -205,16 +202,16 @@ static bool known_number(const struct suite_loaded *loaded, const char *name, do
 }
 
 /* Dropout draws numbers only in training, and changes nothing at ratio 0. */
-static bool dropout_is_random(const struct suite_loaded *loaded, const Onnx__NodeProto *node)
+static bool dropout_is_random(const struct drawing *drawing, const Onnx__NodeProto *node)
 {
     double training = 1, ratio = 0.5;
-    if (model_opset(loaded->model) < 7)
+    if (model_opset(drawing->model) < 7)
         return node_int(node, "is_test", 0) == 0;
     if (node->n_input < 3 || !node->input[2] || !*node->input[2])
         return false;
-    known_number(loaded, node->input[2], &training);
+    known_number(drawing, node->input[2], &training);
     if (node->input[1] && *node->input[1])
-        known_number(loaded, node->input[1], &ratio);
+        known_number(drawing, node->input[1], &ratio);
     return training != 0 && ratio != 0;
 }
 
@@ -227,11 +224,12 @@ static int visit_random(void *context, Onnx__NodeProto *node, int depth)
 }
 
 /* Kept as text: an answer that is as expected passes all the same. */
-static void note_misfit(struct suite_loaded *loaded, const struct suite_data *data, const char *folder)
+static void note_misfit(struct suite_loaded *loaded, const struct model *model, const struct test_case *test,
+                        const char *folder)
 {
     struct error err = {0};
     struct str text;
-    if (loaded->misfit || !inputs_fit(loaded->model, data->inputs, data->n_inputs, &err))
+    if (loaded->misfit || !inputs_fit(model, test->inputs, test->n_inputs, &err))
         return;
     str_init(&text);
     str_printf(&text, "%s: %s", folder, err.message);
@@ -239,53 +237,130 @@ static void note_misfit(struct suite_loaded *loaded, const struct suite_data *da
     str_release(&text);
 }
 
-static int read_data(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
+static int read_set(const struct suite_case *entry, size_t number, const struct model *model,
+                    struct suite_loaded *loaded, struct error *err)
 {
-    if (entry->sets == 0)
-        return error_set(err, ERROR_NOT_FOUND, "%s has no test_data_set_0: add it with input_0.pb",
-                         entry->folder);
-    loaded->data = memory_zeroed(entry->sets, sizeof *loaded->data);
-    const Onnx__GraphProto *graph = loaded->model->graph;
+    struct test_case *test = loaded->tests[number];
+    const Onnx__GraphProto *graph = model->graph;
+    test_case_set_name(test, entry->name);
+    if (read_inputs(model, entry->set[number], test, err) ||
+        read_values(entry->set[number], "output", graph->output, graph->n_output, NULL, &test->outputs,
+                    &test->n_outputs, err))
+        return -1;
+    note_misfit(loaded, model, test, entry->set[number]);
+    loaded->size += values_size(test->inputs, test->n_inputs) + values_size(test->outputs, test->n_outputs);
+    return 0;
+}
+
+static int read_sets(const struct suite_case *entry, struct model *model, struct suite_loaded *loaded,
+                     struct error *err)
+{
+    loaded->tests = memory_zeroed(entry->sets, sizeof(struct test_case *));
+    loaded->size = model_size(model);
     for (size_t i = 0; i < entry->sets; i++) {
-        struct suite_data *data = &loaded->data[loaded->sets++];
-        if (read_inputs(loaded->model, entry->set[i], data, err) ||
-            read_values(entry->set[i], "output", graph->output, graph->n_output, NULL, &data->outputs,
-                        &data->n_outputs, err))
+        loaded->tests[i] = i ? test_case_same_model(loaded->tests[0]) : test_case_new(model);
+        loaded->sets++;
+        if (read_set(entry, i, model, loaded, err))
             return -1;
-        note_misfit(loaded, data, entry->set[i]);
-        loaded->size +=
-            values_size(data->inputs, data->n_inputs) + values_size(data->outputs, data->n_outputs);
     }
+    struct drawing drawing = {model, loaded->tests[0]};
+    bool random = model_each_node(model->graph, visit_random, &drawing) != 0;
+    for (size_t i = 0; i < loaded->sets; i++)
+        loaded->tests[i]->random = random;
     return 0;
 }
 
 int suite_load(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
 {
     *loaded = (struct suite_loaded){0};
-    char *path = file_join(entry->folder, "model.onnx");
-    loaded->path = realpath(path, NULL);
-    int status = -1;
-    if (!loaded->path)
-        error_errno(err, "%s", path);
-    else if (model_load(&loaded->model, loaded->path, err) == 0 && read_data(entry, loaded, err) == 0)
-        status = 0;
+    char *path = file_join(entry->folder, "model.onnx"), *absolute = realpath(path, NULL);
+    struct model *model;
+    int status = absolute ? model_load(&model, absolute, err) : error_errno(err, "%s", path);
+    if (!status && entry->sets)
+        status = read_sets(entry, model, loaded, err);
+    else if (!status) {
+        model_free(model);
+        status = error_set(err, ERROR_NOT_FOUND, "%s has no test_data_set_0: add it with input_0.pb",
+                           entry->folder);
+    }
     free(path);
-    if (status)
-        return -1;
-    loaded->random = model_each_node(loaded->model->graph, visit_random, loaded) != 0;
-    loaded->size += model_size(loaded->model);
-    return 0;
+    free(absolute);
+    return status;
 }
 
 void suite_unload(struct suite_loaded *loaded)
 {
-    for (size_t i = 0; i < loaded->sets; i++) {
-        values_free(loaded->data[i].inputs, loaded->data[i].n_inputs);
-        values_free(loaded->data[i].outputs, loaded->data[i].n_outputs);
-    }
-    free(loaded->data);
-    model_free(loaded->model);
-    free(loaded->path);
+    for (size_t i = 0; i < loaded->sets; i++)
+        test_case_free(loaded->tests[i]);
+    free(loaded->tests);
     free(loaded->misfit);
     *loaded = (struct suite_loaded){0};
+}
+
+int suite_load_one(const char *folder, struct test_case **test, struct error *err)
+{
+    struct suite suite;
+    struct suite_loaded loaded = {0};
+    *test = NULL;
+    int status = suite_open(&suite, &folder, 1, NULL, err);
+    if (!status && suite.count != 1)
+        status = error_set(err, ERROR_USAGE, "%s holds %zu cases: name one", folder, suite.count);
+    if (!status)
+        status = suite_load(&suite.cases[0], &loaded, err);
+    if (!status && loaded.misfit)
+        status = error_set(err, ERROR_INVALID, "%s", loaded.misfit);
+    if (!status)
+        *test = test_case_share(loaded.tests[0]);
+    suite_unload(&loaded);
+    suite_release(&suite);
+    return status;
+}
+
+int suite_write_value(const char *folder, const char *stem, size_t number, const Onnx__TypeProto *type,
+                      const struct value *value, struct error *err)
+{
+    struct str path;
+    str_init(&path);
+    str_printf(&path, "%s/%s_%zu.pb", folder, stem, number);
+    int status = type ? data_write_typed(path.data, type, value, NULL) : -1;
+    if (status)
+        status = data_write(path.data, value, err);
+    str_release(&path);
+    return status;
+}
+
+int suite_write_outputs(const char *folder, const struct model *model, const struct value *outputs,
+                        size_t count, struct error *err)
+{
+    int status = file_make_folders(folder, err);
+    for (size_t i = 0; i < count && i < model->graph->n_output && !status; i++)
+        status = suite_write_value(folder, "output", i, model->graph->output[i]->type, &outputs[i], err);
+    return status;
+}
+
+static const Onnx__TypeProto *input_type(const struct model *model, const char *name)
+{
+    for (size_t i = 0; i < model->graph->n_input; i++)
+        if (name && strcmp(model->graph->input[i]->name, name) == 0)
+            return model->graph->input[i]->type;
+    return NULL;
+}
+
+int suite_write(const char *folder, const struct test_case *test, struct error *err)
+{
+    const struct model *model = test_case_model(test, err);
+    const uint8_t *bytes;
+    size_t size;
+    if (!model || test_case_bytes(test, &bytes, &size, err))
+        return -1;
+    char *path = file_join(folder, "model.onnx"), *set = file_join(folder, "test_data_set_0");
+    int status = file_write(path, bytes, size, err);
+    if (!status)
+        status = suite_write_outputs(set, model, test->outputs, test->n_outputs, err);
+    for (size_t i = 0; i < test->n_inputs && !status; i++)
+        status = suite_write_value(set, "input", i, input_type(model, test->inputs[i].name), &test->inputs[i],
+                                   err);
+    free(path);
+    free(set);
+    return status;
 }

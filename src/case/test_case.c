@@ -26,6 +26,7 @@ static struct test_case *new_case(struct case_model *model)
 {
     struct test_case *test = memory_zeroed(1, sizeof *test);
     test->model = model;
+    test->name = memory_strdup("");
     test->recipe = memory_strdup("");
     test->note = memory_strdup("");
     return test;
@@ -76,6 +77,7 @@ void test_case_free(struct test_case *test)
     give_up_model(test->model);
     values_free(test->inputs, test->n_inputs);
     values_free(test->outputs, test->n_outputs);
+    free(test->name);
     free(test->recipe);
     free(test->note);
     free(test);
@@ -87,11 +89,21 @@ void test_case_set_model(struct test_case *test, struct model *model)
     test->model = forms_of(model);
 }
 
+static void set_text(char **text, const char *to)
+{
+    char *copy = memory_strdup(to);
+    free(*text);
+    *text = copy;
+}
+
+void test_case_set_name(struct test_case *test, const char *name)
+{
+    set_text(&test->name, name);
+}
+
 void test_case_set_recipe(struct test_case *test, const char *recipe)
 {
-    char *copy = memory_strdup(recipe);
-    free(test->recipe);
-    test->recipe = copy;
+    set_text(&test->recipe, recipe);
 }
 
 int test_case_add_inputs(struct test_case *test, const struct value *inputs, size_t count, struct error *err)

@@ -25,6 +25,8 @@ struct test_case {
     struct value *inputs; /* owned; named like the graph's inputs */
     size_t n_outputs;
     struct value *outputs; /* owned; what is expected, in the graph's order; may be fewer, or none */
+    bool random;           /* the model draws random numbers: only types and shapes of outputs are expected */
+    char *name;            /* owned; of its folder, or as it was given on the command line; else "" */
     char *recipe;          /* owned; one short line that says how to get the case again; never NULL */
     /* Of a generated case. */
     char *note;             /* owned; "illegal kernel_shape=0", or ""; never NULL */
@@ -47,6 +49,7 @@ void test_case_free(struct test_case *test); /* gives one share up; NULL is fine
 /* Another model instead, which the case takes over; for who makes the case. */
 void test_case_set_model(struct test_case *test, struct model *model);
 
+void test_case_set_name(struct test_case *test, const char *name);
 void test_case_set_recipe(struct test_case *test, const char *recipe);
 
 /* Appends copies to the inputs. */

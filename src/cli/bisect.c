@@ -107,11 +107,11 @@ static void stand(const struct bisect *bisect, struct standing *standing)
         standing_trouble(standing, "no release of %s gave an answer that could be judged", bisect->engine);
 }
 
-static void write_text(const struct bisect *bisect, const struct casefile *file,
+static void write_text(const struct bisect *bisect, const struct test_case *test,
                        const struct standing *standing, struct str *out, bool colour)
 {
     standing_print(standing, out, colour);
-    str_printf(out, "%s on %s: %zu release%s, %zu engine run%s\n\n", file->name, bisect->engine,
+    str_printf(out, "%s on %s: %zu release%s, %zu engine run%s\n\n", test->name, bisect->engine,
                bisect->n_releases, bisect->n_releases == 1 ? "" : "s", bisect->runs,
                bisect->runs == 1 ? "" : "s");
     write_stretches(bisect, out, colour);
@@ -173,13 +173,13 @@ static void json_knobs(struct json *json, const struct bisect *bisect)
     json_end(json);
 }
 
-static void write_json(const struct bisect *bisect, const struct casefile *file,
+static void write_json(const struct bisect *bisect, const struct test_case *test,
                        const struct standing *standing, struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
     standing_json(standing, &json);
-    json_string(&json, "case", file->name);
+    json_string(&json, "case", test->name);
     json_string(&json, "engine", bisect->engine);
     json_int(&json, "releases", (int64_t)bisect->n_releases);
     json_int(&json, "runs", (int64_t)bisect->runs);
@@ -192,7 +192,7 @@ static void write_json(const struct bisect *bisect, const struct casefile *file,
     str_add(out, "\n");
 }
 
-static int report(const struct bisect *bisect, const struct casefile *file, const struct settings *settings,
+static int report(const struct bisect *bisect, const struct test_case *test, const struct settings *settings,
                   struct error *err)
 {
     struct standing standing = {0};
@@ -200,9 +200,9 @@ static int report(const struct bisect *bisect, const struct casefile *file, cons
     str_init(&out);
     stand(bisect, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(bisect, file, &standing, &out);
+        write_json(bisect, test, &standing, &out);
     else
-        write_text(bisect, file, &standing, &out, output_colour(&settings->common));
+        write_text(bisect, test, &standing, &out, output_colour(&settings->common));
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
@@ -211,18 +211,10 @@ static int report(const struct bisect *bisect, const struct casefile *file, cons
 static int bisect_case(const struct settings *settings, const char *path, struct registry *registry,
                        struct error *err)
 {
-    struct casefile file;
-    int status = casefile_open(&file, path, &settings->inputs, err);
+    struct test_case *test;
+    int status = casefile_open(&test, path, &settings->inputs, err);
     if (!status) {
         struct bisect bisect;
-        struct bisect_case which = {
-            .model = file.model,
-            .n_inputs = file.n_inputs,
-            .inputs = file.inputs,
-            .n_answers = file.n_answers,
-            .answers = file.answers,
-            .random = file.random,
-        };
         struct bisect_options options = {
             .registry = registry,
             .limits = {.deadline = settings->common.deadline, .memory = (size_t)settings->common.memory},
@@ -230,7 +222,7 @@ static int bisect_case(const struct settings *settings, const char *path, struct
             .step = (size_t)settings->step,
             .no_knobs = settings->no_knobs,
         };
-        status = bisect_run(&bisect, &which, &options, err);
+        status = bisect_run(&bisect, test, &options, err);
         if (!status && settings->no_knobs && bisect.n_releases < 2)
             status =
                 error_set(err, ERROR_USAGE,
@@ -238,10 +230,10 @@ static int bisect_case(const struct settings *settings, const char *path, struct
                           "an engine with several releases ('assay engines')",
                           options.engine);
         if (!status)
-            status = report(&bisect, &file, settings, err);
+            status = report(&bisect, test, settings, err);
         bisect_release(&bisect);
     }
-    casefile_close(&file);
+    test_case_free(test);
     return status;
 }
 

@@ -4,10 +4,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "case/backend_suite.h"
 #include "cli/casefile.h"
 #include "eval/evaluate.h"
 #include "findings/bundle.h"
-#include "model/data.h"
 #include "model/onnx.h"
 #include "report/text_table.h"
 
@@ -29,59 +29,31 @@ struct small {
     struct reduce_stats stats;
 };
 
-static int write_value(const char *folder, const char *kind, size_t number, const Onnx__TypeProto *type,
-                       const struct value *value, struct error *err)
-{
-    struct str path;
-    str_init(&path);
-    str_printf(&path, "%s/%s_%zu.pb", folder, kind, number);
-    int status = data_write_typed(path.data, type, value, err);
-    str_release(&path);
-    return status;
-}
-
-/* The right answers, by the reference. */
-static int write_answers(const char *folder, const struct small *small, struct error *err)
+/* The right answers, by the reference, become those that are expected. */
+static int add_answers(struct small *small, struct error *err)
 {
     struct evaluator *evaluator;
     struct bounded *values = NULL;
+    struct test_case *test = small->test;
     size_t count = 0;
     if (evaluator_new(&evaluator, small->model, NULL, err))
         return -1;
-    int status =
-        evaluator_run(evaluator, small->test->inputs, small->test->n_inputs, NULL, 0, &values, &count, err);
+    int status = evaluator_run(evaluator, test->inputs, test->n_inputs, NULL, 0, &values, &count, err);
     evaluator_free(evaluator);
+    test->outputs = memory_zeroed(count, sizeof *test->outputs);
     for (size_t i = 0; i < count; i++) {
-        struct value value;
         struct tensor tensor;
-        value_init(&value);
         if (!status)
             status = bounded_to_tensor(&values[i], &tensor, err);
         if (!status) {
-            value_set_tensor(&value, &tensor);
-            value_set_name(&value, small->model->graph->output[i]->name);
-            status = write_value(folder, "output", i, small->model->graph->output[i]->type, &value, err);
+            struct value *value = &test->outputs[test->n_outputs++];
+            value_init(value);
+            value_set_tensor(value, &tensor);
+            value_set_name(value, small->model->graph->output[i]->name);
         }
-        value_release(&value);
         bounded_release(&values[i]);
     }
     free(values);
-    return status;
-}
-
-static int write_case(const char *folder, const struct small *small, struct error *err)
-{
-    char *data = file_join(folder, "test_data_set_0"), *path = file_join(folder, "model.onnx");
-    int status = file_make_folders(data, err);
-    if (!status)
-        status = file_write(path, small->bytes, small->size, err);
-    for (size_t i = 0; i < small->test->n_inputs && !status; i++)
-        status =
-            write_value(data, "input", i, small->model->graph->input[i]->type, &small->test->inputs[i], err);
-    if (!status)
-        status = write_answers(data, small, err);
-    free(data);
-    free(path);
     return status;
 }
 
@@ -140,7 +112,7 @@ static void write_json(const struct small *small, const char *name, const char *
 }
 
 /* The case, and what is to be said of it in reduced.json, by which the folder is known as ours. */
-static int write_folder(const struct settings *settings, const struct small *small, const char *name,
+static int write_folder(const struct settings *settings, struct small *small, const char *name,
                         struct error *err)
 {
     struct output_folder folder;
@@ -150,7 +122,7 @@ static int write_folder(const struct settings *settings, const struct small *sma
     int status =
         output_folder_begin(&folder, settings->common.output, &bundle_layout, settings->common.force, err);
     if (!status)
-        status = write_case(folder.part, small, err);
+        status = add_answers(small, err) || suite_write(folder.part, small->test, err) ? -1 : 0;
     if (!status) {
         char *path = file_join(folder.part, "reduced.json");
         status = file_write(path, json.data, json.length, err);
@@ -163,20 +135,19 @@ static int write_folder(const struct settings *settings, const struct small *sma
     return status;
 }
 
-static int report(const struct small *small, const struct casefile *file, const struct settings *settings,
-                  struct error *err)
+static int report(struct small *small, const struct settings *settings, struct error *err)
 {
     const char *engine = settings->common.engines.items[0], *folder = settings->common.output;
     struct common screen = settings->common;
     struct str out;
     screen.output = NULL; /* -o is the folder */
-    if (folder && write_folder(settings, small, file->name, err))
+    if (folder && write_folder(settings, small, small->test->name, err))
         return -1;
     str_init(&out);
     if (settings->common.format == FORMAT_JSON)
-        write_json(small, file->name, engine, folder, &out);
+        write_json(small, small->test->name, engine, folder, &out);
     else
-        write_text(small, file->name, engine, folder, &out, output_colour(&screen));
+        write_text(small, small->test->name, engine, folder, &out, output_colour(&screen));
     int status = output_write(&screen, &out, err);
     str_release(&out);
     return status ? -1 : STATUS_FINDINGS;
@@ -192,11 +163,10 @@ static int add_companion(struct session *session)
 static int reduce_file(const struct settings *settings, const char *path, struct session *session,
                        struct error *err)
 {
-    struct casefile file;
+    struct test_case *from;
     struct small small = {0};
-    int status = casefile_open(&file, path, &settings->inputs, err);
+    int status = casefile_open(&from, path, &settings->inputs, err);
     if (!status) {
-        struct test_case *from = NULL;
         struct reduce_options options = {
             .pool = session->panel.pool,
             .engine = 0,
@@ -206,19 +176,18 @@ static int reduce_file(const struct settings *settings, const char *path, struct
             .deadline = settings->common.deadline,
             .progress = true,
         };
-        status = casefile_copy(&from, &file, session->panel.pool, 0, err);
+        status = casefile_in_one_piece(&from, session->panel.pool, 0, err);
         if (!status)
             status = reduce_case(&small.test, from, &options, &small.stats, err);
         if (!status) {
             small.model = test_case_model(small.test, err);
             status = small.model && !test_case_bytes(small.test, &small.bytes, &small.size, err)
-                         ? report(&small, &file, settings, err)
+                         ? report(&small, settings, err)
                          : -1;
         }
-        test_case_free(from);
     }
     test_case_free(small.test);
-    casefile_close(&file);
+    test_case_free(from);
     return status;
 }
 

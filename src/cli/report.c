@@ -224,7 +224,6 @@ static int say_gone(const char *path, const char *engine, const struct verdict *
 
 static int report_case(const struct settings *settings, const char *path, struct error *err)
 {
-    struct casefile file = {0};
     struct places places = {0};
     struct test_case *test = NULL;
     struct follow_up_done done;
@@ -233,11 +232,12 @@ static int report_case(const struct settings *settings, const char *path, struct
     const char *const inputs[] = {path, settings->inputs.data};
     if (output_check_bundle(&settings->common, inputs, 2, err))
         return -1;
-    int status = casefile_open(&file, path, &settings->inputs, err);
+    int status = casefile_open(&test, path, &settings->inputs, err);
     if (status == 0)
         status = places_open(&places, settings, &settings->common.engines, err);
     if (status == 0)
-        status = casefile_copy(&test, &file, places.session.panel.pool, places.session.panel.engines[0], err);
+        status = casefile_in_one_piece(&test, places.session.panel.pool, places.session.panel.engines[0],
+                                       err);
     if (status == 0)
         status = follow_up_case(&places.options, test, settings->common.output, &done, err);
     if (status == 0 && done.end == FOLLOW_UP_GONE)
@@ -247,7 +247,6 @@ static int report_case(const struct settings *settings, const char *path, struct
                done.nodes_before, settings->common.output);
     session_close(&places.session);
     test_case_free(test);
-    casefile_close(&file);
     return status ? status : done.end == FOLLOW_UP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
 }
 

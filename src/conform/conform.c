@@ -159,12 +159,11 @@ static enum conform_verdict hold(struct work *work, const struct flight *flight,
         str_add(&work->why, result->message ? result->message : "");
         return from_outcome(result->outcome);
     }
-    const struct suite_loaded *loaded = &flight->loaded;
-    const struct suite_data *data = &loaded->data[set];
+    const struct test_case *test = flight->loaded.tests[set];
     enum conform_verdict verdict =
-        from_golden(golden_compare(data->outputs, data->n_outputs, result->outputs, result->count,
-                                   !loaded->random, &work->options->tolerance, &work->why));
-    return verdict == CONFORM_PASS && loaded->random ? CONFORM_RANDOM : verdict;
+        from_golden(golden_compare(test->outputs, test->n_outputs, result->outputs, result->count,
+                                   !test->random, &work->options->tolerance, &work->why));
+    return verdict == CONFORM_PASS && test->random ? CONFORM_RANDOM : verdict;
 }
 
 /* A case that is itself broken is nobody's fault: inputs that the model does not take, or, where an engine
@@ -194,7 +193,7 @@ static void record(struct work *work, const struct flight *flight, size_t set, s
     enum conform_verdict verdict = hold(work, flight, set, result);
     if (is_broken(work, flight, set, verdict))
         verdict = CONFORM_NOT_RUNNABLE;
-    kept->bare |= flight->loaded.data[set].n_outputs == 0;
+    kept->bare |= flight->loaded.tests[set]->n_outputs == 0;
     kept->load_ns += result->load_ns;
     kept->run_ns += result->run_ns;
     if (kept->verdict != CONFORM_UNTESTED && kept->verdict != CONFORM_PASS)
@@ -208,12 +207,12 @@ static void record(struct work *work, const struct flight *flight, size_t set, s
 /* The case's own answer, judged as if an engine had given it. */
 static void judge_golden(struct work *work, const struct flight *flight, size_t set)
 {
-    const struct suite_data *data = &flight->loaded.data[set];
+    const struct test_case *test = flight->loaded.tests[set];
     const struct result *reference = run_result(flight->run, set, work->conform->engines);
-    struct result answer = {.outcome = OUTCOME_OK, .count = data->n_outputs, .outputs = data->outputs};
+    struct result answer = {.outcome = OUTCOME_OK, .count = test->n_outputs, .outputs = test->outputs};
     struct judge_entry entry = {.name = "golden", .result = &answer};
     struct judgement judgement;
-    if (data->n_outputs != reference->count)
+    if (test->n_outputs != reference->count)
         return;
     judge_case(&judgement, reference, &entry, 1);
     if (judgement.by_reference && verdict_is_finding(judgement.verdicts[0].kind))
@@ -235,9 +234,7 @@ static void judge_flight(struct work *work, struct flight *flight)
         sample_verdicts_add(
             &verdicts, &(struct sample_results){
                            .number = set,
-                           .model = loaded->model,
-                           .inputs = loaded->data[set].inputs,
-                           .n_inputs = loaded->data[set].n_inputs,
+                           .test = loaded->tests[set],
                            .results = run_result(flight->run, set, 0),
                            .reference = arbitrated ? run_result(flight->run, set, conform->engines) : NULL,
                        });
@@ -260,7 +257,7 @@ static void conclude(struct work *work, struct flight *flight)
     for (size_t set = 0; set < flight->loaded.sets; set++)
         for (size_t engine = 0; engine < work->conform->engines; engine++)
             record(work, flight, set, engine);
-    if (!flight->loaded.random && !flight->loaded.misfit)
+    if (!flight->loaded.tests[0]->random && !flight->loaded.misfit)
         judge_flight(work, flight);
 }
 
@@ -283,10 +280,10 @@ static void submit(struct work *work, struct flight *flight)
     const struct suite_loaded *loaded = &flight->loaded;
     flight->sets = memory_zeroed(loaded->sets, sizeof *flight->sets);
     for (size_t i = 0; i < loaded->sets; i++)
-        flight->sets[i] = (struct job_set){loaded->data[i].n_inputs, loaded->data[i].inputs};
+        flight->sets[i] = (struct job_set){loaded->tests[i]->n_inputs, loaded->tests[i]->inputs};
     struct job job = {.n_sets = loaded->sets, .sets = flight->sets, .user = flight};
     handover_give(&flight->handover, &job);
-    runner_submit(work->runner, &job, loaded->random ? ASK_NEVER : ASK_ALWAYS);
+    runner_submit(work->runner, &job, loaded->tests[0]->random ? ASK_NEVER : ASK_ALWAYS);
 }
 
 static void launch(struct work *work, size_t number)
@@ -303,7 +300,7 @@ static void launch(struct work *work, size_t number)
     work->first = flight;
     work->flights++;
     if (suite_load(&conform->suite->cases[number], &flight->loaded, &err) == 0 &&
-        handover_open(&flight->handover, work->panel->pool, flight->loaded.model, &err) == 0) {
+        handover_open_case(&flight->handover, work->panel->pool, flight->loaded.tests[0], &err) == 0) {
         work->bytes += flight->loaded.size;
         submit(work, flight);
         return;

@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/memory.h"
+#include "case/backend_suite.h"
 #include "findings/writeup.h"
-#include "model/data.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -28,40 +28,6 @@ char *bundle_engine_folder(const char *label)
     if (folder[0] == '.')
         folder[0] = '_';
     return folder;
-}
-
-static int write_value(const char *folder, const char *stem, size_t k, const Onnx__TypeProto *type,
-                       const struct value *value, struct error *err)
-{
-    struct str path;
-    str_init(&path);
-    str_printf(&path, "%s/%s_%zu.pb", folder, stem, k);
-    int status = data_write_typed(path.data, type, value, err);
-    str_release(&path);
-    return status;
-}
-
-static const Onnx__TypeProto *input_type(const struct model *model, const char *name)
-{
-    for (size_t i = 0; i < model->graph->n_input; i++)
-        if (name && strcmp(model->graph->input[i]->name, name) == 0)
-            return model->graph->input[i]->type;
-    return NULL;
-}
-
-static int write_outputs(const char *folder, const struct result *result, const struct model *model,
-                         struct error *err)
-{
-    if (file_make_folders(folder, err))
-        return -1;
-    for (size_t k = 0; k < result->count && k < model->graph->n_output; k++) {
-        /* An engine may give something else than the model says: then it is written as what it is. */
-        const Onnx__TypeProto *type = model->graph->output[k]->type;
-        if (write_value(folder, "output", k, type, &result->outputs[k], NULL) &&
-            write_value(folder, "output", k, NULL, &result->outputs[k], err))
-            return -1;
-    }
-    return 0;
 }
 
 static bool is_tolerated(long double due, long double got)
@@ -99,7 +65,7 @@ static int write_answer(const char *folder, const struct bundle_case *which, con
 {
     const struct result *reference = which->reference, *got = which->engines[0].result;
     if (!got || got->outcome != OUTCOME_OK || !reference->bounds)
-        return write_outputs(folder, reference, model, err);
+        return suite_write_outputs(folder, model, reference->outputs, reference->count, err);
     struct result answer = *reference;
     int status = 0;
     bool telling = got->count != answer.count;
@@ -113,7 +79,8 @@ static int write_answer(const char *folder, const struct bundle_case *which, con
             telling |= take_over(value->tensors, got->outputs[k].tensors, &reference->bounds[k].hard);
     }
     if (status == 0)
-        status = write_outputs(folder, telling ? &answer : reference, model, err);
+        status = suite_write_outputs(folder, model, telling ? answer.outputs : reference->outputs,
+                                     answer.count, err);
     values_free(answer.outputs, answer.count);
     return status;
 }
@@ -132,7 +99,7 @@ static int write_bounds(const char *folder, const struct result *reference, cons
                               .kind = VALUE_TENSOR,
                               .count = 1,
                               .tensors = &reference->bounds[k].hard};
-        if (write_value(folder, "output", k, NULL, &value, err))
+        if (suite_write_value(folder, "output", k, NULL, &value, err))
             return -1;
     }
     return 0;
@@ -141,13 +108,8 @@ static int write_bounds(const char *folder, const struct result *reference, cons
 static int write_data(const char *folder, const struct bundle_case *which, const struct model *model,
                       struct error *err)
 {
-    int status = 0;
     char *set = file_join(folder, "test_data_set_0"), *bounds = file_join(folder, "bound");
-    status = file_make_folders(set, err);
-    for (size_t k = 0; k < which->testcase->n_inputs && status == 0; k++) {
-        const struct value *input = &which->testcase->inputs[k];
-        status = write_value(set, "input", k, input_type(model, input->name), input, err);
-    }
+    int status = suite_write(folder, which->testcase, err);
     if (status == 0 && which->reference && which->reference->outcome == OUTCOME_OK)
         status = write_answer(set, which, model, err) || write_bounds(bounds, which->reference, model, err)
                      ? -1
@@ -158,7 +120,7 @@ static int write_data(const char *folder, const struct bundle_case *which, const
             continue;
         char *actual = file_join(folder, "actual"), *name = bundle_engine_folder(which->engines[i].label);
         char *own = file_join(actual, name);
-        status = write_outputs(own, result, model, err);
+        status = suite_write_outputs(own, model, result->outputs, result->count, err);
         free(own);
         free(name);
         free(actual);
@@ -302,18 +264,6 @@ static int write_texts(const char *folder, const struct bundle_case *which, cons
     return status;
 }
 
-static int write_model(const char *folder, const struct test_case *testcase, struct error *err)
-{
-    char *path = file_join(folder, "model.onnx");
-    const uint8_t *bytes;
-    size_t size;
-    int status = test_case_bytes(testcase, &bytes, &size, err);
-    if (!status)
-        status = file_write(path, bytes, size, err);
-    free(path);
-    return status;
-}
-
 /* All that a bundle, or a case of `assay reduce`, may hold. */
 const struct output_layout bundle_layout = {
     .what = "bundle or reduced case",
@@ -334,9 +284,8 @@ int bundle_write(const char *folder, const struct bundle_case *which, bool force
         return -1;
     int status = output_folder_begin(&output, folder, &bundle_layout, force, err);
     if (status == 0)
-        status = write_model(output.part, which->testcase, err) ||
-                         write_data(output.part, which, model, err) ||
-                         write_texts(output.part, which, model, err) || output_folder_put(&output, err)
+        status = write_data(output.part, which, model, err) || write_texts(output.part, which, model, err) ||
+                         output_folder_put(&output, err)
                      ? -1
                      : 0;
     output_folder_release(&output);

@@ -258,8 +258,11 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
                                "what hangs within 1 s answers later: give requests a longer deadline");
         finish_stats(&work, stats, started);
     }
-    if (!status)
-        *smaller = subject_to_case(&work.best, from->recipe);
+    if (!status) {
+        *smaller = subject_to_case(&work.best);
+        test_case_set_name(*smaller, from->name);
+        test_case_set_recipe(*smaller, from->recipe);
+    }
     oracle_release(&work.oracle);
     subject_release(&work.best);
     record_release(&work.record);

@@ -74,12 +74,11 @@ int subject_from_case(struct subject *subject, const struct test_case *from, str
     return take_inputs(subject, from, err);
 }
 
-struct test_case *subject_to_case(struct subject *subject, const char *recipe)
+struct test_case *subject_to_case(struct subject *subject)
 {
     struct test_case *test = test_case_new(subject->model);
     test->inputs = subject->inputs;
     test->n_inputs = subject->n_inputs;
-    test_case_set_recipe(test, recipe);
     *subject = (struct subject){0};
     return test;
 }

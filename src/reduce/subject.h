@@ -27,8 +27,8 @@ struct subject {
  * initialisers. Fails on an input that is no tensor or not given. */
 int subject_from_case(struct subject *subject, const struct test_case *from, struct error *err);
 
-/* The subject as a case, which takes it over: the subject is empty then. */
-struct test_case *subject_to_case(struct subject *subject, const char *recipe);
+/* The subject as a case, which takes it over: it is empty then. */
+struct test_case *subject_to_case(struct subject *subject);
 int subject_copy(struct subject *to, const struct subject *from, struct error *err);
 void subject_release(struct subject *subject); /* of a zeroed one too */
 

@@ -21,7 +21,7 @@ enum { DEFAULT_STEP = 2, AHEAD = 4, TEXT_LIMIT = 200, CLASS_LETTERS = 32 };
 
 struct work {
     struct bisect *bisect;
-    const struct bisect_case *which;
+    const struct test_case *test;
     const struct bisect_options *options;
     struct panel panel; /* gets an engine for every release and setting that is looked at */
     struct handover handover;
@@ -60,9 +60,9 @@ static int open_model(struct work *work)
     char *label = make_label(work, bisect->releases[0], NULL, NULL);
     int status = add_engine(work, label) < 0 ? -1 : 0;
     free(label);
-    if (status || handover_open(&work->handover, work->panel.pool, work->which->model, work->err))
+    if (status || handover_open_case(&work->handover, work->panel.pool, work->test, work->err))
         return -1;
-    work->job = (struct job){.n_inputs = work->which->n_inputs, .inputs = work->which->inputs};
+    work->job = (struct job){.n_inputs = work->test->n_inputs, .inputs = work->test->inputs};
     handover_give(&work->handover, &work->job);
     return 0;
 }
@@ -122,15 +122,15 @@ static enum verdict_kind golden_kind(enum golden golden)
 static void hold_against_answer(const struct work *work, const struct result *result, struct verdict *verdict,
                                 struct str *text)
 {
-    if (!work->which->n_answers)
+    if (!work->test->n_outputs)
         return;
     if (result->outcome == OUTCOME_REJECTED || result->outcome == OUTCOME_FAILED)
         verdict->kind = verdict_of_outcome(result->outcome);
     else if (result->outcome == OUTCOME_OK) {
         struct str why;
         str_init(&why);
-        enum golden golden = golden_compare(work->which->answers, work->which->n_answers, result->outputs,
-                                            result->count, !work->which->random, &metrics_conformance, &why);
+        enum golden golden = golden_compare(work->test->outputs, work->test->n_outputs, result->outputs,
+                                            result->count, !work->test->random, &metrics_conformance, &why);
         if (golden != GOLDEN_PASS) {
             str_clear(text);
             str_add(text, why.data);
@@ -146,9 +146,7 @@ static struct settle_case case_of(const struct work *work, int engine)
     return (struct settle_case){
         .pool = work->panel.pool,
         .engine = engine,
-        .model = work->which->model,
-        .inputs = work->which->inputs,
-        .n_inputs = work->which->n_inputs,
+        .test = work->test,
     };
 }
 
@@ -263,13 +261,13 @@ static int ask_reference(struct work *work)
 {
     struct error err = {0};
     if (panel_add_reference(&work->panel, work->options->registry, &err))
-        return work->which->n_answers ? 0 : error_set(work->err, err.code, "%s", err.message);
+        return work->test->n_outputs ? 0 : error_set(work->err, err.code, "%s", err.message);
     struct job job = work->job;
     job.engine = work->panel.reference;
     job.bounds = true;
     if (pool_run_one(work->panel.pool, &job, &work->reference, work->err))
         return -1;
-    if (work->reference.outcome == OUTCOME_OK || work->which->n_answers)
+    if (work->reference.outcome == OUTCOME_OK || work->test->n_outputs)
         return 0;
     if (work->reference.outcome == OUTCOME_REJECTED)
         return error_set(
@@ -529,10 +527,10 @@ static int search_knobs(struct work *work)
     return 0;
 }
 
-int bisect_run(struct bisect *bisect, const struct bisect_case *which, const struct bisect_options *options,
+int bisect_run(struct bisect *bisect, const struct test_case *test, const struct bisect_options *options,
                struct error *err)
 {
-    struct work work = {.bisect = bisect, .which = which, .options = options, .any = -1, .err = err};
+    struct work work = {.bisect = bisect, .test = test, .options = options, .any = -1, .err = err};
     struct pool_options limits = options->limits;
     /* What reads beyond its memory must always find the same there; and dozens of idle engines are many. */
     limits.fresh = true;

@@ -14,17 +14,9 @@
 #define RELEASES_BISECT_H
 
 #include "base/arena.h"
+#include "case/test_case.h"
 #include "engine/pool.h"
 #include "judge/verdict.h"
-#include "model/model.h"
-
-struct bisect_case {
-    const struct model *model;
-    size_t n_inputs, n_answers;
-    const struct value *inputs;
-    const struct value *answers; /* the case's own; may be none */
-    bool random;                 /* types and shapes alone count */
-};
 
 struct bisect_options {
     struct registry *registry;
@@ -83,7 +75,7 @@ struct bisect {
     size_t knob_runs, pass_runs;
 };
 
-int bisect_run(struct bisect *bisect, const struct bisect_case *which, const struct bisect_options *options,
+int bisect_run(struct bisect *bisect, const struct test_case *test, const struct bisect_options *options,
                struct error *err);
 void bisect_release(struct bisect *bisect); /* also after a failure */
 

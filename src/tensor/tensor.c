@@ -210,6 +210,15 @@ void value_release(struct value *value)
     value_init(value);
 }
 
+size_t values_size(const struct value *values, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < values[i].count; k++)
+            size += values[i].tensors[k].size;
+    return size;
+}
+
 void values_free(struct value *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -9,9 +9,9 @@
  */
 #include "base/file.h"
 #include "base/str.h"
+#include "case/backend_suite.h"
 #include "findings/model_text.h"
 #include "generate/operator_case.h"
-#include "model/data.h"
 #include "model/model.h"
 #include "model/onnx.h"
 
@@ -70,26 +70,9 @@ out:
     return status;
 }
 
-static int write_case(const char *folder, const struct test_case *test, struct error *err)
+static int write_folder(const char *folder, const struct test_case *test, struct error *err)
 {
-    struct str path;
-    str_init(&path);
-    str_printf(&path, "%s/test_data_set_0", folder);
-    int status = file_make_folders(path.data, err);
-    for (size_t i = 0; i < test->n_inputs && !status; i++) {
-        str_clear(&path);
-        str_printf(&path, "%s/test_data_set_0/input_%zu.pb", folder, i);
-        status = data_write(path.data, &test->inputs[i], err);
-    }
-    str_clear(&path);
-    str_printf(&path, "%s/model.onnx", folder);
-    const uint8_t *bytes;
-    size_t size;
-    if (!status)
-        status =
-            test_case_bytes(test, &bytes, &size, err) || file_write(path.data, bytes, size, err) ? -1 : 0;
-    str_release(&path);
-    return status;
+    return file_make_folders(folder, err) ? -1 : suite_write(folder, test, err);
 }
 
 int main(int argc, char **argv)
@@ -104,7 +87,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }
-    int status = argc == 3 ? write_case(argv[2], made, &err) : print_case(made, &err);
+    int status = argc == 3 ? write_folder(argv[2], made, &err) : print_case(made, &err);
     if (status)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
     test_case_free(made);

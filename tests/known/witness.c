@@ -41,14 +41,8 @@ static struct test_case *read_case(const struct suite_case *entry, struct error 
 {
     struct suite_loaded loaded;
     struct test_case *test = NULL;
-    if (!suite_load(entry, &loaded, err) && loaded.sets) {
-        test = test_case_new(loaded.model);
-        loaded.model = NULL;
-        if (test_case_add_inputs(test, loaded.data[0].inputs, loaded.data[0].n_inputs, err)) {
-            test_case_free(test);
-            test = NULL;
-        }
-    }
+    if (!suite_load(entry, &loaded, err))
+        test = test_case_share(loaded.tests[0]);
     suite_unload(&loaded);
     return test;
 }

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "same_bytes.h"
+
 #include "case/backend_suite.h"
 #include "corpus.h"
 
@@ -57,8 +59,8 @@ static void test_random(void **state)
         assert_int_equal(suite_load(&suite.cases[i], &loaded, &err), 0);
         bool expected =
             strstr(name, "bernoulli") || (strstr(name, "training_dropout") && !strstr(name, "zero_ratio"));
-        assert_int_equal(loaded.random, expected);
-        random += loaded.random;
+        assert_int_equal(loaded.tests[0]->random, expected);
+        random += loaded.tests[0]->random;
         suite_unload(&loaded);
     }
     assert_int_equal(random, 10);
@@ -76,8 +78,8 @@ static void test_load(void **state)
     for (size_t i = 0; i < suite.count; i++) {
         struct suite_loaded loaded;
         assert_int_equal(suite_load(&suite.cases[i], &loaded, &err), 0);
-        assert_true(loaded.sets == 1 && loaded.data[0].n_inputs >= 1 && loaded.data[0].n_outputs == 1);
-        assert_false(model_is_external(loaded.model) || loaded.random);
+        assert_true(loaded.sets == 1 && loaded.tests[0]->n_inputs >= 1 && loaded.tests[0]->n_outputs == 1);
+        assert_false(model_is_external(test_case_model(loaded.tests[0], &err)) || loaded.tests[0]->random);
         suite_unload(&loaded);
     }
     struct suite_case broken = {.name = "none", .folder = "/nowhere"};
@@ -87,12 +89,55 @@ static void test_load(void **state)
     suite_release(&suite);
 }
 
+/* What is written is read again, as bytes and values; several cases and inputs that do not fit are refused.
+ */
+static void test_write(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test-suite-XXXXXX";
+    struct suite suite;
+    struct suite_loaded loaded;
+    struct test_case *again;
+    struct error err = {0};
+    const char *folders[] = {official};
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(suite_open(&suite, folders, 1, "node/test_abs", &err), 0);
+    assert_int_equal(suite_load(&suite.cases[0], &loaded, &err), 0);
+    assert_int_equal(suite_write(folder, loaded.tests[0], &err), 0);
+    assert_int_equal(suite_load_one(folder, &again, &err), 0);
+    assert_true(same_bytes(loaded.tests[0], again));
+    assert_string_equal(again->name, strrchr(folder, '/') + 1);
+    assert_int_equal(again->n_inputs, 1);
+    assert_int_equal(again->n_outputs, 1);
+    assert_true(tensor_identical(&again->inputs[0].tensors[0], &loaded.tests[0]->inputs[0].tensors[0]));
+    assert_true(tensor_identical(&again->outputs[0].tensors[0], &loaded.tests[0]->outputs[0].tensors[0]));
+    test_case_free(again);
+    assert_int_equal(suite_load_one(official, &again, &err), -1);
+    assert_null(again);
+    assert_int_equal(err.code, ERROR_USAGE);
+    struct shape one = {1, {1}};
+    char *set = file_join(folder, "test_data_set_0");
+    struct test_case *odd = test_case_same_model(loaded.tests[0]);
+    assert_int_equal(test_case_add_inputs(odd, loaded.tests[0]->inputs, 1, &err), 0);
+    tensor_release(&odd->inputs[0].tensors[0]);
+    assert_int_equal(tensor_alloc(&odd->inputs[0].tensors[0], DTYPE_FLOAT, &one, 0, &err), 0);
+    assert_int_equal(suite_write_value(set, "input", 0, NULL, &odd->inputs[0], &err), 0);
+    assert_int_equal(suite_load_one(folder, &again, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    free(set);
+    test_case_free(odd);
+    suite_unload(&loaded);
+    suite_release(&suite);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_load),
+        cmocka_unit_test(test_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,7 +300,8 @@ static void scene_open(struct scene *scene, const char *text, const char *engine
     scene->pool = pool_new(&(struct pool_options){.deadline = 20});
     assert_int_equal(pool_add(scene->pool, spec), 0);
     subject_from_text(&subject, text);
-    scene->test = subject_to_case(&subject, "made");
+    scene->test = subject_to_case(&subject);
+    test_case_set_recipe(scene->test, "made");
 }
 
 static void scene_close(struct scene *scene)

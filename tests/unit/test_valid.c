@@ -167,7 +167,7 @@ static void reduce_text(const char *text, const char *engine, struct subject *wh
         tensor_set(first, i, 32767); /* two of them wrap at 16 bits */
     struct subject copy;
     assert_int_equal(subject_copy(&copy, whole, &err), 0);
-    struct test_case *test = subject_to_case(&copy, "made");
+    struct test_case *test = subject_to_case(&copy);
     if (reduce_case(small, test, &(struct reduce_options){.pool = pool, .companion = -1}, &stats, &err))
         fail_msg("%s on %s", err.message, text);
     assert_true(stats.complete);
