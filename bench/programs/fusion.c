@@ -305,15 +305,13 @@ static int place(struct bench *bench, const struct splice *splice, size_t sample
                           .kind = VALUE_TENSOR,
                           .count = 1,
                           .tensors = &bench->samples[sample]};
-    struct localize_case which = {.pool = pool,
-                                  .engine = pool_add(pool, spec),
-                                  .model = splice->host,
-                                  .inputs = &input,
-                                  .n_inputs = 1,
-                                  .method = LOCALIZE_LOCAL};
+    struct test_case *test = test_case_view(splice->host, &input, 1);
+    struct localize_case which = {
+        .pool = pool, .engine = pool_add(pool, spec), .test = test, .method = LOCALIZE_LOCAL};
     int status = localize(found, &which, &err);
     if (status)
         printf("    %s: %s\n", label.data, err.message);
+    test_case_free(test);
     pool_free(pool);
     str_release(&label);
     return status;

@@ -239,13 +239,12 @@ static void count_case(struct bench *bench, const struct subject *subject, const
 static void place(struct bench *bench, const struct subject *subject, const char *fault, size_t truth,
                   const struct value *input)
 {
+    struct test_case *test = test_case_view(subject->model, input, 1);
     struct localize_case which = {.pool = bench->pool,
                                   .engine = FAULTY,
                                   .second = SECOND,
                                   .second_is_reference = true,
-                                  .model = subject->model,
-                                  .inputs = input,
-                                  .n_inputs = 1,
+                                  .test = test,
                                   .method = LOCALIZE_BOTH};
     struct localization found, other;
     struct error err = {0};
@@ -264,6 +263,7 @@ static void place(struct bench *bench, const struct subject *subject, const char
     count_case(bench, subject, fault, truth, &found, &other);
     localization_release(&found);
     localization_release(&other);
+    test_case_free(test);
 }
 
 static void try_subject(struct bench *bench, struct subject *subject, const char *fault)

@@ -312,14 +312,9 @@ static bool is_open(const struct model *model, const struct settlement *settleme
 }
 
 /* Where the results are open whatever the engine does, nobody has looked for the part that it refuses. */
-static void find_part(struct bench *b, const struct trial_done *done, const struct model *model,
-                      struct settlement *settlement)
+static void find_part(struct bench *b, const struct trial_done *done, struct settlement *settlement)
 {
-    struct settle_case which = {.pool = b->pool,
-                                .engine = b->number,
-                                .model = model,
-                                .inputs = done->test->inputs,
-                                .n_inputs = done->test->n_inputs};
+    struct settle_case which = {.pool = b->pool, .engine = b->number, .test = done->test};
     struct verdict verdict = done->judgement.verdicts[0];
     struct error err;
     verdict.kind = VERDICT_REJECTED;
@@ -338,7 +333,7 @@ static void note_refusal(struct bench *b, const struct trial_done *done)
         return;
     str_init(&node);
     if (!settlement->count && verdict->kind == VERDICT_OPEN) {
-        find_part(b, done, model, &found);
+        find_part(b, done, &found);
         settlement = &found;
     }
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;

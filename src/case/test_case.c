@@ -7,16 +7,18 @@
 /* Of the two forms at least one is there. */
 struct case_model {
     size_t cases; /* that have it */
-    struct model *tree;
+    const struct model *tree;
     const uint8_t *bytes; /* packed, or those of the tree's own file */
     size_t size;
+    /* Owners of the above. */
+    struct model *own;
     uint8_t *packed;
 };
 
 static struct case_model *forms_of(struct model *tree)
 {
     struct case_model *model = memory_zeroed(1, sizeof *model);
-    model->tree = tree;
+    model->tree = model->own = tree;
     model->cases = 1;
     return model;
 }
@@ -51,6 +53,16 @@ struct test_case *test_case_same_model(const struct test_case *test)
     return new_case(test->model);
 }
 
+struct test_case *test_case_view(const struct model *model, const struct value *inputs, size_t count)
+{
+    struct test_case *test = new_case(forms_of(NULL));
+    test->model->tree = model;
+    test->inputs = (struct value *)(uintptr_t)inputs; /* never written to, as is_view says */
+    test->n_inputs = count;
+    test->is_view = true;
+    return test;
+}
+
 struct test_case *test_case_share(struct test_case *test)
 {
     test->shares++;
@@ -61,7 +73,7 @@ static void give_up_model(struct case_model *model)
 {
     if (--model->cases)
         return;
-    model_free(model->tree);
+    model_free(model->own);
     free(model->packed);
     free(model);
 }
@@ -75,7 +87,8 @@ void test_case_free(struct test_case *test)
         return;
     }
     give_up_model(test->model);
-    values_free(test->inputs, test->n_inputs);
+    if (!test->is_view)
+        values_free(test->inputs, test->n_inputs);
     values_free(test->outputs, test->n_outputs);
     free(test->name);
     free(test->recipe);
@@ -121,8 +134,8 @@ int test_case_add_inputs(struct test_case *test, const struct value *inputs, siz
 const struct model *test_case_model(const struct test_case *test, struct error *err)
 {
     struct case_model *model = test->model;
-    if (!model->tree && model_parse(&model->tree, model->bytes, model->size, err))
-        model->tree = NULL;
+    if (!model->tree && !model_parse(&model->own, model->bytes, model->size, err))
+        model->tree = model->own;
     return model->tree;
 }
 

@@ -22,7 +22,7 @@ struct case_model; /* a model in both forms */
 struct test_case {
     struct case_model *model; /* see test_case_model and test_case_bytes */
     size_t n_inputs;
-    struct value *inputs; /* owned; named like the graph's inputs */
+    struct value *inputs; /* owned, but by a view; named like the graph's inputs */
     size_t n_outputs;
     struct value *outputs; /* owned; what is expected, in the graph's order; may be fewer, or none */
     bool random;           /* the model draws random numbers: only types and shapes of outputs are expected */
@@ -32,6 +32,7 @@ struct test_case {
     char *note;             /* owned; "illegal kernel_shape=0", or ""; never NULL */
     const struct op *first; /* the operator of the first node; NULL: not known */
     size_t shares;          /* beyond the first */
+    bool is_view;           /* of another's inputs */
 };
 
 /* A case without inputs and with an empty recipe. The model, or the heap bytes, are the case's from now on.
@@ -41,6 +42,10 @@ struct test_case *test_case_from_bytes(uint8_t *bytes, size_t size);
 
 /* Another case of the same model, which both share, again without inputs. */
 struct test_case *test_case_same_model(const struct test_case *test);
+
+/* A case that looks at a model and inputs of others, who outlive it: one sample of many, or a case that is
+ * being edited. */
+struct test_case *test_case_view(const struct model *model, const struct value *inputs, size_t count);
 
 /* One more share of the case; returns it. */
 struct test_case *test_case_share(struct test_case *test);

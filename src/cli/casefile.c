@@ -47,18 +47,11 @@ int casefile_in_one_piece(struct test_case **test, struct pool *pool, int engine
         return -1;
     if (model_size(model) <= INT32_MAX)
         return 0;
-    struct excerpt_case which = {
-        .pool = pool,
-        .engine = engine,
-        .model = model,
-        .inputs = whole->inputs,
-        .n_inputs = whole->n_inputs,
-    };
     fprintf(stderr,
             "%s: with its weights it has %.1f GB, which do not fit into one file: looking for the nodes at "
             "fault\n",
             whole->name, (double)model_size(model) / 1e9);
-    if (excerpt_make(&part, &which, err))
+    if (excerpt_make(&part, whole, pool, engine, err))
         return error_prefix(err, "%s", whole->name);
     test_case_set_name(part, whole->name);
     test_case_set_recipe(part, whole->recipe);

@@ -107,14 +107,13 @@ static int locate(struct work *work, struct error *err)
     struct value *values;
     if (choose_sample(work, err) || inputs_get(&work->inputs, work->sample, &values, err))
         return -1;
+    struct test_case *test = test_case_view(work->model, values, work->inputs.count);
     struct localize_case which = {
         .pool = work->session.panel.pool,
         .engine = 0,
         .second = work->second,
         .second_is_reference = work->second == work->session.panel.reference,
-        .model = work->model,
-        .inputs = values,
-        .n_inputs = work->inputs.count,
+        .test = test,
         .method = method_of(work->settings),
         .group_bytes = (size_t)work->settings->group,
         .max_group = (size_t)work->settings->window,
@@ -123,6 +122,7 @@ static int locate(struct work *work, struct error *err)
     int status = localize(&work->found, &which, err);
     if (status == 0 && !work->found.n_judged && verdict_is_finding(work->found.kind))
         status = check_valid(work, values, err);
+    test_case_free(test);
     values_free(values, work->inputs.count);
     return status;
 }

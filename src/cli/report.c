@@ -236,8 +236,8 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0)
         status = places_open(&places, settings, &settings->common.engines, err);
     if (status == 0)
-        status = casefile_in_one_piece(&test, places.session.panel.pool, places.session.panel.engines[0],
-                                       err);
+        status =
+            casefile_in_one_piece(&test, places.session.panel.pool, places.session.panel.engines[0], err);
     if (status == 0)
         status = follow_up_case(&places.options, test, settings->common.output, &done, err);
     if (status == 0 && done.end == FOLLOW_UP_GONE)

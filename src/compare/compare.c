@@ -336,13 +336,14 @@ static void remember(struct work *work, size_t sample)
 static void hear(struct work *work, size_t sample, const struct value *inputs, const struct value *stack,
                  const struct result *results, const struct result *reference)
 {
-    sample_verdicts_add(&work->compare->verdicts, &(struct sample_results){.number = sample,
-                                                                           .model = work->model,
-                                                                           .inputs = inputs,
-                                                                           .n_inputs = work->inputs->count,
-                                                                           .stack = stack,
-                                                                           .results = results,
-                                                                           .reference = reference});
+    struct test_case *test = test_case_view(work->model, inputs, work->inputs->count);
+    struct test_case *stacked = stack ? test_case_view(work->model, stack, work->inputs->count) : NULL;
+    sample_verdicts_add(
+        &work->compare->verdicts,
+        &(struct sample_results){
+            .number = sample, .test = test, .stack = stacked, .results = results, .reference = reference});
+    test_case_free(test);
+    test_case_free(stacked);
 }
 
 static void land_batch(struct work *work, struct parcel *parcel, struct batch *batch, size_t *hearing)

@@ -28,17 +28,14 @@ static int write_out(struct handover *handover, struct pool *pool, const struct 
     return model_save_linked(model, handover->file, err);
 }
 
-int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err)
+static bool goes_as_bytes(struct pool *pool, const struct model *model)
 {
-    *handover = (struct handover){0};
-    if (model_size(model) <= HANDOVER_BYTES || !pool_is_local(pool)) {
-        handover->bytes = model_own_bytes(model, &handover->size);
-        if (!handover->bytes && model_pack(model, &handover->packed, &handover->size, err))
-            return -1;
-        if (!handover->bytes)
-            handover->bytes = handover->packed;
-        return 0;
-    }
+    return model_size(model) <= HANDOVER_BYTES || !pool_is_local(pool);
+}
+
+static int open_path(struct handover *handover, struct pool *pool, const struct model *model,
+                     struct error *err)
+{
     if (model_size(model) > pool_memory(pool))
         return error_set(err, ERROR_LIMIT,
                          "with its weights the model has %.2f GB, and an engine may take %.2f GB: raise that "
@@ -50,6 +47,35 @@ int handover_open(struct handover *handover, struct pool *pool, const struct mod
         return -1;
     handover->path = handover->file;
     return handover->path ? 0 : -1;
+}
+
+int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err)
+{
+    *handover = (struct handover){0};
+    if (!goes_as_bytes(pool, model))
+        return open_path(handover, pool, model, err);
+    handover->bytes = model_own_bytes(model, &handover->size);
+    if (!handover->bytes && model_pack(model, &handover->packed, &handover->size, err))
+        return -1;
+    if (!handover->bytes)
+        handover->bytes = handover->packed;
+    return 0;
+}
+
+int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,
+                       struct error *err)
+{
+    *handover = (struct handover){0};
+    const struct model *model = test_case_model(test, err);
+    const uint8_t *bytes;
+    if (!model)
+        return -1;
+    if (!goes_as_bytes(pool, model))
+        return open_path(handover, pool, model, err);
+    if (test_case_bytes(test, &bytes, &handover->size, err))
+        return -1;
+    handover->bytes = bytes;
+    return 0;
 }
 
 void handover_close(struct handover *handover)

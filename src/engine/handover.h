@@ -15,7 +15,7 @@
 #define ENGINE_HANDOVER_H
 
 #include "engine/pool.h"
-#include "model/model.h"
+#include "case/test_case.h"
 
 enum { HANDOVER_BYTES = 64 << 20 };
 
@@ -32,6 +32,10 @@ struct handover {
  * would be blamed for that. Add the engines to the pool first. The model must outlive the handover, and that
  * all jobs made of it. */
 int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err);
+
+/* The same for the model of a case, whose bytes are made once for all handovers. */
+int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,
+                       struct error *err);
 void handover_close(struct handover *handover); /* of a zeroed one too, and after a failure */
 
 /* Makes the model that of a job. */

@@ -408,9 +408,10 @@ void known_look_up(const void *context, const struct sample_finding *finding, st
 {
     struct finding_facts facts;
     const struct sample_results *sample = finding->sample;
-    facts_of(&facts, &(struct facts_source){finding->engine->label, finding->engine->version,
-                                            finding->verdict, finding->settlement, finding->result,
-                                            sample->model, sample->inputs, sample->n_inputs});
+    facts_of(&facts,
+             &(struct facts_source){finding->engine->label, finding->engine->version, finding->verdict,
+                                    finding->settlement, finding->result, test_case_model(sample->test, NULL),
+                                    sample->test->inputs, sample->test->n_inputs});
     const struct known_issue *issue = known_find(context, &facts);
     overall->known = issue ? known_document(issue) : NULL;
     overall->accepted = issue && issue->accepted;

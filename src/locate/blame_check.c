@@ -96,10 +96,9 @@ static int replace_all(struct replacement *by, struct recording *record, size_t 
     struct evaluator *evaluator;
     struct bounded *values = NULL;
     size_t count = 0;
-    if (evaluator_new(&evaluator, record->test->which->model, &(struct evaluate_options){.round = true},
-                      NULL))
+    if (evaluator_new(&evaluator, record->test->model, &(struct evaluate_options){.round = true}, NULL))
         return -1;
-    int status = evaluator_run(evaluator, record->test->which->inputs, record->test->which->n_inputs,
+    int status = evaluator_run(evaluator, record->test->whole->inputs, record->test->whole->n_inputs,
                                by->names, n_names, &values, &count, NULL);
     evaluator_free(evaluator);
     status = take_values(by, values, count) || status ? -1 : 0;
@@ -316,8 +315,8 @@ static bool is_as_recorded(const struct tensor *recorded, const struct value *go
 
 bool blame_confirm(struct recording *record, size_t number, size_t output)
 {
-    const struct settle_case *which = record->test->which;
-    const Onnx__NodeProto *node = which->model->graph->node[number];
+    const struct test_case *whole = record->test->whole;
+    const Onnx__NodeProto *node = record->test->model->graph->node[number];
     const char *name = output < node->n_output ? node->output[output] : "";
     const struct tensor *recorded = held_values_find(&record->values, name);
     struct model *part;
@@ -332,12 +331,12 @@ bool blame_confirm(struct recording *record, size_t number, size_t output)
     if (status)
         return true;
     result_init(&result);
-    struct value *inputs = memory_zeroed(which->n_inputs, sizeof *inputs);
+    struct value *inputs = memory_zeroed(whole->n_inputs, sizeof *inputs);
     size_t count = 0;
-    for (size_t i = 0; i < which->n_inputs; i++)
+    for (size_t i = 0; i < whole->n_inputs; i++)
         for (size_t k = 0; k < part->graph->n_input; k++)
-            if (which->inputs[i].name && strcmp(which->inputs[i].name, part->graph->input[k]->name) == 0)
-                inputs[count++] = which->inputs[i];
+            if (whole->inputs[i].name && strcmp(whole->inputs[i].name, part->graph->input[k]->name) == 0)
+                inputs[count++] = whole->inputs[i];
     /* One that does not answer shows nothing to the contrary. */
     bool confirmed = under_test_run(record->test, part, inputs, count, 0, &result) ||
                      result.outcome != OUTCOME_OK || result.count != 1 ||

@@ -42,16 +42,17 @@ static void list_outside(struct outside *outside, const struct model_index *inde
     free(listed);
 }
 
-static int compute(struct outside *outside, const struct excerpt_case *which, struct error *err)
+static int compute(struct outside *outside, const struct test_case *whole, struct error *err)
 {
     struct evaluator *evaluator;
     size_t count = 0;
     outside->tensors = memory_zeroed(outside->count, sizeof *outside->tensors);
     if (!outside->count)
         return 0;
-    if (evaluator_new(&evaluator, which->model, &(struct evaluate_options){.round = true}, err))
+    const struct model *model = test_case_model(whole, err);
+    if (!model || evaluator_new(&evaluator, model, &(struct evaluate_options){.round = true}, err))
         return -1;
-    int status = evaluator_run(evaluator, which->inputs, which->n_inputs, outside->names, outside->count,
+    int status = evaluator_run(evaluator, whole->inputs, whole->n_inputs, outside->names, outside->count,
                                &outside->values, &count, err);
     evaluator_free(evaluator);
     for (size_t i = 0; i < count && !status; i++)
@@ -92,16 +93,16 @@ static int take_inputs(struct test_case *part, const struct model *model, const 
     return 0;
 }
 
-static int cut_out(struct test_case **part, const struct excerpt_case *which, const size_t *nodes,
-                   size_t count, struct error *err)
+static int cut_out(struct test_case **part, const struct test_case *whole, const size_t *nodes, size_t count,
+                   struct error *err)
 {
     struct model_index index;
     struct model *model = NULL;
     struct outside outside = {0};
-    if (model_index_init(&index, which->model, err))
+    if (model_index_init(&index, test_case_model(whole, err), err))
         return -1;
     list_outside(&outside, &index, nodes, count);
-    int status = compute(&outside, which, err);
+    int status = compute(&outside, whole, err);
     const struct tensor **tensors = memory_zeroed(outside.count, sizeof(struct tensor *));
     for (size_t i = 0; i < outside.count; i++)
         tensors[i] = &outside.tensors[i];
@@ -118,23 +119,19 @@ static int cut_out(struct test_case **part, const struct excerpt_case *which, co
     return status;
 }
 
-int excerpt_make(struct test_case **part, const struct excerpt_case *which, struct error *err)
+int excerpt_make(struct test_case **part, const struct test_case *whole, struct pool *pool, int engine,
+                 struct error *err)
 {
     struct localization found = {0};
-    struct localize_case where = {.pool = which->pool,
-                                  .engine = which->engine,
-                                  .model = which->model,
-                                  .inputs = which->inputs,
-                                  .n_inputs = which->n_inputs,
-                                  .method = LOCALIZE_LOCAL,
-                                  .progress = true};
+    struct localize_case where = {
+        .pool = pool, .engine = engine, .test = whole, .method = LOCALIZE_LOCAL, .progress = true};
     *part = NULL;
     int status = localize(&found, &where, err);
     if (!status && !found.n_culprits)
         status = error_set(err, ERROR_NOT_FOUND, "no node of it is at fault on %s (%s)",
-                           pool_engine(which->pool, which->engine)->label, verdict_name(found.kind));
+                           pool_engine(pool, engine)->label, verdict_name(found.kind));
     if (!status)
-        status = cut_out(part, which, found.culprits, found.n_culprits, err);
+        status = cut_out(part, whole, found.culprits, found.n_culprits, err);
     localization_release(&found);
     if (status) {
         test_case_free(*part);

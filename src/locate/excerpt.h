@@ -10,17 +10,9 @@
 
 #include "case/test_case.h"
 #include "engine/pool.h"
-#include "model/model.h"
-
-struct excerpt_case {
-    struct pool *pool;
-    int engine;
-    const struct model *model;
-    const struct value *inputs;
-    size_t n_inputs;
-};
 
 /* ERROR_NOT_FOUND when no node is to blame. *part is the caller's to free; NULL after a failure. */
-int excerpt_make(struct test_case **part, const struct excerpt_case *which, struct error *err);
+int excerpt_make(struct test_case **part, const struct test_case *whole, struct pool *pool, int engine,
+                 struct error *err);
 
 #endif

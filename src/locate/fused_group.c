@@ -109,10 +109,10 @@ static bool find_everywhere(struct group_search *search, size_t smallest, size_t
 /* The whole model's own answers with the values of the first k nodes exposed. */
 static int run_exposed(struct group_search *search, size_t k, struct result *result)
 {
-    const struct settle_case *which = search->test->which;
+    const struct test_case *whole = search->test->whole;
     struct model *model;
     size_t count = 0;
-    if (model_clone(&model, which->model, NULL))
+    if (model_clone(&model, search->test->model, NULL))
         return -1;
     const char **names = memory_zeroed(search->test->index.count, sizeof *names);
     for (size_t i = 0; i < search->test->index.count; i++) {
@@ -126,8 +126,8 @@ static int run_exposed(struct group_search *search, size_t k, struct result *res
     if (!status)
         recording_types(&search->record->values, model);
     if (!status)
-        status = under_test_run(search->test, model, which->inputs, which->n_inputs,
-                                which->model->graph->n_output, result);
+        status = under_test_run(search->test, model, whole->inputs, whole->n_inputs,
+                                search->test->model->graph->n_output, result);
     free(names);
     model_free(model);
     return status || result->outcome != OUTCOME_OK ? -1 : 0;

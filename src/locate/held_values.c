@@ -9,8 +9,7 @@
 
 void held_values_init(struct held_values *values, struct under_test *test)
 {
-    const struct settle_case *which = test->which;
-    const Onnx__GraphProto *graph = which->model->graph;
+    const Onnx__GraphProto *graph = test->model->graph;
     size_t count = test->index.count;
     *values = (struct held_values){.test = test};
     values->known = arena_array(&test->arena, count, sizeof(struct tensor *));
@@ -19,8 +18,8 @@ void held_values_init(struct held_values *values, struct under_test *test)
     values->planned = arena_array(&test->arena, count, sizeof *values->planned);
     values->folded = arena_array(&test->arena, count, sizeof *values->folded);
     values->forms = arena_array(&test->arena, count, sizeof *values->forms);
-    for (size_t i = 0; i < which->n_inputs; i++) {
-        const struct value *input = &which->inputs[i];
+    for (size_t i = 0; i < test->whole->n_inputs; i++) {
+        const struct value *input = &test->whole->inputs[i];
         const char *name = input->name ? input->name : i < graph->n_input ? graph->input[i]->name : NULL;
         size_t number;
         if (name && input->kind == VALUE_TENSOR && map_get(&test->index.names, name, &number))
@@ -53,7 +52,7 @@ const Onnx__TensorProto *held_values_constant(const struct held_values *values, 
     const struct index_value *value = &values->test->index.values[number];
     if (value->source != SOURCE_NODE)
         return NULL;
-    const Onnx__NodeProto *node = values->test->which->model->graph->node[value->number];
+    const Onnx__NodeProto *node = values->test->model->graph->node[value->number];
     return node_is_constant(node) ? node_tensor(node, "value") : NULL;
 }
 
@@ -93,10 +92,10 @@ int held_values_compute(struct held_values *values, const char *const *names, si
         values->complete = true;
         return 0;
     }
-    if (evaluator_new(&evaluator, values->test->which->model, &(struct evaluate_options){.round = true},
+    if (evaluator_new(&evaluator, values->test->model, &(struct evaluate_options){.round = true},
                       values->test->err))
         return -1;
-    int status = evaluator_run(evaluator, values->test->which->inputs, values->test->which->n_inputs, names,
+    int status = evaluator_run(evaluator, values->test->whole->inputs, values->test->whole->n_inputs, names,
                                wanted, &results, &count, values->test->err);
     evaluator_free(evaluator);
     if (status)
@@ -122,7 +121,7 @@ int held_values_compute(struct held_values *values, const char *const *names, si
 
 static bool read_weight(struct held_values *values, size_t number)
 {
-    const struct model *model = values->test->which->model;
+    const struct model *model = values->test->model;
     size_t index = values->test->index.values[number].number;
     values->viewed[number] = model_weight_view(model, index, &values->weights[number]);
     return values->viewed[number] || !model_weight(model, index, &values->weights[number], NULL);

@@ -16,6 +16,7 @@
 /* One localisation under way. */
 struct localizing {
     const struct localize_case *which;
+    const struct model *model;
     struct localization *result;
     struct search search;
     struct second_engine second;
@@ -27,7 +28,7 @@ static void prepare(struct localizing *localizing)
 {
     struct localization *result = localizing->result;
     const struct localize_case *which = localizing->which;
-    const Onnx__GraphProto *graph = which->model->graph;
+    const Onnx__GraphProto *graph = localizing->model->graph;
     *result = (struct localization){
         .local = which->method & LOCALIZE_LOCAL,
         .rate = which->method & LOCALIZE_RATE,
@@ -107,7 +108,7 @@ static void keep_forms(struct localizing *localizing, size_t number)
 
 static void measure(struct localizing *localizing, size_t number)
 {
-    const Onnx__NodeProto *node = localizing->which->model->graph->node[number];
+    const Onnx__NodeProto *node = localizing->model->graph->node[number];
     struct rate_mean mean = {0};
     for (size_t i = 0; i < node->n_output; i++) {
         size_t value;
@@ -218,7 +219,7 @@ static void conclude(struct localizing *localizing)
 {
     struct localization *result = localizing->result;
     struct settlement *settlement = &localizing->settlement;
-    settlement_describe(settlement, localizing->which->model);
+    settlement_describe(settlement, localizing->model);
     result->kind = settlement->kind;
     result->verdict = settlement->verdict;
     result->fused = settlement->fused;
@@ -331,15 +332,17 @@ static int localize_answer(struct localizing *localizing, struct error *err)
 
 int localize(struct localization *localization, const struct localize_case *which, struct error *err)
 {
-    struct localizing localizing = {.which = which, .result = localization};
+    struct localizing localizing = {
+        .which = which, .model = test_case_model(which->test, err), .result = localization};
     struct settle_case settle_case = {
         .pool = which->pool,
         .engine = which->engine,
-        .model = which->model,
-        .inputs = which->inputs,
-        .n_inputs = which->n_inputs,
+        .test = which->test,
         .max_group = which->max_group,
     };
+    *localization = (struct localization){0};
+    if (!localizing.model)
+        return -1;
     prepare(&localizing);
     int status = search_init(&localizing.search, &settle_case, err);
     if (!status && which->group_bytes)

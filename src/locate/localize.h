@@ -14,6 +14,7 @@
 #ifndef LOCATE_LOCALIZE_H
 #define LOCATE_LOCALIZE_H
 
+#include "case/test_case.h"
 #include "engine/pool.h"
 #include "judge/verdict.h"
 #include "model/index.h"
@@ -80,9 +81,7 @@ struct localize_case {
     struct pool *pool;
     int engine, second;       /* second: for rate alone */
     bool second_is_reference; /* it may then be run piece by piece, on its own values, which costs one run */
-    const struct model *model;
-    const struct value *inputs;
-    size_t n_inputs;
+    const struct test_case *test;
     enum localize_method method;
     size_t group_bytes; /* of values held at once for each engine; 0: 32 MiB */
     size_t max_group;   /* nodes of the largest fused group looked for; 0: 12 */

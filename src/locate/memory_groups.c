@@ -164,7 +164,7 @@ struct filling {
 static size_t add_node(struct filling *filling, size_t number, bool take)
 {
     struct held_values *values = filling->values;
-    const Onnx__NodeProto *node = values->test->which->model->graph->node[number];
+    const Onnx__NodeProto *node = values->test->model->graph->node[number];
     size_t bytes = 0;
     for (size_t i = 0; i < values->test->index.n_uses[number] + node->n_output; i++) {
         size_t value, made = i - values->test->index.n_uses[number];
@@ -189,7 +189,7 @@ static size_t add_node(struct filling *filling, size_t number, bool take)
 void memory_groups_make(struct held_values *values, size_t limit, struct memory_group **groups, size_t *count,
                         size_t *wanted)
 {
-    size_t n = values->test->which->model->graph->n_node;
+    size_t n = values->test->model->graph->n_node;
     struct filling filling = {
         .values = values,
         .sizes = value_sizes(values),

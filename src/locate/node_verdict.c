@@ -19,7 +19,7 @@ static bool has_body(const Onnx__NodeProto *node)
 static bool node_inputs(struct recording *record, size_t number, const struct tensor **inputs,
                         struct value *captured, size_t *n_captured)
 {
-    const Onnx__NodeProto *node = record->test->which->model->graph->node[number];
+    const Onnx__NodeProto *node = record->test->model->graph->node[number];
     for (size_t i = 0; i < node->n_input; i++) {
         inputs[i] = *node->input[i] ? held_values_find(&record->values, node->input[i]) : NULL;
         if (*node->input[i] && !inputs[i])
@@ -89,13 +89,13 @@ static bool is_folded(const struct recording *record, const Onnx__NodeProto *nod
 int node_expect(struct recording *record, size_t number, bool loose, struct bounded *expected,
                 struct error *err)
 {
-    const Onnx__NodeProto *node = record->test->which->model->graph->node[number];
+    const Onnx__NodeProto *node = record->test->model->graph->node[number];
     const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
     struct value *captured = memory_zeroed(record->test->index.n_uses[number], sizeof *captured);
     size_t n_captured;
     int status = node_inputs(record, number, inputs, captured, &n_captured)
-                     ? evaluate_node(record->test->which->model, node, inputs, captured, n_captured, loose,
-                                     expected, node->n_output, err)
+                     ? evaluate_node(record->test->model, node, inputs, captured, n_captured, loose, expected,
+                                     node->n_output, err)
                      : error_set(err, ERROR_NOT_FOUND, "an input is not a tensor or not shown");
     free(captured);
     free(inputs);
@@ -104,7 +104,7 @@ int node_expect(struct recording *record, size_t number, bool loose, struct boun
 
 void node_judge(struct recording *record, size_t number, bool loose, struct verdict *verdict)
 {
-    const Onnx__NodeProto *node = record->test->which->model->graph->node[number];
+    const Onnx__NodeProto *node = record->test->model->graph->node[number];
     struct error err = {0};
     *verdict = (struct verdict){0};
     struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);

@@ -51,8 +51,7 @@ static bool says_the_same(const struct refused *refused, const struct under_test
     str_init(&whole);
     str_init(&here);
     const struct engine_profile *profile = pool_engine(test->which->pool, test->which->engine)->profile;
-    message_normalise(&whole, refused->ended->message ? refused->ended->message : "", test->which->model,
-                      profile);
+    message_normalise(&whole, refused->ended->message ? refused->ended->message : "", test->model, profile);
     message_normalise(&here, message ? message : "", part, profile);
     bool same = enough ? strncmp(whole.data, here.data, enough) == 0 : text_equal(whole.data, here.data);
     str_release(&whole);

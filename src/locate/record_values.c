@@ -42,7 +42,7 @@ int recording_expose(struct recording *record)
     if (record->has_exposed)
         return 0;
     struct model *exposed;
-    if (model_clone(&exposed, record->test->which->model, record->test->err))
+    if (model_clone(&exposed, record->test->model, record->test->err))
         return -1;
     size_t count;
     const char **names = held_values_made(&record->values, &count);
@@ -107,8 +107,8 @@ static int hold(struct recording *record, const char *const *names, size_t count
     struct job job = {.engine = record->test->which->engine,
                       .n_outputs = count,
                       .outputs = names,
-                      .n_inputs = record->test->which->n_inputs,
-                      .inputs = record->test->which->inputs};
+                      .n_inputs = record->test->whole->n_inputs,
+                      .inputs = record->test->whole->inputs};
     handover_give(&record->exposed, &job);
     record->test->runs++;
     if (pool_run_one(record->test->which->pool, &job, &record->held, record->test->err))
@@ -126,7 +126,7 @@ static void list_names(struct recording *record, struct memory_group *group)
     group->n_names = 0;
     for (size_t p = group->first; p < group->first + group->count; p++) {
         size_t number = record->test->index.order[p];
-        const Onnx__NodeProto *node = record->test->which->model->graph->node[number];
+        const Onnx__NodeProto *node = record->test->model->graph->node[number];
         for (size_t i = 0; i < record->test->index.n_uses[number] + node->n_output; i++) {
             size_t value, made = i - record->test->index.n_uses[number];
             if (i < record->test->index.n_uses[number])

@@ -76,6 +76,7 @@ size_t refusals_asked(const struct refusals *refusals)
 struct question {
     struct refusals *known;
     struct settle_case plain; /* the case on the engine that leaves graphs alone */
+    const struct model *model;
     struct under_test test;
     struct recording record;
     bool *fed;          /* by value: computed from the data of the model's inputs */
@@ -108,7 +109,7 @@ static uint64_t hash_uses(const struct question *question, size_t number, uint64
 static char *key_of(const struct question *question, size_t number)
 {
     const struct settle_case *plain = &question->plain;
-    const Onnx__NodeProto *node = plain->model->graph->node[number];
+    const Onnx__NodeProto *node = question->model->graph->node[number];
     uint64_t hash = hash_text(node->domain ? node->domain : "");
     for (size_t i = 0; i < node->n_input; i++)
         hash = hash_combine(hash, *node->input[i] != '\0');
@@ -123,7 +124,7 @@ static char *key_of(const struct question *question, size_t number)
     hash = hash_uses(question, number, hash);
     return arena_printf(&question->known->arena, "%s %s-%d %016" PRIx64,
                         pool_engine(plain->pool, plain->engine)->label, node->op_type,
-                        model_opset(plain->model), hash);
+                        model_opset(question->model), hash);
 }
 
 /* Inputs that no input of the whole model feeds become constants; the others move up. */
@@ -174,7 +175,7 @@ static struct known_answer ask_once(struct question *question, size_t number, bo
     struct part part;
     struct result result;
     struct known_answer answer = {.answer = ANSWER_UNKNOWN};
-    size_t *nodes = memory_zeroed(question->plain.model->graph->n_node, sizeof *nodes), n_inputs;
+    size_t *nodes = memory_zeroed(question->model->graph->n_node, sizeof *nodes), n_inputs;
     size_t size = nodes_with_constants(&question->test.index, &number, 1, nodes);
     result_init(&result);
     if (part_cut(&part, &question->record, nodes, size)) {
@@ -223,7 +224,7 @@ static struct known_answer ask_remembering(struct question *question, size_t num
 /* All nodes, as one that is refused alone with the message of the whole outweighs those that are lacking. */
 static enum answer ask_nodes(struct question *question)
 {
-    const Onnx__GraphProto *graph = question->plain.model->graph;
+    const Onnx__GraphProto *graph = question->model->graph;
     enum answer all = ANSWER_HAS;
     for (size_t i = 0; i < graph->n_node; i++) {
         if (!needs_kernel(graph->node[i]))
@@ -271,8 +272,8 @@ static enum answer ask_alone(struct question *question)
 static int run_whole(const struct settle_case *which, int engine, struct result *result)
 {
     struct handover handover;
-    struct job job = {.engine = engine, .n_inputs = which->n_inputs, .inputs = which->inputs};
-    int status = handover_open(&handover, which->pool, which->model, NULL);
+    struct job job = {.engine = engine, .n_inputs = which->test->n_inputs, .inputs = which->test->inputs};
+    int status = handover_open_case(&handover, which->pool, which->test, NULL);
     if (!status) {
         handover_give(&handover, &job);
         status = pool_run_one(which->pool, &job, result, NULL);
@@ -297,12 +298,12 @@ static int find_plain(const struct settle_case *which)
 /* By how the plain engine ends on the whole; a model of one node is that node alone. */
 static enum answer ask_by_whole(struct question *question, const struct result *whole)
 {
-    struct known_answer answer = read_answer(question, whole, question->plain.model);
+    struct known_answer answer = read_answer(question, whole, question->model);
     question->says_lack = question->says_lack || answer.answer == ANSWER_LACKS;
     question->message = answer.text;
     if (answer.answer == ANSWER_UNKNOWN || whole->outcome == OUTCOME_OK)
         return answer.answer;
-    if (question->plain.model->graph->n_node == 1)
+    if (question->model->graph->n_node == 1)
         return answer.answer == ANSWER_LACKS ? ANSWER_LACKS : ANSWER_HAS;
     return ask_alone(question);
 }
@@ -316,7 +317,7 @@ static enum answer ask(struct question *question, const struct settle_case *whic
     question->plain = *which;
     question->plain.engine = plain;
     question->says_lack = ended->outcome == OUTCOME_UNSUPPORTED;
-    question->normal = normal_message(question, ended->message, which->model);
+    question->normal = normal_message(question, ended->message, question->model);
     if (plain == which->engine)
         return ask_by_whole(question, ended);
     result_init(&whole);
@@ -326,12 +327,11 @@ static enum answer ask(struct question *question, const struct settle_case *whic
     return answer;
 }
 
-static void tell(const struct question *question, const struct settle_case *which, enum answer answer,
-                 struct verdict *verdict)
+static void tell(const struct question *question, enum answer answer, struct verdict *verdict)
 {
     char text[sizeof verdict->text];
     if (answer == ANSWER_LACKS) {
-        const Onnx__NodeProto *node = which->model->graph->node[question->node];
+        const Onnx__NodeProto *node = question->model->graph->node[question->node];
         snprintf(text, sizeof text, "%s (node %.40s) is not supported alone: %.120s", node->op_type,
                  model_node_name(node), question->message);
     } else {
@@ -344,13 +344,15 @@ static void tell(const struct question *question, const struct settle_case *whic
 bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
                     struct verdict *verdict)
 {
-    if (!verdict_is(verdict->kind, CLASS_REFUSAL) || !which->model->graph->n_node)
+    const struct model *model =
+        verdict_is(verdict->kind, CLASS_REFUSAL) ? test_case_model(which->test, NULL) : NULL;
+    if (!model || !model->graph->n_node)
         return false;
-    struct question question = {.known = known ? known : refusals_new()};
+    struct question question = {.known = known ? known : refusals_new(), .model = model};
     enum answer answer = ask(&question, which, ended);
     if (decisions[answer].changes) {
         verdict->kind = question.says_lack ? VERDICT_UNSUPPORTED : decisions[answer].verdict;
-        tell(&question, which, answer, verdict);
+        tell(&question, answer, verdict);
     }
     if (!known)
         refusals_free(question.known);

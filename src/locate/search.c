@@ -187,8 +187,8 @@ bool search_blame(struct search *search, struct settlement *settlement, const st
 /* The answer is right only because another formula was allowed for. */
 static bool is_right_by_fusing(const struct search *search)
 {
-    const struct settle_case *which = search->test.which;
-    return expected_by_fusing(which->model, which->inputs, which->n_inputs, &search->whole.answer);
+    const struct test_case *whole = search->test.whole;
+    return expected_by_fusing(search->test.model, whole->inputs, whole->n_inputs, &search->whole.answer);
 }
 
 int search_whole(struct search *search, struct settlement *settlement)

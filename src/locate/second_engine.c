@@ -136,8 +136,8 @@ int second_engine_start(struct second_engine *second, const struct memory_group 
         handover_give(&record->exposed, &job);
         job.n_outputs = group->n_names;
         job.outputs = group->names;
-        job.inputs = record->test->which->inputs;
-        job.n_inputs = record->test->which->n_inputs;
+        job.inputs = record->test->whole->inputs;
+        job.n_inputs = record->test->whole->n_inputs;
     }
     runner_submit(second->runner, &job, ASK_NEVER);
     return 0;

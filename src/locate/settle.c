@@ -59,7 +59,7 @@ int settle(struct settlement *settlement, const struct settle_case *which, struc
     if (!status)
         status = settle_answer(&settling);
     if (!status)
-        settlement_describe(settlement, which->model);
+        settlement_describe(settlement, settling.search.test.model);
     search_release(&settling.search);
     return status;
 }
@@ -73,7 +73,7 @@ int settle_refusal(struct settlement *settlement, const struct settle_case *whic
     if (!status)
         status = search_refused(&search, verdict, ended, settlement);
     if (!status)
-        settlement_describe(settlement, which->model);
+        settlement_describe(settlement, search.test.model);
     search_release(&search);
     return status;
 }

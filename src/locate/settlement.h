@@ -6,14 +6,12 @@
 
 #include "engine/pool.h"
 #include "judge/verdict.h"
-#include "model/model.h"
+#include "case/test_case.h"
 
 struct settle_case {
     struct pool *pool;
     int engine;
-    const struct model *model;
-    const struct value *inputs;
-    size_t n_inputs;
+    const struct test_case *test;
     size_t max_group; /* nodes of the largest fused group looked for; 0: 12 */
 };
 

@@ -8,8 +8,9 @@
 
 int under_test_init(struct under_test *test, const struct settle_case *which, struct error *err)
 {
-    *test = (struct under_test){.which = which, .err = err};
-    if (model_index_init(&test->index, which->model, err))
+    *test = (struct under_test){.which = which, .whole = which->test, .err = err};
+    test->model = test_case_model(which->test, err);
+    if (!test->model || model_index_init(&test->index, test->model, err))
         return -1;
     arena_init(&test->arena);
     return 0;
@@ -26,7 +27,8 @@ int under_test_run(struct under_test *test, const struct model *model, const str
                    size_t n_inputs, size_t answers, struct result *result)
 {
     struct handover handover;
-    if (handover_open(&handover, test->which->pool, model, test->err)) {
+    if (model == test->model ? handover_open_case(&handover, test->which->pool, test->whole, test->err)
+                             : handover_open(&handover, test->which->pool, model, test->err)) {
         handover_close(&handover);
         return -1;
     }
@@ -62,7 +64,7 @@ static struct model *infer(const struct model *model)
 
 void under_test_infer(struct under_test *test)
 {
-    if (test->inferred || !(test->inferred = infer(test->which->model)))
+    if (test->inferred || !(test->inferred = infer(test->model)))
         return;
     const Onnx__GraphProto *graph = test->inferred->graph;
     for (size_t i = 0; i < graph->n_value_info; i++) {

@@ -10,11 +10,13 @@
 
 struct under_test {
     const struct settle_case *which;
-    struct arena arena;       /* for all that lives as long as the search */
-    struct model_index index; /* of which->model */
-    struct model *inferred;   /* by under_test_infer: where the index has its types from */
-    size_t runs;              /* of the engine so far */
-    struct error *err;        /* where failures are told */
+    const struct test_case *whole; /* the case */
+    const struct model *model;     /* its model */
+    struct arena arena;            /* for all that lives as long as the search */
+    struct model_index index;      /* of the model */
+    struct model *inferred;        /* by under_test_infer: where the index has its types from */
+    size_t runs;                   /* of the engine so far */
+    struct error *err;             /* where failures are told */
 };
 
 /* After a failure there is nothing to release. */

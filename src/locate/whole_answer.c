@@ -14,18 +14,18 @@ void whole_answer_release(struct whole_answer *whole)
 
 int whole_answer_run(struct whole_answer *whole)
 {
-    const struct settle_case *which = whole->test->which;
-    return under_test_run(whole->test, which->model, which->inputs, which->n_inputs, 0, &whole->answer);
+    const struct test_case *test = whole->test->whole;
+    return under_test_run(whole->test, whole->test->model, test->inputs, test->n_inputs, 0, &whole->answer);
 }
 
 void whole_answer_judge(struct whole_answer *whole, const struct result *result, struct verdict *verdict)
 {
-    const struct settle_case *which = whole->test->which;
+    const struct test_case *test = whole->test->whole;
     *verdict = (struct verdict){0};
     if (!whole->tried)
         whole->known =
-            !expected_compute(&whole->expected, which->model, true, which->inputs, which->n_inputs);
+            !expected_compute(&whole->expected, whole->test->model, true, test->inputs, test->n_inputs);
     whole->tried = true;
     if (whole->known)
-        expected_judge(&whole->expected, which->model, result, verdict);
+        expected_judge(&whole->expected, whole->test->model, result, verdict);
 }

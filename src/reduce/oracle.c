@@ -242,26 +242,22 @@ static void judge(struct oracle *oracle, const struct flight *flight, struct ver
 static void settle_flight(struct oracle *oracle, const struct flight *flight, const struct verdict *verdict,
                           struct settlement *settlement)
 {
-    const struct model *model = flight->subject.model;
-    struct settle_case which = {
-        .pool = oracle->pool,
-        .engine = oracle->engine,
-        .model = model,
-        .inputs = flight->subject.inputs,
-        .n_inputs = flight->subject.n_inputs,
-    };
     struct error err = {0};
     *settlement = (struct settlement){0};
-    if (model->graph->n_node == 1 && verdict_is_finding(verdict->kind)) {
+    if (flight->subject.model->graph->n_node == 1 && verdict_is_finding(verdict->kind)) {
         settlement->kind = verdict->kind;
         settlement->verdict = *verdict;
         settlement->nodes = memory_zeroed(1, sizeof *settlement->nodes);
         settlement->count = 1;
         return;
     }
+    struct test_case *test =
+        test_case_view(flight->subject.model, flight->subject.inputs, flight->subject.n_inputs);
+    struct settle_case which = {.pool = oracle->pool, .engine = oracle->engine, .test = test};
     int status = flight->answer.outcome == OUTCOME_OK
                      ? settle(settlement, &which, &err)
                      : settle_refusal(settlement, &which, verdict, &flight->answer, &err);
+    test_case_free(test);
     if (status) {
         settlement_release(settlement);
         *settlement = (struct settlement){0};
@@ -295,14 +291,12 @@ static void keep(struct oracle *oracle, const struct signature *signature, const
 static bool only_lacks(struct oracle *oracle, const struct flight *flight, const struct verdict *verdict)
 {
     struct verdict asked = *verdict;
-    struct settle_case which = {
-        .pool = oracle->pool,
-        .engine = oracle->engine,
-        .model = flight->subject.model,
-        .inputs = flight->subject.inputs,
-        .n_inputs = flight->subject.n_inputs,
-    };
-    return refusal_decide(oracle->refusals, &which, &flight->answer, &asked);
+    struct test_case *test =
+        test_case_view(flight->subject.model, flight->subject.inputs, flight->subject.n_inputs);
+    struct settle_case which = {.pool = oracle->pool, .engine = oracle->engine, .test = test};
+    bool lacks = refusal_decide(oracle->refusals, &which, &flight->answer, &asked);
+    test_case_free(test);
+    return lacks;
 }
 
 /* A refusal in words: those tell failures apart as well as the nodes to blame, without a run for every part

@@ -90,7 +90,7 @@ int value_copy(struct value *to, const struct value *from, struct error *err);
 void value_release(struct value *value);
 void values_free(struct value *values, size_t count);
 size_t values_size(const struct value *values, size_t count);
-    /* bytes of their elements */ /* releases each, then frees the array */
+/* bytes of their elements */ /* releases each, then frees the array */
 
 /* A value that borrows name and tensor, for functions that only read: not to be released or changed. */
 struct value value_view(const char *name, const struct tensor *tensor);

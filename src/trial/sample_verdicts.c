@@ -80,11 +80,12 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
                                                                    : verdict->text);
     str_release(&again);
     static const size_t only = 0;
+    const struct model *model = test_case_model(sample->test, NULL);
     if (settlement)
-        keep_nodes(verdicts, overall, sample->model, settlement->nodes, settlement->count);
-    else if (sample->model->graph->n_node == 1 &&
+        keep_nodes(verdicts, overall, model, settlement->nodes, settlement->count);
+    else if (model && model->graph->n_node == 1 &&
              (verdict_is(verdict->kind, CLASS_NO_ANSWER) || verdict->kind == VERDICT_WRONG))
-        keep_nodes(verdicts, overall, sample->model, &only, 1);
+        keep_nodes(verdicts, overall, model, &only, 1);
     size_t engine = (size_t)(overall - verdicts->engine);
     if (verdicts->look_up && verdict_is_finding(verdict->kind))
         verdicts->look_up(verdicts->known,
@@ -99,9 +100,7 @@ static struct settle_case case_of(const struct sample_verdicts *verdicts, size_t
     return (struct settle_case){
         .pool = verdicts->panel->pool,
         .engine = verdicts->panel->engines[engine],
-        .model = sample->model,
-        .inputs = sample->inputs,
-        .n_inputs = sample->n_inputs,
+        .test = sample->test,
     };
 }
 
@@ -116,7 +115,7 @@ static bool settle_sample(const struct sample_verdicts *verdicts, size_t engine,
     if (!settled || !verdict_is(settlement->kind, CLASS_AGREES) || !sample->stack)
         return settled;
     struct settlement stacked = {0};
-    which.inputs = sample->stack;
+    which.test = sample->stack;
     if (!settle_verdict(&which, &before, &stacked))
         return true;
     settlement_release(settlement);

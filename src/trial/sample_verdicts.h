@@ -63,11 +63,9 @@ void sample_verdicts_release(struct sample_verdicts *verdicts); /* the verdicts 
 /* One sample on all engines. */
 struct sample_results {
     size_t number;
-    const struct model *model;
-    const struct value *inputs;
-    size_t n_inputs;
-    const struct value *stack;    /* the inputs of the run it was answered in, with other samples; or NULL */
-    const struct result *results; /* one an engine */
+    const struct test_case *test;
+    const struct test_case *stack;  /* the run it was answered in, with other samples; or NULL */
+    const struct result *results;   /* one an engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
 };
 void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample);

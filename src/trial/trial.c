@@ -112,7 +112,8 @@ static void settle_refused(const struct settle_case *which, const struct verdict
 {
     struct settlement found;
     struct error err = {0};
-    if (which->model->graph->n_node < 2)
+    const struct model *model = test_case_model(which->test, NULL);
+    if (!model || model->graph->n_node < 2)
         return;
     if (settle_refusal(&found, which, verdict, ended, &err))
         settlement_release(&found);
@@ -136,15 +137,10 @@ static void settle_done(struct trials *trials, struct trial_done *done)
         bool refused = verdict_is(verdict->kind, CLASS_REFUSAL);
         if (!refused && !wants_settling(trials, done, i))
             continue;
-        const struct model *model = test_case_model(done->test, NULL);
-        if (!model)
-            return;
         struct settle_case which = {
             .pool = refused ? trials->options.panel->pool : trials->panel.pool,
             .engine = trials->panel.engines[i],
-            .model = model,
-            .inputs = done->test->inputs,
-            .n_inputs = done->test->n_inputs,
+            .test = done->test,
         };
         refusal_decide(trials->refusals, &which, &done->results[i], verdict);
         if (!wants_settling(trials, done, i))

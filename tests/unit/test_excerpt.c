@@ -72,12 +72,10 @@ static void bench_close(struct bench *bench)
 
 static int excerpt(struct bench *bench, struct test_case **part)
 {
-    struct excerpt_case which = {.pool = bench->pool,
-                                 .engine = bench->engine,
-                                 .model = bench->model,
-                                 .inputs = &bench->x,
-                                 .n_inputs = 1};
-    return excerpt_make(part, &which, &bench->err);
+    struct test_case *whole = test_case_view(bench->model, &bench->x, 1);
+    int status = excerpt_make(part, whole, bench->pool, bench->engine, &bench->err);
+    test_case_free(whole);
+    return status;
 }
 
 static void the_node_at_fault_alone(void **state)

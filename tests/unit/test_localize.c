@@ -151,14 +151,13 @@ static void scene_open(struct scene *scene, const char *engine)
                                           .engine = 0,
                                           .second = 1,
                                           .second_is_reference = true,
-                                          .model = scene->model,
-                                          .inputs = &scene->input,
-                                          .n_inputs = 1,
+                                          .test = test_case_view(scene->model, &scene->input, 1),
                                           .method = LOCALIZE_BOTH};
 }
 
 static void scene_close(struct scene *scene)
 {
+    test_case_free((struct test_case *)(uintptr_t)scene->which.test);
     tensor_release(&scene->x);
     model_free(scene->model);
     pool_free(scene->pool);
@@ -238,14 +237,15 @@ static void a_fault_that_does_no_harm_is_not_blamed(void **state)
     }
     model_add_output(model, "y", DTYPE_FLOAT, NULL);
     model_add_output(model, "z", DTYPE_FLOAT, NULL);
-    struct settle_case which = {
-        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    struct test_case *test = test_case_view(model, &scene.input, 1);
+    struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
     assert_int_equal(settle(&found, &which, NULL), 0);
     assert_int_equal(found.kind, VERDICT_WRONG);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.nodes[0], 2);
     settlement_release(&found);
     tensor_release(&zero);
+    test_case_free(test);
     model_free(model);
     scene_close(&scene);
 }
@@ -266,18 +266,20 @@ static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
     struct value input = {.name = "x", .kind = VALUE_TENSOR, .count = 1, .tensors = &x};
     struct value output = {.name = "y", .kind = VALUE_TENSOR, .count = 1, .tensors = &y};
     struct result result = {.outcome = OUTCOME_OK, .count = 1, .outputs = &output};
-    struct settle_case which = {.model = model, .inputs = &input, .n_inputs = 1};
+    struct test_case *test = test_case_view(model, &input, 1);
+    struct settle_case which = {.test = test};
     struct verdict verdict;
     struct search search;
     assert_int_equal(search_init(&search, &which, NULL), 0);
     whole_answer_judge(&search.whole, &result, &verdict);
-    assert_true(expected_by_fusing(which.model, which.inputs, which.n_inputs,
+    assert_true(expected_by_fusing(model, test->inputs, test->n_inputs,
                                    &result)); /* none of the answers is right without */
     search_release(&search);
     tensor_release(&x);
     tensor_release(&y);
     tensor_release(&weights[0]);
     tensor_release(&weights[1]);
+    test_case_free(test);
     model_free(model);
     return verdict.kind;
 }
@@ -303,7 +305,8 @@ static void a_shape_is_not_fused_away(void **state)
     struct tensor y = floats(&three, (float[]){0, -1, -2});
     struct value output = {.name = "y", .kind = VALUE_TENSOR, .count = 1, .tensors = &y};
     struct result result = {.outcome = OUTCOME_OK, .count = 1, .outputs = &output};
-    struct settle_case which = {.model = model, .inputs = inputs, .n_inputs = 3};
+    struct test_case *test = test_case_view(model, inputs, 3);
+    struct settle_case which = {.test = test};
     struct verdict verdict;
     struct search search;
     assert_int_equal(search_init(&search, &which, NULL), 0);
@@ -313,6 +316,7 @@ static void a_shape_is_not_fused_away(void **state)
     for (int i = 0; i < 3; i++)
         tensor_release(&given[i]);
     tensor_release(&y);
+    test_case_free(test);
     model_free(model);
 }
 
@@ -342,8 +346,8 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
     model_add_output(model, "y", DTYPE_FLOAT, &eight);
     struct tensor a = floats(&eight, (float[]){9, 2, -3, 0.5F, -0.25F, -2, 3, -4});
     struct tensor y = floats(&eight, (float[]){1, 2, 3, 0.5F, 0.25F, 2, 3, 4});
-    struct settle_case which = {
-        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    struct test_case *test = test_case_view(model, &scene.input, 1);
+    struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
     assert_int_equal(search_init(&search, &which, NULL), 0);
     assert_true(map_get(&search.test.index.names, "a", &made));
     search.record.values.known[made] = &a;
@@ -358,6 +362,7 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
     search_release(&search);
     tensor_release(&a);
     tensor_release(&y);
+    test_case_free(test);
     model_free(model);
     scene_close(&scene);
 }
@@ -393,8 +398,8 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     struct tensor n = floats(&eight, (float[]){-1, 2, -3, 0.5F, -0.25F, -2, 3, -4});
     struct tensor y = floats(&eight, (float[]){9, 2, 3, 0.5F, 0.25F, 2, 3, 4});
     struct tensor z = floats(&three, (float[24]){9});
-    struct settle_case which = {
-        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    struct test_case *test = test_case_view(model, &scene.input, 1);
+    struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
     assert_int_equal(search_init(&search, &which, NULL), 0);
     assert_int_equal(whole_answer_run(&search.whole), 0);
     record(&search, "n", &n);
@@ -414,6 +419,7 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     tensor_release(&n);
     tensor_release(&y);
     tensor_release(&z);
+    test_case_free(test);
     model_free(model);
     scene_close(&scene);
 }
@@ -438,8 +444,8 @@ static void who_is_right_on_right_inputs_is_not_blamed(void **state)
     const struct tensor *x = &scene.input.tensors[0];
     for (size_t i = 0; i < z.count; i++)
         tensor_set(&z, i, tensor_get(x, i % x->count));
-    struct settle_case which = {
-        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    struct test_case *test = test_case_view(model, &scene.input, 1);
+    struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
     assert_int_equal(search_init(&search, &which, NULL), 0);
     assert_int_equal(whole_answer_run(&search.whole), 0);
     assert_int_equal(tensor_copy(&y, &search.whole.answer.outputs[0].tensors[0], NULL), 0);
@@ -454,6 +460,7 @@ static void who_is_right_on_right_inputs_is_not_blamed(void **state)
     search_release(&search);
     tensor_release(&z);
     tensor_release(&y);
+    test_case_free(test);
     model_free(model);
     scene_close(&scene);
 }
@@ -476,13 +483,14 @@ static void of_two_faults_the_first_is_blamed(void **state)
         node_set_int(&model->arena, node, "axis", 1);
     }
     model_add_output(model, "y", DTYPE_FLOAT, NULL);
-    struct settle_case which = {
-        .pool = scene.pool, .engine = 0, .model = model, .inputs = &scene.input, .n_inputs = 1};
+    struct test_case *test = test_case_view(model, &scene.input, 1);
+    struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
     assert_int_equal(settle(&found, &which, NULL), 0);
     assert_int_equal(found.kind, VERDICT_WRONG);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.nodes[0], 1);
     settlement_release(&found);
+    test_case_free(test);
     model_free(model);
     scene_close(&scene);
 }

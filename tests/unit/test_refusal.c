@@ -37,6 +37,7 @@ static const char unknown[] = "<ir_version: 8, opset_import: [\"\" : 12, \"ai.on
 struct scene {
     struct pool *pool;
     struct model *model;
+    struct test_case *test;
     struct settle_case which;
     struct value inputs[3];
     struct result ended;
@@ -75,17 +76,15 @@ static void scene_open(struct scene *scene, struct registry *registry, const cha
     if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene->model, bytes, size, &err))
         fail_msg("%s", err.message);
     make_inputs(scene);
+    scene->test = test_case_view(scene->model, scene->inputs, scene->model->graph->n_input);
     scene->pool = pool_new(&(struct pool_options){.deadline = 60});
-    scene->which = (struct settle_case){.pool = scene->pool,
-                                        .engine = pool_add(scene->pool, spec),
-                                        .model = scene->model,
-                                        .inputs = scene->inputs,
-                                        .n_inputs = scene->model->graph->n_input};
+    scene->which =
+        (struct settle_case){.pool = scene->pool, .engine = pool_add(scene->pool, spec), .test = scene->test};
     struct job job = {.engine = scene->which.engine,
                       .model = bytes,
                       .model_size = size,
                       .inputs = scene->inputs,
-                      .n_inputs = scene->which.n_inputs};
+                      .n_inputs = scene->test->n_inputs};
     result_init(&scene->ended);
     assert_int_equal(pool_run_one(scene->pool, &job, &scene->ended, &err), 0);
     free(bytes);
@@ -93,9 +92,10 @@ static void scene_open(struct scene *scene, struct registry *registry, const cha
 
 static void scene_close(struct scene *scene)
 {
-    for (size_t i = 0; i < scene->which.n_inputs; i++)
+    for (size_t i = 0; i < scene->test->n_inputs; i++)
         value_release(&scene->inputs[i]);
     result_release(&scene->ended);
+    test_case_free(scene->test);
     model_free(scene->model);
     pool_free(scene->pool);
 }

@@ -53,13 +53,10 @@ static void add(struct hearing *hearing, size_t number, struct test_case *test, 
     for (size_t i = 0; i < panel->count; i++)
         run(&hearing->scene, panel->engines[i], test, test->inputs, &results[i]);
     run(&hearing->scene, panel->reference, test, test->inputs, &reference);
-    sample_verdicts_add(&hearing->verdicts,
-                        &(struct sample_results){.number = number,
-                                                 .model = test_case_model(test, NULL),
-                                                 .inputs = test->inputs,
-                                                 .n_inputs = test->n_inputs,
-                                                 .results = results,
-                                                 .reference = arbiter ? &reference : NULL});
+    sample_verdicts_add(
+        &hearing->verdicts,
+        &(struct sample_results){
+            .number = number, .test = test, .results = results, .reference = arbiter ? &reference : NULL});
     for (size_t i = 0; i < panel->count; i++)
         result_release(&results[i]);
     result_release(&reference);
@@ -180,18 +177,18 @@ static void a_fault_of_the_stack_is_settled_on_the_stack(void **state)
         value_init(&stack);
         value_set_name(&stack, "x");
         value_set_tensor(&stack, &both);
+        struct test_case *both_samples = test_case_view(test_case_model(test, NULL), &stack, 1);
         struct result whole, reference;
         run(&hearing.scene, panel->engines[0], test, &stack, &whole);
         run(&hearing.scene, panel->reference, test, test->inputs, &reference);
         assert_int_equal(whole.count, 1);
         whole.outputs[0].tensors[0].shape.dims[0] = 1; /* the first sample of the answer */
         whole.outputs[0].tensors[0].count = 6;
-        sample_verdicts_add(&hearing.verdicts, &(struct sample_results){.model = test_case_model(test, NULL),
-                                                                        .inputs = test->inputs,
-                                                                        .n_inputs = 1,
-                                                                        .stack = stacked ? &stack : NULL,
-                                                                        .results = &whole,
-                                                                        .reference = &reference});
+        sample_verdicts_add(&hearing.verdicts,
+                            &(struct sample_results){.test = test,
+                                                     .stack = stacked ? both_samples : NULL,
+                                                     .results = &whole,
+                                                     .reference = &reference});
         const struct engine_verdict *overall = &hearing.verdicts.engine[0];
         assert_int_equal(overall->verdict.kind, VERDICT_WRONG);
         assert_int_equal(strstr(overall->detail, "run again, it was right") == NULL, stacked);
@@ -200,6 +197,7 @@ static void a_fault_of_the_stack_is_settled_on_the_stack(void **state)
             assert_string_equal(overall->operators[0], "InstanceNormalization");
         result_release(&whole);
         result_release(&reference);
+        test_case_free(both_samples);
         value_release(&stack);
         test_case_free(test);
         hearing_close(&hearing);
