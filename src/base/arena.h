@@ -1,10 +1,10 @@
 /*
- * Memory that lives and dies together: a case's graph, names and attributes.
+ * Memory that is freed together: a case's graph, names and attributes.
  *
- * Allocations are aligned for any type, zeroed, and freed only all at once. An arena never returns NULL:
- * small allocations that fail end the program with a message, as there is nothing sensible left to do.
- * Anything whose size comes from a file or an engine must be checked against a limit before it is asked for
- * here; tensor payloads do not belong here at all (tensor/tensor.h).
+ * Allocations are aligned for any type, zeroed, and freed only all at once. An arena never returns NULL: when
+ * a small allocation fails the program ends with a message, because nothing sensible is left to do. A size
+ * that comes from a file or an engine must be checked against a limit before it is requested here. Tensor
+ * payloads do not belong here at all (tensor/tensor.h).
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -26,18 +26,18 @@ struct arena {
 void arena_init(struct arena *arena);
 void arena_release(struct arena *arena);
 
-/* Forgets everything handed out but keeps the newest block for reuse. */
+/* Discards everything that was handed out but keeps the newest block for reuse. */
 void arena_clear(struct arena *arena);
 
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* count * size with the product checked. */
+/* An array of count * size bytes; an overflow of the product ends the program. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 
-/* The copy has a zero byte behind it, so that copied text is always terminated. */
+/* A copy with a zero byte behind it, so that copied text is always terminated. */
 void *arena_copy(struct arena *arena, const void *data, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
-/* "Relu", "_" and 12: "Relu_12". */
+/* Joins text, separator and number: "Relu", "_" and 12 give "Relu_12". */
 char *arena_numbered(struct arena *arena, const char *text, const char *between, size_t number);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *arena, const char *format, va_list args);

@@ -1,4 +1,4 @@
-/* Monotonic time. Only deadlines, rates and reports read it; no case depends on it. */
+/* Monotonic time. Only deadlines, rates and reports use it; no generated case depends on it. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

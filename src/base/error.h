@@ -17,16 +17,16 @@ enum error_code {
     ERROR_MEMORY,      /* an allocation failed */
     ERROR_IO,          /* the system refused: file, pipe, process */
     ERROR_FORMAT,      /* data that breaks its own format */
-    ERROR_LIMIT,       /* well-formed but larger than we accept */
-    ERROR_UNSUPPORTED, /* valid, and not something we can do */
+    ERROR_LIMIT,       /* well-formed but larger than Assay accepts */
+    ERROR_UNSUPPORTED, /* valid, but Assay cannot do it */
     ERROR_INVALID,     /* a model or node that breaks ONNX's rules */
     ERROR_NOT_FOUND,   /* no such file, engine, value */
-    ERROR_USAGE,       /* the caller's words are off */
+    ERROR_USAGE,       /* wrong use: a bad option or argument */
 };
 
 struct error {
     enum error_code code;
-    int cause; /* the errno behind it, or 0 */
+    int cause; /* the errno that caused it, or 0 */
     char message[500];
 };
 
@@ -34,15 +34,15 @@ struct error {
 int error_set(struct error *err, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " before the message already there; returns -1. */
+/* Puts "context: " before the message that is already in *err; returns -1. */
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* error_set with ": strerror(errno)" behind the text. */
+/* Like error_set, followed by ": " and strerror(errno). */
 int error_errno(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void error_clear(struct error *err);
 
-/* What to do about it, as a sentence; NULL where only the message itself can say. */
+/* What the user can do about the error, as a sentence; NULL when there is no general advice for its code. */
 const char *error_advice(const struct error *err);
 
 #ifdef __cplusplus

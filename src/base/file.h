@@ -1,6 +1,6 @@
 /*
- * Files, read with a limit and written whole: file_write goes through a temporary name and a rename, so that
- * a reader never sees half a file; only devices and pipes (/dev/null, /dev/stdout) are written to directly.
+ * Files. Reading has a limit. file_write writes to a temporary name and renames it, so that a reader never
+ * sees half a file; only devices and pipes (/dev/null, /dev/stdout) are written to directly.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -28,21 +28,22 @@ void file_map_close(struct file_map *map);
 int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err);
 int file_write(const char *path, const void *data, size_t size, struct error *err);
 
-/* A new file beside `path`, under a name that nobody has, for who writes piece by piece and renames it then:
- * its descriptor, or -1. *name is on the heap. base/output.h: files that the user names. */
+/* Creates a new file with a unique name in the folder of `path`, for callers that write piece by piece and
+ * rename the file at the end. Returns its descriptor, or -1. *name is on the heap. For files that the user
+ * names, see base/output.h. */
 int file_open_temporary(const char *path, char **name, struct error *err);
 
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 
-/* A device or a pipe, or a name for an open file (/dev/null, /dev/stdout whatever stands behind it): written
- * to as it is, for a rename would put a file in its place. */
+/* Whether the path is a device, a pipe or a name for an open file (/dev/null, /dev/stdout, whatever it stands
+ * for). Such a path is written to directly: a rename would replace it by a regular file. */
 bool file_is_special(const char *path);
 
-/* mkdir -p. */
+/* Creates the folder and its parents, like mkdir -p. */
 int file_make_folders(const char *path, struct error *err);
 
-/* Removes a folder and what is in it, not following symbolic links. */
+/* Removes a folder and everything in it. Symbolic links are removed, not followed. */
 int file_remove_tree(const char *path, struct error *err);
 
 /* The last part of a path, without slashes at its end; points into path. */

@@ -1,7 +1,7 @@
 /*
- * A JSON writer that cannot write bad JSON: commas and escapes are its business, nesting is asserted.
- * Non-finite numbers, which JSON lacks, are written as the strings "nan", "inf" and "-inf". Bytes that are
- * not UTF-8 (a library's error text, a name from a file) become U+FFFD.
+ * A JSON writer that always writes valid JSON: it places commas and escapes itself and asserts correct
+ * nesting. Non-finite numbers, which JSON lacks, are written as the strings "nan", "inf" and "-inf". Bytes
+ * that are not UTF-8 (a library's error text, a name from a file) become U+FFFD.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -19,13 +19,13 @@ enum { JSON_MAX_DEPTH = 32 };
 struct json {
     struct str *out;
     int depth;
-    bool indent;                /* one member a line, for people */
+    bool indent;                /* one member per line, for people */
     bool used[JSON_MAX_DEPTH];  /* something was written at this depth */
     char close[JSON_MAX_DEPTH]; /* what closes this depth */
 };
 
-/* The length of the well-formed UTF-8 sequence at s, which a zero byte ends somewhere; 0 when there is none.
- */
+/* The length of the well-formed UTF-8 sequence at s; 0 when there is none. The text must end with a zero
+ * byte. */
 size_t utf8_length(const unsigned char *s);
 
 void json_init(struct json *json, struct str *out, bool indent);

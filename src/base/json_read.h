@@ -1,9 +1,9 @@
 /*
- * A JSON reader: a whole text into a tree that lives in an arena.
+ * A JSON reader: parses a whole text into a tree that lives in an arena.
  *
- * What it reads is hostile: nesting is limited to JSON_MAX_DEPTH, numbers and escapes are checked against the
- * grammar, strings must be UTF-8, one with a zero character is refused (texts here end at one), and what
- * follows the value must be white space. The tree takes at most some 60 times the text's size, so limit the
+ * The input is untrusted: nesting is limited to JSON_MAX_DEPTH, numbers and escapes are checked against the
+ * grammar, strings must be UTF-8, a string with a zero character is refused (texts end at one here), and only
+ * white space may follow the value. The tree takes at most about 60 times the size of the text, so limit the
  * text.
  */
 #ifndef BASE_JSON_READ_H
@@ -23,7 +23,7 @@ struct json_value {
     const char *text;               /* of a string */
     const char *name;               /* of a member of an object, else NULL */
     const struct json_value *first; /* item or member, in the order of the text */
-    const struct json_value *next;  /* beside this one */
+    const struct json_value *next;  /* sibling */
     size_t count;                   /* items or members */
 };
 
@@ -31,10 +31,11 @@ struct json_value {
 int json_read(struct arena *arena, const char *data, size_t size, const struct json_value **value,
               struct error *err);
 
-/* The first member of that name, NULL when there is none or `object` is no object (or NULL). */
+/* The first member of that name; NULL when there is none, or when `object` is NULL or not an object. */
 const struct json_value *json_member(const struct json_value *object, const char *name);
 
-/* A member's text, NULL when it is not there or no string; its number, `otherwise` likewise. */
+/* The text of a string member, NULL when it is missing or of another kind; the number of a numeric member,
+ * `otherwise` in these cases. */
 const char *json_text_of(const struct json_value *object, const char *name);
 double json_number_of(const struct json_value *object, const char *name, double otherwise);
 

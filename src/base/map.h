@@ -1,6 +1,6 @@
 /*
- * Names to numbers: an open-addressing hash map from strings to size_t. Keys are not copied and must outlive
- * the map. There is no removal.
+ * An open-addressing hash map from strings to size_t. Keys are not copied and must outlive the map. Entries
+ * cannot be removed.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

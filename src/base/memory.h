@@ -1,5 +1,5 @@
 /*
- * Heap allocation for small, trusted sizes: never returns NULL. See arena.h for when that is right.
+ * Heap allocation for small, trusted sizes: never returns NULL. arena.h says when that is right.
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -15,8 +15,8 @@ void *memory_zeroed(size_t count, size_t size);
 char *memory_strdup(const char *text);
 
 /*
- * Makes room for at least `need` items of `size` bytes in a growing array and returns it; *capacity is
- * updated. New room is not initialised.
+ * Grows an array to at least `need` items of `size` bytes and returns it; *capacity is updated. The new items
+ * are not initialised.
  */
 void *memory_grow(void *items, size_t *capacity, size_t need, size_t size);
 

@@ -1,14 +1,14 @@
 /*
- * Files and folders that the user names as output: nothing is removed or overwritten that Assay did not make.
+ * Files and folders that the user names as output. Nothing that Assay did not make is removed or overwritten.
  *
- * A file may be new, empty or a report of ours (output_is_report): a report is written again by every run of
- * a script. Any other is overwritten only by force.
+ * A file may be new, empty or a report that Assay wrote (output_is_report), because a script writes the same
+ * report in every run. Any other file is overwritten only with --force.
  *
- * A folder may be new or empty. One of ours, which holds files of its layout and nothing else, is replaced by
- * force; any other never is. A folder is written under another name and put in place whole: a new one by a
- * rename, an old one by an exchange, so that at no moment the old one is gone and the new one not there. Only
- * into a folder that is there and empty, which may be the current one or a mount, its files are moved one by
- * one.
+ * A folder may be new or empty. A folder that Assay made, which holds the files of its layout and nothing
+ * else, is replaced with --force; any other never is. The folder is written under another name and put in
+ * place as a whole: a new one by a rename, an existing one by an exchange, so that there is always either the
+ * old or the new one. Only when the target is an existing empty folder, which may be the current one or a
+ * mount point, are its files moved one by one.
  */
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H
@@ -19,56 +19,58 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a text of ours begins with when it goes to a file; other formats have a mark of their own. */
+/* The first words of a plain-text report in a file; the other formats are recognised by marks of their own.
+ */
 #define OUTPUT_TEXT_MARK "Report of assay "
 
-/* Begins the JSON of a command: the root object, and Assay's version as its first member. */
+/* Starts the JSON output of a command: the root object, with the version of Assay as its first member. */
 void output_json(struct json *json, struct str *out, bool indent);
 
-/* Whether these first bytes of a file are those of a report: JSON whose first member is "assay", a page
- * titled "Assay ...", JUnit's XML named "assay", or a text with the mark. */
+/* Whether the first bytes of a file are those of a report: JSON whose first member is "assay", an HTML page
+ * titled "Assay ...", JUnit XML named "assay", or a text with the mark above. */
 bool output_is_report(const char *start, size_t size);
 
-/* Whether the file can be written, before the work is done that it is to hold: it may be overwritten, its
- * folder is there and takes files. */
+/* Whether the file can be written, to be asked before the work is done whose results it will hold: it may be
+ * overwritten, and its folder exists and is writable. */
 int output_file_check(const char *path, bool force, struct error *err);
 
 /* file_write, after output_file_check. */
 int output_file_write(const char *path, const void *data, size_t size, bool force, struct error *err);
 
-/* file_write of a file that Assay keeps for itself in a folder: one that is there must begin like it, or be
- * empty. */
+/* file_write of a file that Assay keeps for itself in a folder. An existing file must be empty or begin with
+ * `start`. */
 int output_own_write(const char *path, const char *start, const void *data, size_t size, struct error *err);
 
-/* Whether a path lies in a folder, or is it; both are there, and symbolic links are followed. */
+/* Whether a path is the folder or lies in it. Both must exist; symbolic links are followed. */
 bool output_is_within(const char *path, const char *folder);
 
-/* The files that a folder of ours may hold. */
+/* The files that a folder made by Assay may hold. */
 struct output_layout {
-    const char *what;           /* "a bundle" */
-    const char *const *marks;   /* one of these tells that it is ours; NULL ends the list */
-    const char *const *files;   /* all others, as shell patterns of paths in it; NULL ends the list */
-    const char *const *folders; /* and their folders */
+    const char *what;         /* "a bundle" */
+    const char *const *marks; /* a folder with one of these files is ours; NULL ends the list */
+    const char *const
+        *files; /* all other files, as shell patterns of paths in the folder; NULL ends the list */
+    const char *const *folders; /* the folders of these files */
 };
 
-/* Whether the folder can be written, before the work is done. */
+/* Whether the folder can be written, to be asked before the work is done. */
 int output_folder_check(const char *path, const struct output_layout *layout, bool force, struct error *err);
 
 struct output_folder {
-    char *part; /* where the files are to be written, until output_folder_put */
-    char *place;
+    char *part;  /* the temporary folder to write the files to, until output_folder_put */
+    char *place; /* the target */
     const struct output_layout *layout;
-    bool replaces, fills; /* one of ours; one that is empty */
+    bool replaces, fills; /* the target is a folder of ours; it is an empty folder */
 };
 
-/* Checks again and makes the folder to write to. Ends with output_folder_release in any case. */
+/* Checks again and makes the temporary folder. Call output_folder_release afterwards in any case. */
 int output_folder_begin(struct output_folder *folder, const char *path, const struct output_layout *layout,
                         bool force, struct error *err);
 
-/* Puts it in place. When that fails, what was there is as it was. */
+/* Puts the folder in place. When that fails, what was there before is unchanged. */
 int output_folder_put(struct output_folder *folder, struct error *err);
 
-/* Removes what was not put in place. */
+/* Removes the temporary folder unless it was put in place. */
 void output_folder_release(struct output_folder *folder);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Progress of long work: one line on stderr, redrawn at most ten times a second, only when stderr is a
- * terminal; silent in a pipe. progress_end clears the line, so that results follow on a clean screen.
+ * Progress of long work: one line on stderr, redrawn at most ten times a second, and only when stderr is a
+ * terminal. progress_end clears the line, so that results follow on a clean screen.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H

@@ -1,9 +1,9 @@
 /*
  * Seeded, splittable random numbers: the only source of randomness in the program.
  *
- * A stream is a value; copying it copies its future. rng_split derives an independent stream from a stream
- * and a key without advancing the parent, so that (seed, case, tensor, index) names the same number on every
- * machine whatever else was drawn before.
+ * A stream is a plain value: a copy of it yields the same numbers. rng_split derives an independent stream
+ * from a stream and a key without advancing the parent, so that (seed, case, tensor, index) gives the same
+ * number on every machine, whatever else was drawn before.
  */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H

@@ -31,11 +31,11 @@ bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 bool text_equal(const char *a, const char *b);
 
-/* How many letters must be added, dropped, changed or swapped with the next to make one of the other,
- * whatever their case; names of more than 63 letters are far from everything. */
+/* The number of letters to add, drop, change or swap with their neighbour that turns one text into the other,
+ * ignoring case. Names of more than 63 letters are far from everything. */
 size_t text_distance(const char *a, const char *b);
 
-/* Whole-string numbers: false on rubbish, overflow or an empty string. */
+/* Parse a whole string as a number; false when it is no number, overflows or is empty. */
 bool text_int64(const char *text, long long *value);
 bool text_double(const char *text, double *value);
 

@@ -3,20 +3,22 @@
  *
  * One contraction is  sum over k of A[i,k] * B[k,j]  for i < m, j < n. The matrices are views of tensors
  * through tables of offsets, so that transposition, broadcasting, diagonals and the windows of a convolution
- * are all the same thing: element (r, c) of a view is at base + rows[r] + cols[c].
+ * are all handled alike: element (r, c) of a view is at base + rows[r] + cols[c].
  *
- * Bounds. With n terms t = ab, in any order, blocked, with or without FMA, in the type's own precision u or
- * in a wider one:
- *   hard:   sum of (|a| hb + ha |b| + ha hb)  +  (roundings - 1) u (sum |t| + the former)
- *   likely: variance = sum of (a^2 lb^2 + la^2 b^2 + la^2 lb^2) + roundings u^2 (sum t^2 + v^2 / 9)
- * The last rounding is left to bounded_put. The hard form needs no higher powers of u: for sums and dot
- * products in round-to-nearest the linear bound holds for every n. The v^2/9 stands for partial sums that
- * grow steadily towards the result when the terms have one sign. Integers (also in float tensors) with sum
- * |t| <= 1/u are exact in every order: no error at all. When sum |t| reaches the type's largest number a
- * partial sum may overflow: the element is undecided, unless only one sign can overflow.
+ * Bounds. Let u be the unit of rounding of the type, t = ab a term, h and l the hard and the likely bound of
+ * a factor, v the sum, and `roundings` the number of roundings between a term and the result. For any order
+ * of summation, blocked or not, with or without FMA, in the type's own precision or a wider one:
+ *     hard:   sum of (|a| hb + ha |b| + ha hb)  +  (roundings - 1) u (sum |t| + the former)
+ *     likely: variance = sum of (a^2 lb^2 + la^2 b^2 + la^2 lb^2) + roundings u^2 (sum t^2 + v^2 / 9)
+ * The last rounding is left to bounded_put. The hard bound needs no higher powers of u: for sums and dot
+ * products in round-to-nearest the linear bound holds for every number of terms. The v^2/9 stands for partial
+ * sums that grow steadily towards the result when the terms have one sign. Integers (also in float tensors)
+ * with sum |t| <= 1/u are exact in every order: no error at all. When sum |t| reaches the largest number of
+ * the type, a partial sum may overflow: the element is undecided, unless only one sign can overflow.
  *
- * Small contractions, float64 and wide integers are plain long double loops; larger ones run as a few dgemm
- * on values, magnitudes and squares, whose own error (2^-53 against 2^-24 and coarser) vanishes in the bound.
+ * Small contractions, float64 and wide integers are computed by plain long double loops. Larger ones run as a
+ * few dgemm calls on values, magnitudes and squares, whose own error (2^-53 against 2^-24 and coarser) is
+ * negligible in the bound.
  */
 #ifndef BOUNDS_CONTRACT_H
 #define BOUNDS_CONTRACT_H
@@ -25,27 +27,30 @@
 #include "bounds/bounded.h"
 #include "bounds/strides.h"
 
-/* What a contraction needs to know of a tensor, found once. Borrows the tensor's arrays. */
+/* What a contraction needs to know of a tensor, found once by operand_of. Borrows the arrays of the tensor,
+ * which must outlive it. */
 struct operand {
     enum dtype type;
     const long double *value;
     const double *hard, *likely; /* NULL: exact */
     bool integral;               /* exact, and every value an integer */
-    bool finite;                 /* every value finite, and none may be anything */
-    long double largest;         /* magnitude that an element may have; one that may be anything aside */
+    bool finite;                 /* every value and every hard bound is finite */
+    long double largest; /* magnitude that an element may have; those that are not judged do not count */
 };
 struct operand operand_of(const struct bounded *b);
 
+/* A matrix over an operand: element (r, c) is at base + rows[r] + cols[c]. The tables are borrowed. */
 struct view {
     const struct operand *of;
     size_t base;
     const size_t *rows, *cols;
 };
 
-/* Gets each sum once, in no particular order; its last rounding is not in the bounds yet. */
+/* Receives each sum once, in no particular order. Its bounds do not include the last rounding, which
+ * bounded_put or number_put adds when the sink stores it. */
 typedef void contract_sink(void *context, size_t i, size_t j, struct number sum);
 
-/* What follows a sum: y = alpha * sum + beta * c[rows[i] + cols[j]], as in Gemm, or a bias. */
+/* What is done to each sum (Gemm, or a bias): y = alpha * sum + beta * c[rows[i] + cols[j]]. */
 struct epilogue {
     long double alpha, beta;
     const struct bounded *c; /* NULL: nothing is added */
@@ -57,23 +62,28 @@ struct contraction {
     size_t m, n, k;
     struct view a, b; /* a: m rows, k columns; b: k rows, n columns */
     /*
-     * Roundings on the way of one term into the result: k when it is a plain sum of products; the epilogue's
-     * are added by contract.
+     * Roundings between one term and the result: k for a plain sum of products. contract adds those of the
+     * epilogue.
      */
     double roundings;
     const struct epilogue *then; /* NULL: none */
     contract_sink *sink;
     void *context;
 };
+
+/* Computes all m * n sums and passes them to the sink. Fails only for want of memory. */
 int contract(const struct contraction *c, struct error *err);
 
-/* Whether the elements of A's row i, or those of B's column j, may sum up to more than the type holds. */
+/* Whether the elements of row i of A, or those of column j of B, may add up to more than the type can hold.
+ * An implementation that sums an operand before it multiplies may then overflow. */
 bool contract_strays(const struct contraction *c, size_t i, size_t j);
 
-/* What underflow may take from one product; halves are never flushed. */
+/* The largest error that underflow may cause in one product. Halves are never flushed to 0. */
 long double contract_underflow(enum dtype type);
 
-/* Table 0, step, 2 step ... of `count` offsets; and of all index tuples of a shape under strides. Heap. */
+/* Tables of offsets on the heap; NULL and an error when there is no memory, or for more than BOUNDED_LIMIT
+ * entries. offsets_linear: 0, step, 2 step ..., `count` in all. offsets_of: of all indices of a shape in
+ * row-major order, under the given strides. */
 size_t *offsets_linear(size_t count, size_t step, struct error *err);
 size_t *offsets_of(const struct shape *shape, const struct strides *strides, struct error *err);
 

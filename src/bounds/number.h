@@ -1,9 +1,10 @@
 /*
- * Scalars with error bounds: intermediate results inside a kernel, before they are put into a tensor.
+ * Scalars with error bounds: intermediate results inside a kernel, before they are stored in a tensor.
  *
- * `v` is the exact value, `h` the largest deviation any correct implementation can show, `l` one standard
- * deviation. Every operation takes the unit of rounding `u` of the type the engine computes in; the result's
- * rounding is included. NaN and infinite bounds travel on and mean "not judged" in the end (bounded_put).
+ * `v` is the exact value, `h` the largest deviation that any correct implementation can show, `l` one
+ * standard deviation. Every operation takes the unit of rounding `u` of the type the engine computes in, and
+ * includes the rounding of its result. NaN and infinite bounds are passed on and finally mean "not judged"
+ * (bounded_put).
  */
 #ifndef BOUNDS_NUMBER_H
 #define BOUNDS_NUMBER_H
@@ -21,21 +22,21 @@ struct number number_add(struct number a, struct number b, long double u);
 struct number number_sub(struct number a, struct number b, long double u);
 struct number number_mul(struct number a, struct number b, long double u);
 
-/* More error of the computation itself: `hard` at most, of standard deviation `likely`. */
+/* Adds an error of the computation itself: at most `hard`, of standard deviation `likely`. */
 struct number number_loosen(struct number a, long double hard, long double likely);
 
 /*
- * A monotone function on a number: what the interval of the argument becomes, and `own`, the largest error of
- * the function itself (of which a quarter is taken as its standard deviation). `context` goes to f.
+ * A monotone function of a number: the image of the interval of the argument, and `own`, the largest error of
+ * the function itself (a quarter of it is taken as its standard deviation). `context` is passed to f.
  */
 struct number number_monotone(struct number a, long double (*f)(long double x, const void *context),
                               const void *context, long double own);
 
-/* Into [-limit, limit]. */
+/* Clamps to [-limit, limit]. */
 struct number number_clamp(struct number a, long double limit);
 
-/* number_put(b, i, n) is bounded_put; n's own last rounding being in it already, the bound counts it twice:
- * cheap, and it covers a store into the type after computing wider. */
+/* bounded_put of a number. The last rounding is already in the bounds of n, so it is counted twice: that
+ * costs little, and covers an implementation that computes in a wider type and rounds when it stores. */
 void number_put(struct bounded *b, size_t i, struct number n);
 
 #endif

@@ -1,12 +1,13 @@
-/* Walking over the elements of a tensor in the order of its shape. */
+/* Strides and the walk over the elements of a tensor in row-major order. */
 #ifndef BOUNDS_STRIDES_H
 #define BOUNDS_STRIDES_H
 
 #include "tensor/tensor.h"
 
 /*
- * Strides in elements; a broadcast dimension has stride 0. odometer_next counts the index up like
- * digits and is false after the last one; start from all zeros, and not at all when a dimension is 0.
+ * Strides in elements; a broadcast dimension has stride 0. odometer_next moves the index to the next element,
+ * the last dimension fastest, and is false after the last one; start from all zeros, and not at all when a
+ * dimension is 0.
  */
 struct strides {
     size_t of[TENSOR_MAX_RANK];

@@ -1,20 +1,20 @@
 /*
- * How far Winograd's algorithm may be off.
+ * The error bound of Winograd's algorithm for convolutions.
  *
  * Winograd (Toom-Cook) computes a tile of m outputs of a kernel of r taps from a tile of t = m + r - 1
  * inputs:
  *
  *     y = A' ((G g) . (B' d)),   in two dimensions   Y = A' ((G g G') . (B' d B)) A,
  *
- * the products summed over the channels before A' is applied. The matrices come from t - 1 points and
- * infinity: with p_i the product of (x - a_j) over the other points, row i of B' has the coefficients of p_i,
- * row i of G the powers of a_i over p_i(a_i), and A' the powers of the points; infinity's row of B' is the
- * product over all points, and it takes part in the last tap and the last output alone.
+ * where the products are summed over the channels before A' is applied. The matrices come from t - 1 points
+ * and infinity: with p_i the product of (x - a_j) over the other points, row i of B' has the coefficients of
+ * p_i, row i of G the powers of a_i over p_i(a_i), and A' the powers of the points. The row of infinity in B'
+ * is the product over all points; infinity contributes only to the last tap and the last output.
  *
- * The sums over a tile cancel, so its error goes with what is inside the transforms and not with the terms of
- * one output's sum. This file follows the roundings through the three transforms on the data at hand
- * (docs/bounds/ contraction.md) for each set of points that a library in use or a textbook has, and gives the
- * largest error of them all.
+ * The sums over a tile cancel, so the error depends on the numbers inside the transforms and not on the terms
+ * of one output's sum. This file follows the roundings through the three transforms on the actual data
+ * (docs/bounds/contraction.md), for each set of points that libraries or textbooks use, and gives the largest
+ * error of all.
  */
 #ifndef BOUNDS_WINOGRAD_H
 #define BOUNDS_WINOGRAD_H
@@ -23,7 +23,7 @@
 
 enum { WINOGRAD_TILE = 8 }; /* the largest in use: F(6x6,3x3) */
 
-/* Points that tiles of `count` + 1 are made with; the last entry has count 0. */
+/* The sets of points; `count` points make tiles of count + 1. The last entry has count 0. */
 struct winograd_points {
     size_t count;
     double at[WINOGRAD_TILE - 1];
@@ -35,12 +35,12 @@ struct winograd_matrix {
     double at[WINOGRAD_TILE][WINOGRAD_TILE];
 };
 
-/* One axis: a' has m rows of t, g t rows of r, b' t rows of t. */
+/* The transform of one axis. Sizes: A' is m by t, G is t by r, B' is t by t. */
 struct winograd_transform {
     struct winograd_matrix a, g, b;
 };
 
-/* F(m, r) on m + r - 2 points. */
+/* The transform F(m, r) with m + r - 2 points. */
 struct winograd_transform winograd_transform(const double *points, size_t m, size_t r);
 
 /* One group of a convolution at stride and dilation 1 on an image that is already padded. */
@@ -57,13 +57,14 @@ struct winograd {
     bool depthwise;
 };
 
-/* Whether a kernel of these taps is ever transformed: 7 at most, and not 1 on both axes. */
+/* Whether implementations transform a kernel of this size: at most 7 taps per axis, and not 1 on both axes.
+ */
 bool winograd_applies(const size_t kernel[2]);
 
 /*
- * The error of each output, [outputs][size - kernel + 1]: the largest, and one standard deviation. The
- * largest is infinite, and the deviation not, where the image or the weights are not finite within the tile,
- * and where something inside a transform may be beyond the type's largest number.
+ * The error of each output, [outputs][size - kernel + 1]: its hard and its likely bound. The hard bound is
+ * infinite, and the likely one is not, where the image or the weights are not finite within the tile, and
+ * where a number inside a transform may exceed the largest number of the type.
  */
 struct winograd_errors {
     double *hard, *likely;

@@ -1,5 +1,7 @@
 /*
- * The reference: a model evaluated node by node by the operator table.
+ * The reference: evaluates a model node by node with the kernels of the operator table (ops/op.h). It
+ * computes every value with its error bounds, types and shapes alone for the generators, or, as an engine
+ * would, rounded values without bounds.
  */
 #ifndef EVAL_EVALUATE_H
 #define EVAL_EVALUATE_H
@@ -11,57 +13,59 @@ struct evaluator;
 
 struct evaluate_options {
     /*
-     * Behave as an engine: every value is rounded into its type and carries no bounds. Without it values are
-     * exact and carry bounds.
+     * Behave as an engine: every value is rounded to its type and has no bounds. Otherwise values are exact
+     * and have bounds.
      */
     bool round;
     /*
-     * Bounds for nodes that an engine may compute as one, by a formula that is the same for real numbers (a
-     * mean that is kept up to date, a factor drawn into a sum): no value is exact but constants, each is as
-     * if read with some units of its rounding more.
+     * Bounds for nodes that an engine may compute as one, by another formula that is equal in real numbers (a
+     * running mean, a factor multiplied into a sum). Only constants are exact then; every other value gets
+     * the bound of a few more roundings.
      */
     bool loose;
     /*
-     * Called instead of a node's kernel when set: planted faults and disturbances. It may call op->eval
-     * itself.
+     * Called instead of a node's kernel unless NULL: for planted faults and disturbances. It may call
+     * op->eval itself.
      */
     int (*hook)(void *context, struct op_call *call);
     void *context;
-    /* Set to true, when it is there, by a run in which some value is open, shown or not. */
+    /* Set to true, unless NULL, by a run in which ONNX leaves some value unspecified, even when no output
+     * shows it. */
     bool *open;
-    /* Set to true, when it is there, by a run in which the branch that an If does not take is not valid. */
+    /* Set to true, unless NULL, by a run in which the branch that an If does not take is not valid. */
     bool *idle;
 };
 
 /*
- * Prepares a model (borrowed): index, constants. Fails with ERROR_UNSUPPORTED naming the operator when the
- * table lacks one (at its opset), ERROR_INVALID when the model breaks ONNX's rules as far as that shows
- * without data.
+ * Prepares a model, which is borrowed. Fails with ERROR_UNSUPPORTED, naming the operator, when the table does
+ * not have one at its opset, and with ERROR_INVALID when the model breaks the rules of ONNX in a way that
+ * shows without data.
  */
 int evaluator_new(struct evaluator **evaluator, const struct model *model,
                   const struct evaluate_options *options, struct error *err);
 void evaluator_free(struct evaluator *evaluator);
 
 /*
- * Runs it. Inputs by name (values with name NULL by position); outputs by name, n_outputs 0: all graph
- * outputs in order. *results is a heap array the caller releases one by one and frees; *count its length.
+ * Runs the model. Inputs are found by name, those with name NULL by position. Outputs are those named;
+ * n_outputs 0: all graph outputs in order. *results is a heap array of *count values; the caller releases
+ * each and frees the array.
  */
 int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_t n_inputs,
                   const char *const *outputs, size_t n_outputs, struct bounded **results, size_t *count,
                   struct error *err);
 
 /*
- * One node on given inputs, each an engine's own tensor (NULL: omitted); the results carry the bounds of this
- * node alone; loose: as of a node that is computed as one with those before it. For nodes with bodies,
- * captured outer values are looked up among `captured` by name.
+ * Runs one node on given inputs, each a tensor of an engine (NULL: omitted). The results have the bounds of
+ * this node alone; with `loose`, those of a node that is computed as one with the nodes before it. Outer
+ * values that the bodies of the node use are looked up by name in `captured`.
  */
 int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const struct tensor *const *inputs,
                   const struct value *captured, size_t n_captured, bool loose, struct bounded *outputs,
                   size_t n_outputs, struct error *err);
 
 /*
- * Types and shapes of one node's outputs from those of its inputs (value NULL unless constant). For
- * generators.
+ * Infers types and shapes of the outputs of a node from those of its inputs, for generators. An input has a
+ * value only if it is constant. Outer values that the bodies of the node use are looked up in `captured`.
  */
 struct captured {
     const char *name;
@@ -71,11 +75,11 @@ int infer_node_capturing(int opset, const Onnx__NodeProto *node, const struct bo
                          size_t n_inputs, const struct captured *captured, size_t n_captured,
                          struct bounded *outputs, size_t n_outputs, struct error *err);
 
-/* Makes of a node's result what the next node may see of it: an element that may be anything is a number, and
- * an infinite half may still be one. */
+/* Turns the result of a node into what the next node may read: an element that is not judged counts as a
+ * number, and an infinite half is undecided (bounded_settle, bounded_widen). */
 void evaluate_pass_on(struct bounded *result);
 
-/* The same for a node whose bodies capture nothing. */
+/* infer_node_capturing for a node whose bodies use no outer values. */
 int infer_node(int opset, const Onnx__NodeProto *node, const struct bounded *const *inputs, size_t n_inputs,
                struct bounded *outputs, size_t n_outputs, struct error *err);
 

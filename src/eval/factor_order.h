@@ -1,7 +1,7 @@
 /*
- * What computing several nodes as one may do to a product (evaluate_options.loose): its factors may be
- * multiplied in any order, so a product of some of them may overflow, or become 0, where none of the nodes
- * does. (x / 1e-30) . w / 1e-30 with both divisors drawn together is such a one.
+ * Bounds for engines that compute several nodes as one (evaluate_options.loose): the factors of a product may
+ * be multiplied in any order, so a product of some of them may overflow, or become 0, where no single node
+ * does. An example is (x / 1e-30) . w / 1e-30 when the two divisors are multiplied first.
  */
 #ifndef EVAL_FACTOR_ORDER_H
 #define EVAL_FACTOR_ORDER_H
@@ -14,13 +14,14 @@ struct factors {
     unsigned count;     /* 0: not known */
 };
 
-/* Of a value by itself. */
+/* The factors of a value that is not a product. */
 struct factors factors_of(const struct bounded *value);
 
-/* Of the first output of a node that was just computed, by those of its inputs. */
+/* The factors of the first output of a node that was just computed, from those of its inputs. */
 struct factors factors_through(const struct op_call *call, const struct factors *inputs);
 
-/* Undecided when a product of some factors overflows; when one becomes 0, that is an error of all others. */
+/* Makes a value undecided when a product of some of its factors overflows, and adds the error of one that
+ * becomes 0. */
 void factors_loosen(struct bounded *value, const struct factors *factors);
 
 #endif

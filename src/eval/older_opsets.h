@@ -1,7 +1,8 @@
 /*
- * Nodes of opsets before OP_OLDEST, whose operators took as attributes what later ones take as inputs (Clip,
- * Pad, Slice, TopK). The kernels know the later form alone; here the attributes become inputs. Operators
- * whose meaning changed are refused as unsupported, among them all that broadcast otherwise before opset 7.
+ * Nodes of opsets before OP_OLDEST, where some operators (Clip, Pad, Slice, TopK) had attributes that are
+ * inputs today. The kernels know only the later form; here the attributes become inputs. Operators whose
+ * meaning has changed are refused as unsupported, among them all that had another rule for broadcasting
+ * before opset 7.
  */
 #ifndef EVAL_OLDER_OPSETS_H
 #define EVAL_OLDER_OPSETS_H
@@ -10,12 +11,14 @@
 
 enum { OLDER_INPUTS = 1 + OP_FORMER };
 
+/* The inputs of the later form, and those among them that were made from attributes. */
 struct older {
     struct bounded made[OLDER_INPUTS];
     const struct bounded *inputs[OLDER_INPUTS];
 };
 
-/* Points call->inputs to the later form where there is one to make. Released after the call in any case. */
+/* Sets call->inputs to the later form where the node has the earlier one. Call older_release after the call
+ * in any case. */
 int older_adapt(struct older *older, struct op_call *call);
 void older_release(struct older *older);
 

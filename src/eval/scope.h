@@ -8,15 +8,15 @@
 #include "eval/expanded_squares.h"
 #include "eval/factor_order.h"
 
-/* One named value while a graph runs: its own storage, or a view of somebody else's (a body's input). */
+/* One named value: its own storage, or a view of another value (the input of a body). */
 struct slot {
     struct bounded own;
     const struct bounded *view; /* NULL: not computed yet, or dropped */
-    struct bounded wide;        /* as other nodes may see it, where that differs: see as_input */
+    struct bounded wide;        /* as other nodes may read it, where that differs (evaluate_pass_on) */
     size_t uses_left;           /* top graph only */
     bool from_node;
-    struct parts parts;     /* of a difference, where nodes may be computed as one */
-    struct factors factors; /* of a product, then */
+    struct parts parts;     /* of a difference; only with options->loose */
+    struct factors factors; /* of a product; only with options->loose */
 };
 
 struct scope {
@@ -35,8 +35,10 @@ void scope_init(struct scope *scope, struct scope *parent);
 void scope_release(struct scope *scope);
 
 struct slot *scope_add(struct scope *scope, const char *name);
-struct slot *scope_find(const struct scope *scope, const char *name); /* outside, too; or NULL */
+/* Looks in the graphs around a body too; NULL when there is no such value. */
+struct slot *scope_find(const struct scope *scope, const char *name);
 
-void slot_drop(struct slot *slot); /* its value, not the name */
+/* Frees the value; the name stays. */
+void slot_drop(struct slot *slot);
 
 #endif

@@ -1,4 +1,4 @@
-/* A model that grows node by node: what generators share. */
+/* A model that grows node by node: what the generators of one-operator cases, graphs and plans share. */
 #ifndef GENERATE_CASE_MAKER_H
 #define GENERATE_CASE_MAKER_H
 
@@ -11,7 +11,7 @@ struct maker_value {
     bool constant;        /* an initialiser: not offered to other nodes */
     bool made;            /* by a node */
     size_t uses;
-    double low, high; /* where its numbers are, as plans estimate it */
+    double low, high; /* estimated range of its numbers; only for plans */
 };
 
 struct maker {
@@ -22,57 +22,58 @@ struct maker {
     size_t n_values, capacity;
     struct value *inputs; /* of the graph */
     size_t n_inputs, inputs_capacity;
-    size_t names;        /* given out so far */
-    size_t *by_number;   /* of its name: the value's place */
-    size_t numbers;      /* room there */
+    size_t names;        /* number of names given so far */
+    size_t *by_number;   /* index of a value by the number in its name */
+    size_t numbers;      /* capacity of by_number */
     struct trace *trace; /* maker_finish fills it; NULL: not wanted */
-    bool sparing;        /* keep only such numbers as shapes may depend on: plans compute nothing else */
+    bool sparing;        /* keep only numbers that shapes may depend on, as plans do */
 };
 
 void maker_init(struct maker *m, int opset, struct rng rng);
 void maker_release(struct maker *m);
 
-/* How much of the inputs' data a node's shapes are computed from. */
+/* How much of the inputs' data is used to infer the outputs of a node. */
 enum maker_knowledge {
-    KNOW_SMALL, /* lists of integers and scalars: enough for shapes, and cheap */
-    KNOW_ALL    /* everything: results are computed, too */
+    KNOW_SMALL, /* lists of integers, and scalars: enough for shapes, and cheap */
+    KNOW_ALL    /* everything: the results are computed as well */
 };
 
 /*
- * Types, shapes (and numbers) of the drawn node's outputs; names for its inputs and outputs are set in
- * d->node. Fails when the node does not fit. `outputs` has d->n_outputs items, which the caller releases.
+ * Infers types, shapes and, with KNOW_ALL, numbers of the drawn node's outputs, and names its inputs and
+ * outputs in d->node. Fails when the node is not valid. `outputs` has d->n_outputs items, which the caller
+ * releases.
  */
 int maker_try(struct maker *m, struct draw *d, enum maker_knowledge knowledge, struct bounded *outputs,
               struct error *err);
 
-/* Puts the node that was tried last into the model; takes over the outputs' numbers. */
+/* Adds the node that was tried last to the model; takes over the numbers of the outputs. */
 void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs);
 
-/* A new value, otherwise empty; values move when one is added. Names are a letter and a number, each number
- * given once: "v12". */
+/* Adds an empty value; pointers to other values become invalid. Names are a letter and a number that is used
+ * once: "v12". */
 struct maker_value *maker_add(struct maker *m, const char *name);
 
 /* The value so named; NULL when there is none. */
 struct maker_value *maker_find(const struct maker *m, const char *name);
 
-/* Where a maker stands, and back there: what was kept since is gone. */
+/* The state of a maker, and the way back to it: everything added since is removed. */
 struct maker_mark {
     size_t values, inputs, names, nodes, graph_inputs, initializers;
 };
 struct maker_mark maker_mark(const struct maker *m);
 void maker_rollback(struct maker *m, const struct maker_mark *mark);
 
-/* The finished case, which takes model and inputs over; its recipe is still to be set. Shapes of outputs are
- * left out when `shapeless`. */
+/* The finished case, which takes over model and inputs; its recipe is not set yet. With `shapeless`, the
+ * outputs have no shapes. */
 struct test_case *maker_finish(struct maker *m, bool shapeless);
 
-/* An operator allowed by the options at some opset; NULL when there is none. `graph`: one that extends a
- * graph. */
+/* Whether the options allow the operator at some opset. */
 bool options_allow(const struct generate_options *options, const struct op *op);
 
-/* Fails unless something can be drawn by them: operators that there are, an opset that there is. */
+/* Fails unless cases can be drawn with the options: their operators and their opset exist. */
 int options_check(const struct generate_options *options, struct error *err);
 
+/* Draws an opset that the options allow, at least `since`; and a type of the set, float32 most often. */
 int draw_opset(struct rng *rng, const struct generate_options *options, int since);
 enum dtype draw_primary_type(struct rng *rng, dtype_set set);
 

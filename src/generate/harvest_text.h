@@ -1,4 +1,4 @@
-/* A set of nodes as the text of a block. */
+/* Writes a set of nodes of a model as the text of a block (docs/blocks.md). */
 #ifndef GENERATE_HARVEST_TEXT_H
 #define GENERATE_HARVEST_TEXT_H
 
@@ -6,11 +6,11 @@
 #include "model/index.h"
 #include "ops/op.h"
 
-/* How sizes are written. */
+/* How the sizes of dimensions are written. */
 enum opening {
-    OPEN_ALL,      /* every size a name of its own */
-    OPEN_MULTIPLE, /* a size that is a small multiple of another is written so */
-    OPEN_NONE      /* as it is */
+    OPEN_ALL,      /* every size gets a name */
+    OPEN_MULTIPLE, /* a small multiple of another size is written as such: "4*A" */
+    OPEN_NONE      /* as numbers */
 };
 
 struct cutting {
@@ -20,10 +20,10 @@ struct cutting {
     size_t count;
     int since, until;
     enum opening opening;
-    int low, high; /* range of open sizes */
+    int low, high; /* range of the named sizes */
 };
 
-/* Fails with ERROR_UNSUPPORTED where the text form cannot say it. */
+/* Fails with ERROR_UNSUPPORTED when the text form cannot express the nodes. */
 int harvest_text(struct str *out, const struct cutting *cut, struct error *err);
 
 #endif

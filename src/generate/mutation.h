@@ -1,9 +1,9 @@
 /*
- * Mutations of a plan: changes that a random graph of blocks gets, each at a rate that stands in the recipe.
+ * Mutations of a plan: random changes to the graph of blocks, each at a rate that is part of the recipe.
  *
  * A row of the table is one mutation. It changes the topology before blocks are placed on it, or a subgraph
- * while it is placed; of the two functions exactly one is set. Rows draw from random numbers of their own in
- * the order of the table, so a new row goes to the end: then the recipes made before still make their cases.
+ * while it is placed: exactly one of the two functions is set. Each row has random numbers of its own, in the
+ * order of the table. Append new rows at the end, so that older recipes still make the same cases.
  */
 #ifndef GENERATE_MUTATION_H
 #define GENERATE_MUTATION_H
@@ -12,9 +12,9 @@
 
 enum { MUTATION_MOST = 16 }; /* rows that a plan has room for */
 
-/* What mutations do to one subgraph: numbers of its nodes, or MUTATION_NO_NODE. */
+/* What mutations do to one subgraph: the numbers of the affected nodes, or MUTATION_NO_NODE. */
 struct subgraph_changes {
-    size_t nodes;            /* of the subgraph */
+    size_t nodes;            /* how many the subgraph has */
     size_t doubled, dropped; /* placed twice; left out */
 };
 #define MUTATION_NO_NODE ((size_t)-1)
@@ -24,13 +24,13 @@ struct mutation {
     double most;      /* the largest rate that a recipe may have */
     /* `edges` is how many the topology had before any mutation. */
     void (*topology)(struct digraph *graph, size_t edges, double rate, struct rng rng);
-    /* Draws from rng once to decide by the rate, and again only when it applies. */
+    /* Draws from rng once to decide by the rate, and again only if the mutation applies. */
     void (*subgraph)(struct subgraph_changes *changes, double rate, struct rng *rng);
 };
 
 extern const struct mutation mutations[]; /* ended by a NULL name */
 
-/* Applies every row of its kind; `rates` has one for each row of the table. */
+/* Apply every row of their kind; `rates` has one entry for each row of the table. */
 void mutate_topology(struct digraph *graph, const double *rates, const struct rng *rng);
 struct subgraph_changes mutate_subgraph(size_t nodes, const double *rates, struct rng rng);
 

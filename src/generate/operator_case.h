@@ -1,8 +1,8 @@
 /*
- * Cases from nothing: one operator, or a small graph.
+ * Generated cases of one operator, or of a small graph.
  *
- * A case is a pure function of its recipe: kind, seed, index and options, one line of text. The same recipe
- * gives the same bytes on any machine.
+ * A case is a pure function of its recipe, one line of text with kind, seed, index and options. The same
+ * recipe gives the same bytes on any machine.
  */
 #ifndef GENERATE_OPERATOR_CASE_H
 #define GENERATE_OPERATOR_CASE_H
@@ -26,20 +26,20 @@ struct generate_options {
     int rank;                 /* one operator only: of the primary input, plus 1; 0: any */
     uint32_t given;           /* one operator only: which inputs the node has, bit i for input i; 0: any */
     /*
-     * Says what not to ask for (an operator that the engine under test lacks for this type of primary input
-     * and opset); NULL: nothing. A one-operator case is then refused with ERROR_UNSUPPORTED, so that what is
-     * not refused is the same case as without; the next index may do. A graph leaves the node out.
+     * Tells what the engine under test lacks (an operator with this type of primary input at this opset);
+     * NULL: nothing. A one-operator case is then refused with ERROR_UNSUPPORTED, so that every case that is
+     * made is the same as without this option; try the next index. A graph leaves the node out.
      */
     bool (*lacks)(const void *context, const struct op *op, enum dtype type, int opset);
     const void *lacks_context;
-    struct trace *trace; /* filled with what coverage wants to know of the model; NULL: not wanted */
-    const char *skip; /* graphs: "3,17", the draws that were left out; how a recipe says what `lacks` said */
+    struct trace *trace; /* filled with what coverage records of the model; NULL: not wanted */
+    const char *skip; /* graphs: "3,17", the draws to leave out: what `lacks` told when the recipe was made */
 };
 
 /*
- * A case of one operator, and one of a graph; NULL after a failure. Both fail with ERROR_NOT_FOUND when the
- * options leave nothing to draw. Numbers in graphs stay of moderate size and finite, as far as the reference
- * sees; a graph's outputs are all values that nobody uses.
+ * A case of one operator, and one of a graph; *out is NULL after a failure. Both fail with ERROR_NOT_FOUND
+ * when the options leave nothing to draw. Numbers in graphs stay finite and of moderate size, as far as the
+ * reference can tell. The outputs of a graph are all values that no node uses.
  */
 int generate_one(uint64_t seed, uint64_t index, const struct generate_options *options,
                  struct test_case **out, struct error *err);
@@ -47,15 +47,15 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
                    struct test_case **out, struct error *err);
 
 /*
- * The forms of optional inputs that the operator's sampler draws at an opset, ascending, as for `given`; at
- * most `max`. One form, 0 (any), for operators with any number of inputs.
+ * The combinations of present inputs that the sampler of the operator draws at an opset, ascending, in the
+ * form of `given`; at most `max`. For an operator with any number of inputs it is one, 0 (any).
  */
 size_t generate_forms(const struct op *op, int opset, uint32_t *forms, size_t max);
 
-/* A case from the line of text that test_case.recipe holds. */
+/* Makes a case from its recipe (test_case.recipe). */
 int generate_recipe(const char *recipe, struct test_case **out, struct error *err);
 
-/* "one seed=1 index=2 ops=Conv illegal" and the like, as a heap string. */
+/* The recipe as a heap string, such as "one seed=1 index=2 ops=Conv illegal". */
 char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct generate_options *options);
 
 #endif

@@ -1,18 +1,19 @@
 /*
- * Cases over a plan: blocks on a random topology, mutated, shapes and parameters solved forwards.
+ * Cases made from a plan: blocks on a random topology, mutated, with shapes and parameters chosen from the
+ * inputs towards the outputs.
  *
- * A plan says which blocks, on which graph, with which mutations. Everything else follows from
- * (plan, seed, index), so that the recipe, one line of text, makes the case again byte for byte:
+ * A plan says which blocks, on which graph, with which mutations. Everything else follows from (plan, seed,
+ * index), so that the recipe, one line of text, makes the case again byte for byte:
  *
  *     plan seed=1 index=7 topology=rn k=4 p=0.9 add=0.1 reshape fill=exact opset=17
- * blocks=Conv,Relu,attention
+ *     blocks=Conv,Relu,attention
  *
- * How a plan becomes a model. The topology is drawn and its edges mutated. On a line the blocks stand in the
- * plan's order; elsewhere those that take several inputs go where several edges meet. Then block by block,
- * in order: what the edges bring is made fit (Cast to another type; Reshape, Slice and Pad to another shape;
- * a squashing operator where numbers would grow out of hand), the block is drawn upon it, and its shapes
- * follow. Nothing is computed but shapes; the size of numbers is followed by intervals. A block that cannot
- * be placed (an opset that lacks it) is left out and its edges with it.
+ * How a plan becomes a model. The topology is drawn and its edges are mutated. On a line the blocks keep the
+ * order of the plan; otherwise those with several inputs go where several edges end. Then, block by block in
+ * order, the values that the edges bring are adapted (by Cast to another type; by Reshape, Slice and Pad to
+ * another shape; by a squashing operator where numbers would become too large), the block is drawn on them,
+ * and its shapes are inferred. Only shapes are computed; the size of numbers is estimated by intervals. A
+ * block that cannot be placed (the opset lacks it) is left out together with its edges.
  */
 #ifndef GENERATE_PLAN_H
 #define GENERATE_PLAN_H
@@ -29,28 +30,29 @@ struct plan {
     const struct block *blocks[PLAN_BLOCKS];
     size_t n_blocks;
     enum topology topology;
-    int k;                       /* neighbours; the paper's 2, 4 or 6 */
-    double p;                    /* of a rewired (ws) or added (rn) edge; the paper's 0.5 and 0.9 */
+    int k;    /* neighbours; 2, 4 or 6 in the paper */
+    double p; /* probability of a rewired (ws) or added (rn) edge; 0.5 and 0.9 in the paper */
     double rates[MUTATION_MOST]; /* of each row of the table of mutations (mutation.h), often 0 */
-    /* Input shapes, and parameters, are drawn anew for every index; without them they are functions of the
-     * plan. */
+    /* Whether input shapes, and parameters, are drawn for every index; otherwise they depend on the plan
+     * alone. */
     bool reshape, reparam;
     int fill;  /* FILL_... + 1; 0: drawn */
-    int opset; /* 0: drawn, such that the blocks exist */
+    int opset; /* 0: drawn, such that the blocks exist at it */
 };
 
 /*
- * Of the options, opset and fill hold where the plan leaves them open; max_opset, types, lacks and skip as
- * for generate_graph, ops and the number of nodes do not apply.
+ * Of the options, opset and fill apply where the plan has none; max_opset, types, lacks and skip as for
+ * generate_graph; ops and the number of nodes do not apply.
  */
 int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
                   const struct generate_options *options, struct test_case **out, struct error *err);
 
-/* A plan of n blocks without guidance: blocks that the options allow, any topology and mutations. */
+/* A random plan of n blocks that the options allow, with any topology and mutations. */
 int plan_random(struct plan *plan, const struct blocks *blocks, struct rng *rng, size_t n_blocks,
                 const struct generate_options *options, struct error *err);
 
-/* A recipe's words that are a plan's own, " topology=ws ... blocks=..."; and back, word by word. */
+/* Write the words of a recipe that belong to the plan, " topology=ws ... blocks=...", and parse one of them.
+ */
 void plan_print(const struct plan *plan, struct str *text);
 int plan_parse_word(struct plan *plan, const char *word, const char *value, const struct blocks *blocks,
                     struct error *err);

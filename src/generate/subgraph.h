@@ -1,9 +1,9 @@
 /*
- * A subgraph block: ONNX text with sizes left open, read once and placed many times. docs/blocks.md is its
+ * A subgraph block: ONNX text with variable sizes, read once and placed many times. docs/blocks.md is its
  * manual.
  *
- * `$NAME` and `$(EXPRESSION)` stand where the text wants an integer. Before libonnx reads the text they are
- * replaced by large numbers, MARK + i for expression i, which are looked up again when the block is placed.
+ * `$NAME` and `$(EXPRESSION)` stand for integers in the text. Before libonnx reads the text they are replaced
+ * by large numbers, SUBGRAPH_MARK + i for expression i, which are resolved when the block is placed.
  */
 #ifndef GENERATE_SUBGRAPH_H
 #define GENERATE_SUBGRAPH_H
@@ -22,7 +22,7 @@ enum {
     SUBGRAPH_CONSTANT = 4096 /* elements of an initialiser */
 };
 
-/* A size that the text leaves open: one of low, low + step ... high. */
+/* A variable size: one of low, low + step ... high. */
 struct subgraph_symbol {
     const char *name;
     int64_t low, high, step;
@@ -32,17 +32,17 @@ struct subgraph_symbol {
 enum subgraph_dim_kind { DIM_NUMBER, DIM_SYMBOL, DIM_EXPRESSION };
 struct subgraph_dim {
     enum subgraph_dim_kind kind;
-    int64_t number; /* or that of the symbol or expression */
+    int64_t number; /* the size, or the index of the symbol or expression */
 };
 
 struct subgraph_input {
     const char *name;
     enum dtype type;
-    bool data;     /* fed by other blocks; else a weight, drawn anew */
-    bool any_rank; /* of any shape; a second such input is of the first one's */
+    bool data;     /* fed by other blocks; else a weight, drawn for every case */
+    bool any_rank; /* of any shape; all such inputs have the same */
     int rank;
     struct subgraph_dim dims[TENSOR_MAX_RANK];
-    bool filled;                       /* within [low, high] */
+    bool filled;                       /* with numbers within [low, high] */
     const char *low, *high;            /* numbers or expressions */
     const Onnx__TensorProto *constant; /* an initialiser: its value; NULL otherwise */
 };
@@ -57,22 +57,23 @@ struct subgraph_node {
 #define SUBGRAPH_NONE ((size_t)-1)
 
 struct subgraph {
-    struct model *model; /* what the text says, marks included */
+    struct model *model; /* the text as a model, with the marks in it */
     struct arena arena;
     int since, until;
-    dtype_set types; /* that "float" may stand for */
+    dtype_set types; /* the types that "float" may stand for */
     size_t n_symbols, n_expressions, n_inputs, n_nodes, n_outputs, n_values;
     struct subgraph_symbol symbols[SUBGRAPH_SYMBOLS];
     const char *expressions[SUBGRAPH_EXPRESSIONS];
     struct subgraph_input inputs[SUBGRAPH_INPUTS]; /* values 0 to n_inputs - 1; initialisers among them */
     struct subgraph_node *nodes;
-    size_t *outputs; /* value numbers: what the block hands on */
+    size_t *outputs; /* value numbers of the outputs of the block */
 };
 
+/* Reads and checks the text of a block; the error says what is wrong with it. */
 int subgraph_read(struct subgraph **graph, const char *text, struct error *err);
 void subgraph_free(struct subgraph *graph);
 
-/* The number of an expression that a mark stands for; false for any other number. */
+/* The index of the expression that a number marks; false for any other number. */
 bool subgraph_mark(const struct subgraph *graph, int64_t number, size_t *expression);
 
 #endif

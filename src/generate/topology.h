@@ -1,5 +1,6 @@
 /*
- * Who feeds whom, before anybody has an operator: random graphs of the kinds that networks resemble.
+ * Random graphs of the kinds that neural networks resemble: which block feeds which, before blocks are
+ * assigned.
  *
  * Nodes are numbered in an order in which they can be computed: every edge leads from a lower number to a
  * higher one.
@@ -23,7 +24,7 @@ enum topology {
 };
 
 const char *topology_name(enum topology topology);          /* "line", "ws", "rn" */
-int topology_from_name(const char *name, enum topology *t); /* -1: no such */
+int topology_from_name(const char *name, enum topology *t); /* -1: no such topology */
 
 enum { DIGRAPH_NODES = 64 };
 
@@ -38,10 +39,10 @@ void topology_make(struct digraph *graph, enum topology topology, size_t nodes, 
 size_t digraph_edges(const struct digraph *graph);
 bool digraph_has(const struct digraph *graph, size_t from, size_t to);
 
-/* The nodes that feed one: bit i for node i. */
+/* The nodes that feed a node: bit i for node i. */
 uint64_t digraph_from(const struct digraph *graph, size_t to);
 
-/* Mutations: that many edges more (as far as there is room) or fewer, at random places. */
+/* Mutations: add edges at random places, as far as there is room, or remove them. */
 void digraph_add_edges(struct digraph *graph, size_t count, struct rng rng);
 void digraph_remove_edges(struct digraph *graph, size_t count, struct rng rng);
 

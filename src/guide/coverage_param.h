@@ -1,11 +1,11 @@
 /*
- * Value classes of an operator's parameters, for attribute-pair coverage.
+ * Classes of parameter values, for coverage of pairs of attribute values.
  *
- * Class 0 is "left out", or not there at the node's opset. Given values of a parameter with a list of legal
- * ones have a class each, and one more for what the list does not name; a range of integers has a class for
- * each, a range of other numbers one for each half; a parameter without legal values has one class. An input
- * that acts as a parameter has two: constant and computed. A list of numbers that are all alike counts as
- * that number.
+ * Class 0 means "left out", or that the parameter does not exist at the opset of the node. A parameter with a
+ * list of legal values has a class for each, and one more for all other values; a range of integers has a
+ * class for each integer, a range of other numbers one for each half; a parameter without legal values has
+ * one class. An input that acts as a parameter has two: constant and computed. A list of equal numbers counts
+ * as that number.
  */
 #ifndef GUIDE_COVERAGE_PARAM_H
 #define GUIDE_COVERAGE_PARAM_H
@@ -14,13 +14,13 @@
 
 enum param_input { PARAM_INPUT_OMITTED, PARAM_INPUT_CONSTANT, PARAM_INPUT_COMPUTED };
 
-/* How many classes of given values there are; they are numbered 1 to this. */
+/* The number of classes of given values; they are numbered from 1. */
 unsigned param_classes(const struct op_param *param);
 
-/* Whether the parameter can be left out, as far as its row tells. */
+/* Whether the parameter can be left out, according to its row. */
 bool param_optional(const struct op_param *param);
 
-/* The class of an attribute as it stands at the node. */
+/* The class of the value that an attribute has at the node. */
 unsigned param_class(const struct op_param *param, const Onnx__NodeProto *node);
 
 #endif

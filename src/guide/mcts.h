@@ -1,14 +1,14 @@
 /*
- * Monte Carlo tree search over blocks (Luo et al.): which blocks the next model is made of.
+ * Monte Carlo tree search over blocks (Luo et al.): it chooses the blocks of the next model.
  *
- * A node of the tree is a block; the blocks on the path from the root are what a model is made of. Choosing
- * goes down from the root to the child of the highest potential v/n + e * sqrt(ln N / n), n the visits of
- * the child, N those of its parent, v its successes, until a node can have one more child; that child is the
- * least covered operator that is not on the path, or a subgraph that contains it. At the depth limit the path
- * itself is taken again.
+ * A node of the tree is a block; the blocks on the path from the root are those of a model. A choice descends
+ * from the root to the child with the highest potential v/n + e * sqrt(ln N / n), where n is the visits of
+ * the child, N those of its parent and v its successes, until a node can have one more child. That child is
+ * the least covered operator that is not on the path, or a subgraph that contains it. At the depth limit the
+ * path itself is chosen again.
  *
- * Nothing here reads a clock or an engine: choices follow from the options, the random stream, the coverage
- * and the rewards, in their order. The tree can be written as text and read back.
+ * Nothing here reads a clock or an engine: choices depend only on the options, the random stream, the
+ * coverage and the rewards, in their order. The tree can be written as text and read back.
  */
 #ifndef GUIDE_MCTS_H
 #define GUIDE_MCTS_H
@@ -21,20 +21,20 @@ enum { MCTS_MAX_DEPTH = 32, MCTS_MAX_NODES = 1 << 20 };
 struct mcts_options {
     double exploration;   /* e; 0: 1/sqrt(2) */
     size_t depth;         /* tc1, the longest path; 0: 10 */
-    size_t explore;       /* tc2, models from a node before it gets children; 0: 1 */
+    size_t explore;       /* tc2, models made from a node before it gets children; 0: 1 */
     size_t children;      /* of a node; 0: 3 */
     size_t root_children; /* of the root; 0: one for each operator of the corpus */
 };
 
 struct mcts;
 
-/* The coverage is borrowed, and looked at whenever a node is added. */
+/* The coverage is borrowed, and read whenever a node is added. */
 struct mcts *mcts_new(const struct mcts_options *options, const struct coverage *coverage);
 void mcts_free(struct mcts *mcts);
 
 /*
- * Adds a block with the operators in it, as numbers of the coverage's corpus; all before the first choice.
- * Returns its number. Operators of the corpus that no block has are never chosen.
+ * Adds a block and the operators in it, as numbers of the corpus of the coverage; all blocks are added before
+ * the first choice. Returns its number. Operators of the corpus that are in no block are never chosen.
  */
 size_t mcts_add_block(struct mcts *mcts, size_t n_ops, const size_t *ops);
 
@@ -46,14 +46,14 @@ struct mcts_path {
 };
 void mcts_choose(struct mcts *mcts, struct rng *rng, struct mcts_path *path);
 
-/* Adds visits and successes to a node and all above it. */
+/* Adds visits and successes to a node and its ancestors. */
 void mcts_reward(struct mcts *mcts, size_t node, size_t visits, double success);
 
 size_t mcts_size(const struct mcts *mcts); /* nodes, the root included */
 
 void mcts_write(const struct mcts *mcts, struct str *out);
 
-/* Fails with ERROR_FORMAT on what mcts_write did not write for the same blocks. */
+/* Fails with ERROR_FORMAT unless mcts_write wrote the text for the same blocks. */
 int mcts_read(struct mcts *mcts, const char *text, struct error *err);
 
 #endif

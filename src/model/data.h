@@ -1,7 +1,7 @@
 /*
- * Inputs and outputs of cases on disk: .npy files, and .pb files as the ONNX backend tests have them, which
- * hold a TensorProto, a SequenceProto or an OptionalProto. Nothing in a .pb file says which of the three it
- * is: the type of the model's input or output does.
+ * Inputs and outputs of cases on disk: .npy files, and .pb files as in the ONNX backend tests, which hold a
+ * TensorProto, a SequenceProto or an OptionalProto. A .pb file does not say which of the three it holds: the
+ * type of the model's input or output does.
  */
 #ifndef MODEL_DATA_H
 #define MODEL_DATA_H
@@ -11,8 +11,9 @@
 #include "tensor/tensor.h"
 
 /*
- * By the path's suffix. type NULL: a tensor. The value's name is the one in the file, if it has one. uint16
- * elements where the type says bfloat16 are taken as its bits: the official tests keep them so.
+ * Reads a file of the format that the path's suffix names. type NULL: a tensor is expected. The value gets
+ * the name that stands in the file, if any. Where the type says bfloat16, uint16 elements are taken as its
+ * bits, because the official tests store it so.
  */
 int data_read(const char *path, const Onnx__TypeProto *type, struct value *value, struct error *err);
 
@@ -20,7 +21,8 @@ int data_read(const char *path, const Onnx__TypeProto *type, struct value *value
  * OptionalProto. */
 int data_write(const char *path, const struct value *value, struct error *err);
 
-/* data_write such that data_read with this type understands it: present optionals are wrapped. */
+/* data_write in the form that data_read with this type expects: a present optional value is wrapped in an
+ * OptionalProto. */
 int data_write_typed(const char *path, const Onnx__TypeProto *type, const struct value *value,
                      struct error *err);
 

@@ -1,4 +1,4 @@
-/* Parts of a model in short words for people: never read back, cut where they are long. */
+/* Short descriptions of parts of a model for messages: never parsed, and cut when they are long. */
 #ifndef MODEL_DESCRIBE_H
 #define MODEL_DESCRIBE_H
 

@@ -1,36 +1,41 @@
 /*
- * The mapped files a model's tree points into. A file lives as long as its last model.
+ * The mapped files that a model's tree points into (model.h): its own file and those of external data. A file
+ * is unmapped when the last model that uses it is freed. Only the files of this folder use this header.
  */
 #ifndef MODEL_FILE_H
 #define MODEL_FILE_H
 
 #include "model/model.h"
 
-/* Maps the model file itself, or takes a copy of bytes from memory; NULL on failure. */
+/* Maps the model's own file, or copies bytes from memory, and adds the result to the model; NULL with a
+ * message on failure. model_file_data gives the bytes and their number. */
 struct model_file *model_file_map(struct model *model, const char *path, struct error *err);
 struct model_file *model_file_copy(struct model *model, const void *data, size_t size, struct error *err);
 const uint8_t *model_file_data(const struct model_file *file, size_t *size);
 
 /*
- * Where bytes of the tree lie in a file of external data: its number (stable in a model and its copies) and
- * the offset in it; false for what lies elsewhere.
+ * Finds where bytes of the tree lie in a file of external data: the file's number, which is the same in a
+ * model and its copies, and the offset in the file. False for bytes that lie elsewhere.
  */
 bool model_file_place(const struct model *model, const ProtobufCBinaryData *bytes, size_t *number,
                       size_t *offset);
-/* Makes a second name of the file of external data with this number. -1 where the file system has none, or
- * when another file is there by now. */
+/* Makes a hard link named `path` to the file of external data with this number. Returns -1, without a
+ * message, when the file system cannot do so, or when the file was replaced since it was mapped; the caller
+ * then writes the bytes. */
 int model_file_link(const struct model *model, size_t number, const char *path);
 
-/* `to` uses the files of `from` too. */
+/* Lets `to`, a copy of `from`, use the same files. model_files_release ends the use of all files of a model.
+ */
 void model_file_share(struct model *to, const struct model *from);
 void model_files_release(struct model *model);
 
-/* Do these bytes lie in one of the model's files? A share callback of tree_copy. */
+/* Whether these bytes lie in one of the model's files, so that a copy of the tree may point to them: the
+ * `share` callback of tree_copy, with the model as its context. */
 bool model_file_holds(const void *model, const ProtobufCBinaryData *bytes);
 
 /*
- * Turns a tensor with external data into one whose raw_data points into the mapped file. The location must
- * name a regular file below the model's folder, reached without "..", absolute paths and symbolic links.
+ * Makes raw_data of a tensor with external data point into the mapped file. The location must name a regular
+ * file below the model's folder; "..", absolute paths and symbolic links are refused.
  */
 int model_file_resolve(struct model *model, Onnx__TensorProto *tensor, struct error *err);
 

@@ -1,9 +1,10 @@
 /*
- * Who makes and who uses each value of a model's top graph, in an order in which it can be computed.
+ * The producer and the users of each value of a model's top graph, and an order in which its nodes can be
+ * computed.
  *
- * Nodes are numbered as in graph->node. A node with subgraphs (If, Loop, Scan) uses every outer value that
- * its bodies capture, at any depth. Building fails on a value with two producers, a missing producer or a
- * cycle.
+ * Nodes are numbered as in graph->node. A node with subgraphs (If, Loop, Scan) counts as a user of every
+ * outer value that its bodies use, at any depth. Building the index fails when a value has two producers or
+ * none, and when the graph has a cycle.
  */
 #ifndef MODEL_INDEX_H
 #define MODEL_INDEX_H
@@ -16,8 +17,9 @@ enum value_source { SOURCE_INPUT, SOURCE_INITIALIZER, SOURCE_NODE };
 struct index_value {
     const char *name;
     enum value_source source; /* an input with an initialiser of the same name is SOURCE_INITIALIZER */
-    size_t number;            /* of the input, initialiser (sparse ones count on behind the others) or node */
-    const Onnx__ValueInfoProto *info; /* from the inputs, outputs or value_info; NULL where none tells */
+    size_t number; /* of the input, initialiser (sparse ones are numbered after the others) or node */
+    const Onnx__ValueInfoProto
+        *info; /* from the inputs, outputs or value_info; NULL when none describes it */
     size_t consumers;
     size_t *consumer; /* node numbers, ascending, each once */
     bool is_output;
@@ -31,8 +33,8 @@ struct model_index {
     struct index_value *values;
     size_t *order;    /* graph->n_node node numbers, producers first; as in the file where that is possible */
     size_t *position; /* where in `order` each node stands */
-    /* For each node: the numbers of the values it uses, captured ones included, each once; omitted inputs
-     * left out. */
+    /* For each node: the numbers of the values it uses, each once. Outer values that its bodies use are
+     * included, omitted inputs are not. */
     size_t *n_uses;
     size_t **uses;
 };
@@ -41,7 +43,7 @@ int model_index_init(struct model_index *index, const struct model *model, struc
 void model_index_release(struct model_index *index);
 const struct index_value *model_index_find(const struct model_index *index, const char *name);
 
-/* What the model says of a value's type and shape, copied into the arena; NULL when it says nothing. */
+/* A value's type and shape as the model states them, copied into the arena; NULL when it states none. */
 Onnx__TypeProto *model_index_type(const struct model_index *index, const struct index_value *value,
                                   struct arena *arena);
 
@@ -53,7 +55,7 @@ const char *model_node_text(const struct model *model, size_t number, char *buff
 int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__NodeProto *node, int depth),
                     void *context);
 
-/* The node's name, or what it makes when it has none. */
+/* The name of the node or, when it has none, that of its first named output. */
 const char *model_node_name(const Onnx__NodeProto *node);
 
 #endif

@@ -1,4 +1,4 @@
-/* Work that may die of what it reads, in a process of its own. */
+/* Runs work that its input may crash (libonnx on a strange model) in a process of its own. */
 #ifndef MODEL_ISOLATED_H
 #define MODEL_ISOLATED_H
 
@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/* Like any function here: result, bytes on the heap and why not. */
+/* The work: returns 0 and bytes on the heap, or -1 and an error. */
 typedef int isolated_body(void *context, uint8_t **out, size_t *size, struct error *err);
 
 /*
- * Runs it in a copy of this process and brings back what it gives. When that dies, the result is -1, and err
- * says of which signal. The caller must have one thread.
+ * Runs the body in a fork of this process and returns its result, bytes and error. When the fork crashes, the
+ * result is -1 and err names the signal. The caller must have only one thread.
  */
 int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size, struct error *err);
 

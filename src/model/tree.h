@@ -1,5 +1,7 @@
 /*
- * Any message tree of protobuf-c, walked and copied by its descriptors.
+ * Message trees of protobuf-c (any type, not only ONNX's): unpacking into an arena, walking and deep copies,
+ * all driven by the descriptors that protobuf-c generates for each message type. Nothing in a tree is freed
+ * alone: it lives as long as its arena.
  */
 #ifndef MODEL_TREE_H
 #define MODEL_TREE_H
@@ -11,20 +13,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Unpacks a message, scan_check included, into the arena. NULL with a message when it is bad. */
+/* Checks the bytes (scan_check, scan.h) and unpacks them into the arena, copying all of them. NULL and an
+ * error when the message is bad. */
 ProtobufCMessage *tree_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t size,
                               struct arena *arena, struct error *err);
 
-/* tree_unpack of bytes that have already passed scan_check. */
+/* tree_unpack without the check, for bytes that have already passed scan_check. */
 ProtobufCMessage *tree_unpack_checked(const ProtobufCMessageDescriptor *type, const uint8_t *data,
                                       size_t size, struct arena *arena, struct error *err);
 
-/* Visits a message, then all below it; stops at the first non-zero result and returns it. */
+/* Visits a message and then all messages below it, a parent before its children; stops at the first non-zero
+ * result and returns it. The visitor may change the message. */
 int tree_each(ProtobufCMessage *message, int (*visit)(void *context, ProtobufCMessage *message),
               void *context);
 
 /*
- * A deep copy. Byte fields for which share says so are not copied but pointed to (share may be NULL).
+ * A deep copy. Of a bytes field for which `share` returns true only the pointer is copied, so its bytes must
+ * outlive the copy. share NULL: everything is copied.
  */
 ProtobufCMessage *tree_copy(const ProtobufCMessage *message, struct arena *arena,
                             bool (*share)(const void *context, const ProtobufCBinaryData *bytes),

@@ -1,6 +1,6 @@
 /*
- * Whether a model keeps ONNX's rules, as far as the libonnx at hand can tell: an engine is not to blame for
- * one that does not.
+ * Whether a model follows the rules of ONNX, as far as the installed libonnx can tell: no engine is to blame
+ * for its answer to a model that does not.
  */
 #ifndef MODEL_VALID_H
 #define MODEL_VALID_H
@@ -8,9 +8,9 @@
 #include "model/model.h"
 
 /*
- * Fails with ERROR_INVALID, naming what is wrong, only on a definite violation. A model that is newer than
- * libonnx, or of which it dies, passes; so does one that leaves the shape of an input or output open. The
- * checker runs in a process of its own, and is not shown large weights.
+ * Fails with ERROR_INVALID and the reason only on a definite violation. A model passes if it is newer than
+ * libonnx, if it crashes libonnx, or if it leaves the shape of an input or output unknown. The checker runs
+ * in a process of its own and does not see large weights.
  */
 int model_valid(const struct model *model, struct error *err);
 

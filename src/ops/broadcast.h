@@ -1,6 +1,6 @@
 /*
- * Walking several inputs that broadcast together, and drawing such inputs: what binary and variadic operators
- * share.
+ * The walk over several inputs that broadcast together, and the drawing of such inputs: what binary and
+ * variadic operators share.
  */
 #ifndef OPS_BROADCAST_H
 #define OPS_BROADCAST_H
@@ -8,7 +8,7 @@
 #include "ops/draw.h"
 #include "ops/op.h"
 
-/* Over all inputs of a call. at[k] is where input k's element for the current output element lies. */
+/* The walk over all inputs of a call. at[k] is the element of input k for the current output element. */
 struct broadcast {
     struct shape shape;
     size_t count; /* of inputs */
@@ -17,7 +17,7 @@ struct broadcast {
     int64_t index[TENSOR_MAX_RANK];
 };
 
-/* Fails with ERROR_INVALID when an input is missing or shapes do not fit. Release in any case. */
+/* Fails with ERROR_INVALID when an input is missing or the shapes do not broadcast. Release in any case. */
 int broadcast_init(struct broadcast *b, struct op_call *call);
 void broadcast_next(struct broadcast *b);
 void broadcast_release(struct broadcast *b);
@@ -32,14 +32,14 @@ struct pair {
     long double a, hard_a, likely_a;
     long double b, hard_b, likely_b;
     bool exact;   /* both bounds are 0 */
-    bool given_b; /* b was read, not computed */
+    bool given_b; /* b was read, not computed: see bounded.given */
 };
 
 /* The whole kernel of a binary operator; the output has type `type` (DTYPE_NONE: input 0's). */
 int broadcast_binary(struct op_call *call, enum dtype type,
                      void (*put)(const struct pair *pair, struct bounded *out, size_t i));
 
-/* A shape that broadcasts with `shape`, in either direction or both, or is the same. */
+/* Draws a shape that broadcasts with `shape`, in either direction or both, or is the same. */
 struct shape broadcast_partner(struct draw *d, const struct shape *shape);
 
 #endif

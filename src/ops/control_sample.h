@@ -1,4 +1,5 @@
-/* Samplers of If and Loop: small bodies that compute on captured values, constants and carried values. */
+/* Samplers of If and Loop: they draw small bodies that compute on captured values, constants and carried
+ * values. */
 #ifndef OPS_CONTROL_SAMPLE_H
 #define OPS_CONTROL_SAMPLE_H
 

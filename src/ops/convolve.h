@@ -1,9 +1,9 @@
 /*
- * The engine room of Conv, ConvInteger and ConvTranspose.
+ * The computation that Conv, ConvInteger and ConvTranspose share.
  *
- * All three are windows sliding over an image: input element i of an axis stands at lead + i * step of the
- * image, everything else in it is zero. Conv pads (step 1); ConvTranspose spreads its input by the stride and
- * slides a flipped kernel.
+ * All three slide a window over an image. Element i of an input axis is at position lead + i * step of the
+ * image, and all other positions are zero. Conv pads its input (step 1); ConvTranspose spreads its input by
+ * the stride and slides a flipped kernel.
  */
 #ifndef OPS_CONVOLVE_H
 #define OPS_CONVOLVE_H
@@ -19,7 +19,7 @@ enum auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
 struct conv_attributes {
     int rank; /* spatial axes */
     int64_t kernel[SPATIAL_MAX], stride[SPATIAL_MAX], dilation[SPATIAL_MAX];
-    int64_t begin[SPATIAL_MAX], end[SPATIAL_MAX]; /* the attribute pads; zeros unless PAD_NOTSET */
+    int64_t begin[SPATIAL_MAX], end[SPATIAL_MAX]; /* the attribute pads; 0 unless PAD_NOTSET */
     enum auto_pad auto_pad;
     int64_t groups;
 };
@@ -39,6 +39,8 @@ struct convolution {
     bool transposed;  /* weights are [C, M/group, ...] and flipped */
     double roundings; /* terms of one sum */
 };
+
+/* Computes every element of c->out, which has its type and shape already. */
 int convolve(const struct convolution *c, struct error *err);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Drawing a valid node: what a sampler calls.
+ * Drawing a valid node: the functions that a sampler calls.
  *
- * A sampler decides the node's parameters and inputs, forwards, so that the node is valid by construction. It
- * first asks for the primary input (draw_primary), whose type and shape may be given (a value that is already
- * in a graph) or new; the rest follows from it. The one-operator generator gives nothing and gets a one-node
- * case; the graph generator gives existing values. Every random choice comes from draw->rng.
+ * A sampler chooses the parameters and inputs of a node, one after the other, such that the node is valid by
+ * construction. It first asks for the primary input (draw_primary), whose type and shape are either given (a
+ * value that is already in a graph) or new; the rest follows from it. The one-operator generator gives
+ * nothing and gets a one-node case; the graph generator gives existing values. Every random choice comes from
+ * draw->rng.
  *
  *     static int sample_softmax(struct draw *d)
  *     {
@@ -13,8 +14,8 @@
  *         return 0;
  *     }
  *
- * draw_primary has already respected the row's types and ranks; a sampler that cannot work with what it got
- * (a dimension is 0) returns -1 and the node is given up.
+ * draw_primary respects the types and ranks of the row. A sampler that cannot use what it got (a dimension is
+ * 0) returns -1, and the node is given up.
  */
 #ifndef OPS_DRAW_H
 #define OPS_DRAW_H
@@ -22,11 +23,11 @@
 #include "base/random.h"
 #include "ops/op.h"
 
-/* How tensor data is filled. Named in the case. */
+/* How tensors are filled with numbers. The name of the fill is part of the recipe. */
 enum fill {
     FILL_NORMAL,  /* normal(0,1) floats, small integers */
     FILL_EXACT,   /* small integers, also in float tensors: contractions are exact */
-    FILL_SPECIAL, /* NaN, infinities, -0, subnormals, huge and tiny numbers, ties among normal ones */
+    FILL_SPECIAL, /* normal numbers with NaN, infinities, -0, subnormals, huge and tiny numbers and ties */
     FILL_COUNT
 };
 const char *fill_name(enum fill fill);
@@ -37,7 +38,7 @@ struct drawn {
     enum drawn_source source;
     enum dtype type;
     struct shape shape;
-    bool constant;        /* as an initialiser rather than a graph input */
+    bool constant;        /* an initialiser rather than a graph input */
     const char *existing; /* name of the graph's value */
     struct tensor data;   /* of a new one; owned by the draw */
 };
@@ -48,9 +49,9 @@ struct draw {
     int opset;
     enum dtype type; /* of the primary input */
     enum fill fill;
-    int rank;                  /* wanted of a new primary input, plus 1; 0: any */
+    int rank;                  /* of a new primary input, plus 1; 0: any */
     const struct drawn *given; /* primary input from a graph, or NULL */
-    /* Offers an existing value of exactly this type and shape, or NULL; may itself be NULL. */
+    /* Returns the name of an existing value of exactly this type and shape, or NULL; may itself be NULL. */
     const char *(*offer)(void *context, enum dtype type, const struct shape *shape);
     bool eager; /* ask for an offer every time, not every other time */
     /* Gives any existing value, false when there is none; may itself be NULL. */
@@ -62,7 +63,8 @@ struct draw {
     size_t n_inputs, capacity;
     struct drawn *inputs;
     size_t n_outputs;
-    /* Values that the node's bodies use by name (drawn.existing): existing ones, or new ones so named. */
+    /* Values that the bodies of the node use by name (drawn.existing): values that exist, or new ones with
+     * that name. */
     size_t n_captured, captured_capacity;
     struct drawn *captured;
 };
@@ -82,15 +84,20 @@ int64_t draw_dim(struct draw *d);                         /* mostly 1 to 6, seld
 struct shape draw_shape(struct draw *d, int min_rank, int max_rank);     /* may have a 0 dim, seldom */
 struct shape draw_broadcastable(struct draw *d, const struct shape *to); /* a shape that broadcasts to `to` */
 
-/* The primary input: becomes input 0. Its ranks and types are the row's. */
+/* The primary input, which becomes input 0. Its rank and type follow the row. */
 struct drawn draw_primary(struct draw *d);
 
-/* The same with narrower wishes when it is new (a given one is what it is): e.g. spatial operators. */
+/* The same with narrower limits for a new one, for spatial operators for example. A given one is taken as it
+ * is. */
 struct drawn draw_primary_ranked(struct draw *d, int min_rank, int max_rank);
 
 /*
- * The next input, filled by the policy (data), or uniformly in [low, high] (range; integers both included),
- * or with given integers (ints: as int64, of shape [count]; constant most of the time), or omitted.
+ * Each adds the next input:
+ * - draw_data fills it as d->fill says;
+ * - draw_range fills it uniformly in [low, high], both included for integers;
+ * - draw_int_input and draw_int_typed hold the given integers: as int64 of shape [count], or of the given
+ *   type and shape; constant most of the time;
+ * - draw_omit leaves an optional input out.
  */
 void draw_data(struct draw *d, enum dtype type, const struct shape *shape);
 void draw_range(struct draw *d, enum dtype type, const struct shape *shape, double low, double high);
@@ -99,31 +106,32 @@ void draw_int_typed(struct draw *d, enum dtype type, const struct shape *shape, 
 void draw_scalar(struct draw *d, enum dtype type, double value); /* rank 0, constant most of the time */
 void draw_omit(struct draw *d);
 
-/* The primary input's data, when it is new, filled anew in [low, high] (a domain such as [-1, 1] for Acos).
- */
+/* Fills the primary input again, if it is new, with numbers in [low, high] (a domain such as [-1, 1] for
+ * Acos). */
 void draw_primary_range(struct draw *d, double low, double high);
 
 /*
- * Any existing value, mostly, when there is one; and the same as the next input. For operators whose
- * data is not the primary input (Loop).
+ * draw_pick gives an existing value most of the time, when there is one; draw_existing makes it the next
+ * input. For operators whose data is not the primary input (Loop).
  */
 bool draw_pick(struct draw *d, struct drawn *value);
 void draw_existing(struct draw *d, const struct drawn *value);
 
-/* A value for bodies to capture: its name in the graph. */
+/* A value that the bodies can use by name, new or existing; returns its name in the graph. */
 const char *draw_capture(struct draw *d, enum dtype type, const struct shape *shape);
 const char *draw_capture_existing(struct draw *d, const struct drawn *value);
 
-/* Number of outputs asked of the node (default outputs.least, at least 1). */
+/* Sets the number of outputs of the node; the default is outputs.least, at least 1. */
 void draw_outputs(struct draw *d, size_t count);
 
-/* Lifecycle, for generators: init, run the row's sampler, take what is there, release (frees new tensors). */
+/* For generators: init, run the sampler of the row, take the result, release (which frees the new tensors).
+ */
 void draw_init(struct draw *d, struct arena *arena, const struct op *op, int opset, enum dtype type,
                enum fill fill, struct rng rng);
 int draw_node(struct draw *d); /* 0, or -1: given up */
 void draw_release(struct draw *d);
 
-/* Fills a tensor by the policy: the same function serves whole-model inputs. */
+/* Fills a tensor; also used for the inputs of whole models. */
 void fill_tensor(struct tensor *tensor, enum fill fill, struct rng rng);
 
 #endif

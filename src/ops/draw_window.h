@@ -15,8 +15,9 @@ struct drawn_window {
 };
 
 /*
- * Draws and sets the attributes for an input [N, C, ...]; defaults are left out half of the time. With `fits`
- * the kernel is not larger than the padded input. -1 when a dimension is 0.
+ * Draws the attributes for an input [N, C, ...] and sets them on the node; half of the time, those that have
+ * their default value are left out. With `fits` the kernel is not larger than the padded input. Returns -1
+ * when a dimension is 0.
  */
 int draw_window(struct draw *d, const struct shape *x, bool fits, struct drawn_window *w);
 

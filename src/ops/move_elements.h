@@ -1,5 +1,5 @@
 /*
- * Moving elements about with their bounds: what layout, slicing and indexing operators share.
+ * Copying elements with their bounds to other places: what layout, slicing and indexing operators share.
  */
 #ifndef OPS_MOVE_ELEMENTS_H
 #define OPS_MOVE_ELEMENTS_H
@@ -13,7 +13,7 @@
 #define MOVE_TYPES {{1, MOVE_ANY_11}, {13, MOVE_ANY}}
 /* clang-format on */
 
-/* Every element in order; the counts must be equal. */
+/* Copies every element in order; the counts must be equal. */
 void move_all(struct bounded *out, const struct bounded *in);
 
 /* out[at + i] = in[from + i] for i < count. */
@@ -23,13 +23,13 @@ void move_run(struct bounded *out, size_t at, const struct bounded *in, size_t f
  */
 void move_strided(struct bounded *out, const struct bounded *in, int64_t base, const int64_t *steps);
 
-/* Output 0 with the input's type and another shape of the same count: all elements in order. */
+/* Makes output 0 of another shape with the same number of elements, and copies them in order. */
 int move_reshaped(struct op_call *call, const struct bounded *in, const struct shape *shape);
 
 /*
- * Axes from input `index` when opset >= since_input, else from the attribute "axes"; normalised into
- * [0, rank). *given is false when there are none (the other results are then not set). Repeated axes are
- * invalid.
+ * Reads axes from input `index` when the opset is at least since_input, else from the attribute "axes", and
+ * normalises them to [0, rank). When none are given, *given is false and the other results are not set.
+ * Repeated axes are invalid.
  */
 int move_axes(struct op_call *call, size_t index, int since_input, int rank, int *axes, size_t *count,
               bool *given);

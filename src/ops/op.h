@@ -1,17 +1,17 @@
 /*
- * The operator table: one row an operator, in its family's file.
+ * The operator table: one row for each operator, in the file of its family.
  *
- * A row owns all that is known of the operator: what exists (opsets, arities, element types, parameters), how
- * a valid node is drawn (`sample`, draw.h), what it means (`eval`), and the answers to what other folders
- * want to know. They ask the row, and have no lists of operators' names of their own: an operator missing
- * from such a list would silently be treated as another kind.
+ * A row holds everything that is known of the operator: where it exists (opsets, numbers of inputs and
+ * outputs, element types, parameters), how a valid node is drawn (`sample`, draw.h), what it computes
+ * (`eval`), and the answers to the questions of other folders. They ask the row and keep no lists of operator
+ * names of their own: an operator missing from such a list would silently be treated as another kind.
  *
- * In the enums of answers 0 means "not answered". tests/unit/test_table.c walks the table and fails for a row
- * without data, range, factors, result, work or slope, or without a history that it needs; it also holds what
- * rows say of factors against the kernels, as test_draws does with results.
+ * In the enums of these answers 0 means "not answered". tests/unit/test_table.c walks the table and fails for
+ * a row without data, range, factors, result, work or slope, or without a history that it needs; it also
+ * compares what rows say of factors with the kernels, as test_draws does with results.
  *
  * The kernel and the shape rule are one function: eval first checks the node and fixes its outputs with
- * call_output, and stops there when only shapes are asked for; so the two cannot disagree.
+ * call_output, and stops there when only shapes are asked for. So the two cannot disagree.
  */
 #ifndef OPS_OP_H
 #define OPS_OP_H
@@ -24,9 +24,9 @@ struct op_call;
 struct draw;
 
 /*
- * A parameter that mutation and causal search may turn: an attribute, or an input that acts as one. `legal`
- * and `illegal` are '|'-separated values in text ("0|1", "SAME_UPPER|VALID", "1,1|2,3"; "low..high" is a
- * range); illegal ones are crafty: an implementation must refuse them, not crash.
+ * A parameter that can be varied: an attribute, or an input that acts as one. `legal` and `illegal` are
+ * values in text, separated by '|' ("0|1", "SAME_UPPER|VALID", "1,1|2,3"; "low..high" is a range). An
+ * implementation must refuse the illegal ones and must not crash on them.
  */
 enum param_kind {
     PARAM_INT,
@@ -54,25 +54,24 @@ struct op_types {
 };
 
 enum {
-    OP_OLDEST = 11,     /* the oldest opset with its own meaning here; what older ones have otherwise:
-                           eval/older_opsets.h */
-    OP_FORMER = 3,      /* attributes that became inputs, at the most */
-    OP_VARIADIC = 1000, /* as the most inputs or outputs */
+    OP_OLDEST = 11,     /* the oldest opset that kernels implement; for older ones see eval/older_opsets.h */
+    OP_FORMER = 3,      /* the most attributes of an operator that became inputs */
+    OP_VARIADIC = 1000, /* as op_limits.most: any number */
 };
 
-/* Flags: what single operators are to the rest. */
+/* Flags: properties of a few operators that other code must know. */
 enum {
     OP_DATA_SHAPE = 1,          /* output shapes depend on data (NonZero) */
     OP_BRANCHES = 2,            /* runs one of its bodies (If) */
     OP_LOOPS = 4,               /* runs its body again and again (Loop) */
     OP_SCANS = 8,               /* runs its body on slices of its last inputs (Scan) */
-    OP_RANDOM = 16,             /* draws its numbers: no two runs need agree */
-    OP_RANDOM_IN_TRAINING = 32, /* does so when told to train (Dropout) */
-    OP_CASTS = 64,              /* changes the element type alone (Cast) */
-    OP_SUBTRACTS = 128,         /* first input less the second, which may be expanded when it is squared */
-    OP_MULTIPLIES = 256,        /* with both inputs the same: a square */
-    OP_RAISES = 512,            /* with an exponent of 2: a square */
-    OP_CONVOLVES = 1024,        /* input 1 is a kernel, whose spatial sizes attributes may repeat */
+    OP_RANDOM = 16,             /* its result is random: two runs need not agree */
+    OP_RANDOM_IN_TRAINING = 32, /* its result is random in training mode (Dropout) */
+    OP_CASTS = 64,              /* changes only the element type (Cast) */
+    OP_SUBTRACTS = 128,         /* first input minus the second; its square may be expanded */
+    OP_MULTIPLIES = 256,        /* a square when both inputs are the same */
+    OP_RAISES = 512,            /* a square when the exponent is 2 */
+    OP_CONVOLVES = 1024,        /* input 1 is a kernel; the attribute kernel_shape may repeat its sizes */
 };
 
 /* How many there may be, both included. */
@@ -80,18 +79,18 @@ struct op_limits {
     int least, most;
 };
 
-/* Which inputs are data, that an edge of a graph may bring; the others are parameters or weights. */
+/* Which inputs are data, which other nodes of a graph can feed; the others are parameters or weights. */
 enum op_data {
     DATA_FIRST = 1,
-    DATA_ALL, /* edges can meet in it (Add, Concat, MatMul ...) */
+    DATA_ALL, /* several edges can end here (Add, Concat, MatMul ...) */
     DATA_NONE /* the first is a parameter (Range), or there is none (Constant): it cannot extend a graph */
 };
 
-/* How an operator's numbers follow from those of its inputs. */
+/* How the range of an operator's results follows from the ranges of its inputs. */
 enum op_range_rule {
     RANGE_LIKE_INPUTS = 1, /* about as large as the largest input */
     RANGE_MOVE,            /* elements of the first input, or 0 */
-    RANGE_FIXED,           /* within `gives` whatever comes in */
+    RANGE_FIXED,           /* within `gives` for any input */
     RANGE_ADD,             /* sums of all inputs */
     RANGE_MUL,
     RANGE_DIV,
@@ -100,9 +99,9 @@ enum op_range_rule {
     RANGE_SQRT,
     RANGE_POWER,
     RANGE_LOG,
-    RANGE_RELU,    /* no longer negative */
-    RANGE_REDUCE,  /* sums over the elements that disappear */
-    RANGE_PRODUCT, /* products over them */
+    RANGE_RELU,    /* negative numbers become 0 */
+    RANGE_REDUCE,  /* sums over the reduced dimensions */
+    RANGE_PRODUCT, /* products over the reduced dimensions */
     RANGE_DOT,     /* sums of products */
 };
 
@@ -110,7 +109,7 @@ struct op_interval {
     double low, high;
 };
 
-/* What the generator must feed, and what comes out then. */
+/* The range of numbers that an operator needs, and the range of its results. */
 struct op_range {
     enum op_range_rule rule;
     struct op_interval gives; /* of the output, for RANGE_FIXED */
@@ -125,27 +124,27 @@ enum op_result {
     RESULT_OTHER
 };
 
-/* Whether the outputs have slopes by the data inputs of floating-point type. */
+/* Where the outputs can be differentiated by the data inputs of floating-point type. */
 enum op_slope {
     SLOPE_EVERYWHERE = 1,    /* where the function is defined */
-    SLOPE_ALMOST_EVERYWHERE, /* but for kinks and jumps (Relu, MaxPool, Where) */
-    SLOPE_NOWHERE            /* none, or none but 0 (Floor, ArgMax, Shape) */
+    SLOPE_ALMOST_EVERYWHERE, /* except at kinks and jumps (Relu, MaxPool, Where) */
+    SLOPE_NOWHERE            /* no derivative, or 0 (Floor, ArgMax, Shape) */
 };
 
-/* What is done to elements, which is what its time goes with. */
+/* The kind of work that an operator does, which determines its running time. */
 enum op_work {
-    WORK_SHAPE = 1, /* nothing: it looks at its input's shape alone */
+    WORK_SHAPE = 1, /* none: it reads only the shape of its input */
     WORK_CREATES,   /* makes elements from parameters */
-    WORK_MOVES,     /* copies elements, whatever their type, or puts in others unchanged */
+    WORK_MOVES,     /* copies elements of any type unchanged */
     WORK_ELEMENTS,  /* some operations for each element */
-    WORK_REDUCES,   /* each output is of many elements */
-    WORK_PRODUCTS,  /* sums of products: a loop more than there are dimensions */
-    WORK_BODIES     /* that of its bodies */
+    WORK_REDUCES,   /* each output depends on many elements */
+    WORK_PRODUCTS,  /* sums of products: one more loop than there are dimensions */
+    WORK_BODIES     /* the work of its bodies */
 };
 
 /*
- * What a factor of an input is to the output: f(c * x) = c^power * f(x), for c > 0. Engines that compute
- * several nodes as one multiply such factors in any order (eval/factor_order.h).
+ * What becomes of a factor of an input in the output: f(c * x) = c^power * f(x), for c > 0. Engines that
+ * compute several nodes as one multiply such factors in any order (eval/factor_order.h).
  */
 enum op_factor_rule {
     FACTORS_NONE = 1,       /* no factor of an input is one of the output */
@@ -160,26 +159,26 @@ struct op_factors {
     unsigned added;   /* bit i: input i is added to the product */
 };
 
-/* How older opsets had the operator. */
+/* What the operator was like in older opsets. */
 struct op_history {
-    /* The first opset in which it means what `eval` computes; older nodes are refused as unsupported. Needed
-     * when the operator is older than OP_OLDEST. */
+    /* The first opset in which it means what `eval` computes; older nodes are refused as unsupported.
+     * Required when the operator is older than OP_OLDEST. */
     int same_since;
-    /* The last opset that made nodes as they were written before invalid; 0: none. */
+    /* The last opset that made the earlier form of the node invalid; 0: none. */
     int reformed;
-    /* The attributes that were before `reformed` what inputs 1, 2 ... are now, where eval knows the inputs
-     * alone. A number becomes a tensor of the first input's type (PARAM_FLOAT) or a list of one. */
+    /* The attributes that inputs 1, 2 ... replaced in opset `reformed`, if eval reads only the inputs. A
+     * number becomes a tensor of the first input's type (PARAM_FLOAT) or a list of one. */
     struct {
         const char *name;
         enum param_kind kind; /* PARAM_FLOAT, PARAM_INT or PARAM_INTS */
     } attributes[OP_FORMER];
 };
 
-/* A row. Its first members are written with OP; flags, params and gradient may be left out, and history by an
- * operator that is not older than OP_OLDEST. */
+/* A row. It starts with OP(name, opset). flags, params and gradient may be left out; so may history unless
+ * the operator is older than OP_OLDEST. */
 struct op {
     const char *name;
-    int since; /* first opset of the default domain that has it, in whatever form */
+    int since; /* first opset of the default domain that has it, in any form */
     struct op_limits inputs, outputs;
     struct op_limits ranks; /* of the primary input that the sampler can work with */
     unsigned flags;
@@ -194,28 +193,28 @@ struct op {
     enum op_result result;
     enum op_work work;
     enum op_slope slope;
-    /* Adds to slopes[i], in the shape of input i, the slope of the sum over all outputs of weights[o] *
-     * outputs[o] by that input. NULL: not written yet. */
+    /* Adds to slopes[i], which has the shape of input i, the derivative by that input of the sum over all
+     * outputs of weights[o] * outputs[o]. NULL: not implemented. */
     int (*gradient)(struct op_call *call, const struct bounded *weights, struct bounded *slopes);
 };
 
 #define OP(op_name, first_opset) .name = op_name, .since = first_opset
 
-/* A family file exports `const struct op ops_FAMILY[]`, ended by a NULL name; src/ops/meson.build lists the
- * families. */
+/* A family file exports `const struct op ops_FAMILY[]`, which a row without a name ends; src/ops/meson.build
+ * lists the families. */
 
 /* NULL when the table has no such operator. */
 const struct op *op_find(const char *name);
 
-/* The same, but also finds operators that have no kernel and are never drawn, of which only `flags` and
- * `work` are known (Scan, RandomNormal ...): for questions about the nodes of any model. */
+/* The same, but also finds operators that have no kernel and are never drawn (Scan, RandomNormal ...), of
+ * which only `flags` and `work` are known. For questions about the nodes of any model. */
 const struct op *op_known(const char *name);
 
 /* Whether the operator is known to have the flag. */
 bool op_has(const char *name, unsigned flag);
 
-/* Fails with ERROR_NOT_FOUND, and the name that was meant where one is near, unless each of the names, with
- * commas between, is an operator of which cases can be drawn. NULL: nothing was named. */
+/* Checks a comma-separated list of operator names given by the user. Fails with ERROR_NOT_FOUND, and suggests
+ * a similar name, unless cases can be drawn of each of them. NULL: nothing was named, which is fine. */
 int op_check_names(const char *names, struct error *err);
 
 /* All rows in table order. */
@@ -229,13 +228,13 @@ const char *op_family(const struct op *op);
 /* Types of input 0 at an opset; empty before `since`. */
 dtype_set op_types_at(const struct op *op, int opset);
 
-/* The first opset of cases that are drawn: the operator's own, or that of its first types where ONNX has
- * withdrawn what was before them. */
+/* The first opset at which cases are drawn: that of the operator or, where ONNX has withdrawn the earlier
+ * forms, that of its first types. */
 int op_drawn_since(const struct op *op);
 
 /*
- * One evaluation of one node. Inputs are borrowed; outputs are the kernel's to fix, one by one, with
- * call_output; an output that the node leaves unnamed may still be made, and is dropped.
+ * One evaluation of one node. Inputs are borrowed. The kernel makes the outputs one by one with call_output;
+ * an output that the node does not name may still be made and is dropped.
  */
 struct op_call {
     const struct op *op;
@@ -246,18 +245,18 @@ struct op_call {
     const struct bounded *const *inputs; /* NULL: omitted */
     size_t n_outputs; /* room in outputs: the node's own number, at least max(outputs.least, 1) */
     struct bounded *outputs;
-    /* Bodies: evaluates a subgraph attribute (evaluate.h sets it; NULL where there is none). */
+    /* Evaluates a subgraph attribute. The evaluator sets it; NULL where bodies cannot be run. */
     int (*body)(struct op_call *call, const Onnx__GraphProto *graph, size_t n_inputs,
                 const struct bounded *const *inputs, size_t n_outputs, struct bounded *outputs);
     void *scope;
-    bool open; /* set by a kernel: what it does is open though no element of an output shows it */
+    bool open; /* set by a kernel: the result is unspecified though no element is marked open */
     struct error *err;
 };
 
 /*
- * What a kernel says when it cannot: ERROR_INVALID when the node breaks ONNX's rules (an engine is right to
- * refuse it), ERROR_UNSUPPORTED when the reference lacks it. Both return -1. The operator's name is put
- * before the text.
+ * How a kernel fails: with ERROR_INVALID when the node breaks the rules of ONNX (an engine is right to refuse
+ * it), with ERROR_UNSUPPORTED when the reference does not support it. Both return -1, and put the name of the
+ * operator before the text.
  */
 int call_invalid(struct op_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int call_unsupported(struct op_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -271,23 +270,24 @@ bool call_has(const struct op_call *call, const char *name);
 /* The ints of an attribute: points into the node, *count 0 when absent. */
 const int64_t *call_ints(const struct op_call *call, const char *name, size_t *count);
 
-/* NULL when omitted or not there. */
+/* An input; NULL when it is omitted. */
 const struct bounded *call_input(const struct op_call *call, size_t index);
 
-/* Input that must be there: NULL and an error otherwise. */
+/* A required input; NULL and ERROR_INVALID when it is omitted. */
 const struct bounded *call_need(struct op_call *call, size_t index);
 
 /*
- * An integer input as a list (shapes, axes, pads), which has one dim: at most `max` values into *values.
- * Fails with ERROR_UNSUPPORTED "depends on data" when only shapes are asked for and the value is not known.
+ * Reads an integer input as a list (shapes, axes, pads), which must have rank 1, of at most `max` values.
+ * Fails with ERROR_UNSUPPORTED "depends on data" when only shapes are computed and the value is not known.
  */
 int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t max, size_t *count);
 
-/* An integer input of a single value, whatever its rank: engines and models differ on "0-D". */
+/* Reads an integer input of one element, of any rank: engines and models disagree on whether it has rank 0 or
+ * 1. */
 int call_int_single(struct op_call *call, size_t index, int64_t *value);
 
-/* Fixes output `index`. NULL and an error when it is too large. In a shapes-only call its value stays NULL.
- */
+/* Makes output `index` with its type and shape. NULL and an error when it is too large. In a shapes-only call
+ * its value stays NULL. */
 struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape);
 
 /* The same with a value even in a shapes-only call: for results that do not depend on data (Shape, Constant).
@@ -295,8 +295,7 @@ struct bounded *call_output(struct op_call *call, size_t index, enum dtype type,
 struct bounded *call_output_known(struct op_call *call, size_t index, enum dtype type,
                                   const struct shape *shape);
 
-/* Brings an axis in [-rank, rank-1] (or [-rank, rank] with end) into [0, rank]; fails when it is out of
- * range. */
+/* Normalises an axis in [-rank, rank-1] to [0, rank-1]; fails with ERROR_INVALID when it is out of range. */
 int call_axis(struct op_call *call, int64_t axis, int rank, int *normal);
 
 /* Fails with ERROR_INVALID unless a and b broadcast together; *out is the common shape. */

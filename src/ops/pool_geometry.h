@@ -1,5 +1,5 @@
 /*
- * Windows that slide over the spatial dims of [N, C, D1 ...]: the geometry of pooling.
+ * The geometry of pooling: windows that slide over the spatial dims of [N, C, D1 ...].
  */
 #ifndef OPS_POOL_GEOMETRY_H
 #define OPS_POOL_GEOMETRY_H
@@ -13,22 +13,23 @@ struct geometry {
     int64_t begin[TENSOR_MAX_RANK], end[TENSOR_MAX_RANK]; /* padding */
 };
 
-/* From the attributes kernel_shape, strides, dilations (if allowed), pads, auto_pad and ceil_mode. */
+/* Reads kernel_shape, strides, dilations (if allowed), pads, auto_pad and ceil_mode, checks them and computes
+ * the output sizes. */
 int geometry_read(struct op_call *call, const struct shape *x, bool dilations, bool ceil_mode,
                   struct geometry *g);
 
-/* One window over all spatial dims. */
+/* For global pooling: one window over all spatial dims. */
 void geometry_global(const struct shape *x, struct geometry *g);
 
 /*
- * Output size along one dim; 0 when not even one window fits. With `ceil` a last window that starts in the
- * padding at the end is dropped: earlier ONNX texts were silent on it, later ones say so.
+ * Output size along one dim; 0 when not even one window fits. With `ceil`, a last window that would start in
+ * the padding at the end is dropped: earlier versions of the ONNX text do not mention it, later ones say so.
  */
 int64_t window_count(int64_t in, int64_t span, int64_t stride, int64_t begin, int64_t end, bool ceil);
 
 /* The part of a window that lies inside the input. */
 struct window {
-    struct shape taps;              /* inside, per dim; a dim may be 0 */
+    struct shape taps;              /* taps inside the input, per dim; may be 0 */
     int64_t first[TENSOR_MAX_RANK]; /* coordinate of the first tap inside */
     size_t padded;                  /* taps inside the input or its padding */
 };

@@ -1,5 +1,5 @@
 /*
- * The words of Resize, shared by its kernel and its sampler.
+ * The attribute values of Resize, shared by its kernel and its sampler.
  */
 #ifndef OPS_RESIZE_H
 #define OPS_RESIZE_H
@@ -20,7 +20,7 @@ enum rounding { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, ROUND_FLOOR, ROUND_CEIL, 
 enum mode { NEAREST, LINEAR, CUBIC, MODES };
 enum policy { STRETCH, NOT_LARGER, NOT_SMALLER, POLICIES };
 
-/* The attributes' texts, by the numbers above. */
+/* The texts of the attribute values, indexed by the enums above. */
 extern const char *const resize_transforms[], *const resize_roundings[], *const resize_modes[],
                                                                              *const resize_policies[];
 

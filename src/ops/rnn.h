@@ -1,9 +1,9 @@
 /*
- * What LSTM, GRU and RNN share: sizes, layouts, activations, the two products of every step.
+ * What LSTM, GRU and RNN share: sizes, layouts, activations, and the two matrix products of every step.
  *
- * The state goes from step to step as values with bounds in the tensor's type, so both bounds travel through
- * time. A gate's input is  x W' + h R' + biases (+ peepholes): input_size + hidden_size + a few roundings in
- * any order.
+ * The state passes from step to step as values with bounds in the type of the tensor, so both bounds grow
+ * over time. The input of a gate is  x W' + h R' + biases (+ peepholes): input_size + hidden_size + a few
+ * roundings in any order.
  */
 #ifndef OPS_RNN_H
 #define OPS_RNN_H
@@ -11,7 +11,7 @@
 #include "bounds/contract.h"
 #include "ops/op.h"
 
-/* Activation functions of the operators' text. */
+/* The activation functions that ONNX lists for these operators. */
 enum activation_kind {
     ACT_RELU,
     ACT_TANH,
@@ -33,8 +33,9 @@ struct activation {
 };
 
 /*
- * Reads activations, activation_alpha and activation_beta: `count` functions, `defaults` repeated where the
- * attribute is absent. Values are taken by the functions that have them, in order.
+ * Reads `count` functions from activations, activation_alpha and activation_beta; where the attribute is
+ * absent, the `period` functions of `defaults` are repeated. The alpha and beta values go in order to the
+ * functions that have these parameters.
  */
 int activations_read(struct op_call *call, size_t count, const enum activation_kind *defaults, size_t period,
                      struct activation *activations);
@@ -50,7 +51,7 @@ struct rnn {
     enum dtype type;
     size_t gates, directions, steps, batch, input, hidden;
     bool batch_first; /* layout 1 */
-    bool reverse;     /* the only direction runs backwards */
+    bool reverse;     /* there is one direction, and it runs backwards */
     long double clip; /* infinite: none */
     long double u, roundings;
     size_t per_direction; /* activations */
@@ -58,7 +59,7 @@ struct rnn {
     struct operand x, w, r;
     const struct bounded *bias, *lengths; /* may be NULL */
     struct bounded *y, *last;             /* outputs Y and Y_h */
-    /* Of the direction at hand: */
+    /* Of the current direction: */
     size_t direction;
     struct bounded state;      /* [batch, hidden] */
     struct number *input_part; /* [step][batch][gate][hidden]: x W' */
@@ -66,32 +67,34 @@ struct rnn {
 };
 
 /*
- * Checks inputs and attributes and fixes Y and Y_h (with a shapes-only call, nothing more). `activations` per
- * direction with their defaults.
+ * Checks inputs and attributes and makes Y and Y_h (in a shapes-only call, nothing more). `activations` is
+ * their number per direction.
  */
 int rnn_begin(struct rnn *rnn, struct op_call *call, size_t gates, const enum activation_kind *defaults,
               size_t activations);
 void rnn_end(struct rnn *rnn);
 
-/* Shape of a state tensor (initial_h, Y_h and their like). */
+/* The shape of a state tensor (initial_h, Y_h and the like), an element of it, and the check of an optional
+ * input of that shape. */
 struct shape rnn_state_shape(const struct rnn *rnn);
-size_t rnn_state_at(const struct rnn *rnn, size_t batch, size_t unit); /* of the direction at hand */
-int rnn_state_check(const struct rnn *rnn, size_t input);              /* an optional input of that shape */
+size_t rnn_state_at(const struct rnn *rnn, size_t batch, size_t unit); /* of the current direction */
+int rnn_state_check(const struct rnn *rnn, size_t input);
 
-/* Takes an initial state (input `input`, or zeros) into a [batch, hidden] value. */
+/* Copies an initial state (input `input`, or zeros) into a [batch, hidden] value. */
 int rnn_state_load(const struct rnn *rnn, size_t input, struct bounded *state);
 
-/* Starts a direction: initial h, and x W' of all steps. */
+/* Starts a direction: loads the initial h and computes x W' of all steps. */
 int rnn_direction(struct rnn *rnn, size_t direction);
 
-/* `from` [batch, hidden] times R' of `gates` gates from `first` on, into state_part. */
+/* Computes `from` [batch, hidden] times R' of `gates` gates from number `first` on, into state_part. */
 int rnn_recur(struct rnn *rnn, const struct bounded *from, size_t first, size_t gates);
 
+/* The length of a sequence of the batch. */
 size_t rnn_length(const struct rnn *rnn, size_t batch);
-/* Place in time of the n-th step of a sequence. */
+/* The time step that step n of a sequence reads, in the current direction. */
 size_t rnn_time(const struct rnn *rnn, size_t batch, size_t n);
 
-/* x W' + W bias, and h R' + R bias, of one unit of a gate; rnn_add adds one more term of the same sum. */
+/* x W' + W bias, and h R' + R bias, for one unit of a gate; rnn_add adds another term to the same sum. */
 struct number rnn_from_input(const struct rnn *rnn, size_t time, size_t batch, size_t gate, size_t unit);
 struct number rnn_from_state(const struct rnn *rnn, size_t batch, size_t gate, size_t unit);
 struct number rnn_add(const struct rnn *rnn, struct number sum, struct number term);
@@ -100,17 +103,18 @@ struct number rnn_add(const struct rnn *rnn, struct number sum, struct number te
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x);
 struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct number x);
 
-/* A state this large comes from parts that may have overflowed on the way, depending on how they are combined
- * (an infinity less another): undecided. */
+/* Makes a state undecided when it is so large that its parts may have overflowed, depending on the order in
+ * which they are combined (an infinity minus another). */
 struct number rnn_state(const struct rnn *rnn, struct number state);
 
-/* The new h of one unit: goes to Y and, later, Y_h. */
+/* Stores the new h of one unit in Y and in the state, which later becomes Y_h. */
 void rnn_emit(struct rnn *rnn, size_t time, size_t batch, size_t unit, struct number h);
 
-/* Ends a direction: Y_h, and the steps beyond a sequence's length, which the text leaves open. */
+/* Ends a direction: stores Y_h, and fills the steps beyond the length of each sequence, which ONNX leaves
+ * unspecified. */
 void rnn_finish(struct rnn *rnn);
 
-/* Stores a final state into its output; open for a sequence of length 0. */
+/* Stores a final state in its output; ONNX leaves it unspecified for a sequence of length 0. */
 void rnn_store(const struct rnn *rnn, const struct bounded *state, struct bounded *out);
 
 #endif

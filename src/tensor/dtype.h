@@ -1,6 +1,7 @@
 /*
- * Element types. The numbers are ONNX's TensorProto.DataType, so that no table translates between them; types
- * newer than the onnx.proto we build with (float8, int4 ...) are refused by dtype_check with their name.
+ * Element types. Their numbers are those of TensorProto.DataType in ONNX, so no table translates between the
+ * two. Types that are newer than the onnx.proto of this build (float8, int4 ...) are refused by dtype_check,
+ * which names them.
  */
 #ifndef TENSOR_DTYPE_H
 #define TENSOR_DTYPE_H
@@ -48,16 +49,17 @@ enum {
     DTYPES_NUMBER = DTYPES_FLOAT | DTYPES_INTEGER,
 };
 
-/* Fails with ERROR_UNSUPPORTED, naming the type, for anything that is not one of the enum's. */
+/* Fails unless the number is one of the enum: with ERROR_UNSUPPORTED, naming the type, for one that newer
+ * ONNX releases have, and with ERROR_FORMAT for any other. */
 int dtype_check(int64_t number, struct error *err);
 
-/* "float32", "int8", "bfloat16" ... as NumPy says it; "none" for DTYPE_NONE. */
+/* The name as NumPy has it: "float32", "int8", "bfloat16" ...; "none" for DTYPE_NONE. */
 const char *dtype_name(enum dtype type);
 
 /* Accepts NumPy's names and ONNX's ("float" and "double" too); DTYPE_NONE when unknown. */
 enum dtype dtype_from_name(const char *name);
 
-/* Bytes of one element; 0 for strings, which have none. */
+/* Bytes of one element; 0 for strings, which have no fixed size. */
 size_t dtype_size(enum dtype type);
 
 static inline bool dtype_in(enum dtype type, dtype_set set)
@@ -96,18 +98,20 @@ struct dtype_precision {
 };
 struct dtype_precision dtype_precision(enum dtype type);
 
-/* Round to nearest, ties to even, straight from long double: no double rounding on the way. */
+/* Conversion of the 16-bit floats. Rounding is to nearest, ties to even, directly from long double, so
+ * nothing is rounded twice. */
 uint16_t float16_from(long double value);
 uint16_t bfloat16_from(long double value);
 float float16_to(uint16_t bits);
 float bfloat16_to(uint16_t bits);
 
-/* One element as a number and back. Complex and string elements are not numbers: 0 and no effect. */
+/* Reads one element as a number. Complex and string elements read as 0. */
 long double dtype_load(enum dtype type, const void *data, size_t index);
 
 /*
- * Floats round to nearest even and overflow to infinity. Integers truncate towards zero and saturate, NaN
- * becomes 0: a total function; whether a conversion is meaningful is the caller's business.
+ * Writes one element. Floats round to nearest even and overflow to infinity. Integers truncate towards zero
+ * and saturate, NaN becomes 0. Defined for every value; whether the conversion makes sense is for the caller
+ * to decide. No effect on complex and string elements.
  */
 void dtype_store(enum dtype type, void *data, size_t index, long double value);
 

@@ -1,12 +1,12 @@
-/* An element of a tensor as C and C++ write it. */
+/* Tensor elements as literals of C and C++, for programs that reproduce a finding. */
 #ifndef TENSOR_LITERAL_H
 #define TENSOR_LITERAL_H
 
 #include "base/str.h"
 #include "tensor/tensor.h"
 
-/* Floats read back to the same number (NAN and INFINITY are math.h's), the short ones are given as their
- * bits. */
+/* Appends element i. A float literal reads back as the same number (NAN and INFINITY are those of math.h);
+ * 16-bit floats are written as their bits. */
 void tensor_literal(struct str *out, const struct tensor *tensor, size_t i);
 
 #endif

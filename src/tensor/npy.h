@@ -1,9 +1,14 @@
 /*
  * NumPy's .npy files, format versions 1 to 3.
  *
- * Read: every numeric type that ONNX has, either byte order, C or Fortran order (the payload is always made
- * row-major and little-endian). bfloat16, which NumPy lacks, is '<V2', as ml_dtypes writes it. Text, objects
- * and structures are refused. Written: version 1, little-endian, C order.
+ * The reader takes every numeric type of ONNX and bool, either byte order, and C or Fortran order; the tensor
+ * it makes is always row-major and little-endian. NumPy has no bfloat16: it is read and written as '<V2', as
+ * the ml_dtypes package does. Strings, objects and structured types are refused. The writer writes version 1,
+ * little-endian, C order.
+ *
+ * Readers allocate the tensor, which the caller releases. They fail with ERROR_FORMAT on a file that breaks
+ * the format, ERROR_UNSUPPORTED on an element type that is not supported, ERROR_LIMIT on a shape that is too
+ * large.
  */
 #ifndef TENSOR_NPY_H
 #define TENSOR_NPY_H
@@ -14,7 +19,7 @@
 int npy_parse(const void *data, size_t size, struct tensor *tensor, struct error *err);
 int npy_read(const char *path, struct tensor *tensor, struct error *err);
 
-/* The header for a tensor; its payload follows as it is. Fails on strings. */
+/* Appends the header for a tensor, after which its payload follows unchanged. Fails on strings. */
 int npy_header(const struct tensor *tensor, struct str *header, struct error *err);
 int npy_write(const char *path, const struct tensor *tensor, struct error *err);
 

@@ -1,14 +1,14 @@
 /*
- * Tensors: a type, a shape and an owned payload.
+ * Tensors: an element type, a shape and an owned payload.
  *
- * Payloads are little-endian, dense and row-major, elements at their natural size. A string tensor's payload
- * is, for each element in order, a 4-byte little-endian length and the bytes; tensor_strings_check vouches
- * for it. Everything else treats payloads as opaque, so string tensors travel, save and compare bytewise like
- * any other.
+ * Payloads are little-endian, dense and row-major, with elements at their natural size. The payload of a
+ * string tensor is, for each element in order, a 4-byte little-endian length and the bytes;
+ * tensor_strings_check verifies it. All other code treats payloads as opaque bytes, so string tensors are
+ * copied, saved and compared like any other.
  *
- * Invariants: 0 <= rank <= TENSOR_MAX_RANK; dims are >= 0; their product is `count` and count * element size
- * fits in `size`. tensor_alloc establishes them and is the one place where a shape from outside becomes
- * memory.
+ * Invariants: 0 <= rank <= TENSOR_MAX_RANK; dims are >= 0; `count` is their product, and count * element size
+ * fits in `size`. tensor_alloc establishes them and is the only place where memory is allocated for a shape
+ * from outside.
  */
 #ifndef TENSOR_TENSOR_H
 #define TENSOR_TENSOR_H
@@ -45,7 +45,7 @@ struct value {
     struct tensor *tensors;
 };
 
-/* Elements, checked: fails on a negative dim, a rank out of range or a product beyond 2^60. */
+/* The number of elements; fails on a negative dim, a rank out of range or a product beyond 2^60. */
 int shape_count(const struct shape *shape, size_t *count, struct error *err);
 struct shape shape_make(int rank, const int64_t *dims);
 bool shape_equal(const struct shape *a, const struct shape *b);
@@ -58,16 +58,16 @@ const char *shape_text(const struct shape *shape, char buffer[SHAPE_TEXT_SIZE]);
 void tensor_init(struct tensor *tensor);
 
 /*
- * Sets type and shape and allocates a zeroed payload. Refuses, before allocating, what is larger than `limit`
- * bytes (0: TENSOR_DEFAULT_LIMIT). String tensors get count empty strings. *tensor is overwritten, not
- * released.
+ * Sets type and shape and allocates a zeroed payload. A payload of more than `limit` bytes (0:
+ * TENSOR_DEFAULT_LIMIT) is refused before anything is allocated. A string tensor gets `count` empty strings.
+ * *tensor is overwritten without being released.
  */
 #define TENSOR_DEFAULT_LIMIT ((size_t)8 << 30)
 int tensor_alloc(struct tensor *tensor, enum dtype type, const struct shape *shape, size_t limit,
                  struct error *err);
 
-/* tensor_alloc and a copy of `size` bytes, which must be exactly what the shape needs (any valid size for
- * strings). */
+/* tensor_alloc with a copy of `size` bytes as payload: exactly as many as the shape needs, or any valid
+ * payload for strings. */
 int tensor_from_bytes(struct tensor *tensor, enum dtype type, const struct shape *shape, const void *data,
                       size_t size, struct error *err);
 int tensor_copy(struct tensor *to, const struct tensor *from, struct error *err);
@@ -76,7 +76,7 @@ void tensor_release(struct tensor *tensor);
 /* Fails unless the payload is exactly `count` length-prefixed strings. */
 int tensor_strings_check(const struct tensor *tensor, struct error *err);
 
-/* Type, shape and payload bytes alike: -0 and 0 differ, equal NaN patterns do not. */
+/* Whether type, shape and payload bytes are the same: -0 and 0 differ, NaNs with the same bits are equal. */
 bool tensor_identical(const struct tensor *a, const struct tensor *b);
 
 long double tensor_get(const struct tensor *tensor, size_t index);
