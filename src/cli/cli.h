@@ -66,6 +66,14 @@ extern const size_t cli_n_commands;
 const struct command *cli_find(const char *name);
 
 /*
+ * Suggestions for misspelt names. cli_nearer tells whether `candidate` begins with the `length` letters of
+ * `name`, or differs from them in fewer than *least letters, and then lowers *least; a search starts with
+ * CLI_NEAR.
+ */
+enum { CLI_NEAR = 3 };
+bool cli_nearer(const char *name, size_t length, const char *candidate, size_t *least);
+
+/*
  * Fills settings and *words from argv[0..count). Options and words may mix; "--" ends the options. Lists live
  * in the arena, texts in argv. Sets *help instead of failing when --help is among them.
  */

@@ -393,13 +393,14 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
                             .folder = words->items[0],
                             .unknown_only = settings->unknown,
                             .colour = output_colour(&settings->common)};
-    if (store_open(&writer.store, words->items[0], settings->mute ? STORE_WRITE : STORE_READ, err))
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(
-                         err, ERROR_NOT_FOUND,
-                         "%s is no campaign's folder: it has no assay.db; 'assay fuzz -o DIR' makes one",
-                         words->items[0])
-                   : -1;
+    if (store_open(&writer.store, writer.folder, settings->mute ? STORE_WRITE : STORE_READ, err)) {
+        if (err->code != ERROR_NOT_FOUND)
+            return -1;
+        return error_set(err, ERROR_NOT_FOUND,
+                         "%s is not the folder of a campaign: there is no %s/assay.db; 'assay fuzz -o DIR' "
+                         "starts a campaign",
+                         writer.folder, writer.folder);
+    }
     if (settings->mute) {
         int muted = mute(settings, words->items[0], writer.store, err);
         store_close(writer.store);

@@ -64,7 +64,15 @@ static int run(const struct command *command, int count, char **argv)
 
 static int no_command(const char *word)
 {
-    fprintf(stderr, "assay: there is no command '%s'. 'assay help' lists them.\n", word);
+    const char *nearest = NULL;
+    size_t least = CLI_NEAR;
+    for (size_t i = 0; i < cli_n_commands; i++)
+        if (cli_nearer(word, strlen(word), cli_commands[i]->name, &least))
+            nearest = cli_commands[i]->name;
+    fprintf(stderr, "assay: there is no command '%s'", word);
+    if (nearest)
+        fprintf(stderr, "; did you mean %s?", nearest);
+    fprintf(stderr, "%s 'assay help' lists the commands.\n", nearest ? "" : ".");
     return STATUS_TROUBLE;
 }
 

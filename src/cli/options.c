@@ -46,19 +46,22 @@ static size_t distance(const char *a, size_t length, const char *b)
     return row[other];
 }
 
+bool cli_nearer(const char *name, size_t length, const char *candidate, size_t *least)
+{
+    size_t apart = strncmp(candidate, name, length) == 0 ? 0 : distance(name, length, candidate);
+    if (apart >= *least || apart >= length)
+        return false;
+    *least = apart;
+    return true;
+}
+
 static int no_option(const struct command *command, const char *name, size_t length, struct error *err)
 {
-    enum { NEAR = 3 }; /* letters off by which a name is still taken for a slip */
     const char *nearest = NULL;
-    size_t least = NEAR;
-    for (size_t i = 0; i < command->n_options; i++) {
-        const char *candidate = command->options[i].name;
-        size_t apart = strncmp(candidate, name, length) == 0 ? 0 : distance(name, length, candidate);
-        if (apart < least && apart < length) {
-            least = apart;
-            nearest = candidate;
-        }
-    }
+    size_t least = CLI_NEAR;
+    for (size_t i = 0; i < command->n_options; i++)
+        if (cli_nearer(name, length, command->options[i].name, &least))
+            nearest = command->options[i].name;
     int shown = (int)(length < 100 ? length : 100);
     return nearest ? error_set(err, ERROR_USAGE, "there is no option --%.*s; did you mean --%s?", shown, name,
                                nearest)

@@ -2,6 +2,7 @@
 assay
 assay frobnicate
 assay help frobnicate
+assay localise model.onnx
 assay conform
 assay conform "$cases/node/test_abs"
 assay conform "$cases/node/test_abs" --frobnicate
