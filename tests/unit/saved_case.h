@@ -2,7 +2,7 @@
 #ifndef UNIT_SAVED_CASE_H
 #define UNIT_SAVED_CASE_H
 
-#include "model/data.h"
+#include "case/backend_suite.h"
 #include "scene.h"
 
 #include <stdio.h>
@@ -23,23 +23,18 @@ static inline void save_set(const struct scene *scene, const char *name, size_t 
     struct error err = {0};
     struct test_case *test = case_of_text(text, first);
     const Onnx__GraphProto *graph = test_case_model(test, NULL)->graph;
-    char set[60], file[80];
+    char set[60];
     snprintf(set, sizeof set, "test_data_set_%zu", number);
     char *folder = case_path(scene, name, set);
     assert_int_equal(file_make_folders(folder, &err), 0);
-    for (size_t i = 0; i < test->n_inputs; i++) {
-        snprintf(file, sizeof file, "input_%zu.pb", i);
-        char *path = file_join(folder, file);
-        assert_int_equal(data_write_typed(path, graph->input[i]->type, &test->inputs[i], &err), 0);
-        free(path);
-    }
+    for (size_t i = 0; i < test->n_inputs; i++)
+        assert_int_equal(suite_write_value(folder, "input", i, graph->input[i]->type, &test->inputs[i], &err),
+                         0);
     if (answer) {
         struct value value = value_for(graph->output[0], 0);
         for (size_t i = 0; i < value.tensors[0].count; i++)
             tensor_set(&value.tensors[0], i, answer[i]);
-        char *path = file_join(folder, "output_0.pb");
-        assert_int_equal(data_write_typed(path, graph->output[0]->type, &value, &err), 0);
-        free(path);
+        assert_int_equal(suite_write_value(folder, "output", 0, graph->output[0]->type, &value, &err), 0);
         value_release(&value);
     }
     free(folder);
