@@ -228,6 +228,8 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
         if (value_copy(adapter_output(outputs, NULL), &inputs[i], &err))
             return adapter_fail(call, ADAPTER_FAILED, "%s", err.message);
     }
+    if (is(call, "stale") && bad->cases > 1 && count && outputs->values[0].tensors[0].count)
+        tensor_set(&outputs->values[0].tensors[0], 0, 77);
     if (is(call, "differ") && count)
         tensor_set(&outputs->values[0].tensors[0], 0, bad->runs);
     return 0;
