@@ -1,4 +1,4 @@
-/* assay conform: test cases that bring their answers. */
+/* assay conform: test cases that have expected outputs. */
 #include "base/json.h"
 #include "cli/common.h"
 #include "conform/conform.h"
@@ -320,7 +320,7 @@ static const struct settings defaults = {.rtol = 1e-3, .atol = 1e-5, .scale = 1e
 
 const struct command command_conform = {
     .name = "conform",
-    .summary = "run test cases that bring their answers",
+    .summary = "run test cases that have expected outputs",
     .usage = "DIR... -e ENGINE... [OPTION...]",
     .about =
         "DIR is a case in ONNX's backend-test layout (model.onnx, test_data_set_0/input_0.pb,\n"

@@ -93,7 +93,7 @@ static void add_next(struct str *text, const struct fuzz_status *status)
     if (status->findings)
         str_printf(text, "  next      'assay findings %s' lists them", status->folder);
     if (status->waiting)
-        str_printf(text, ", 'assay report %s' reduces and writes up the %zu that wait", status->folder,
+        str_printf(text, ", 'assay report %s' writes up those not reduced yet (%zu)", status->folder,
                    status->waiting);
     if (status->findings)
         str_add(text, "\n");
