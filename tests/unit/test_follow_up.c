@@ -136,6 +136,15 @@ static void assert_bundle(const struct campaign *campaign, const struct seen *se
     assert_string_equal(bundle.engine, from->engine);
     assert_non_null(strstr(bundle.recipe, from->recipe));
     assert_true(file_exists(model));
+    /* What each engine of the campaign gave is there. */
+    for (size_t i = 0; i < campaign->scene.panel.count; i++) {
+        char *name = bundle_engine_folder(panel_engine(&campaign->scene.panel, i)->label);
+        char *all = file_join(folder, "actual"), *own = file_join(all, name);
+        assert_true(file_is_folder(own));
+        free(own);
+        free(all);
+        free(name);
+    }
     arena_release(&arena);
     free(model);
     free(folder);

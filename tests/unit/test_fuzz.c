@@ -89,7 +89,9 @@ static char *findings_of(const struct scene *scene, const char *name)
         str_add(&all, findings.lines[i].data);
         str_release(&findings.lines[i]);
     }
-    return str_detach(&all);
+    char *text = str_detach(&all);
+    str_release(&all);
+    return text;
 }
 
 static void assert_same_counters(const struct fuzz_status *a, const struct fuzz_status *b)
