@@ -37,7 +37,7 @@ enum follow_up_end {
     FOLLOW_UP_BUNDLED,
     FOLLOW_UP_MERGED, /* its bug is in a bundle already */
     FOLLOW_UP_GONE,   /* the case is no finding any more: not deterministic, another engine than then, or
-                    refused by   ONNX's own checker as well */
+                       * refused by ONNX's own checker as well */
 };
 
 struct follow_up_done {

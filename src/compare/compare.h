@@ -81,7 +81,7 @@ struct compare {
     struct sample_verdicts verdicts;    /* the judge's, one an engine */
     struct compare_engine *engine;
     struct compare_pair *pair; /* (0,1), (0,2) ... (1,2) ... */
-    size_t unique;             /* different patterns among the inconsistent pairs */
+    size_t unique; /* different patterns among the inconsistent pairs, by class and by MAD together */
 };
 
 struct compare_options {

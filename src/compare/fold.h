@@ -1,4 +1,4 @@
-/* The answers of all engines to one sample, added to a comparison. Inside campaign/compare only. */
+/* The answers of all engines to one sample, added to a comparison. Inside this folder only. */
 #ifndef COMPARE_FOLD_H
 #define COMPARE_FOLD_H
 
