@@ -70,7 +70,7 @@ void *arena_alloc(struct arena *arena, size_t size)
     void *at = block->data + block->used;
     block->used += need;
     arena->total += need;
-    return memset(at, 0, need); /* here and not by the block: most blocks stay half empty */
+    return memset(at, 0, need); /* zeroed here and not with the block: most blocks stay half empty */
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)
@@ -93,7 +93,8 @@ char *arena_strdup(struct arena *arena, const char *text)
     return arena_copy(arena, text, strlen(text) + 1);
 }
 
-/* Models have a name for every node and value: printf would be most of the work of making them. */
+/* Without printf, which would be most of the work of making a model: it has a name for every node and value.
+ */
 char *arena_numbered(struct arena *arena, const char *text, const char *between, size_t number)
 {
     size_t first = strlen(text), length = first + strlen(between), digits = 1;
@@ -109,7 +110,7 @@ char *arena_numbered(struct arena *arena, const char *text, const char *between,
 
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
-    char brief[128]; /* most texts are: they are printed once */
+    char brief[128]; /* most texts fit, and are then printed only once */
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(brief, sizeof brief, format, again);

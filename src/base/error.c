@@ -60,16 +60,16 @@ void error_clear(struct error *err)
     err->message[0] = '\0';
 }
 
-/* By the system's word for it. */
+/* Advice for an errno of the system. */
 static const char *by_cause(int cause)
 {
     switch (cause) {
     case ENOENT:
-        return "Check the path: nothing is there.";
+        return "Check the path: it does not exist.";
     case ENOTDIR:
         return "Check the path: a file is where a folder is needed.";
     case EISDIR:
-        return "Check the path: it is a folder, name a file.";
+        return "Check the path: it is a folder where a file is needed.";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -93,7 +93,7 @@ const char *error_advice(const struct error *err)
         return advice;
     switch (err->code) {
     case ERROR_FORMAT:
-        return "Repair the file, get it anew, or name another one.";
+        return "Repair the file, get it again, or name another one.";
     case ERROR_INVALID:
         return "Correct the model or its inputs and try again.";
     case ERROR_MEMORY:

@@ -19,8 +19,7 @@ int file_map_open(struct file_map *map, const char *path, struct error *err)
 {
     map->data = NULL;
     map->size = 0;
-    int fd =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe that nobody writes to is no reason to wait */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a writer if it is a pipe */
     if (fd < 0)
         return error_errno(err, "cannot open %s", path);
     int result = 0;
@@ -132,12 +131,12 @@ int file_open_temporary(const char *path, char **name, struct error *err)
     return fd;
 }
 
-/* A file that is there keeps its permissions. */
+/* An existing file keeps its permissions. */
 static void copy_mode(const char *path, int fd)
 {
     struct stat info;
     if (stat(path, &info) == 0 && fchmod(fd, info.st_mode & 07777) < 0)
-        return; /* then it has those of a new one */
+        return; /* on failure it has those of a new file */
 }
 
 static int write_whole(const char *path, const void *data, size_t size, struct error *err)
@@ -161,7 +160,7 @@ int file_write(const char *path, const void *data, size_t size, struct error *er
 {
     if (file_is_special(path))
         return write_straight(path, data, size, err);
-    /* A symbolic link stays, and the file that it names is written. */
+    /* A symbolic link is kept, and the file that it points to is written. */
     char *real = realpath(path, NULL);
     int result = write_whole(real ? real : path, data, size, err);
     free(real);

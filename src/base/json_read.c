@@ -57,14 +57,14 @@ static void add_utf8(struct str *out, unsigned code)
     str_append(out, bytes, size);
 }
 
-/* Behind "\u". */
+/* Reads what follows "\u". */
 static int read_unicode(struct reader *r)
 {
     unsigned code, low;
     if (read_hex(r, &code))
         return -1;
     if (code == 0)
-        return fail(r, "a zero character");
+        return fail(r, "a zero character in a string");
     if (code >= 0xd800 && code < 0xdc00) {
         if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
             return fail(r, "half a surrogate pair");
@@ -87,7 +87,7 @@ static int read_escape(struct reader *r)
     char c = r->at < r->end ? *r->at : '\0';
     const char *letter = c ? strchr(letters, c) : NULL;
     if (c != 'u' && !letter)
-        return fail(r, "no such escape");
+        return fail(r, "unknown escape sequence");
     r->at++;
     if (c == 'u')
         return read_unicode(r);
@@ -104,7 +104,7 @@ static bool is_utf8(const char *text)
     return length;
 }
 
-/* Behind the opening quote. */
+/* Reads a string from behind its opening quote. */
 static int read_string(struct reader *r, const char **text)
 {
     str_clear(&r->text);
@@ -119,7 +119,7 @@ static int read_string(struct reader *r, const char **text)
             return -1;
     }
     if (r->at == r->end)
-        return fail(r, "a string without end");
+        return fail(r, "unterminated string");
     r->at++;
     if (!is_utf8(r->text.data))
         return fail(r, "a string that is not UTF-8");
@@ -154,7 +154,7 @@ static int read_number(struct reader *r, double *number)
     char text[64];
     size_t length = (size_t)(r->at - from);
     if (!good || length >= sizeof text)
-        return fail(r, "no number");
+        return fail(r, "malformed number");
     memcpy(text, from, length);
     text[length] = '\0';
     return text_double(text, number) ? 0 : fail(r, "a number out of range");
@@ -171,12 +171,12 @@ static bool word(struct reader *r, const char *text)
 
 static int read_value(struct reader *r, struct json_value *value, int depth);
 
-/* Behind the opening bracket, up to and with the closing one. */
+/* Reads items or members from behind the opening bracket to the closing one. */
 static int read_items(struct reader *r, struct json_value *value, char close, int depth)
 {
     const struct json_value **link = &value->first;
     if (depth >= JSON_MAX_DEPTH)
-        return fail(r, "nested too deep");
+        return fail(r, "nested too deeply");
     if (next_is(r, close))
         return 0;
     do {

@@ -18,7 +18,7 @@ void map_release(struct map *map)
     map_init(map);
 }
 
-/* Names are short and only meet within one map, so a hash of few steps does. */
+/* Names are short and compared only within one map, so a cheap hash suffices. */
 static size_t hash_name(const char *key)
 {
     uint64_t h = UINT64_C(0x9e3779b97f4a7c15);

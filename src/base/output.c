@@ -1,4 +1,4 @@
-/* renameat2 is Linux's */
+/* for renameat2 */
 #define _GNU_SOURCE
 #include "base/output.h"
 
@@ -18,7 +18,7 @@
 
 enum { START_SIZE = 512 };
 
-/* A layout is a few folders deep; a folder of ours is no deeper. */
+/* The most levels of folders in a layout. */
 enum { LAYOUT_DEPTH = 4 };
 
 void output_json(struct json *json, struct str *out, bool indent)
@@ -45,19 +45,19 @@ bool output_is_report(const char *start, size_t size)
     return text_starts(text, OUTPUT_TEXT_MARK);
 }
 
-/* The first bytes of a file; *size 0 for an empty one, which loses nothing. */
+/* Reads the first bytes of a file; *size is 0 for an empty file, which may be overwritten. */
 static int read_start(const char *path, char start[START_SIZE], size_t *size, struct error *err)
 {
     FILE *in = fopen(path, "rbe");
     if (!in)
-        return error_errno(err, "%s is there and cannot be read", path);
+        return error_errno(err, "%s exists and cannot be read", path);
     *size = fread(start, 1, START_SIZE, in);
-    int status = ferror(in) ? error_errno(err, "%s is there and cannot be read", path) : 0;
+    int status = ferror(in) ? error_errno(err, "%s exists and cannot be read", path) : 0;
     fclose(in);
     return status;
 }
 
-/* Without those at its end; heap. */
+/* The path without slashes at its end, on the heap. */
 static char *without_slashes(const char *path)
 {
     char *bare = memory_strdup(path);
@@ -66,7 +66,7 @@ static char *without_slashes(const char *path)
     return bare;
 }
 
-/* The folder that a path lies in; heap. */
+/* The folder that contains a path, on the heap. */
 static char *parent_of(const char *path)
 {
     char *bare = without_slashes(path), *slash = strrchr(bare, '/');
@@ -86,7 +86,7 @@ static int check_parent(const char *path, struct error *err)
             error_set(err, ERROR_IO, "cannot write %s: there is no folder %s; make it, or name another file",
                       path, folder);
     else if (access(folder, W_OK | X_OK))
-        status = error_errno(err, "cannot write %s: the folder %s takes no files", path, folder);
+        status = error_errno(err, "cannot write %s: the folder %s is not writable", path, folder);
     free(folder);
     return status;
 }
@@ -106,7 +106,7 @@ static int check_old_file(const char *path, const struct stat *info, bool force,
     if (size == 0 || output_is_report(start, size))
         return 0;
     return error_set(err, ERROR_IO,
-                     "%s is there and is no report of Assay's; name another file, or say --force", path);
+                     "%s exists and is not a report of Assay; name another file, or use --force", path);
 }
 
 int output_file_check(const char *path, bool force, struct error *err)
@@ -122,7 +122,7 @@ int output_file_check(const char *path, bool force, struct error *err)
         return error_errno(err, "cannot write %s", path);
     if (lstat(path, &info) == 0)
         return error_set(err, ERROR_IO,
-                         "%s is a symbolic link to something that is not there; name another file", path);
+                         "%s is a symbolic link to a file that does not exist; name another file", path);
     if (text_ends(path, "/"))
         return error_set(err, ERROR_IO, "%s is the name of a folder; name a file", path);
     return check_parent(path, err);
@@ -140,7 +140,7 @@ int output_own_write(const char *path, const char *start, const void *data, size
     if (file_exists(path) && read_start(path, old, &length, err))
         return -1;
     if (length && (length < wanted || memcmp(old, start, wanted) != 0))
-        return error_set(err, ERROR_IO, "%s is there and Assay did not make it; move it away", path);
+        return error_set(err, ERROR_IO, "%s exists and was not made by Assay; move it away", path);
     return file_write(path, data, size, err);
 }
 
@@ -163,8 +163,8 @@ static bool is_listed(const char *const *patterns, const char *path)
     return false;
 }
 
-/* The first thing in a folder that its layout does not have; NULL: none. `within`: the path in the layout,
- * "" at its top. Symbolic links are not followed, and are nothing of ours. */
+/* The first entry of a folder that is not in its layout; NULL: none. `within` is the path inside the layout,
+ * "" at its top. Symbolic links are not followed and never belong to a layout. */
 static char *find_foreign(const char *folder, const char *within, const struct output_layout *layout,
                           int depth)
 {
@@ -202,14 +202,14 @@ static bool has_mark(const char *folder, const struct output_layout *layout)
 static int check_ours(const char *path, const struct output_layout *layout, struct error *err)
 {
     if (!has_mark(path, layout))
-        return error_set(err, ERROR_IO, "%s is not empty and is no %s of Assay's; name a new folder", path,
+        return error_set(err, ERROR_IO, "%s is not empty and is not a %s of Assay; name a new folder", path,
                          layout->what);
     char *foreign = find_foreign(path, "", layout, 0);
-    int status = foreign
-                     ? error_set(err, ERROR_IO,
-                                 "%s holds %s, which Assay did not make; move it away or name a new folder",
-                                 path, foreign)
-                     : 0;
+    int status =
+        foreign ? error_set(err, ERROR_IO,
+                            "%s contains %s, which was not made by Assay; move it away or name a new folder",
+                            path, foreign)
+                : 0;
     free(foreign);
     return status;
 }
@@ -219,14 +219,15 @@ static int check_replaced(const char *path, const struct output_layout *layout, 
     if (check_ours(path, layout, err))
         return -1;
     if (!force)
-        return error_set(err, ERROR_IO,
-                         "%s is there already; say --force to replace it, or name a new folder", path);
+        return error_set(err, ERROR_IO, "%s already exists; use --force to replace it, or name a new folder",
+                         path);
     if (output_is_within(".", path))
-        return error_set(err, ERROR_IO, "%s is the current folder, or holds it; leave it first", path);
+        return error_set(err, ERROR_IO,
+                         "%s is the current folder or contains it; change to another folder first", path);
     return check_parent(path, err);
 }
 
-/* Of folders that are not there yet the nearest one that is. */
+/* Checks the nearest parent folder that exists. */
 static int check_above(const char *path, struct error *err)
 {
     char *above = parent_of(path);
@@ -239,7 +240,7 @@ static int check_above(const char *path, struct error *err)
     if (!file_is_folder(above))
         status = error_set(err, ERROR_IO, "cannot make %s: %s is not a folder", path, above);
     else if (access(above, W_OK | X_OK))
-        status = error_errno(err, "cannot make %s: the folder %s takes no files", path, above);
+        status = error_errno(err, "cannot make %s: the folder %s is not writable", path, above);
     free(above);
     return status;
 }
@@ -252,8 +253,9 @@ static int check_new(const char *path, struct error *err)
     if (text_ends(bare, "/.") || text_ends(bare, "/.."))
         status = error_set(err, ERROR_IO, "there is no folder %s", path);
     else if (lstat(bare, &info) == 0)
-        status = error_set(err, ERROR_IO,
-                           "%s is a symbolic link to something that is not there; name another folder", bare);
+        status =
+            error_set(err, ERROR_IO,
+                      "%s is a symbolic link to a folder that does not exist; name another folder", bare);
     else
         status = check_above(bare, err);
     free(bare);
@@ -274,14 +276,14 @@ static int look(const char *path, const struct output_layout *layout, bool force
     if (stat(path, &info))
         return errno == ENOENT ? check_new(path, err) : error_errno(err, "cannot make %s", path);
     if (!S_ISDIR(info.st_mode))
-        return error_set(err, ERROR_IO, "%s is there and is not a folder; name a new folder", path);
+        return error_set(err, ERROR_IO, "%s exists and is not a folder; name a new folder", path);
     if (file_list(path, &names, &count, err))
         return -1;
     file_names_free(names, count);
     *found = count ? FOUND_OURS : FOUND_EMPTY;
     if (count)
         return check_replaced(path, layout, force, err);
-    return access(path, W_OK | X_OK) ? error_errno(err, "the folder %s takes no files", path) : 0;
+    return access(path, W_OK | X_OK) ? error_errno(err, "the folder %s is not writable", path) : 0;
 }
 
 int output_folder_check(const char *path, const struct output_layout *layout, bool force, struct error *err)
@@ -290,7 +292,7 @@ int output_folder_check(const char *path, const struct output_layout *layout, bo
     return look(path, layout, force, &found, err);
 }
 
-/* A folder of a name that nobody has yet; heap. */
+/* Makes a folder with an unused name; returns the name on the heap. */
 static char *make_beside(const char *place, const char *word, struct error *err)
 {
     for (unsigned number = 0; number < 1000; number++) {
@@ -310,7 +312,8 @@ static char *make_beside(const char *place, const char *word, struct error *err)
     return NULL;
 }
 
-/* Where the folder will be: slashes at the end would make what stands beside it stand in it. */
+/* The path of the target without slashes at its end: with them, the temporary folder would be inside it
+ * instead of beside it. */
 static char *place_of(const char *path, enum found found)
 {
     return found == FOUND_NOTHING ? without_slashes(path) : realpath(path, NULL);
@@ -337,7 +340,8 @@ int output_folder_begin(struct output_folder *folder, const char *path, const st
     return folder->part ? 0 : -1;
 }
 
-/* A rename that replaces nothing. File systems that cannot say so are asked first. */
+/* A rename that never replaces anything. On file systems that do not support this, it is checked beforehand.
+ */
 static int move_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -352,7 +356,7 @@ static int move_new(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* Moves one entry of the part up into the folder, or back. */
+/* Moves one entry of the temporary folder into the target, or back. */
 static int move_entry(const struct output_folder *folder, const char *name, bool up, struct error *err)
 {
     char *low = file_join(folder->part, name), *high = file_join(folder->place, name);
@@ -364,7 +368,7 @@ static int move_entry(const struct output_folder *folder, const char *name, bool
     return status;
 }
 
-/* The marks come last, so that only a whole folder counts as ours. */
+/* The marks are moved last, so that a folder counts as ours only when it is complete. */
 static int fill(const struct output_folder *folder, struct error *err)
 {
     char **names, **moved;
@@ -387,7 +391,7 @@ static int fill(const struct output_folder *folder, struct error *err)
     return status;
 }
 
-/* Where two folders cannot be exchanged in one step the old one waits under another name. */
+/* For file systems that cannot exchange two folders in one step: the old one is renamed first. */
 static int exchange_in_steps(const struct output_folder *folder, struct error *err)
 {
     char *aside = make_beside(folder->place, "old", err);
@@ -397,20 +401,21 @@ static int exchange_in_steps(const struct output_folder *folder, struct error *e
     if (!status && rename(folder->part, folder->place)) {
         status = error_errno(err, "cannot replace %s", folder->place);
         if (rename(aside, folder->place))
-            error_prefix(err, "what was there is now %s", aside);
+            error_prefix(err, "the old folder is now %s", aside);
     } else if (!status && rename(aside, folder->part)) {
-        status = error_errno(err, "what %s was is now %s", folder->place, aside);
+        status = error_errno(err, "cannot remove the old %s, which is now %s", folder->place, aside);
     }
     if (aside)
-        rmdir(aside); /* not when something is in it */
+        rmdir(aside); /* fails, as it should, when something is in it */
     free(aside);
     return status;
 }
 
-/* Afterwards the old folder is the part, and goes with it. */
+/* Exchanges the two folders. Afterwards the old one is the temporary folder, and is removed with it. */
 static int replace(const struct output_folder *folder, struct error *err)
 {
-    if (check_ours(folder->place, folder->layout, err)) /* time has passed */
+    if (check_ours(folder->place, folder->layout,
+                   err)) /* the target may have changed since the first check */
         return -1;
     if (renameat2(AT_FDCWD, folder->part, AT_FDCWD, folder->place, RENAME_EXCHANGE) == 0)
         return 0;

@@ -47,7 +47,7 @@ void str_printf(struct str *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char brief[128]; /* most texts are: they are printed once */
+    char brief[128]; /* most texts fit, and are then printed only once */
     int length = vsnprintf(brief, sizeof brief, format, args);
     va_end(args);
     if (length < 0)
@@ -96,7 +96,7 @@ static bool is_same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Rows of the usual table, the one at hand and the two before it. */
+/* The table of edit distances, of which only the current row and the two before it are kept. */
 size_t text_distance(const char *a, const char *b)
 {
     enum { LONGEST = 63 };

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds beyond this are finite nonsense of deep graphs; kept apart from infinity, which means "not judged".
- * A float64 of 9e307 may have an honest bound of 8e307.
- */
+/* The largest finite bound. Deep graphs have huge bounds that mean nothing, but they must stay apart from
+ * infinity, which means "not judged". A float64 of 9e307 may have an honest bound of 8e307. */
 static const double largest_bound = DBL_MAX;
 
 /* The error of rounding to nearest is uniform over an ulp: its standard deviation is half an ulp over
@@ -37,9 +36,9 @@ int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape,
     if (dtype_check(type, err) || shape_count(shape, &count, err))
         return -1;
     if (!dtype_in(type, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)))
-        return error_set(err, ERROR_UNSUPPORTED, "the reference does not compute with %s", dtype_name(type));
+        return error_set(err, ERROR_UNSUPPORTED, "the reference does not support %s", dtype_name(type));
     if (count > BOUNDED_LIMIT)
-        return error_set(err, ERROR_LIMIT, "a value of %zu elements is more than the reference computes",
+        return error_set(err, ERROR_LIMIT, "a value of %zu elements is larger than the reference supports",
                          count);
     if (!shape_only && !(b->value = calloc(count ? count : 1, sizeof *b->value)))
         return error_set(err, ERROR_MEMORY, "no memory for a value of %zu elements", count);
@@ -108,7 +107,7 @@ long double likely_add(long double a, long double b)
 {
     if (a == 0 || b == 0)
         return fabsl(a + b);
-    /* What a double holds has a square that a long double holds: no need of hypotl's care. */
+    /* The square of a double fits into a long double, so hypotl is not needed. */
     long double squares = a * a + b * b;
     return squares > 0x1p-16000L && squares < 0x1p16000L ? sqrtl(squares) : hypotl(a, b);
 }
@@ -120,7 +119,8 @@ static double as_bound(long double bound)
     return (double)bound;
 }
 
-/* The next double above one that is positive, or 0: its bits are a number that counts them. */
+/* The next double above one that is positive or 0: the bits of such doubles, as integers, are in their order.
+ */
 static double next_above(double x)
 {
     uint64_t bits;
@@ -144,9 +144,9 @@ static void set_bounds(struct bounded *b, size_t i, long double hard, long doubl
 }
 
 /*
- * Hardware may read subnormals as zero (denormals-are-zero; some processors know nothing else), and the ONNX
- * text does not forbid it, so a subnormal input may be itself or nothing. Halves are converted on reading,
- * which keeps theirs.
+ * Gives subnormal inputs a bound that includes 0. Hardware may read subnormals as zero (denormals-are-zero;
+ * some processors have no other mode), and ONNX does not forbid it. Halves are converted when they are read,
+ * which keeps their subnormals.
  */
 static void allow_flushing(struct bounded *b)
 {
@@ -176,14 +176,14 @@ static void put_integer(struct bounded *b, size_t i, long double value, long dou
     long double low = dtype_lowest(b->type), high = dtype_highest(b->type);
     if (value >= low && value <= high) {
         b->value[i] = value + 0.0L; /* integers have no -0 */
-        /* What may be beyond the end may have wrapped to the other one. */
+        /* A value that may be out of range may have wrapped to the other end. */
         bool inside = value - hard >= low && value + hard <= high;
         set_bounds(b, i, inside ? hard : INFINITY, likely);
         return;
     }
     long double span = high - low + 1;
     long double wrapped = value - floorl((value - low) / span) * span;
-    /* Beyond 2^64 a product is no longer exact here, and neither is what it wraps to. */
+    /* Beyond 2^64 a product is not exact in long double, and neither is the wrapped result. */
     if (dtype_is_signed(b->type) || hard > 0 || !(fabsl(value) < 0x1p64L)) {
         bounded_put_open(b, i);
         return;
@@ -192,8 +192,8 @@ static void put_integer(struct bounded *b, size_t i, long double value, long dou
     set_bounds(b, i, 0, 0);
 }
 
-/* What rounding may do to a result near zero: lose it altogether where subnormals are flushed. Nobody flushes
- * halves. */
+/* The error of rounding a result near zero, which is lost where subnormals are flushed. No implementation
+ * flushes halves. */
 static double underflow_error(enum dtype type, const struct dtype_precision *p)
 {
     return type == DTYPE_FLOAT16 ? p->smallest : p->tiny;
@@ -213,9 +213,9 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     if (magnitude - hard < p.tiny)
         reach += underflow_error(b->type, &p);
     long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
-    if (magnitude < p.tiny && b->type != DTYPE_FLOAT16) /* flushed, it is off by all of itself */
+    if (magnitude < p.tiny && b->type != DTYPE_FLOAT16) /* when it is flushed, the error is its whole size */
         spread = likely_add(spread, magnitude);
-    /* Half an ulp above the largest number is where rounding to nearest goes to infinity. */
+    /* Rounding to nearest gives infinity from half an ulp above the largest number on. */
     long double top = highest * (1 + p.unit / 2);
     if (magnitude - hard > top) {
         b->value[i] = value < 0 ? -INFINITY : INFINITY;
@@ -251,7 +251,8 @@ void bounded_put_range(struct bounded *b, size_t i, long double value, long doub
     long double reach = fmaxl(value - low, high - value);
     if (!(reach >= 0 && reach < largest_bound))
         reach = INFINITY;
-    /* The ends are sums that were rounded, and so is their distance: an element at an end is inside. */
+    /* The ends of the range and their distance are rounded sums: the bound is widened so that an element at
+     * an end is inside. */
     if (reach > 0 && dtype_is_float(b->type))
         reach = (double)(reach * (1 + 0x1p-52L) + 0x1p-61L * fabsl(value));
     b->value[i] = dtype_is_float(b->type) ? value : value + 0.0L; /* integers have no -0 */

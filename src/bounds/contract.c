@@ -24,7 +24,7 @@ struct operand operand_of(const struct bounded *b)
     return o;
 }
 
-/* Integers whose every partial sum is exact in the type: no rounding in any order. */
+/* Whether all operands are integers and every partial sum is exact in the type: then no order rounds. */
 static bool all_exact(const struct contraction *c)
 {
     const struct operand *a = c->a.of, *b = c->b.of;
@@ -59,7 +59,7 @@ size_t *offsets_of(const struct shape *shape, const struct strides *strides, str
     if (shape_count(shape, &count, err))
         return NULL;
     if (count > BOUNDED_LIMIT) {
-        error_set(err, ERROR_LIMIT, "%zu terms are more than the reference sums", count);
+        error_set(err, ERROR_LIMIT, "a sum of %zu terms is longer than the reference supports", count);
         return NULL;
     }
     size_t *table = offsets_linear(count, 0, err);
@@ -75,7 +75,7 @@ size_t *offsets_of(const struct shape *shape, const struct strides *strides, str
 struct tally {
     long double value, squares;      /* sums of t and t^2 */
     long double up, down;            /* sums of |t| over positive and negative terms */
-    long double inherited, variance; /* what the inputs' bounds become */
+    long double inherited, variance; /* hard and likely error from the bounds of the inputs */
 };
 
 long double contract_underflow(enum dtype type)
@@ -84,7 +84,8 @@ long double contract_underflow(enum dtype type)
     return type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
 }
 
-/* Undecided when a partial sum may overflow: `up` and `down` is how far one may go to either side. */
+/* Makes the sum undecided when a partial sum may overflow; `up` and `down` are the largest partial sums of
+ * either sign. */
 static struct number guard(const struct contraction *c, struct number y, long double up, long double down)
 {
     long double highest = dtype_highest(c->type);
@@ -124,7 +125,8 @@ bool contract_strays(const struct contraction *c, size_t i, size_t j)
     return !(a < highest && b < highest);
 }
 
-/* An element that overflows when alpha is multiplied with it: alpha A' B' has no order. */
+/* Whether an element overflows when it is multiplied by alpha: an implementation may compute alpha A' B' in
+ * any order. */
 static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
 {
     long double alpha = fabsl(c->then->alpha), most = dtype_highest(c->type) / alpha;
@@ -141,8 +143,8 @@ static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
 }
 
 /*
- * The epilogue. BLAS does not read what is multiplied by zero, others do: an infinity or a NaN there may or
- * may not show. The sum itself must not overflow when it is scaled afterwards.
+ * Applies the epilogue. BLAS does not read what is multiplied by zero, other implementations do: an infinity
+ * or a NaN there may or may not show. The sum itself must not overflow when it is scaled afterwards.
  */
 static struct number follow(const struct contraction *c, size_t i, size_t j, struct number sum,
                             long double up, long double down, bool exact)
@@ -166,7 +168,8 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
     bool is_exact = exact || !dtype_is_float(c->type);
     long double u = is_exact ? 0 : unit_of(c->type), scaled = e->beta * add.v;
     long double more = fabsl(e->beta) * add.h, size = (isfinite(scaled) ? fabsl(scaled) : 0) + more;
-    /* An infinity that is added decides, unless the sum can overflow to the other one. */
+    /* An infinity that is added determines the result, unless the sum can overflow to the opposite infinity.
+     */
     long double farthest = fmaxl(1, alpha) * fmaxl(up, down);
     bool open = !isfinite(scaled) && (add.h > 0 || !(farthest < dtype_highest(c->type)));
     y.v += scaled;
@@ -178,18 +181,18 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
                  alpha * reach_down + fmaxl(-scaled, 0) + more);
 }
 
-/* What rounding makes of a tally whose sums are finite. */
+/* The result and bounds of a tally whose sums are finite. */
 static struct number settle(const struct contraction *c, const struct tally *t)
 {
     struct number sum = {t->value, t->inherited, sqrtl(t->variance)};
     long double size = t->up + t->down, steps = (long double)c->roundings;
     if (!dtype_is_float(c->type)) {
-        /* Beyond this the sums themselves are no longer exact here. */
+        /* Beyond 2^63 the sums are no longer exact in long double. */
         if (size + t->inherited >= 0x1p63L && size != fabsl(t->value))
             sum.h = sum.l = INFINITY;
         return sum;
     }
-    /* A single product has its one rounding in bounded_put. */
+    /* The one rounding of a single product is added by bounded_put. */
     if (steps <= 1)
         return sum;
     long double u = unit_of(c->type);
@@ -199,9 +202,9 @@ static struct number settle(const struct contraction *c, const struct tally *t)
 }
 
 /*
- * An infinity or NaN among the terms. It decides the sum when it is certain: both factors exact, or the other
- * one certainly not zero and of one sign; and when the finite terms cannot overflow to an infinity of their
- * own.
+ * The result when a term is an infinity or NaN. The result is certain if that term is (both factors are
+ * exact, or the other factor is certainly not zero and of one sign) and if the finite terms cannot overflow
+ * to an infinity of their own.
  */
 static struct number settle_special(const struct contraction *c, size_t i, size_t j, long double value)
 {
@@ -223,7 +226,7 @@ static struct number settle_special(const struct contraction *c, size_t i, size_
     return (struct number){value, certain ? 0 : INFINITY, 0};
 }
 
-/* What the bounds of one factor alone become, `exact` being the other. */
+/* The error from the bounds of one factor when the other, `exact`, has none. */
 static void inherit_one(const struct contraction *c, struct tally *t, size_t i, size_t j)
 {
     bool of_b = c->b.of->hard != NULL;
@@ -256,8 +259,8 @@ static void inherit_both(const struct contraction *c, struct tally *t, size_t i,
     t->variance = variance;
 }
 
-/* Sums of the products, in registers and without a branch for their sign: t + |t| is twice a positive term or
- * nothing. What the bounds become is a loop of its own. */
+/* Sums the products in registers and without a branch on their sign: t + |t| is twice a positive term, or 0.
+ * The bounds are summed in a separate loop. */
 static void sum_products(const struct contraction *c, struct tally *t, size_t i, size_t j)
 {
     long double value = 0, squares = 0, up = 0, down = 0;
@@ -473,7 +476,8 @@ int contract(const struct contraction *wanted, struct error *err)
     const struct operand *a = c->a.of, *b = c->b.of;
     bool exact = all_exact(c);
     double work = (double)c->m * (double)c->n * (double)c->k;
-    /* The blocked form computes in double: enough for what is exact below 2^53, and for the narrow floats. */
+    /* The blocked form computes in double, which suffices for what is exact below 2^53 and for the narrow
+     * floats. */
     bool fits = exact ? a->largest * b->largest * (long double)c->k <= 0x1p53L
                       : dtype_is_float(c->type) && c->type != DTYPE_DOUBLE;
     if (work > SMALL && fits && c->k < INT32_MAX)

@@ -50,7 +50,8 @@ struct view {
  * bounded_put or number_put adds when the sink stores it. */
 typedef void contract_sink(void *context, size_t i, size_t j, struct number sum);
 
-/* What is done to each sum (Gemm, or a bias): y = alpha * sum + beta * c[rows[i] + cols[j]]. */
+/* What is done to each sum before the sink gets it: y = alpha * sum + beta * c[rows[i] + cols[j]], as in Gemm
+ * or for a bias. */
 struct epilogue {
     long double alpha, beta;
     const struct bounded *c; /* NULL: nothing is added */
@@ -58,7 +59,7 @@ struct epilogue {
 };
 
 struct contraction {
-    enum dtype type; /* the type the engine accumulates in at worst: the output's */
+    enum dtype type; /* of the output: the least precise type that an engine may sum in */
     size_t m, n, k;
     struct view a, b; /* a: m rows, k columns; b: k rows, n columns */
     /*
@@ -71,7 +72,7 @@ struct contraction {
     void *context;
 };
 
-/* Computes all m * n sums and passes them to the sink. Fails only for want of memory. */
+/* Computes all m * n sums and passes them to the sink. Fails only when there is no memory. */
 int contract(const struct contraction *c, struct error *err);
 
 /* Whether the elements of row i of A, or those of column j of B, may add up to more than the type can hold.
@@ -81,9 +82,9 @@ bool contract_strays(const struct contraction *c, size_t i, size_t j);
 /* The largest error that underflow may cause in one product. Halves are never flushed to 0. */
 long double contract_underflow(enum dtype type);
 
-/* Tables of offsets on the heap; NULL and an error when there is no memory, or for more than BOUNDED_LIMIT
- * entries. offsets_linear: 0, step, 2 step ..., `count` in all. offsets_of: of all indices of a shape in
- * row-major order, under the given strides. */
+/* Tables of offsets on the heap; NULL and an error when there is no memory or, in offsets_of, for more than
+ * BOUNDED_LIMIT entries. offsets_linear: 0, step, 2 step ..., `count` in all. offsets_of: of all indices of a
+ * shape in row-major order, under the given strides. */
 size_t *offsets_linear(size_t count, size_t step, struct error *err);
 size_t *offsets_of(const struct shape *shape, const struct strides *strides, struct error *err);
 

@@ -21,7 +21,8 @@ static long double weight_at(const struct kernel *kernel, long double t)
     return fabsl(t) < 1 ? 1 - fabsl(t) : 0;
 }
 
-/* Cubic: |w'| is at most 2|a|+6 on [0,1] and 4|a| beyond; generous. */
+/* The largest slope of the kernel. Cubic: |w'| is at most 2|a|+6 on [0,1] and 4|a| beyond; a generous bound.
+ */
 static long double steepness(const struct kernel *kernel)
 {
     return kernel->cubic ? 6 + 4 * fabs(kernel->a) : 1;
@@ -45,7 +46,7 @@ size_t taps_max(const struct kernel *kernel)
 
 size_t taps_at(const struct kernel *kernel, long double x, long double e, struct tap *taps)
 {
-    if (!(e <= 0.5L)) /* the coordinate says nothing */
+    if (!(e <= 0.5L)) /* the coordinate is too uncertain */
         return 0;
     long double reach = support(kernel) + e;
     int64_t first = (int64_t)ceill(x - reach), last = (int64_t)floorl(x + reach);
@@ -53,7 +54,8 @@ size_t taps_at(const struct kernel *kernel, long double x, long double e, struct
     size_t count = 0, room = taps_max(kernel);
     for (int64_t i = first; i <= last && count < room; i++) {
         long double weight = weight_at(kernel, ((long double)i - x) * kernel->stretch);
-        /* Rounded even where the coordinate is exact: weights that should add up to 1 do not. */
+        /* The rounding of the weights counts even when the coordinate is exact: weights that should add up to
+         * 1 do not. */
         long double hard = slope * e + weight_rounding(kernel);
         taps[count++] = (struct tap){i, weight, hard};
     }
@@ -153,8 +155,8 @@ static struct total add_terms(const struct bounded *x, size_t base, int rank, co
     return t;
 }
 
-/* Axis by axis, what one axis makes is not yet weighed by the others: it may overflow though the whole is
- * small. */
+/* Whether an intermediate result may overflow although the whole is small: an implementation that goes axis
+ * by axis has not yet applied the weights of the other axes. */
 static bool may_overflow(const struct total *t, enum dtype type, int rank, const struct tap_list *lists)
 {
     long double largest = t->largest;
@@ -182,7 +184,7 @@ void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, si
         }
     struct total t = add_terms(x, base, rank, lists);
     double unit = unit_of(out->type);
-    /* Each term is multiplied once an axis and added once. */
+    /* Each term is multiplied once per axis and added once. */
     long double own = rounding_growth(unit, t.terms + 2 * (size_t)rank) * t.size;
     long double likely = likely_add(sqrtl(t.variance), unit * t.size * sqrtl((long double)t.terms));
     if (t.strange || may_overflow(&t, out->type, rank, lists))

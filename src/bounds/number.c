@@ -69,6 +69,6 @@ struct number number_clamp(struct number a, long double limit)
 
 void number_put(struct bounded *b, size_t i, struct number n)
 {
-    /* An error of at most h deviates by h at most. */
+    /* The standard deviation of an error of at most h is at most h. */
     bounded_put(b, i, n.v, n.h, fminl(n.l, n.h));
 }

@@ -10,8 +10,8 @@
 #define ROOT 1.41421356237309504880
 
 /*
- * Textbooks take 0, 1, -1, 2, -2, 1/2, -1/2, or the halves first (wincnn; NNPACK and OpenCV, all seven).
- * Signs of the odd one out make no difference. oneDNN has 5/8 and 3/2 for F(4x4,3x3), ncnn the roots.
+ * Textbooks use 0, 1, -1, 2, -2, 1/2, -1/2, or the halves first (wincnn; NNPACK and OpenCV, all seven). The
+ * sign of an unpaired point makes no difference. oneDNN has 5/8 and 3/2 for F(4x4,3x3), ncnn square roots.
  */
 const struct winograd_points winograd_points[] = {
     {2, {0, 1}},
@@ -60,8 +60,8 @@ struct winograd_transform winograd_transform(const double *points, size_t m, siz
     return t;
 }
 
-/* Roundings on a term's way through a row in any order: the additions, one for a factor that is no power of
- * two, and one for a factor that is no number of the type. */
+/* The roundings of a term in a row of the transform, in any order: the additions, one for a factor that is
+ * not a power of two, and one for a factor that the type cannot represent. */
 static double roundings_of(const struct winograd_matrix *m)
 {
     double most = 0;
@@ -126,7 +126,7 @@ static void apply(const struct winograd_matrix *left, const struct winograd_matr
             combine(right->at[j], right->cols, magnitudes, half.at[i][0], LANES, out->at[i][j]);
 }
 
-/* One way to compute it. */
+/* One way to compute the convolution: a tile size, a set of points and a type. */
 struct scheme {
     struct winograd_transform axis[2];
     double highest;                    /* number of the type that it computes in */
@@ -137,7 +137,7 @@ struct scheme {
     size_t tiles[2];             /* that cover the output */
 };
 
-/* What is computed at a time: `tiles` tiles and `outputs` output channels. */
+/* Buffers for what is computed at a time: `tiles` tiles and `outputs` output channels. */
 struct panels {
     size_t tiles, outputs;
     double *left;   /* [point][output channel][2 channels] */
@@ -150,7 +150,7 @@ static size_t points_of(const struct scheme *s)
     return s->axis[0].b.rows * s->axis[1].b.rows;
 }
 
-/* (1 + u)^n - 1 is below this; what is lost in double precision here is added. */
+/* An upper bound of (1 + u)^n - 1; the error of computing it in double is added. */
 static double relative(double roundings, double u)
 {
     return expm1(roundings * u) + 0x1p-48;
@@ -176,10 +176,11 @@ static struct scheme scheme_make(const struct winograd *w, const struct winograd
     s.highest = (double)dtype_highest(type);
     s.in = relative(in, u);
     s.kernel = relative(kernel, u);
-    /* The product, the sum over the channels, the output, and a bias and a store that follow. */
+    /* Roundings of the product, the sum over the channels, the output transform, and a bias and a store that
+     * follow. */
     double rest = (double)w->channels + out + 2;
     s.rest = relative(rest, u);
-    /* Each point of the tile and each rounding errs on its own, evenly from -u to u. */
+    /* The errors of the points of a tile and of the roundings are independent and uniform in [-u, u]. */
     s.deviations = sqrt(3 * (in + kernel + rest) * (double)points_of(&s));
     double tiny = (double)contract_underflow(type);
     s.tiny = rest * tiny;
@@ -188,7 +189,7 @@ static struct scheme scheme_make(const struct winograd *w, const struct winograd
     return s;
 }
 
-/* Values, their bounds, and what they may be at most, of the same places. */
+/* Values, their bounds and their largest possible magnitudes at the same positions. */
 struct reach {
     bool exact; /* no bounds */
     struct grid value, hard, most;
@@ -219,8 +220,8 @@ static void reach_put(struct reach *r, size_t i, size_t j, size_t lane, const st
 }
 
 /*
- * What a transform gives: `size`, how large the computed number may be, and `error` of it. Nothing underflows
- * where all is 0, and where something inside may overflow the error is infinite.
+ * The result of a transform: `size`, the largest magnitude of the computed number, and its `error`. Nothing
+ * underflows where all is 0; where a number inside may overflow the error is infinite.
  */
 struct transformed {
     struct grid size, error;
@@ -330,7 +331,8 @@ static void multiply(const struct winograd *w, const struct scheme *s, struct pa
                     (int)p->tiles, 0, p->errors + point * p->outputs * p->tiles, (int)p->tiles);
 }
 
-/* The output's transform of one tile in each lane, kept where it is larger. */
+/* Stores the errors of one tile, which are in a lane of `out`, where they are larger than those stored
+ * before. */
 static void put_tile(const struct winograd *w, const struct scheme *s, const struct grid *out, size_t lane,
                      size_t tile, size_t start, struct winograd_errors *errors)
 {
@@ -338,7 +340,7 @@ static void put_tile(const struct winograd *w, const struct scheme *s, const str
     size_t rows = s->axis[0].a.rows, cols = s->axis[1].a.rows;
     size_t top = tile / s->tiles[1] * rows, left = tile % s->tiles[1] * cols;
     bool fits = true;
-    /* Over `rest` it is more than the sum of magnitudes, which no partial sum exceeds. */
+    /* Divided by `rest` it exceeds the sum of magnitudes, which no partial sum exceeds. */
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++)
             fits = fits && out->at[i][j][lane] < s->rest * s->highest;
@@ -379,7 +381,7 @@ static void panels_release(struct panels *p)
     free(p->errors);
 }
 
-/* Some 32 MB each, whatever the image. */
+/* Buffers of some 32 MB each, whatever the size of the image. */
 static int panels_alloc(const struct winograd *w, const struct scheme *s, struct panels *p, struct error *err)
 {
     size_t room = (size_t)1 << 22, points = points_of(s), row = points * 2 * w->channels;
@@ -428,7 +430,7 @@ int winograd_bound(const struct winograd *w, struct winograd_errors *errors, str
     memset(errors->likely, 0, count * sizeof *errors->likely);
     openblas_set_num_threads(1);
     for (const struct winograd_points *p = winograd_points; p->count; p++) {
-        /* Channels of their own are transformed by the smallest tile only. */
+        /* Depthwise convolutions use only the smallest tile. */
         if (p->count < larger || (w->depthwise && p->count > 3))
             continue;
         struct scheme s = scheme_make(w, p);

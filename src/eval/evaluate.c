@@ -25,7 +25,7 @@ void evaluate_pass_on(struct bounded *result)
         bounded_widen(result);
 }
 
-/* What the next node may see. */
+/* A value as the next node may read it (evaluate_pass_on). */
 static const struct bounded *as_input(struct slot *slot, const struct evaluate_options *options,
                                       struct error *err)
 {
@@ -49,8 +49,8 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
     const char *domain = node->domain ? node->domain : "";
     const struct op *op = *domain && strcmp(domain, "ai.onnx") != 0 ? NULL : op_find(node->op_type);
     if (!op)
-        error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not in the reference's table", domain,
-                  *domain ? "." : "", node->op_type);
+        error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not supported", domain, *domain ? "." : "",
+                  node->op_type);
     else if (opset < op->since)
         error_set(err, ERROR_INVALID, "operator %s does not exist in opset %d", node->op_type, opset);
     else
@@ -67,8 +67,8 @@ static int run_kernel(struct op_call *call, const struct evaluate_options *optio
     return call->op->eval(call);
 }
 
-/* Inputs that the operator has at an opset: those that act as parameters are the last ones, and came later.
- */
+/* The most inputs that the operator has at an opset: those that act as parameters are the last ones, and some
+ * came later. */
 static size_t most_inputs(const struct op *op, int opset)
 {
     size_t most = (size_t)op->inputs.most;
@@ -77,7 +77,7 @@ static size_t most_inputs(const struct op *op, int opset)
     return most;
 }
 
-/* Runs one node's kernel into `outputs` (room for op_outputs of them). */
+/* Runs the kernel of one node into call->outputs. */
 static int run_call(struct op_call *call, const struct evaluate_options *options)
 {
     struct older older;
@@ -104,8 +104,8 @@ static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const
             continue;
         struct slot *slot = scope_find(scope, node->input[i]);
         if (!slot || !slot->view)
-            return error_set(err, ERROR_INVALID, "%s uses %s, which nothing before it makes", node->op_type,
-                             node->input[i]);
+            return error_set(err, ERROR_INVALID, "%s uses %s, which no node before it produces",
+                             node->op_type, node->input[i]);
         inputs[i] = as_input(slot, scope->options, err);
         if (!inputs[i])
             return -1;
@@ -120,7 +120,7 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
         if (!*node->output[i])
             continue;
         if (outputs[i].type == DTYPE_NONE)
-            return error_set(err, ERROR_UNSUPPORTED, "%s: the reference does not make output %zu",
+            return error_set(err, ERROR_UNSUPPORTED, "%s: the reference does not support output %zu",
                              node->op_type, i);
         struct slot *slot = NULL;
         size_t number;
@@ -138,12 +138,13 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
         if (scope->options->loose && node->n_input)
             bounded_loosen(&slot->own);
         slot->view = &slot->own;
-        slot->from_node = node->n_input > 0; /* what a Constant holds is given */
+        slot->from_node = node->n_input > 0; /* the value of a Constant is given, not computed */
     }
     return 0;
 }
 
-/* Known constants are computed as long as they are small: shape arithmetic is, weights are not. */
+/* The largest constant that is computed when only shapes are wanted: shape arithmetic is small, weights are
+ * not. */
 enum { KNOWN_LIMIT = 1024 };
 
 static bool is_known(const struct bounded *input)
@@ -151,7 +152,8 @@ static bool is_known(const struct bounded *input)
     return !input || (input->value && input->count <= KNOWN_LIMIT);
 }
 
-/* Whether a node of a shapes-only graph can be computed all the same. Bodies may capture unknown values. */
+/* Whether all inputs of a node are known when only shapes are wanted, so that it can be computed. Bodies may
+ * capture unknown values. */
 static bool all_known(const struct op *op, const struct bounded *const *inputs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -160,7 +162,7 @@ static bool all_known(const struct op *op, const struct bounded *const *inputs, 
     return op->work != WORK_BODIES;
 }
 
-/* Of a node's first output, and what they allow for. */
+/* Finds the factors of the first output of a node and loosens its bounds for them (factor_order.h). */
 static struct factors loosen_product(struct scope *scope, const struct op_call *call)
 {
     const Onnx__NodeProto *node = call->node;
@@ -177,7 +179,8 @@ static struct factors loosen_product(struct scope *scope, const struct op_call *
     return made;
 }
 
-/* keep_outputs, with what nodes computed as one may do to a difference, to its square and to products. */
+/* keep_outputs with the looser bounds of nodes that are computed as one: for differences, their squares and
+ * products. */
 static int keep_loose(struct scope *scope, const struct op_call *call)
 {
     const Onnx__NodeProto *node = call->node;
@@ -280,7 +283,7 @@ static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t 
     if (parent->depth >= MODEL_MAX_DEPTH)
         return call_invalid(call, "bodies are nested too deeply");
     if (graph->n_input != n_inputs || graph->n_output != n_outputs)
-        return call_invalid(call, "a body has %zu inputs and %zu outputs where %zu and %zu are needed",
+        return call_invalid(call, "a body has %zu inputs and %zu outputs instead of %zu and %zu",
                             graph->n_input, graph->n_output, n_inputs, n_outputs);
     struct scope scope;
     scope_init(&scope, parent);
@@ -288,7 +291,7 @@ static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t 
     for (size_t i = 0; i < n_inputs; i++) {
         struct slot *slot = scope_add(&scope, graph->input[i]->name);
         slot->view = inputs[i];
-        slot->from_node = true; /* what an iteration carries was computed by the one before */
+        slot->from_node = true; /* a carried value was computed by the iteration before */
     }
     int result = add_initializers(&scope, graph, call->err);
     for (size_t i = 0; !result && i < graph->n_node; i++)
@@ -296,7 +299,7 @@ static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t 
     for (size_t i = 0; !result && i < n_outputs; i++) {
         const struct slot *slot = scope_find(&scope, graph->output[i]->name);
         if (!slot || !slot->view)
-            result = call_invalid(call, "nothing makes the body's output %s", graph->output[i]->name);
+            result = call_invalid(call, "no node produces the output %s of the body", graph->output[i]->name);
         else
             result = bounded_copy(&outputs[i], slot->view, call->err);
     }
@@ -309,14 +312,15 @@ struct check_context {
     struct error *err;
 };
 
-/* A Constant has exactly one value. The kernel sees to that where it runs; a branch not taken does not. */
+/* Checks that a Constant has exactly one value. Its kernel checks that too, but does not run in a branch that
+ * is not taken. */
 static int check_node(void *context, Onnx__NodeProto *node, int depth)
 {
     (void)depth;
     struct check_context *check = context;
     const struct op *op = find_op(node, check->opset, check->err);
     if (op && node_is_constant(node) && node->n_attribute != 1)
-        return error_set(check->err, ERROR_INVALID, "Constant: %zu attributes where one is needed",
+        return error_set(check->err, ERROR_INVALID, "Constant: has %zu attributes instead of one",
                          node->n_attribute);
     return op ? 0 : -1;
 }
@@ -357,7 +361,8 @@ static const struct value *find_input(const struct value *inputs, size_t count, 
     return position < count && !inputs[position].name ? &inputs[position] : NULL;
 }
 
-/* Inputs as given; an input with an initialiser of its name falls back to it (ensure_initializer). */
+/* Binds the inputs; an input that is not given falls back to the initialiser of its name
+ * (ensure_initializers). */
 static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, const struct value *inputs,
                        size_t count, struct error *err)
 {
@@ -383,7 +388,8 @@ static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, c
     return 0;
 }
 
-/* Weights become values when first used, and are dropped after their last use: never all at once. */
+/* Loads weights when they are first used; they are dropped after their last use, so that they are never all
+ * in memory. */
 static int ensure_initializers(struct scope *scope, const struct evaluator *evaluator, size_t node,
                                struct error *err)
 {
@@ -447,7 +453,7 @@ static int collect(struct scope *scope, const struct evaluator *evaluator, const
     return 0;
 }
 
-/* A slot for each value of the index, in its order; values that are read from outside are never dropped. */
+/* Makes a slot for each value of the index, in its order; values that the caller reads are never dropped. */
 static void make_slots(struct scope *scope, const struct model_index *index, const char *const *names,
                        size_t count)
 {
@@ -494,7 +500,7 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
     return result;
 }
 
-/* A call outside any graph: its scope holds only what a body may capture. */
+/* Runs a node outside any graph: its scope holds only values that a body may capture. */
 static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_inputs,
                      const struct bounded *const *inputs, struct bounded *outputs, size_t n_outputs,
                      struct error *err)

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* |from| at its largest, times `sign`. */
+/* The largest magnitude of each element of `from`, times `sign`. */
 static int absolute(struct bounded *to, const struct bounded *from, int sign, struct error *err)
 {
     if (bounded_alloc(to, from->type, &from->shape, false, err))
@@ -58,7 +58,7 @@ bool is_square(const struct op_call *call)
     return exponent && exponent->value && exponent->count == 1 && exponent->value[0] == 2;
 }
 
-/* The bound is that of a variance in one pass (normalize.c), for each element. */
+/* The bound of each element is that of a variance computed in one pass (normalize.c). */
 void loosen_square(struct bounded *square, const struct parts *parts)
 {
     const struct bounded *sizes = &parts->sizes;

@@ -30,7 +30,7 @@ static struct factors either(struct factors a, struct factors b)
                             a.count > b.count ? a.count : b.count};
 }
 
-/* A division may become a product with the reciprocal, which is a rounding, and an overflow, more. */
+/* A division may become a product with the reciprocal, which adds a rounding and may overflow. */
 static struct factors raised(struct factors a, double power)
 {
     unsigned count = power > 1 ? (unsigned)ceil(power) * a.count : a.count;
@@ -38,7 +38,7 @@ static struct factors raised(struct factors a, double power)
                      : (struct factors){power * a.most, power * a.least, count};
 }
 
-/* What input i multiplies the output by, nothing when it is no factor. */
+/* The factors that input i contributes to the output; none when the output is not proportional to it. */
 static struct factors factor_of(const struct op_factors *rule, size_t i, struct factors input)
 {
     double power = rule->rule == FACTORS_PRODUCT_OF_ALL             ? 1
@@ -68,10 +68,10 @@ struct factors factors_through(const struct op_call *call, const struct factors 
         }
     }
     struct factors all = either(sum, product);
-    /* (a + b) * c may become a * c + b * c: of one product come several. */
+    /* (a + b) * c may become a * c + b * c: one product becomes several. */
     if (terms > 1)
         all.count++;
-    /* What cancels in a product of many terms, and the terms' number, show in the value. */
+    /* The value itself shows what cancels in a sum of products, and the number of its terms. */
     struct factors own = factors_of(&call->outputs[0]);
     return either(all, own);
 }
@@ -95,7 +95,7 @@ static struct range range_of(enum dtype type)
 void factors_loosen(struct bounded *value, const struct factors *factors)
 {
     struct range range = range_of(value->type);
-    /* Of two factors there is one product only, and the node that makes it is judged for it. */
+    /* Two factors have only one product, and the node that computes it is judged for it. */
     if (factors->count < 3 || !value->value || !dtype_is_float(value->type))
         return;
     double lost =

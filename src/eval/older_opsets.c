@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Input `index` becomes this list, or stays omitted when it is empty. */
+/* Makes this list input `index`; an empty list leaves it omitted. */
 static int put_ints(struct older *older, struct op_call *call, size_t index, const int64_t *values,
                     size_t count)
 {
@@ -32,7 +32,7 @@ static int put_float(struct older *older, struct op_call *call, size_t index, co
     return 0;
 }
 
-/* The attribute, when the node has it, as input `index`. */
+/* Makes the attribute, when the node has it, input `index`. */
 static int put_attribute(struct older *older, struct op_call *call, size_t index)
 {
     const char *name = call->op->history.attributes[index - 1].name;
@@ -54,7 +54,7 @@ int older_adapt(struct older *older, struct op_call *call)
     if (call->opset >= OP_OLDEST || !call->opset)
         return 0;
     if (call->opset < history->same_since)
-        return call_unsupported(call, "the reference does not know it as it was in opset %d", call->opset);
+        return call_unsupported(call, "the reference does not support its form of opset %d", call->opset);
     if (call->opset >= history->reformed || !history->attributes[0].name)
         return 0;
     if (call->n_inputs != 1)

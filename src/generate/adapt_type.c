@@ -1,8 +1,12 @@
+/*
+ * Adapters: nodes that give a value another type, rank, shape or range, so that a block can use it
+ * (planner.h).
+ */
 #include "generate/planner.h"
 
 #include <math.h>
 
-/* The operator at this opset, for this type, and the engine has it. */
+/* The operator, if it exists at this opset for this type and the engine supports it. */
 static bool usable(struct planner *g, const char *name, enum dtype type)
 {
     const struct op *op = op_find(name);
@@ -30,7 +34,7 @@ bool adapt_type(struct planner *g, size_t value, enum dtype type, size_t *out)
     return true;
 }
 
-/* The same elements in another shape; 0 and -1 stand in where Reshape allows them. */
+/* The same elements in another shape; some dimensions are written as 0 and -1 where Reshape allows it. */
 static bool reshape(struct planner *g, size_t value, const struct shape *shape, size_t *out)
 {
     const struct maker_value *v = planner_value(g, value);
@@ -98,7 +102,8 @@ static bool pad(struct planner *g, size_t value, const struct shape *to, size_t 
     return true;
 }
 
-/* Of another rank: dimensions of 1 are put before or behind, or the first ones are multiplied into one. */
+/* A shape of another rank: dimensions of 1 are added in front or behind, or the first dimensions are merged.
+ */
 static struct shape ranked(struct planner *g, const struct shape *from, int rank)
 {
     struct shape shape = {.rank = rank};
@@ -179,7 +184,7 @@ static bool clip(struct planner *g, size_t value, double low, double high, size_
     return true;
 }
 
-/* Divided down, so that differences survive. */
+/* Divides the value into the range, so that differences between elements survive. */
 static bool scale(struct planner *g, size_t value, double most, size_t *out)
 {
     struct maker_value v = *planner_value(g, value);
@@ -225,8 +230,7 @@ bool adapt_range(struct planner *g, size_t value, double low, double high, size_
     return clip(g, value, low, high, out);
 }
 
-/* What values must be alike in for the aggregation: all of them Sum, Max and so on; Concat all but one axis.
- */
+/* Values must have the same shape for Sum, Max and so on, and the same but for one axis for Concat. */
 bool adapt_join(struct planner *g, const size_t *values, size_t count, size_t *out)
 {
     static const char *const joins[] = {"Concat", "Sum", "Max", "Min", "Mean", "Add", "Mul", "Sub", "Concat"};

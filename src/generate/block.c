@@ -17,11 +17,11 @@ struct blocks {
     struct map names;
     struct block **list;
     size_t count, capacity;
-    struct subgraph **graphs; /* all that were read, replaced ones too */
+    struct subgraph **graphs; /* all that were read, including replaced ones */
     size_t n_graphs, graphs_capacity;
 };
 
-/* At most four edges meet in an operator. */
+/* The number of inputs that other blocks can feed, at most four. */
 static size_t data_inputs(const struct op *op)
 {
     if (op->data != DATA_ALL)
@@ -111,7 +111,7 @@ static void collect_ops(struct arena *arena, struct block *block)
     block->ops = ops;
 }
 
-/* A name becomes a word of a recipe. */
+/* Whether the name can be part of a recipe. */
 static bool good_name(const char *name)
 {
     size_t length = strlen(name);
@@ -120,7 +120,8 @@ static bool good_name(const char *name)
                         "0123456789-_.") == length;
 }
 
-/* Each type at the oldest and the newest opset, a few times: what fails there would fail in a campaign. */
+/* Tries the block with each type at the oldest and the newest opset a few times: what fails here would fail
+ * in a campaign. */
 static int try_subgraph(const struct subgraph *graph, struct error *err)
 {
     static const struct generate_options everything;
@@ -151,9 +152,11 @@ static int add_subgraph(struct blocks *blocks, const char *name, const char *tex
 {
     struct subgraph *graph;
     if (!good_name(name))
-        return error_set(err, ERROR_FORMAT, "'%.100s' is no name for a block: letters, digits, - _ .", name);
+        return error_set(err, ERROR_FORMAT,
+                         "'%.100s' is not a valid name for a block: use letters, digits, - _ .", name);
     if (op_find(name))
-        return error_set(err, ERROR_FORMAT, "'%s' is an operator: give the block another name", name);
+        return error_set(err, ERROR_FORMAT, "'%s' is the name of an operator: give the block another name",
+                         name);
     if (subgraph_read(&graph, text, err))
         return error_prefix(err, "block %s", name);
     if (!trusted && try_subgraph(graph, err)) {
@@ -206,7 +209,7 @@ int blocks_add_file(struct blocks *blocks, const char *path, struct error *err)
     if (text_ends(name, suffix))
         name[strlen(name) - strlen(suffix)] = 0;
     if (!result && strlen(text) != size)
-        result = error_set(err, ERROR_FORMAT, "%s is no text", path);
+        result = error_set(err, ERROR_FORMAT, "%s is not a text file", path);
     if (!result && blocks_add_text(blocks, name, text, err))
         result = error_prefix(err, "%s", path);
     free(text);
@@ -232,7 +235,7 @@ int blocks_add_dir(struct blocks *blocks, const char *path, struct error *err)
     }
     file_names_free(names, count);
     if (!result && !found)
-        return error_set(err, ERROR_NOT_FOUND, "%s holds no block: give a folder of NAME%s files", path,
+        return error_set(err, ERROR_NOT_FOUND, "%s contains no block: give a folder of NAME%s files", path,
                          suffix);
     return result;
 }

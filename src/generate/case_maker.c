@@ -23,7 +23,7 @@ void maker_release(struct maker *m)
     *m = (struct maker){0};
 }
 
-/* SIZE_MAX for names of another kind: a body's values have theirs from elsewhere. */
+/* The number in a name; SIZE_MAX for other names, such as those of values of bodies. */
 static size_t number_in(const char *name)
 {
     size_t number = 0;
@@ -57,11 +57,12 @@ struct maker_value *maker_find(const struct maker *m, const char *name)
             ;
     else if (number < m->numbers)
         at = m->by_number[number];
-    /* What was rolled back may still stand under its number. */
+    /* A value that was rolled back may still be found by its number. */
     return at < m->n_values && strcmp(m->values[at].name, name) == 0 ? &m->values[at] : NULL;
 }
 
-/* Lists of integers and scalars may fix shapes; other data does not. */
+/* The longest list of integers whose values are kept: shapes may depend on lists and scalars, not on other
+ * data. */
 enum { SMALL_LIST = 64 };
 
 static int know(struct bounded *value, const struct tensor *data, enum maker_knowledge knowledge,
@@ -73,7 +74,7 @@ static int know(struct bounded *value, const struct tensor *data, enum maker_kno
     return bounded_alloc(value, data->type, &data->shape, true, err);
 }
 
-/* Views of what a node uses; `own` holds those that are new. */
+/* Views of the values that a node uses; `own` holds the new ones. */
 struct uses {
     size_t count;
     const struct bounded **views;
@@ -108,7 +109,7 @@ static void uses_release(struct uses *uses)
     free(uses->views);
 }
 
-/* Names: x inputs, w initialisers, v results, numbered as they come. */
+/* Names the inputs x, initialisers w and results v, with consecutive numbers. */
 static void name_node(struct maker *m, struct draw *d)
 {
     struct arena *arena = &m->model->arena;
@@ -279,7 +280,8 @@ int options_check(const struct generate_options *options, struct error *err)
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
         if (options_allow(options, op))
             return 0;
-    return error_set(err, ERROR_NOT_FOUND, "opset %d has none of %s", options->opset, options->ops);
+    return error_set(err, ERROR_NOT_FOUND, "opset %d has none of the operators %s", options->opset,
+                     options->ops);
 }
 
 int draw_opset(struct rng *rng, const struct generate_options *options, int since)

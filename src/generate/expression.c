@@ -42,7 +42,7 @@ static int read_name(struct reader *r, int64_t *value)
     while (isalnum((unsigned char)*r->at) || *r->at == '_')
         r->at++;
     if (!r->lookup(r->context, start, (size_t)(r->at - start), value))
-        return error_set(r->err, ERROR_FORMAT, "expression '%.100s': no dimension is called '%.*s'", r->text,
+        return error_set(r->err, ERROR_FORMAT, "expression '%.100s': no size is named '%.*s'", r->text,
                          (int)(r->at - start), start);
     return 0;
 }
@@ -121,5 +121,5 @@ int expression_eval(const char *text, expression_lookup *lookup, const void *con
     struct reader r = {.text = text, .at = text, .lookup = lookup, .context = context, .err = err};
     if (read_sum(&r, value))
         return -1;
-    return next(&r) ? bad(&r, "there is something behind its end") : 0;
+    return next(&r) ? bad(&r, "unexpected text after its end") : 0;
 }

@@ -1,3 +1,4 @@
+/* Cases of a small random graph, drawn node by node (generate_graph of operator_case.h). */
 #include "generate/case_maker.h"
 
 #include "base/hash.h"
@@ -9,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements of a value in a graph: the reference computes them while the graph is made. */
+/* Limits. A value is small because the reference computes it while the graph is made. */
 enum { GRAPH_ELEMENTS = 1000, GRAPH_OUTPUTS = 64, TRIES_PER_NODE = 60 };
 
 struct graph_maker {
     struct maker m;
     const struct generate_options *options;
-    const struct op **ops; /* those allowed */
+    const struct op **ops; /* the operators that the options allow */
     size_t n_ops;
     enum fill fill;
     struct rng offers; /* choices made by the callbacks of a draw */
@@ -71,8 +72,9 @@ static bool pick(void *context, struct drawn *value)
 }
 
 /*
- * Whether a result is good to go on with: finite, of moderate size, judged for the most part. What grows or
- * turns NaN early would drown everything after it. A few are let through all the same: they, too, are cases.
+ * Whether a result is useful for further nodes: finite, of moderate size, and mostly judged. Numbers that
+ * grow or become NaN early would hide errors in everything after them. A few are kept all the same, because
+ * they are cases too.
  */
 static bool worth_keeping(const struct bounded *b, struct rng *rng)
 {
@@ -104,7 +106,8 @@ static const struct op *choose_op(struct graph_maker *g, struct rng *rng, const 
     return dtype_in(given->value.type, set) && rank >= op->ranks.least && rank <= op->ranks.most ? op : NULL;
 }
 
-/* The recipe said so, or the engine under test lacks it; which the recipe will then say. */
+/* Whether the node is left out because the recipe says so or because the engine under test lacks it; the new
+ * recipe then says so. */
 static bool left_out(struct graph_maker *g, const struct op *op, enum dtype type, size_t number)
 {
     const struct generate_options *o = g->options;
@@ -114,7 +117,7 @@ static bool left_out(struct graph_maker *g, const struct op *op, enum dtype type
     return true;
 }
 
-/* One try at one more node, of its own number. */
+/* Tries once to add a node; each try has a number. */
 static int try_node(struct graph_maker *g, struct rng rng, size_t number)
 {
     const struct maker_value *value = choose_value(g, &rng);
@@ -171,7 +174,7 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
                    struct test_case **out, struct error *err)
 {
     static const struct generate_options everything;
-    /* Another stream than that of one-operator cases. */
+    /* A random stream different from that of one-operator cases. */
     struct rng root = rng_seed(hash_combine(seed, hash_text("graph"))), rng = rng_split(&root, index);
     struct graph_maker g = {.options = options ? options : &everything};
     options = g.options;
@@ -191,7 +194,7 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
     if (g.n_ops)
         grow(&g, wanted, &rng);
     if (g.m.model->graph->n_node < (size_t)low)
-        result = error_set(err, ERROR_NOT_FOUND, "no graph of %d nodes fits the options", low);
+        result = error_set(err, ERROR_NOT_FOUND, "no graph of %d nodes can be drawn with these options", low);
     if (!result) {
         struct generate_options made = *options;
         made.skip = g.skip.data;

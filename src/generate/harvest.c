@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Structures met so far, blocks or not, and a corpus to try texts in. */
+/* The structures found so far, whether they became blocks or not, and a corpus in which texts are tried. */
 struct harvest_state {
     struct arena arena;
     struct map structures; /* hash in hex -> number of the block, or NONE */
@@ -53,7 +53,7 @@ struct field {
     int opset;
 };
 
-/* A size that the model leaves open. */
+/* The size used for a dimension that the model leaves unknown. */
 enum { OPEN_SIZE = 2 };
 
 static void know_input(struct bounded *b, const Onnx__ValueInfoProto *info)
@@ -76,7 +76,7 @@ static void know_input(struct bounded *b, const Onnx__ValueInfoProto *info)
         bounded_init(b);
 }
 
-/* Numbers only where shapes may depend on them. */
+/* Keeps the numbers of a weight only where shapes may depend on them. */
 static void know_weight(struct bounded *b, const struct model *model, size_t number)
 {
     const Onnx__GraphProto *graph = model->graph;
@@ -167,7 +167,7 @@ static bool has_node(const struct cut_set *set, size_t node)
     return false;
 }
 
-/* Keeps the order of computation. */
+/* Adds a node and keeps the set in an order in which it can be computed. */
 static void add_node(struct cut_set *set, const struct model_index *index, size_t node)
 {
     size_t at = set->count++;
@@ -176,8 +176,8 @@ static void add_node(struct cut_set *set, const struct model_index *index, size_
     set->nodes[at] = node;
 }
 
-/* Operators and wiring: where each input comes from, by the place of its maker, or by the order of its first
- * use. */
+/* A hash of operators and connections: each input is identified by the position of its producer, or by the
+ * order of its first use. */
 static uint64_t structure_of(const struct field *f, const struct cut_set *set)
 {
     const Onnx__GraphProto *graph = f->index.model->graph;
@@ -210,8 +210,8 @@ static uint64_t structure_of(const struct field *f, const struct cut_set *set)
 
 /* ---- Opsets ---- */
 
-/* Whether a node wants another form in an opset that this libonnx may not know; what else changed there was
- * added. */
+/* Whether a node has another form in an opset that this libonnx may not know; other changes of that opset
+ * were additions. */
 static bool changes_later(const struct field *f, const struct cut_set *set)
 {
     enum { LATER = 18 };
@@ -223,7 +223,7 @@ static bool changes_later(const struct field *f, const struct cut_set *set)
     return false;
 }
 
-/* Whether libonnx takes the block, placed at this opset. */
+/* Whether libonnx accepts the block when it is placed at this opset. */
 static bool valid_at(const struct block *block, int opset)
 {
     struct block there = *block;
@@ -244,7 +244,7 @@ static bool valid_at(const struct block *block, int opset)
     return valid;
 }
 
-/* The opsets around the first one at which the block is valid, as far as libonnx knows them. */
+/* Finds the opsets around the first one at which the block is valid, as far as libonnx knows them. */
 static bool widen(const struct field *f, const struct cut_set *set, const struct block *block, int *since,
                   int *until)
 {
@@ -264,7 +264,7 @@ static bool widen(const struct field *f, const struct cut_set *set, const struct
 
 /* ---- Blocks ---- */
 
-/* Ways to open the sizes, the freest first. */
+/* Ways to make sizes variable, the most general first. */
 static const struct {
     enum opening opening;
     int low, high;
@@ -286,7 +286,7 @@ static char *block_name(const struct field *f, const struct cut_set *set, uint64
     return text;
 }
 
-/* The set as a block, if there is a way. */
+/* Makes a block of the set, if possible. */
 static int make_block(struct harvest *h, const struct field *f, const struct cut_set *set, const char *name,
                       char **text)
 {
@@ -304,7 +304,7 @@ static int make_block(struct harvest *h, const struct field *f, const struct cut
         cut.high = ways[i].high;
         str_clear(&out);
         if (harvest_text(&out, &cut, &err))
-            break; /* another way says no more */
+            break; /* the text form cannot express it, whatever the sizes */
         result = blocks_add_text(h->state->trial, name, out.data, &err);
     }
     if (!result && !widen(f, set, blocks_find(h->state->trial, name), &cut.since, &cut.until))
@@ -348,8 +348,8 @@ static bool usable(const struct field *f, size_t number)
     return op && op->work != WORK_BODIES && !(op->flags & OP_DATA_SHAPE) && node->n_input <= 16;
 }
 
-/* The next node to grow by: a maker of what the set uses, or a user of what it makes; NONE when there is
- * none. */
+/* The next node for the set: a producer of what it uses, or a user of what it makes; NONE when there is none.
+ */
 static size_t next_node(const struct field *f, const struct cut_set *set, bool backwards)
 {
     const Onnx__GraphProto *graph = f->index.model->graph;

@@ -104,7 +104,7 @@ static void write_number(const struct writer *w, double value)
     str_printf(w->out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
-/* Sizes in kernels belong to attributes and stay. */
+/* Sizes of kernels belong to attributes and stay fixed. */
 static bool fixed_dim(const struct writer *w, const struct index_value *value, int dim)
 {
     for (size_t i = 0; i < w->cut->count; i++) {
@@ -325,7 +325,7 @@ static int write_node(const struct writer *w, const Onnx__NodeProto *node)
     return 0;
 }
 
-/* What nobody inside uses, or somebody outside does. */
+/* Whether a value is an output of the cut: no node inside uses it, or a node outside does. */
 static bool goes_out(const struct cutting *cut, const struct index_value *value)
 {
     bool used = false;

@@ -34,8 +34,8 @@ static size_t parse_ints(const char *text, int64_t *values)
 }
 
 /*
- * A single number stands for an element of a list that is as long as it should be: as long as the attribute
- * was, or, when it was left out, one for each spatial axis (two for pads).
+ * A single number is used for every element of a list of the right length: that of the attribute or, when it
+ * was left out, one for each spatial axis (two for pads).
  */
 static size_t spread(struct draw *d, struct rng *rng, const char *name, int64_t *values)
 {
@@ -52,7 +52,7 @@ static size_t spread(struct draw *d, struct rng *rng, const char *name, int64_t 
     return count;
 }
 
-/* The input as a list of these integers; what was a scalar, or has more dimensions, keeps its shape. */
+/* Makes the input a list of these integers; a scalar, or an input of more dimensions, keeps its shape. */
 static int set_input(struct draw *d, size_t index, const int64_t *values, size_t count)
 {
     if (index >= d->n_inputs || d->inputs[index].source != DRAWN_NEW)
@@ -110,14 +110,15 @@ int illegal_apply(struct draw *d, struct rng rng, struct str *note, struct error
             chosen = p;
     }
     if (!chosen)
-        return error_set(err, ERROR_NOT_FOUND, "%s has nothing illegal at opset %d", d->op->name, d->opset);
+        return error_set(err, ERROR_NOT_FOUND, "%s has no illegal values at opset %d", d->op->name, d->opset);
     struct rng kept = d->rng;
     d->rng = rng;
     const char *text = draw_word(d, chosen->illegal);
     rng = d->rng;
     d->rng = kept;
     if (set_param(d, &rng, chosen, text))
-        return error_set(err, ERROR_NOT_FOUND, "%s: %s cannot be %s here", d->op->name, chosen->name, text);
+        return error_set(err, ERROR_NOT_FOUND, "%s: %s cannot be set to %s on this node", d->op->name,
+                         chosen->name, text);
     str_printf(note, "illegal %s=%s", chosen->name, text);
     return 0;
 }

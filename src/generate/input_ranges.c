@@ -1,3 +1,4 @@
+/* Estimated ranges of the numbers in a plan's graph (range_of_data and its like in planner.h). */
 #include "generate/planner.h"
 
 #include <math.h>
@@ -45,7 +46,8 @@ static double ratio(const struct maker_value *in, const struct maker_value *out)
     return in && out->value.count ? fmax(1, (double)in->value.count / (double)out->value.count) : 1;
 }
 
-/* Terms of a dot product, about: as many as the smaller operand has for each output, or the root of it. */
+/* An estimate of the number of terms of a dot product: the elements of the smaller operand per output, or the
+ * root of it. */
 static double terms(const struct maker_value *a, const struct maker_value *b)
 {
     double n = b ? fmin((double)a->value.count, (double)b->value.count) : (double)a->value.count;

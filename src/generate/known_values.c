@@ -1,3 +1,4 @@
+/* Computes the numbers of single values of a plan's graph, for shapes that depend on them (planner_know). */
 #include "generate/planner.h"
 
 #include "base/memory.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of each of the planner's values; NULL where nothing was asked for. */
+/* What is known of each value of the planner; NULL where it was not asked for. */
 struct knowledge {
     struct planner *g;
     struct bounded **of;
@@ -46,7 +47,8 @@ static int know_given(struct knowledge *k, size_t number)
     return result;
 }
 
-/* Bodies see more than their node's inputs: what such a node makes is not looked into. */
+/* Computes a node. Nodes with bodies are not computed, because bodies use more than the inputs of the node.
+ */
 static int know_node(struct knowledge *k, const Onnx__NodeProto *node)
 {
     const struct bounded *inputs[PLAN_FEEDS];
@@ -70,7 +72,7 @@ static int know_node(struct knowledge *k, const Onnx__NodeProto *node)
     return result;
 }
 
-/* From the last node to the first: what is needed to make what is needed. */
+/* Marks the needed nodes, from the last to the first. */
 static void mark_needed(struct knowledge *k)
 {
     const Onnx__GraphProto *graph = k->g->m.model->graph;
@@ -102,7 +104,7 @@ static int compute(struct knowledge *k, size_t wanted)
     return k->of[wanted] ? 0 : -1;
 }
 
-/* Whether every element is 0 for every engine, or for none. */
+/* Whether each element is certainly 0, or certainly not, for every engine. */
 static bool zeros_are_sure(const struct bounded *b)
 {
     for (size_t i = 0; i < b->count; i++)

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Counts are products that are not exact: a tenth of 20 edges is 2, not 3. */
+/* Rounds the number of edges carefully: a tenth of 20 edges is 2, not 3, though the product is inexact. */
 static void add_edges(struct digraph *graph, size_t edges, double rate, struct rng rng)
 {
     digraph_add_edges(graph, (size_t)ceil((double)edges * rate - 1e-9), rng);

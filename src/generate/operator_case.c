@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of the operators that the options allow, and that has something illegal to offer when that is asked. */
+/* Chooses one of the operators that the options allow, one with illegal values when these are asked for. */
 static const struct op *choose_op(struct rng *rng, const struct generate_options *options)
 {
     size_t allowed = 0;
@@ -30,7 +30,7 @@ static enum fill choose_fill(struct rng *rng, const struct generate_options *opt
     return rng_chance(rng, 0.5) ? FILL_NORMAL : rng_chance(rng, 0.5) ? FILL_EXACT : FILL_SPECIAL;
 }
 
-/* Which inputs are there, bit by bit. */
+/* The inputs that are present, as bits. */
 static uint32_t given_inputs(const struct draw *d)
 {
     uint32_t given = 0;
@@ -40,7 +40,7 @@ static uint32_t given_inputs(const struct draw *d)
     return given;
 }
 
-/* Of the rank and form that the options ask for. */
+/* Whether the node has the rank and form that the options ask for. */
 static bool fits(const struct draw *d, const struct generate_options *options)
 {
     if (options->given && given_inputs(d) != options->given)
@@ -48,7 +48,7 @@ static bool fits(const struct draw *d, const struct generate_options *options)
     return !options->rank || (d->n_inputs && d->inputs[0].shape.rank == options->rank - 1);
 }
 
-/* A sampler gives up now and then; more than this many times in a row it never does. */
+/* The most attempts: a sampler gives up now and then, but never so many times in a row. */
 enum { ATTEMPTS = 200, LACKING = 1 };
 
 /* One attempt; LACKING when options->lacks says so, -1 when the sampler gives up or the operator has none of
@@ -59,14 +59,15 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     int opset = draw_opset(&rng, options, op_drawn_since(op));
     dtype_set set = op_types_at(op, opset) & (options->types ? options->types : ~(dtype_set)0);
     if (!set)
-        return error_set(err, ERROR_NOT_FOUND, "%s has none of the types at opset %d", op->name, opset);
+        return error_set(err, ERROR_NOT_FOUND, "%s supports none of the requested types at opset %d",
+                         op->name, opset);
     struct rng for_model = rng_split(&rng, 1);
     enum fill fill = choose_fill(&rng, options);
     struct rng for_draw = rng_split(&rng, 2);
     enum dtype type = draw_primary_type(&rng, set);
     if (options->lacks && options->lacks(options->lacks_context, op, type, opset)) {
-        error_set(err, ERROR_UNSUPPORTED, "%s of %s at opset %d is lacking", op->name, dtype_name(type),
-                  opset);
+        error_set(err, ERROR_UNSUPPORTED, "the engine does not support %s of %s at opset %d", op->name,
+                  dtype_name(type), opset);
         return LACKING;
     }
     struct maker m;
@@ -78,7 +79,7 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     d.rank = options->rank;
     int result = draw_node(&d);
     if (result || d.n_outputs > 64 || !fits(&d, options))
-        result = error_set(err, ERROR_NOT_FOUND, "%s: the sampler gave up", op->name);
+        result = error_set(err, ERROR_NOT_FOUND, "%s: the sampler found no valid node", op->name);
     if (!result)
         result = maker_try(&m, &d, KNOW_SMALL, outputs, err);
     if (result && err->code == ERROR_UNSUPPORTED)
@@ -107,7 +108,7 @@ int generate_one(uint64_t seed, uint64_t index, const struct generate_options *o
         options = &everything;
     const struct op *op = choose_op(&rng, options);
     if (!op)
-        return error_set(err, ERROR_NOT_FOUND, "no operator fits the options");
+        return error_set(err, ERROR_NOT_FOUND, "no operator can be drawn with these options");
     str_init(&note);
     struct error why = {0};
     int result = -1;
@@ -133,7 +134,8 @@ static int compare_forms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Draws that show the forms: one that a sampler makes once in twenty is then missed once in 600 times. */
+/* The number of draws that find the forms: a form that is drawn once in twenty times is missed once in 600.
+ */
 enum { FORM_DRAWS = 128 };
 
 size_t generate_forms(const struct op *op, int opset, uint32_t *forms, size_t max)

@@ -1,11 +1,12 @@
+/* Places an operator of a plan on the values that the edges bring (place_operator of planner.h). */
 #include "generate/planner.h"
 
 #include <string.h>
 
-/* Attempts at drawing a block upon what the edges bring; then one on new inputs alone. */
+/* Attempts to draw a block on what the edges bring, before one on new inputs alone. */
 enum { PLACE_ATTEMPTS = 4 };
 
-/* What one attempt needs beside the planner. */
+/* What one attempt needs in addition to the planner. */
 struct placing {
     struct planner *g;
     struct rng offers;
@@ -16,7 +17,7 @@ static bool offerable(const struct maker_value *v)
     return !v->constant && v->value.count > 0;
 }
 
-/* An existing value of exactly this type and shape, now and then: so values get several users. */
+/* Now and then returns an existing value of exactly this type and shape, so that values get several users. */
 static const char *offer_again(struct placing *p, enum dtype type, const struct shape *shape)
 {
     const char *chosen = NULL;
@@ -30,7 +31,7 @@ static const char *offer_again(struct placing *p, enum dtype type, const struct 
     return chosen;
 }
 
-/* What the next edge brings, made fit; else an existing value; else nothing. */
+/* The value that the next edge brings, adapted; else an existing value; else nothing. */
 static const char *offer(void *context, enum dtype type, const struct shape *shape)
 {
     struct placing *p = context;
@@ -57,7 +58,7 @@ static bool pick(void *context, struct drawn *value)
     return true;
 }
 
-/* The primary input: of a type and rank that the operator takes, its numbers where they make sense. */
+/* Adapts the primary input to a type, rank and range that the operator takes. */
 static bool adapt_primary(struct planner *g, const struct op *op, size_t value, struct rng *rng, size_t *out)
 {
     dtype_set set = op_types_at(op, g->m.opset);
@@ -79,7 +80,7 @@ static bool adapt_primary(struct planner *g, const struct op *op, size_t value, 
     return true;
 }
 
-/* Something that most operators can work with: no dimension of 0, none very large. */
+/* Adapts a value to a shape that most operators can use: no dimension of 0, none very large. */
 static bool adapt_comfortable(struct planner *g, size_t value, struct rng *rng, size_t *out)
 {
     struct shape shape = planner_value(g, value)->value.shape;
@@ -97,7 +98,8 @@ static bool outputs_fit(const struct bounded *outputs, size_t count, struct rng 
     return true;
 }
 
-/* Puts the drawn node into the model; ranges of new data are taken before their payload goes. */
+/* Adds the drawn node to the model; the ranges of new data are found before the model takes over its payload.
+ */
 static void keep(struct planner *g, struct draw *d, struct bounded *outputs, size_t *numbers)
 {
     struct maker_value noted[PLAN_OUTPUTS];
@@ -119,7 +121,7 @@ static void keep(struct planner *g, struct draw *d, struct bounded *outputs, siz
     }
 }
 
-/* Draws the node upon the given value, or upon nothing, and keeps it. */
+/* Draws the node with the given value as primary input, or a new one, and adds it. */
 static int draw_upon(struct planner *g, const struct op *op, const size_t *given, struct rng rng,
                      struct rng *choices, size_t *outputs, size_t *n_outputs)
 {

@@ -1,3 +1,4 @@
+/* Places a subgraph block of a plan: sizes, inputs, nodes (place_subgraph of planner.h). */
 #include "generate/planner.h"
 
 #include "base/memory.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A subgraph on its way into the model. */
+/* A subgraph while it is placed in the model. */
 struct instance {
     struct planner *g;
     const struct subgraph *graph;
@@ -30,7 +31,7 @@ static enum dtype type_here(const struct instance *n, enum dtype type)
     return type == DTYPE_FLOAT ? n->type : type;
 }
 
-/* A size not yet bound is drawn when it is first needed. */
+/* The value of a variable size, which is drawn when it is first needed. */
 static int64_t size_of(struct instance *n, size_t symbol)
 {
     const struct subgraph_symbol *s = &n->graph->symbols[symbol];
@@ -43,7 +44,7 @@ static int64_t size_of(struct instance *n, size_t symbol)
 
 static bool lookup(const void *context, const char *name, size_t length, int64_t *value)
 {
-    /* Drawing a size is no change that the expression sees. */
+    /* The lookup may draw a size, though the expression passes its context as const. */
     struct instance *n = (struct instance *)(uintptr_t)context;
     for (size_t i = 0; i < n->graph->n_symbols; i++)
         if (strlen(n->graph->symbols[i].name) == length &&
@@ -59,7 +60,7 @@ static int evaluate(struct instance *n, size_t expression, int64_t *value)
     return expression_eval(n->graph->expressions[expression], lookup, n, value, n->err);
 }
 
-/* A number as it stands in the text: itself, or what its mark means here. */
+/* Resolves a number of the text: itself, or the value of the expression that it marks. */
 static int resolve(struct instance *n, int64_t number, int64_t *value)
 {
     size_t expression;
@@ -95,11 +96,11 @@ static int input_shape(struct instance *n, const struct subgraph_input *input, c
         if (dim->kind == DIM_EXPRESSION && evaluate(n, (size_t)dim->number, &shape->dims[i]))
             return -1;
         if (shape->dims[i] < 0 || shape->dims[i] > PLAN_ELEMENTS)
-            return error_set(n->err, ERROR_LIMIT, "a dimension of input %s becomes %lld", input->name,
+            return error_set(n->err, ERROR_LIMIT, "a dimension of input %s would become %lld", input->name,
                              (long long)shape->dims[i]);
     }
     if (shape_span(shape, 0, shape->rank) > SUBGRAPH_CONSTANT)
-        return error_set(n->err, ERROR_LIMIT, "input %s becomes too large", input->name);
+        return error_set(n->err, ERROR_LIMIT, "input %s would become too large", input->name);
     return 0;
 }
 
@@ -148,7 +149,7 @@ static int new_input(struct instance *n, size_t number, const struct shape *shap
     return result;
 }
 
-/* An initialiser of the block, in the type and with the numbers of this place. */
+/* An initialiser of the block with the type and numbers of this instance. */
 static int constant_here(struct instance *n, const Onnx__TensorProto *proto, struct tensor *data)
 {
     struct tensor read;
@@ -173,7 +174,7 @@ static int constant_here(struct instance *n, const Onnx__TensorProto *proto, str
 
 /* ---- Inputs ---- */
 
-/* The next feed, made fit. False when there is none, or it cannot be made fit. */
+/* Adapts the next feed to the input. False when there is none, or it cannot be adapted. */
 static bool take_feed(struct instance *n, size_t number)
 {
     const struct subgraph_input *input = &n->graph->inputs[number];
@@ -231,7 +232,7 @@ static int place_input(struct instance *n, size_t number)
     return input_shape(n, input, NULL, &shape) ? -1 : new_input(n, number, &shape);
 }
 
-/* Data first: it decides the sizes. */
+/* Data inputs first, because they determine the sizes. */
 static int place_inputs(struct instance *n)
 {
     for (int data = 1; data >= 0; data--)
@@ -254,7 +255,7 @@ static int patch_tensor(struct instance *n, Onnx__AttributeProto *attribute)
     return 0;
 }
 
-/* value_float and value_floats of a Constant, as a tensor of the type that floats have here. */
+/* Turns value_float and value_floats of a Constant into a tensor of the type that "float" stands for here. */
 static int patch_floats(struct instance *n, Onnx__NodeProto *node, const Onnx__AttributeProto *attribute)
 {
     struct arena *arena = &n->g->m.model->arena;
@@ -285,7 +286,7 @@ static int patch_attribute(struct instance *n, Onnx__NodeProto *node, size_t num
     return result;
 }
 
-/* The attributes are the case's own: it outlives the block. */
+/* Copies the attributes into the case, which outlives the block. */
 static int patch(struct instance *n, const struct subgraph_node *from, Onnx__NodeProto *node)
 {
     struct arena *arena = &n->g->m.model->arena;
@@ -300,7 +301,7 @@ static int patch(struct instance *n, const struct subgraph_node *from, Onnx__Nod
     return 0;
 }
 
-/* Takes the node out again and lets an input of the same kind, or a new value, stand for its output. */
+/* Leaves the node out: an input of the same type and shape, or a new value, replaces its output. */
 static bool drop_node(struct instance *n, const struct subgraph_node *node, const struct bounded *outputs)
 {
     struct planner *g = n->g;
@@ -355,7 +356,7 @@ static int place_node(struct instance *n, size_t number)
     return result;
 }
 
-/* A node placed once more: half of those who use its results from here on use the second one's. */
+/* Places a node twice; for each of its results, later nodes use that of the first or of the second one. */
 static int place_twice(struct instance *n, size_t number)
 {
     const struct subgraph_node *node = &n->graph->nodes[number];
@@ -388,7 +389,7 @@ static bool lacking(struct planner *g, const struct subgraph *graph, enum dtype 
     return false;
 }
 
-/* The type that "float" stands for: the feed's when the block takes it. */
+/* Chooses the type that "float" stands for: that of the feed when the block allows it. */
 static enum dtype choose_type(struct planner *g, const struct subgraph *graph, struct rng *rng)
 {
     dtype_set set = graph->types, wanted = set & g->options->types;
@@ -405,7 +406,8 @@ int place_subgraph(struct planner *g, const struct subgraph *graph, struct rng s
     struct instance n = {.g = g, .graph = graph, .shapes = shapes, .params = params, .err = err};
     n.type = choose_type(g, graph, &n.params);
     if (n.type == DTYPE_NONE || lacking(g, graph, n.type))
-        return error_set(err, ERROR_UNSUPPORTED, "the type or an operator is lacking");
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "the engine does not support the type or an operator of the block");
     n.changes = mutate_subgraph(graph->n_nodes, g->plan->rates, changes);
     n.values = memory_zeroed(graph->n_values, sizeof *n.values);
     int result = place_inputs(&n);

@@ -18,7 +18,7 @@ bool planner_lacks(struct planner *g, const struct op *op, enum dtype type)
     return true;
 }
 
-/* Rates and topology as one number, so that plans that differ have different parameters. */
+/* A hash of rates and topology, so that different plans have different parameters. */
 static uint64_t plan_hash(const struct plan *plan)
 {
     uint64_t hash = hash_combine(plan->n_blocks, (uint64_t)plan->topology);
@@ -28,7 +28,7 @@ static uint64_t plan_hash(const struct plan *plan)
     return hash;
 }
 
-/* An opset at which the blocks exist, as far as one has them all. */
+/* Chooses an opset at which the blocks exist, if there is one for all of them. */
 static int choose_opset(const struct plan *plan, const struct generate_options *options, struct rng *rng)
 {
     int low = OPSET_FIRST, high = OPSET_LAST;
@@ -57,8 +57,8 @@ static enum fill choose_fill(const struct plan *plan, const struct generate_opti
 }
 
 /*
- * Which block stands on which node. On a line the plan's order; elsewhere blocks with more inputs go where
- * more edges meet: one pass of exchanges between neighbours that a random order starts from.
+ * Assigns the blocks to the nodes. On a line they keep the order of the plan; otherwise blocks with more
+ * inputs go where more edges end: one pass of exchanges between neighbours, starting from a random order.
  */
 static void assign_blocks(const struct plan *plan, const struct digraph *graph, struct rng rng, size_t *block)
 {
@@ -84,12 +84,13 @@ static void assign_blocks(const struct plan *plan, const struct digraph *graph, 
         }
 }
 
-/* What a node of the topology has become. */
+/* What has become of a node of the topology. */
 struct placed {
     size_t outputs[PLAN_OUTPUTS], n_outputs;
 };
 
-/* One of the outputs of each block that feeds node i; more than the block can take are joined, or let go. */
+/* Collects one output of each block that feeds node i; when the block cannot take them all, some are joined
+ * or dropped. */
 static void collect_feeds(struct planner *g, const struct digraph *graph, const struct placed *placed,
                           size_t node, const struct block *block)
 {
@@ -226,7 +227,7 @@ int plan_random(struct plan *plan, const struct blocks *blocks, struct rng *rng,
         plan->blocks[i] = list[rng_below(rng, allowed)];
     free(list);
     if (!allowed)
-        return error_set(err, ERROR_NOT_FOUND, "no block fits the options");
+        return error_set(err, ERROR_NOT_FOUND, "no block can be used with these options");
     plan->topology = (enum topology)rng_below(rng, TOPOLOGY_COUNT);
     plan->k = 2 * (int)rng_range(rng, 1, 3);
     plan->p = plan->topology == TOPOLOGY_RN ? 0.9 : 0.5;

@@ -1,3 +1,4 @@
+/* The words of a recipe that belong to a plan (plan_print, plan_parse_word). */
 #include "base/str.h"
 #include "generate/plan.h"
 
@@ -62,7 +63,7 @@ static int parse_blocks(struct plan *plan, const char *value, const struct block
         char name[200];
         size_t length = strcspn(value, ",");
         if (length == 0 || length >= sizeof name)
-            return error_set(err, ERROR_USAGE, "'%s' is no list of blocks", value);
+            return error_set(err, ERROR_USAGE, "'%s' is not a list of blocks", value);
         memcpy(name, value, length);
         name[length] = 0;
         result = parse_block(plan, name, blocks, err);

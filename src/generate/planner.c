@@ -7,7 +7,8 @@ static const char *new_name(struct planner *g, const char *letter)
     return arena_numbered(&g->m.model->arena, letter, "", g->m.names++);
 }
 
-/* Lists of integers and scalars may fix shapes; other numbers are not looked at. */
+/* Keeps the numbers of lists of integers and of scalars, which may determine shapes; other numbers are not
+ * needed. */
 static void know(struct bounded *value, const struct tensor *data)
 {
     bool small = data->count == 1 || (!dtype_is_float(data->type) && data->count <= 64);

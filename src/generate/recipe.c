@@ -159,7 +159,7 @@ static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct genera
     return 0;
 }
 
-/* The words of a plan recipe: those of all recipes, and the plan's own. */
+/* Reads the words of a plan recipe: those of all recipes, and those of the plan. */
 static int make_plan(char *rest, struct test_case **out, struct error *err)
 {
     struct generate_options options = {0};
@@ -181,7 +181,7 @@ static int make_plan(char *rest, struct test_case **out, struct error *err)
             result = parse_word(word, &seed, &index, &options);
         }
         if (result && err->code == ERROR_NONE)
-            error_set(err, ERROR_USAGE, "'%s' is no word of a recipe", kept);
+            error_set(err, ERROR_USAGE, "'%s' is not a valid word of a recipe", kept);
         free(kept);
     }
     plan.opset = options.opset;
@@ -213,7 +213,7 @@ int generate_recipe(const char *recipe, struct test_case **out, struct error *er
     else if (!result && strcmp(kind, "graph") == 0)
         result = generate_graph(seed, index, &options, out, err);
     else
-        result = error_set(err, ERROR_USAGE, "'%s' is no recipe", recipe);
+        result = error_set(err, ERROR_USAGE, "'%s' is not a recipe", recipe);
     free(text);
     return result;
 }

@@ -1,3 +1,4 @@
+/* Reads the text of a subgraph block (subgraph_read of subgraph.h). */
 #include "generate/subgraph.h"
 
 #include "base/map.h"
@@ -22,7 +23,7 @@ bool subgraph_mark(const struct subgraph *graph, int64_t number, size_t *express
 
 /* ---- Expressions out of the text ---- */
 
-/* The expression that starts behind a '$': a name, or what is in the parentheses. */
+/* The end of the expression behind a '$': a name, or what is in the parentheses. */
 static const char *expression_end(const char *at, const char **start, size_t *length)
 {
     *start = at;
@@ -41,7 +42,8 @@ static const char *expression_end(const char *at, const char **start, size_t *le
     return at;
 }
 
-/* libonnx's reader goes down wherever the text does. A block has no bodies, so it needs few levels. */
+/* The most nested brackets: the parser of libonnx recurses as deep as the text does. A block has no bodies,
+ * so few levels are enough. */
 enum { NESTING = 8 };
 
 static int check_nesting(const char *text, struct error *err)
@@ -61,7 +63,7 @@ static int check_nesting(const char *text, struct error *err)
     return 0;
 }
 
-/* Comments and strings stay as they are. */
+/* Replaces expressions by marks; comments and strings stay as they are. */
 static int take_expressions(struct subgraph *g, const char *text, struct str *plain, struct error *err)
 {
     bool comment = false, string = false;
@@ -76,7 +78,7 @@ static int take_expressions(struct subgraph *g, const char *text, struct str *pl
         size_t length;
         at = expression_end(at + 1, &start, &length);
         if (!length)
-            return error_set(err, ERROR_FORMAT, "behind a '$' there must be a NAME or an (EXPRESSION)");
+            return error_set(err, ERROR_FORMAT, "a '$' must be followed by a NAME or an (EXPRESSION)");
         if (g->n_expressions == SUBGRAPH_EXPRESSIONS)
             return error_set(err, ERROR_LIMIT, "a block has at most %d expressions", SUBGRAPH_EXPRESSIONS);
         str_printf(plain, "%lld", (long long)SUBGRAPH_MARK + (long long)g->n_expressions);
@@ -103,7 +105,7 @@ static int add_symbol(struct subgraph *g, const char *name, size_t *number, stru
     if (*number != SUBGRAPH_NONE)
         return 0;
     if (g->n_symbols == SUBGRAPH_SYMBOLS)
-        return error_set(err, ERROR_LIMIT, "a block has at most %d open sizes", SUBGRAPH_SYMBOLS);
+        return error_set(err, ERROR_LIMIT, "a block has at most %d named sizes", SUBGRAPH_SYMBOLS);
     *number = g->n_symbols++;
     g->symbols[*number] = (struct subgraph_symbol){arena_strdup(&g->arena, name), 1, SYMBOL_HIGH, 1};
     return 0;
@@ -153,7 +155,7 @@ static int read_opsets(struct subgraph *g, char *rest, struct error *err)
     char *word = next_word(&rest);
     long long low, high;
     if (!word || parse_range(word, &low, &high) || low < 1 || high < low || high > 1000)
-        return error_set(err, ERROR_FORMAT, "'#: opsets' wants FIRST..LAST, as in '#: opsets 13..17'");
+        return error_set(err, ERROR_FORMAT, "'#: opsets' needs FIRST..LAST, as in '#: opsets 13..17'");
     g->since = low > OPSET_FIRST ? (int)low : OPSET_FIRST;
     g->until = high < OPSET_LAST ? (int)high : OPSET_LAST;
     return 0;
@@ -165,7 +167,7 @@ static int read_types(struct subgraph *g, char *rest, struct error *err)
     for (char *word = next_word(&rest); word; word = next_word(&rest)) {
         enum dtype type = dtype_from_name(word);
         if (!dtype_is_float(type))
-            return error_set(err, ERROR_FORMAT, "'#: types' wants float types, not '%.50s'", word);
+            return error_set(err, ERROR_FORMAT, "'#: types' needs float types, not '%.50s'", word);
         g->types |= DTYPE_BIT(type);
     }
     return g->types ? 0 : error_set(err, ERROR_FORMAT, "'#: types' names no type");
@@ -181,7 +183,7 @@ static int read_dim(struct subgraph *g, char *rest, struct error *err)
     good = good && (!word || (strcmp(word, "step") == 0 && step && text_int64(step, &by) && by >= 1));
     if (!good)
         return error_set(err, ERROR_FORMAT,
-                         "'#: dim' wants NAME LOW..HIGH [step N], as in '#: dim C 4..16 step 4'");
+                         "'#: dim' needs NAME LOW..HIGH [step N], as in '#: dim C 4..16 step 4'");
     if (add_symbol(g, name, &number, err))
         return -1;
     g->symbols[number].low = low;
@@ -218,7 +220,7 @@ static int read_fill(struct subgraph *g, char *rest, struct error *err)
     if (!input || input->constant)
         return error_set(err, ERROR_FORMAT, "'#: fill %.50s': there is no such input", name ? name : "");
     if (!dots || dots == range || !dots[2])
-        return error_set(err, ERROR_FORMAT, "'#: fill' wants NAME LOW..HIGH, as in '#: fill var 0.5..2'");
+        return error_set(err, ERROR_FORMAT, "'#: fill' needs NAME LOW..HIGH, as in '#: fill var 0.5..2'");
     input->filled = true;
     input->low = arena_copy(&g->arena, range, (size_t)(dots - range));
     input->high = arena_strdup(&g->arena, dots + 2);
@@ -248,7 +250,7 @@ static int read_directive(struct subgraph *g, char *line, bool first, struct err
     for (size_t i = 0; word && i < sizeof directives / sizeof *directives; i++)
         if (strcmp(word, directives[i].word) == 0)
             return directives[i].first == first ? directives[i].read(g, rest, err) : 0;
-    return error_set(err, ERROR_FORMAT, "'#: %.50s' is none of opsets, types, dim, data and fill",
+    return error_set(err, ERROR_FORMAT, "'#: %.50s' is not one of opsets, types, dim, data and fill",
                      word ? word : "");
 }
 
@@ -297,7 +299,8 @@ static int read_input_dim(struct subgraph *g, const Onnx__TensorShapeProto__Dime
         *out = (struct subgraph_dim){DIM_SYMBOL, (int64_t)number};
     } else if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE ||
                dim->dim_value < 0) {
-        return error_set(err, ERROR_FORMAT, "a dimension of an input is a number, a NAME or an expression");
+        return error_set(err, ERROR_FORMAT,
+                         "a dimension of an input must be a number, a NAME or an expression");
     } else if (subgraph_mark(g, dim->dim_value, &number)) {
         *out = (struct subgraph_dim){DIM_EXPRESSION, (int64_t)number};
     } else {
@@ -318,7 +321,7 @@ static int read_input(struct subgraph *g, const Onnx__ValueInfoProto *info, stru
     struct subgraph_input *input = &g->inputs[g->n_inputs];
     *input = (struct subgraph_input){.name = info->name, .type = (enum dtype)type->elem_type};
     if (input->type == DTYPE_STRING || input->type == DTYPE_COMPLEX64 || input->type == DTYPE_COMPLEX128)
-        return error_set(err, ERROR_UNSUPPORTED, "input %.50s is not of numbers", info->name);
+        return error_set(err, ERROR_UNSUPPORTED, "input %.50s does not hold numbers", info->name);
     input->data = g->n_inputs == 0;
     input->any_rank = !type->shape;
     input->rank = type->shape ? (int)type->shape->n_dim : 0;
@@ -362,7 +365,7 @@ static bool tensor_patched(const struct subgraph *g, const Onnx__TensorProto *te
     return false;
 }
 
-/* Whether an attribute is another one in each place. */
+/* Whether an attribute differs between instances of the block. */
 static bool is_patched(const struct subgraph *g, const Onnx__NodeProto *node, const Onnx__AttributeProto *a)
 {
     size_t unused;
@@ -382,19 +385,19 @@ static int read_node(struct subgraph *g, const Onnx__NodeProto *proto, struct ma
     size_t number;
     *node = (struct subgraph_node){.proto = proto, .op = *proto->domain ? NULL : op_find(proto->op_type)};
     if (!node->op)
-        return error_set(err, ERROR_UNSUPPORTED, "operator %.50s is not in the table", proto->op_type);
+        return error_set(err, ERROR_UNSUPPORTED, "Assay does not support operator %.50s", proto->op_type);
     node->inputs = arena_array(&g->arena, proto->n_input + 1, sizeof *node->inputs);
     node->outputs = arena_array(&g->arena, proto->n_output + 1, sizeof *node->outputs);
     for (size_t i = 0; i < proto->n_input; i++) {
         node->inputs[i] = SUBGRAPH_NONE;
         if (*proto->input[i] && !map_get(names, proto->input[i], &node->inputs[i]))
-            return error_set(err, ERROR_FORMAT, "%.50s uses %.50s, which nothing before it makes",
+            return error_set(err, ERROR_FORMAT, "%.50s uses %.50s, which no node before it produces",
                              proto->op_type, proto->input[i]);
     }
     for (size_t i = 0; i < proto->n_output; i++) {
         node->outputs[i] = SUBGRAPH_NONE;
         if (*proto->output[i] && map_get(names, proto->output[i], &number))
-            return error_set(err, ERROR_FORMAT, "%.50s is made twice", proto->output[i]);
+            return error_set(err, ERROR_FORMAT, "%.50s is defined twice", proto->output[i]);
         if (*proto->output[i]) {
             map_set(names, proto->output[i], g->n_values);
             node->outputs[i] = g->n_values++;
@@ -403,7 +406,7 @@ static int read_node(struct subgraph *g, const Onnx__NodeProto *proto, struct ma
     for (size_t i = 0; i < proto->n_attribute; i++) {
         node->patched |= is_patched(g, proto, proto->attribute[i]);
         if (proto->attribute[i]->g || proto->attribute[i]->n_graphs)
-            return error_set(err, ERROR_UNSUPPORTED, "%.50s has a body, which a block may not",
+            return error_set(err, ERROR_UNSUPPORTED, "%.50s has a body, which is not allowed in a block",
                              proto->op_type);
     }
     return 0;
@@ -423,7 +426,7 @@ static int read_graph(struct subgraph *g, struct map *names, struct error *err)
     g->n_values = g->n_inputs;
     for (size_t i = 0; i < g->n_inputs; i++)
         if (!map_set(names, g->inputs[i].name, i))
-            return error_set(err, ERROR_FORMAT, "two inputs are called %.50s", g->inputs[i].name);
+            return error_set(err, ERROR_FORMAT, "two inputs are named %.50s", g->inputs[i].name);
     g->nodes = arena_array(&g->arena, proto->n_node, sizeof *g->nodes);
     for (size_t i = 0; i < proto->n_node; i++)
         if (read_node(g, proto->node[i], names, err))
@@ -432,7 +435,7 @@ static int read_graph(struct subgraph *g, struct map *names, struct error *err)
     g->outputs = arena_array(&g->arena, proto->n_output + 1, sizeof *g->outputs);
     for (size_t i = 0; i < proto->n_output; i++)
         if (!map_get(names, proto->output[i]->name, &g->outputs[i]) || g->outputs[i] < g->n_inputs)
-            return error_set(err, ERROR_FORMAT, "no node makes the output %.50s", proto->output[i]->name);
+            return error_set(err, ERROR_FORMAT, "no node produces the output %.50s", proto->output[i]->name);
     if (!g->n_outputs || g->n_outputs > 32)
         return error_set(err, ERROR_FORMAT, "a block has 1 to 32 outputs");
     return 0;

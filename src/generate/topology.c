@@ -46,7 +46,7 @@ size_t digraph_edges(const struct digraph *graph)
     return edges;
 }
 
-/* In whichever direction leads upwards. */
+/* Whether two nodes are linked; every edge leads upwards. */
 static bool linked(const struct digraph *graph, size_t a, size_t b)
 {
     return a < b ? digraph_has(graph, a, b) : digraph_has(graph, b, a);
@@ -74,7 +74,7 @@ static void make_line(struct digraph *graph)
         link(graph, i, i + 1);
 }
 
-/* Moves the far end of the link a-b to a node that is not yet linked to a, if there is one. */
+/* Moves the far end of the link a-b to a node that is not linked to a yet, if there is one. */
 static void rewire(struct digraph *graph, size_t a, size_t b, struct rng *rng)
 {
     size_t free_ends = 0, chosen = b;
@@ -95,8 +95,7 @@ static void make_ws(struct digraph *graph, int k, double p, struct rng *rng)
     for (size_t d = 1; d <= reach; d++)
         for (size_t i = 0; i < n; i++)
             link(graph, i, (i + d) % n);
-    /* A moved link may come to lie where the ring has one that is still to be looked at: that one is then
-     * no longer the ring's, and stays. */
+    /* Each link of the ring is moved with probability p. */
     for (size_t d = 1; n > 2 && d <= reach; d++)
         for (size_t i = 0; i < n; i++)
             if (linked(graph, i, (i + d) % n) && rng_chance(rng, p))
@@ -138,7 +137,7 @@ void topology_make(struct digraph *graph, enum topology topology, size_t nodes, 
         make_line(graph);
 }
 
-/* One of the pairs i < j that are linked, or that are not. */
+/* Chooses one of the pairs i < j that are linked, or of those that are not. */
 static bool choose_pair(const struct digraph *graph, bool is_linked, struct rng *rng, size_t *from,
                         size_t *to)
 {

@@ -17,22 +17,22 @@ struct entry {
     uint32_t in, out;     /* allowed */
     bool seen;
     uint32_t in_seen, out_seen;
-    uint64_t *edges; /* a bit an operator of the corpus; made when the first model comes */
+    uint64_t *edges; /* one bit per operator of the corpus; allocated with the first model */
     size_t n_edges;
     uint64_t *vectors; /* ascending; at most n_max */
     size_t n_vectors, vectors_capacity;
-    uint8_t values[TRACE_PARAMS]; /* how many each parameter has in pairs */
+    uint8_t values[TRACE_PARAMS]; /* number of values of each parameter */
     size_t n_params;
-    uint64_t *pairs; /* a bit a pair of values */
+    uint64_t *pairs; /* one bit per pair of values */
     size_t n_pairs, pairs_seen;
 };
 
 struct coverage {
     struct coverage_options options;
     struct entry *entries;
-    size_t count, capacity, words; /* words of a set of operators */
+    size_t count, capacity, words; /* 64-bit words of a set of operators */
     struct map names;
-    uint64_t *peeked; /* what a model that is only looked at has added so far */
+    uint64_t *peeked; /* items of the current coverage_peek that are new */
     size_t n_peeked, peeked_capacity;
 };
 
@@ -68,7 +68,8 @@ void coverage_free(struct coverage *coverage)
     free(coverage);
 }
 
-/* Values a parameter can have in a pair: its classes, and left out where that is possible. */
+/* The number of values that a parameter can have in a pair: its classes, and "left out" where that is
+ * possible. */
 static size_t values_of(const struct op_param *param)
 {
     return param_classes(param) + (param_optional(param) ? 1 : 0);
@@ -130,7 +131,7 @@ bool coverage_grows(const struct coverage_gain *gain)
     return gain->types || gain->in_degrees || gain->out_degrees || gain->edges || gain->vectors;
 }
 
-/* From here on the corpus stands, and sets of operators have their size. */
+/* Fixes the corpus when the first model comes, so that sets of operators have their size. */
 static void fix_corpus(struct coverage *coverage)
 {
     if (coverage->words)
@@ -142,7 +143,7 @@ static void fix_corpus(struct coverage *coverage)
 
 enum item { ITEM_TYPE, ITEM_IN, ITEM_OUT, ITEM_EDGE, ITEM_VECTOR, ITEMS };
 
-/* Whether the model that is looked at has not had this one yet: a model adds few, so a list will do. */
+/* 1 when coverage_peek has not counted this item yet: a model adds few, so a list is enough. */
 static size_t peek_item(struct coverage *coverage, const struct entry *entry, enum item kind, uint64_t what)
 {
     uint64_t item = hash_combine((uint64_t)(entry - coverage->entries) * ITEMS + kind, what);
@@ -155,7 +156,7 @@ static size_t peek_item(struct coverage *coverage, const struct entry *entry, en
     return 1;
 }
 
-/* 1 when the bit was not set. */
+/* Sets a bit; 1 when it was not set before. */
 static size_t set_bit(uint64_t *bits, size_t number)
 {
     uint64_t bit = (uint64_t)1 << (number % 64);
@@ -244,7 +245,8 @@ static size_t add_edges(struct coverage *coverage, struct entry *entry, const st
     return new;
 }
 
-/* Without the call that __builtin_popcount is where the processor need not have the instruction. */
+/* Counts bits without __builtin_popcount, which is a function call on processors that may lack the
+ * instruction. */
 static size_t bits_in(uint32_t set)
 {
     set -= set >> 1 & 0x55555555;
@@ -258,7 +260,7 @@ static double share(size_t part, size_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* New items of one node, and what they are worth. */
+/* Counts the new items of one node and what they add to OLC. */
 static void add_node(struct coverage *coverage, struct entry *entry, const struct trace *trace,
                      const struct trace_node *node, bool keep, struct coverage_gain *sum)
 {
@@ -362,7 +364,7 @@ struct coverage_figures coverage_total(const struct coverage *coverage)
     return sum;
 }
 
-/* Words that are not there yet are empty. */
+/* Words that are not allocated yet are written as empty. */
 static void write_words(struct str *out, const uint64_t *words, size_t count)
 {
     str_printf(out, " %zu", count);
@@ -370,8 +372,8 @@ static void write_words(struct str *out, const uint64_t *words, size_t count)
         str_printf(out, " %" PRIx64, words ? words[i] : 0);
 }
 
-/* A line an operator: name, seen, in-degrees, out-degrees, then edges, pairs and vectors with their counts.
- */
+/* One line per operator: name, seen, in-degrees, out-degrees, then edges, pairs and vectors with their
+ * counts. */
 void coverage_write(const struct coverage *coverage, struct str *out)
 {
     for (size_t i = 0; i < coverage->count; i++) {
@@ -385,7 +387,7 @@ void coverage_write(const struct coverage *coverage, struct str *out)
     }
 }
 
-/* The next number of the text, which must be there. */
+/* Reads the next number of the text; fails when there is none. */
 static int take_number(const char **text, int base, uint64_t most, uint64_t *value)
 {
     char *end;
@@ -447,7 +449,7 @@ int coverage_read(struct coverage *coverage, const char *text, struct error *err
     fix_corpus(coverage);
     for (size_t i = 0; i < coverage->count; i++)
         if (read_entry(coverage, &coverage->entries[i], &text))
-            return error_set(err, ERROR_FORMAT, "the coverage kept is of other operators, near %s",
+            return error_set(err, ERROR_FORMAT, "the stored coverage is of another set of operators, near %s",
                              coverage->entries[i].name);
-    return *text ? error_set(err, ERROR_FORMAT, "the coverage kept is of other operators") : 0;
+    return *text ? error_set(err, ERROR_FORMAT, "the stored coverage is of another set of operators") : 0;
 }

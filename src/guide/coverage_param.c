@@ -8,7 +8,7 @@
 
 enum { MAX_CLASSES = 250, VALUE_TEXT = 200 };
 
-/* Tables are read for every node that is traced: by hand, as sscanf takes its time. */
+/* Parsed by hand, because it happens for every node and sscanf is slow. */
 static bool int_range(const struct op_param *param, long long *low, long long *high)
 {
     char *end;
@@ -63,7 +63,7 @@ bool param_optional(const struct op_param *param)
     return param->initial || !param->legal;
 }
 
-/* The value as the table writes it; a list of equal numbers as one. */
+/* The value in the form of the table; a list of equal numbers as one number. */
 static void value_text(const Onnx__AttributeProto *attribute, char *text)
 {
     size_t length = 0, count = attribute->n_ints;
@@ -93,7 +93,7 @@ static void value_text(const Onnx__AttributeProto *attribute, char *text)
     }
 }
 
-/* Numbers by value, texts by their letters. */
+/* Compares numbers by value and texts by their characters. */
 static bool same_value(const char *word, size_t length, const char *text)
 {
     char copy[VALUE_TEXT];

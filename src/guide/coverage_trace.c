@@ -107,7 +107,7 @@ static void trace_node(struct tracer *t, size_t number)
         if (map_get(&t->producers, proto->input[i], &producer))
             t->trace->nodes[producer].out++;
     }
-    /* The order of attributes means nothing, so their hashes are added. */
+    /* The order of attributes has no meaning, so their hashes are added. */
     for (size_t i = 0; i < proto->n_attribute; i++)
         attributes += hash_attribute(proto->attribute[i]);
     node->vector = hash_combine(node->vector, attributes);

@@ -110,8 +110,8 @@ static size_t best_child(const struct mcts *mcts, size_t node)
     return best;
 }
 
-/* Operators on the path to a node, and at once those of the node's children: a second child of the same
- * operator would be the same choice again. */
+/* Marks the operators on the path to a node and those of its children: a second child of the same operator
+ * would be the same choice again. */
 static void mark_used(const struct mcts *mcts, size_t node, bool *used)
 {
     for (int64_t at = mcts->nodes[node].first_child; at != NONE; at = mcts->nodes[at].sibling)
@@ -130,7 +130,8 @@ static bool contains(const struct block_ops *block, size_t op)
     return false;
 }
 
-/* The operator's own block or, as often, one of the subgraphs that contain it. False when it has none. */
+/* Chooses the block of the operator itself or, equally often, one of the subgraphs that contain it. False
+ * when there is none. */
 static bool block_with(const struct mcts *mcts, size_t op, struct rng *rng, size_t *chosen)
 {
     uint64_t singles = 0, subgraphs = 0;
@@ -148,7 +149,8 @@ static bool block_with(const struct mcts *mcts, size_t op, struct rng *rng, size
     return singles || subgraphs;
 }
 
-/* The block of a new child: the least covered operator that may stand there, ties by chance. */
+/* Chooses the block of a new child: the least covered operator that is allowed there, at random among equals.
+ */
 static bool next_block(const struct mcts *mcts, size_t node, struct rng *rng, size_t *block)
 {
     size_t ops = coverage_ops(mcts->coverage);
@@ -189,7 +191,7 @@ void mcts_choose(struct mcts *mcts, struct rng *rng, struct mcts_path *path)
 {
     size_t node = 0, block;
     for (;;) {
-        /* A new node is tried `explore` times before anything stands below it. */
+        /* A new node is chosen `explore` times before it gets children. */
         if (node && mcts->nodes[node].visits < mcts->options.explore)
             break;
         if (may_grow(mcts, node) && next_block(mcts, node, rng, &block)) {
@@ -217,7 +219,7 @@ void mcts_reward(struct mcts *mcts, size_t node, size_t visits, double success)
     }
 }
 
-/* A line a node: parent, block, visits, successes. */
+/* One line per node: parent, block, visits, successes. */
 void mcts_write(const struct mcts *mcts, struct str *out)
 {
     for (size_t i = 0; i < mcts->count; i++) {
@@ -260,5 +262,5 @@ int mcts_read(struct mcts *mcts, const char *text, struct error *err)
         return 0;
     mcts->count = 0;
     add_node(mcts, 0, 0);
-    return error_set(err, ERROR_FORMAT, "the search tree kept is of other blocks");
+    return error_set(err, ERROR_FORMAT, "the stored search tree is of another set of blocks");
 }

@@ -1,3 +1,4 @@
+/* Attributes of nodes: setting and reading them (build.h). */
 #include "model/build.h"
 
 #include "base/str.h"
@@ -12,7 +13,7 @@ static Onnx__AttributeProto *find(const Onnx__NodeProto *node, const char *name)
     return NULL;
 }
 
-/* An empty attribute of the name, in the place of an older one or behind the others. */
+/* An empty attribute of this name, which replaces an older one or is appended. */
 static Onnx__AttributeProto *renew(struct arena *arena, Onnx__NodeProto *node, const char *name,
                                    Onnx__AttributeProto__AttributeType type)
 {
@@ -110,7 +111,7 @@ const Onnx__AttributeProto *node_attribute(const Onnx__NodeProto *node, const ch
     return find(node, name);
 }
 
-/* Models of IR version 1 have no type field: there any kind may be meant. */
+/* Models of IR version 1 have no type field: there an attribute may be of any kind. */
 static const Onnx__AttributeProto *of_kind(const Onnx__NodeProto *node, const char *name,
                                            Onnx__AttributeProto__AttributeType type)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The array with room for one more item. Without known room it moves to one twice as large. */
+/* Makes room for one more item. Without known capacity the array moves to one twice as large. */
 static void *extend(struct arena *arena, struct model_room *room, void *items, size_t count)
 {
     if (items && room->items == items && count < room->capacity)
@@ -127,7 +127,7 @@ Onnx__GraphProto *graph_new(struct arena *arena, const char *name)
     return graph;
 }
 
-/* Bodies are small: their arrays move at every addition. */
+/* Makes room for one more item by copying the array: bodies are small. */
 static void *one_more(struct arena *arena, void *items, size_t count)
 {
     struct model_room none = {0};

@@ -1,3 +1,4 @@
+/* Cutting a part out of a model (model_cut and model_cut_between of edit.h). */
 #include "model/edit.h"
 
 #include "base/memory.h"
@@ -39,7 +40,7 @@ static bool list_add(struct list *list, const struct model_index *index, size_t 
 struct cut {
     const struct model_index *index;
     const struct edit_types *types;
-    const struct list *given; /* inputs even where an initialiser would do; may be NULL */
+    const struct list *given; /* values that become inputs even if they are initialisers; may be NULL */
     size_t *nodes, count;     /* ascending by position in the index's order, each once */
     struct list inputs, initializers, outputs, inside;
     struct model *part;
@@ -69,16 +70,17 @@ static int compare_positions(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Positions sort without the index at hand, so that is what is sorted; then they become nodes again. */
+/* Sorts positions instead of nodes, because qsort cannot pass the index; then turns them into nodes again. */
 static int take_nodes(struct cut *cut, const size_t *nodes, size_t count, struct error *err)
 {
     size_t limit = cut->index->model->graph->n_node, kept = 0;
     if (!count)
-        return error_set(err, ERROR_USAGE, "a part of no nodes");
+        return error_set(err, ERROR_USAGE, "the part has no nodes");
     cut->nodes = memory_zeroed(count, sizeof *cut->nodes);
     for (size_t i = 0; i < count; i++) {
         if (nodes[i] >= limit)
-            return error_set(err, ERROR_USAGE, "no node %zu: the model has %zu", nodes[i], limit);
+            return error_set(err, ERROR_USAGE, "there is no node %zu: the model has %zu nodes", nodes[i],
+                             limit);
         cut->nodes[i] = cut->index->position[nodes[i]];
     }
     qsort(cut->nodes, count, sizeof *cut->nodes, compare_positions);
@@ -95,7 +97,7 @@ static void sort_use(struct cut *cut, size_t number)
 {
     const struct index_value *value = &cut->index->values[number];
     bool given = cut->given && map_has(&cut->given->seen, value->name);
-    /* A given value that a node needed for another output makes anyway cannot be an input besides. */
+    /* A given value cannot become an input when a node that is needed for another output makes it anyway. */
     if (value->source == SOURCE_NODE && has_node(cut, value->number))
         list_add(&cut->inside, cut->index, number);
     else if (!given && value->source == SOURCE_INITIALIZER)
@@ -114,7 +116,7 @@ static bool used_outside(const struct cut *cut, const struct index_value *value)
     return false;
 }
 
-/* Outputs: what is used outside; dead_ends: what nobody inside uses. */
+/* Finds the outputs: the values used outside or, with dead_ends, those that no node inside uses. */
 static void sort_outputs(struct cut *cut, bool dead_ends)
 {
     const Onnx__GraphProto *graph = cut->index->model->graph;
@@ -197,7 +199,7 @@ static void copy_initializers(const struct cut *cut)
     }
 }
 
-/* Versions, operator sets and functions of the whole; the graph empty. */
+/* A model with the versions, operator sets and functions of the whole and an empty graph. */
 static struct model *make_frame(const struct model *whole)
 {
     struct model *part = model_new(1);
@@ -288,13 +290,13 @@ static int list_names(struct list *list, const struct model_index *index, const 
     for (size_t i = 0; i < count; i++) {
         size_t number;
         if (!map_get(&index->names, names[i], &number))
-            return error_set(err, ERROR_NOT_FOUND, "no value '%.100s' in the model", names[i]);
+            return error_set(err, ERROR_NOT_FOUND, "the model has no value '%.100s'", names[i]);
         list_add(list, index, number);
     }
     return 0;
 }
 
-/* The nodes behind the wanted values, backwards up to the given ones. */
+/* The nodes needed to compute the wanted values from the given ones. */
 static size_t needed_nodes(const struct model_index *index, const struct list *wanted,
                            const struct list *given, size_t **nodes)
 {
@@ -321,7 +323,8 @@ static int check_made(const struct cut *cut, struct error *err)
     for (size_t i = 0; i < cut->outputs.count; i++) {
         const struct index_value *value = &cut->index->values[cut->outputs.items[i]];
         if (value->source != SOURCE_NODE || map_has(&cut->given->seen, value->name))
-            return error_set(err, ERROR_USAGE, "'%.100s' is given, so nothing computes it", value->name);
+            return error_set(err, ERROR_USAGE, "'%.100s' is an input or an initialiser: no node computes it",
+                             value->name);
     }
     return 0;
 }

@@ -51,7 +51,7 @@ static void take_name(struct value *value, const struct scan_field *field)
 
 static int unexpected(const struct scan_field *field, const char *where, struct error *err)
 {
-    return error_set(err, ERROR_UNSUPPORTED, "%s with a field %u of wire type %d: only tensors are supported",
+    return error_set(err, ERROR_UNSUPPORTED, "%s has a field %u of wire type %d: only tensors are supported",
                      where, (unsigned)field->number, field->wire);
 }
 
@@ -101,7 +101,7 @@ static int parse_optional(const uint8_t *data, size_t size, struct value *value,
     return 0;
 }
 
-/* NumPy has no bfloat16, so the official tests keep such values as uint16. */
+/* Takes uint16 as bfloat16, which NumPy does not have: the official tests store such values as uint16. */
 static void mend_bfloat16(const Onnx__TypeProto *type, struct value *value)
 {
     if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && value->kind == VALUE_TENSOR &&
@@ -149,7 +149,7 @@ int data_read(const char *path, const Onnx__TypeProto *type, struct value *value
         return 0;
     }
     if (!text_ends(path, ".pb"))
-        return error_set(err, ERROR_USAGE, "%s: data is read from .pb and .npy files", path);
+        return error_set(err, ERROR_USAGE, "%s: unknown suffix; data is read from .pb and .npy files", path);
     struct file_map map;
     if (file_map_open(&map, path, err))
         return -1;
@@ -174,7 +174,8 @@ static int pack_tensor(const struct tensor *tensor, const char *name, struct str
     size_t size = onnx__tensor_proto__get_packed_size(proto);
     int result = 0;
     if (size > INT32_MAX) {
-        result = error_set(err, ERROR_LIMIT, "a tensor of %zu bytes is beyond protobuf's 2 GB", size);
+        result =
+            error_set(err, ERROR_LIMIT, "a tensor of %zu bytes exceeds the 2 GB limit of protobuf", size);
     } else {
         uint8_t *bytes = memory_zeroed(size, 1);
         onnx__tensor_proto__pack(proto, bytes);
@@ -247,11 +248,11 @@ int data_write_typed(const char *path, const Onnx__TypeProto *type, const struct
 {
     if (text_ends(path, ".npy")) {
         if (value->kind != VALUE_TENSOR)
-            return error_set(err, ERROR_UNSUPPORTED, "%s: only a tensor can be a .npy file", path);
+            return error_set(err, ERROR_UNSUPPORTED, "%s: only a tensor can be written as .npy", path);
         return npy_write(path, &value->tensors[0], err);
     }
     if (!text_ends(path, ".pb"))
-        return error_set(err, ERROR_USAGE, "%s: data is written to .pb and .npy files", path);
+        return error_set(err, ERROR_USAGE, "%s: unknown suffix; data is written to .pb and .npy files", path);
     struct str bytes;
     str_init(&bytes);
     int result = data_pack(type, value, &bytes, err);

@@ -11,7 +11,7 @@ static int find_output(struct model *model, const struct model_index *index, con
 {
     const struct index_value *value = model_index_find(index, name);
     if (!value)
-        return error_set(err, ERROR_NOT_FOUND, "no value '%.100s' in the model", name);
+        return error_set(err, ERROR_NOT_FOUND, "the model has no value '%.100s'", name);
     *output = NULL;
     for (size_t i = 0; value->is_output && i < model->graph->n_output; i++)
         if (text_equal(model->graph->output[i]->name, name))
@@ -90,7 +90,7 @@ int model_sort_nodes(struct model *model, struct error *err)
     return 0;
 }
 
-/* The value's own description, if there is one, follows a tensor. */
+/* Updates the type and shape of a value, if the model describes it, to those of the tensor. */
 static void retype(struct arena *arena, Onnx__ValueInfoProto **infos, size_t count, const char *name,
                    const struct tensor *tensor)
 {
@@ -119,7 +119,7 @@ int model_replace_initializer(struct model *model, const char *name, const struc
         retype_all(model, name, tensor);
         return 0;
     }
-    return error_set(err, ERROR_NOT_FOUND, "no initialiser '%.100s' in the model", name);
+    return error_set(err, ERROR_NOT_FOUND, "the model has no initialiser '%.100s'", name);
 }
 
 int model_freeze_input(struct model *model, const char *name, const struct tensor *tensor, struct error *err)
@@ -129,13 +129,13 @@ int model_freeze_input(struct model *model, const char *name, const struct tenso
     while (at < graph->n_input && !text_equal(graph->input[at]->name, name))
         at++;
     if (at == graph->n_input)
-        return error_set(err, ERROR_NOT_FOUND, "no input '%.100s' in the model", name);
+        return error_set(err, ERROR_NOT_FOUND, "the model has no input '%.100s'", name);
     model->path = NULL;
     if (model->proto->ir_version >= MODEL_IR_FREE_INITIALIZERS) {
         graph->n_input--;
         memmove(graph->input + at, graph->input + at + 1, (graph->n_input - at) * sizeof *graph->input);
     }
-    /* An input with a default already is an initialiser. */
+    /* An input with a default value is already an initialiser. */
     if (model_replace_initializer(model, name, tensor, NULL)) {
         model_add_initializer(model, name, tensor);
         retype_all(model, name, tensor);

@@ -28,7 +28,7 @@ struct model_file {
     struct shared_bytes *bytes;
 };
 
-/* Behind the others, so that the n-th file of a model is that of its copies too. */
+/* Appends the file, so that a model and its copies number their files alike. */
 static struct model_file *append_file(struct model *model, const char *location, struct shared_bytes *bytes)
 {
     struct model_file *file = arena_alloc(&model->arena, sizeof *file);
@@ -166,7 +166,8 @@ uint64_t model_hash(const struct model *model)
     return hash;
 }
 
-/* Opens folder/location one part at a time, so that no part can be a link, not even one made meanwhile. */
+/* Opens folder/location one part at a time, so that no part can be a symbolic link, not even one made
+ * meanwhile. */
 static int open_below(const char *folder, const char *location, struct error *err)
 {
     int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -177,7 +178,9 @@ static int open_below(const char *folder, const char *location, struct error *er
         char name[NAME_MAX + 1];
         if (length == 0 || length > NAME_MAX || (length == 2 && memcmp(part, "..", 2) == 0)) {
             close(at);
-            return error_set(err, ERROR_INVALID, "external data may not lie at '%s'", location);
+            return error_set(err, ERROR_INVALID,
+                             "external data must not be at '%s', which may be outside the model's folder",
+                             location);
         }
         memcpy(name, part, length);
         name[length] = '\0';
@@ -251,10 +254,11 @@ static int read_place(const Onnx__TensorProto *tensor, struct place *place, stru
         else if (text_equal(entry->key, "length"))
             good = text_int64(entry->value, &place->length) && place->length >= 0;
         if (!good)
-            return error_set(err, ERROR_INVALID, "external data with %s '%.40s'", entry->key, entry->value);
+            return error_set(err, ERROR_INVALID, "external data has an invalid %s '%.40s'", entry->key,
+                             entry->value);
     }
     if (!place->location)
-        return error_set(err, ERROR_INVALID, "external data without a location");
+        return error_set(err, ERROR_INVALID, "external data has no location");
     return 0;
 }
 
@@ -273,8 +277,8 @@ int model_file_resolve(struct model *model, Onnx__TensorProto *tensor, struct er
     size_t length = place.length >= 0 ? (size_t)place.length : size - (offset < size ? offset : size);
     if (offset > size || length > size - offset)
         return error_set(err, ERROR_INVALID,
-                         "external data claims %zu bytes from %zu on of '%s', which has %zu", length, offset,
-                         place.location, size);
+                         "external data needs %zu bytes from offset %zu of '%s', which has %zu", length,
+                         offset, place.location, size);
     tensor->has_raw_data = true;
     tensor->raw_data.data = length ? (uint8_t *)(uintptr_t)file->bytes->map.data + offset : NULL;
     tensor->raw_data.len = length;

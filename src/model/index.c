@@ -34,10 +34,11 @@ static struct index_value *find(const struct model_index *index, const char *nam
 
 static int twice(const char *name, const char *what, struct error *err)
 {
-    return error_set(err, ERROR_INVALID, "the value '%.100s' is made twice: again as %s", name, what);
+    return error_set(err, ERROR_INVALID, "the value '%.100s' is defined twice, the second time by %s", name,
+                     what);
 }
 
-/* An initialiser that is an input too is that input's default. */
+/* An initialiser with the name of an input is the default of that input. */
 static int add_initializer(struct model_index *index, const char *name, size_t number, struct error *err)
 {
     struct index_value *value = find(index, name);
@@ -122,7 +123,7 @@ static void scope_init(struct scope *scope, const struct scope *parent, const On
             map_set(&scope->names, graph->node[i]->output[k], 0);
 }
 
-/* What one node uses, collected: stamp[value] is the last node (plus one) seen to use it. */
+/* Collects the values that one node uses: stamp[value] is the last node (plus one) that uses it. */
 struct collector {
     struct model_index *index;
     size_t node;
@@ -138,7 +139,7 @@ static int collect_name(struct collector *collector, const char *name, const str
     if (!name[0] || in_scope(scope, name))
         return 0;
     if (!map_get(&collector->index->names, name, &number))
-        return error_set(collector->err, ERROR_INVALID, "%s uses '%.100s', which nobody makes",
+        return error_set(collector->err, ERROR_INVALID, "%s uses '%.100s', which no node produces",
                          model_node_text(collector->index->model, collector->node, text, sizeof text), name);
     if (collector->stamp[number] == collector->node + 1)
         return 0;
@@ -235,7 +236,8 @@ static int mark_outputs(struct model_index *index, struct error *err)
     for (size_t i = 0; i < graph->n_output; i++) {
         struct index_value *value = find(index, graph->output[i]->name);
         if (!value)
-            return error_set(err, ERROR_INVALID, "nobody makes the output '%.100s'", graph->output[i]->name);
+            return error_set(err, ERROR_INVALID, "no node produces the output '%.100s'",
+                             graph->output[i]->name);
         value->is_output = true;
     }
     note_info(index, graph->input, graph->n_input);
@@ -244,8 +246,8 @@ static int mark_outputs(struct model_index *index, struct error *err)
     return 0;
 }
 
-/* Nodes whose producers among the nodes have all been placed go next, the earliest in the file first among
- * those that become ready together. */
+/* Sorts the nodes: those whose producers have all been placed go next; among nodes that become ready
+ * together, the earliest in the file goes first. */
 static size_t place_nodes(struct model_index *index, size_t *missing)
 {
     const Onnx__GraphProto *graph = index->model->graph;
@@ -288,7 +290,7 @@ static int sort_nodes(struct model_index *index, struct error *err)
         char text[200];
         while (!missing[stuck])
             stuck++;
-        result = error_set(err, ERROR_INVALID, "a cycle before %s",
+        result = error_set(err, ERROR_INVALID, "the graph has a cycle that %s depends on",
                            model_node_text(index->model, stuck, text, sizeof text));
     }
     for (size_t i = 0; !result && i < nodes; i++)

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the copy says first; `size` bytes follow. */
+/* What the child process writes first; `size` bytes follow. */
 struct answer {
     int result;
     size_t size;
@@ -41,8 +41,8 @@ static bool get_all(int fd, void *data, size_t size)
     return true;
 }
 
-/* Whoever catches faults in the caller must not hear of those of the copy: it dies of them, plainly and
- * alone. */
+/* Restores the default handlers, so that a fault handler of the parent does not run in the child, and writes
+ * no core. */
 static void die_plainly(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -61,12 +61,12 @@ static _Noreturn void work(int fd, isolated_body *body, void *context)
     _exit(said ? 0 : 1);
 }
 
-/* The answer, or -1 when it does not come whole. */
+/* Reads the answer; -1 when it is incomplete. */
 static int take(int fd, uint8_t **out, size_t *size, struct error *err)
 {
     struct answer answer;
     if (!get_all(fd, &answer, sizeof answer))
-        return error_set(err, ERROR_INVALID, "libonnx died of the model");
+        return error_set(err, ERROR_INVALID, "libonnx crashed on the model");
     if (err && answer.result)
         *err = answer.err;
     if (answer.result || !(*out = malloc(answer.size + 1)))
@@ -78,7 +78,7 @@ static int take(int fd, uint8_t **out, size_t *size, struct error *err)
     free(*out);
     *out = NULL;
     *size = 0;
-    return error_set(err, ERROR_INVALID, "libonnx died of the model");
+    return error_set(err, ERROR_INVALID, "libonnx crashed on the model");
 }
 
 int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size, struct error *err)
@@ -99,6 +99,6 @@ int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (result < 0 && child > 0 && WIFSIGNALED(status))
-        error_set(err, ERROR_INVALID, "libonnx died of the model by signal %d", WTERMSIG(status));
+        error_set(err, ERROR_INVALID, "libonnx crashed on the model with signal %d", WTERMSIG(status));
     return result;
 }

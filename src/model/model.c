@@ -80,8 +80,8 @@ struct settling {
     struct error *err;
 };
 
-/* Gives names to the nameless and checks tensors. Entries of external data come after their tensor in the
- * walk, so settle_message of the tensor names them first. */
+/* Sets missing names to "" and checks tensors. The entries of external data come after their tensor in the
+ * walk, so settle_message of the tensor sets their names first. */
 static int settle_message(void *context, ProtobufCMessage *message)
 {
     const struct settling *settling = context;
@@ -117,12 +117,12 @@ static int settle(struct model *model, struct error *err)
 {
     model->graph = model->proto->graph;
     if (!model->graph)
-        return error_set(err, ERROR_INVALID, "no graph in the model");
+        return error_set(err, ERROR_INVALID, "the model has no graph");
     struct settling settling = {model, err};
     return tree_each(&model->proto->base, settle_message, &settling);
 }
 
-/* The bytes must stay where they are when there is something to detach. */
+/* `data` must outlive the model when there is something to detach. */
 static int unpack_skeleton(struct model *model, const uint8_t *data, size_t size, struct error *err)
 {
     struct str skeleton;
@@ -187,7 +187,7 @@ int model_load(struct model **model, const char *path, struct error *err)
         goto fail;
     }
     if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err)) {
-        error_prefix(err, "%s is no ONNX model, or is cut off", path);
+        error_prefix(err, "%s is not an ONNX model, or is cut off", path);
         goto fail;
     }
     if (unpack(loaded, data, size, detached, err)) {
@@ -246,9 +246,9 @@ int model_pack(const struct model *model, uint8_t **data, size_t *size, struct e
     *data = NULL;
     *size = model_size(model);
     if (*size > INT32_MAX)
-        return error_set(err, ERROR_LIMIT,
-                         "with its weights the model has %zu bytes, beyond the 2 GB that fit into one file",
-                         *size);
+        return error_set(
+            err, ERROR_LIMIT,
+            "with its weights the model has %zu bytes, more than the 2 GB that fit into one file", *size);
     *data = malloc(*size ? *size : 1);
     if (!*data)
         return error_set(err, ERROR_MEMORY, "no memory for a model of %zu bytes", *size);
@@ -324,7 +324,8 @@ int model_weight(const struct model *model, size_t index, struct tensor *tensor,
     tensor_init(tensor);
     size_t dense = model->graph->n_initializer, sparse = model->graph->n_sparse_initializer;
     if (index >= dense + sparse)
-        return error_set(err, ERROR_NOT_FOUND, "no initialiser %zu: there are %zu", index, dense + sparse);
+        return error_set(err, ERROR_NOT_FOUND, "there is no initialiser %zu: the model has %zu", index,
+                         dense + sparse);
     if (index >= dense)
         return model_sparse_read(model->graph->sparse_initializer[index - dense], tensor, err);
     const Onnx__TensorProto *proto = model->graph->initializer[index];

@@ -1,3 +1,4 @@
+/* The C interface to libonnx (onnx.h). No exception leaves this file. */
 // The one C++ file of the core: libonnx behind onnx.h. No exception leaves it, results are malloc'ed.
 
 extern "C" {
@@ -69,7 +70,7 @@ int hand_over_message(const Message &message, uint8_t **out, size_t *size, struc
 {
     std::string bytes;
     if (message.ByteSizeLong() > INT_MAX || !message.SerializeToString(&bytes))
-        return error_set(err, ERROR_LIMIT, "the result is beyond protobuf's 2 GB");
+        return error_set(err, ERROR_LIMIT, "the result exceeds the 2 GB limit of protobuf");
     return hand_over(bytes, out, size, err);
 }
 
@@ -176,11 +177,12 @@ class lowered
 int read_model(const uint8_t *data, size_t size, ModelProto &model, struct error *err)
 {
     if (size > INT_MAX)
-        return error_set(err, ERROR_LIMIT, "a model of %zu bytes is beyond protobuf's 2 GB", size);
+        return error_set(err, ERROR_LIMIT, "a model of %zu bytes exceeds the 2 GB limit of protobuf", size);
     if (!model.ParseFromArray(data, static_cast<int>(size)))
         return error_set(err, ERROR_FORMAT, "not a protobuf ModelProto");
     if (has_external(model))
-        return error_set(err, ERROR_USAGE, "external data must be inlined before libonnx sees the model");
+        return error_set(err, ERROR_USAGE,
+                         "external data must be inlined before the model is given to libonnx");
     return is_newer(model) ? ONNX_UNCHECKABLE : 0;
 }
 
@@ -346,7 +348,7 @@ extern "C" int onnx_schema(const char *domain, const char *op_type, int opset, s
     return guarded(err, ERROR_INVALID, [&] {
         const OpSchema *found = find_schema(domain, op_type, opset);
         if (!found)
-            return error_set(err, ERROR_NOT_FOUND, "no operator %s%s%.100s at opset %d", domain,
+            return error_set(err, ERROR_NOT_FOUND, "there is no operator %s%s%.100s at opset %d", domain,
                              domain[0] ? "." : "", op_type, opset);
         schema->since = found->SinceVersion();
         schema->min_inputs = found->min_input();
@@ -367,7 +369,7 @@ extern "C" int onnx_function_body(const char *domain, const char *op_type, int o
     return guarded(err, ERROR_INVALID, [&] {
         const OpSchema *found = find_schema(domain, op_type, opset);
         if (!found)
-            return error_set(err, ERROR_NOT_FOUND, "no operator %.100s at opset %d", op_type, opset);
+            return error_set(err, ERROR_NOT_FOUND, "there is no operator %.100s at opset %d", op_type, opset);
         if (!found->HasFunction())
             return error_set(err, ERROR_NOT_FOUND, "%.100s has no function body%s", op_type,
                              found->HasContextDependentFunction() ? " that holds for every node" : "");

@@ -1,3 +1,4 @@
+/* TensorProto messages to tensors and back (model_tensor_read and its like in model.h). */
 #include "model/model.h"
 
 #include <inttypes.h>
@@ -46,7 +47,7 @@ static size_t field_items(const Onnx__TensorProto *proto, enum field field)
     }
 }
 
-/* An empty raw_data beside typed data is what some writers leave behind: the typed data is meant. */
+/* Some writers leave an empty raw_data beside typed data: then the typed data counts. */
 static bool is_raw(const Onnx__TensorProto *proto)
 {
     return proto->has_raw_data && proto->raw_data.len > 0;
@@ -59,20 +60,20 @@ static int check_amount(const Onnx__TensorProto *proto, enum dtype type, const s
     size_t items;
     enum field field = field_of(type, &items);
     if (is_raw(proto) && type == DTYPE_STRING)
-        return error_set(err, ERROR_FORMAT, "strings in raw_data");
+        return error_set(err, ERROR_FORMAT, "strings must not be stored in raw_data");
     if (is_raw(proto)
             ? proto->raw_data.len / dtype_size(type) == count && proto->raw_data.len % dtype_size(type) == 0
             : field_items(proto, field) / items == count && field_items(proto, field) % items == 0)
         return 0;
     if (is_raw(proto))
-        return error_set(err, ERROR_FORMAT, "%s%s claims %zu elements of %zu bytes, %zu bytes are there",
+        return error_set(err, ERROR_FORMAT, "%s%s needs %zu elements of %zu bytes, but there are %zu bytes",
                          dtype_name(type), shape_text(shape, text), count, dtype_size(type),
                          proto->raw_data.len);
-    return error_set(err, ERROR_FORMAT, "%s%s claims %zu elements, %zu are there", dtype_name(type),
+    return error_set(err, ERROR_FORMAT, "%s%s needs %zu elements, but there are %zu", dtype_name(type),
                      shape_text(shape, text), count, field_items(proto, field) / items);
 }
 
-/* Everything that must hold before memory is asked for. */
+/* Checks everything that must hold before memory is allocated. */
 static int examine(const Onnx__TensorProto *proto, struct shape *shape, struct error *err)
 {
     size_t count;
@@ -85,7 +86,7 @@ static int examine(const Onnx__TensorProto *proto, struct shape *shape, struct e
     if (shape_count(shape, &count, err))
         return -1;
     if (proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
-        return error_set(err, ERROR_UNSUPPORTED, "external data of a tensor outside a model file");
+        return error_set(err, ERROR_UNSUPPORTED, "a tensor outside a model file cannot have external data");
     return check_amount(proto, (enum dtype)proto->data_type, shape, count, err);
 }
 

@@ -1,3 +1,7 @@
+/*
+ * Writing models to files, with their large weights in files beside them (model_save and its like in
+ * model.h).
+ */
 #include "model/model.h"
 
 #include "base/file.h"
@@ -44,7 +48,7 @@ static int output_open(struct output *output, const char *path, struct error *er
     return error_errno(err, "cannot write %s", path);
 }
 
-/* Closes; keep: and gives the file its name, unless writing failed. */
+/* Closes the file; with `keep`, also gives it its final name, unless writing failed. */
 static int output_close(struct output *output, bool keep, struct error *err)
 {
     int result = 0;
@@ -97,10 +101,10 @@ struct weights {
     const struct model *model;
     struct output *output;
     size_t offset; /* in it */
-    bool link;     /* files of external data get a second name, rather than being written again */
+    bool link;     /* make hard links to files of external data instead of writing them again */
 };
 
-/* The tensor in a second name of the file that it lies in; NULL when there can be none. */
+/* The tensor as external data in a hard link to the file that it lies in; NULL when there can be none. */
 static Onnx__TensorProto *link_weight(const struct weights *weights, const Onnx__TensorProto *tensor)
 {
     size_t number, offset;
@@ -123,7 +127,8 @@ static Onnx__TensorProto *write_weight(struct weights *weights, const Onnx__Tens
                          weights->offset - tensor->raw_data.len);
 }
 
-/* Puts large weights outside and returns a graph that refers to them; all other parts are shared. */
+/* Writes large weights to the data file and returns a graph that refers to them; all other parts are shared.
+ */
 static Onnx__GraphProto *place_weights(struct weights *weights)
 {
     const Onnx__GraphProto *graph = weights->model->graph;
@@ -155,9 +160,10 @@ static int save_outside(const struct model *model, const char *path, bool link, 
     thin.graph = place_weights(&weights);
     size_t size = onnx__model_proto__get_packed_size(&thin);
     if (size > INT32_MAX)
-        result = error_set(err, ERROR_LIMIT,
-                           "without its large weights the model still has %zu bytes, beyond protobuf's 2 GB",
-                           size);
+        result = error_set(
+            err, ERROR_LIMIT,
+            "without its large weights the model still has %zu bytes, more than the 2 GB limit of protobuf",
+            size);
     if (output_close(&output, !result, err))
         result = -1;
     if (!result)

@@ -14,7 +14,7 @@ enum { MODEL_GRAPH = 7, GRAPH_INITIALIZER = 5, TENSOR_RAW_DATA = 9 };
 /* A subgraph is three messages deeper than its graph: node, attribute, graph. */
 enum { MAX_MESSAGES = 3 * MODEL_MAX_DEPTH };
 
-/* protobuf-c notes every field (40 bytes, in slabs that double) before it decodes any. */
+/* protobuf-c records every field (40 bytes, in slabs that double in size) before it decodes any. */
 enum { FIELD_OVERHEAD = 96, ALIGNMENT = 16 };
 
 static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *value)
@@ -35,7 +35,7 @@ static int take_payload(const uint8_t **at, const uint8_t *end, uint64_t size, s
 {
     size_t left = (size_t)(end - *at);
     if (size > left)
-        return error_set(err, ERROR_FORMAT, "claims %" PRIu64 " bytes, %zu are there", size, left);
+        return error_set(err, ERROR_FORMAT, "needs %" PRIu64 " bytes, but %zu are left", size, left);
     field->data = *at;
     field->size = (size_t)size;
     *at += size;
@@ -93,7 +93,7 @@ static int fail_at(const struct scan *scan, const struct frame *frame, const cha
         names[depth++] = frame->name;
     struct str path;
     str_init(&path);
-    /* The innermost eight say enough. */
+    /* The innermost eight levels are enough for a message. */
     for (size_t i = depth > 8 ? 8 : depth; i-- > 0;)
         str_printf(&path, "%s.", names[i]);
     str_add(&path, field ? field : "(unknown field)");
@@ -122,7 +122,7 @@ static int wire_of(ProtobufCType type)
     }
 }
 
-/* Numbers in a packed array; -1 when it does not consist of whole ones. */
+/* The number of elements in a packed array; -1 when its size is not a whole number of them. */
 static int64_t packed_count(int wire, const uint8_t *data, size_t size)
 {
     if (wire != WIRE_VARINT) {
@@ -138,7 +138,8 @@ static int64_t packed_count(int wire, const uint8_t *data, size_t size)
     return count;
 }
 
-/* Length-delimited but no message: text, bytes or packed numbers. Adds what unpacking will allocate. */
+/* Checks a length-delimited field that is not a message: text, bytes or packed numbers. Adds what unpacking
+ * will allocate. */
 static int check_bytes(struct scan *scan, const ProtobufCFieldDescriptor *known,
                        const struct scan_field *field)
 {
@@ -146,13 +147,13 @@ static int check_bytes(struct scan *scan, const ProtobufCFieldDescriptor *known,
     if (wire != WIRE_BYTES) {
         int64_t count = packed_count(wire, field->data, field->size);
         if (count < 0)
-            return error_set(scan->err, ERROR_FORMAT, "%zu bytes are no whole number of elements",
+            return error_set(scan->err, ERROR_FORMAT, "%zu bytes are not a whole number of elements",
                              field->size);
         scan->memory += (size_t)count * 8;
         return 0;
     }
     if (known->type == PROTOBUF_C_TYPE_STRING && memchr(field->data, 0, field->size))
-        return error_set(scan->err, ERROR_FORMAT, "a text with a NUL byte inside");
+        return error_set(scan->err, ERROR_FORMAT, "a text contains a NUL byte");
     scan->memory += field->size + ALIGNMENT;
     return 0;
 }
@@ -164,13 +165,13 @@ static int check_wire(const struct scan *scan, const ProtobufCFieldDescriptor *k
     bool packed = known->label == PROTOBUF_C_LABEL_REPEATED && field->wire == WIRE_BYTES;
     if (field->wire == wire || packed)
         return 0;
-    return error_set(scan->err, ERROR_FORMAT, "wire type %d where %d belongs", field->wire, wire);
+    return error_set(scan->err, ERROR_FORMAT, "has wire type %d instead of %d", field->wire, wire);
 }
 
 /*
- * protobuf merges a singular message that comes twice. No writer of ours or theirs makes such, protobuf-c
- * needs quadratic memory for many, and two graphs would number initialisers anew: refused. `seen` has a bit
- * for each of the type's fields, of which no type of onnx.proto has more than 30.
+ * Refuses a singular message that occurs twice, which protobuf would merge. No known writer makes such;
+ * protobuf-c needs quadratic memory for many of them, and a second graph would start the numbering of
+ * initialisers again. `seen` has a bit for each field of the type; no type of onnx.proto has more than 30.
  */
 static int check_repetition(const struct scan *scan, const ProtobufCMessageDescriptor *type,
                             const ProtobufCFieldDescriptor *known, uint64_t *seen)
@@ -179,7 +180,7 @@ static int check_repetition(const struct scan *scan, const ProtobufCMessageDescr
     if (known->type != PROTOBUF_C_TYPE_MESSAGE || known->label == PROTOBUF_C_LABEL_REPEATED)
         return 0;
     if (*seen & bit)
-        return error_set(scan->err, ERROR_FORMAT, "a second one, where only one may be");
+        return error_set(scan->err, ERROR_FORMAT, "occurs twice, but is allowed only once");
     *seen |= bit;
     return 0;
 }
@@ -264,8 +265,7 @@ static void put_verbatim(struct str *out, const struct scan_field *field)
     str_append(out, field->start, (size_t)(field->data + field->size - field->start));
 }
 
-/* A tensor without large raw_data; as protobuf has it, the last of several raw_data fields is the one that
- * counts. */
+/* Copies a tensor without large raw_data. As in protobuf, the last of several raw_data fields counts. */
 static void skeleton_tensor(const struct scan_field *tensor, struct str *out, struct scan_weight *weight)
 {
     const uint8_t *at = tensor->data, *end = at + tensor->size;

@@ -1,19 +1,21 @@
+/* Sparse initialisers, read as dense tensors (model_sparse_read of model.h). */
 #include "model/model.h"
 
 #include <string.h>
 
-/* A few bytes of indices can claim any shape. */
+/* The largest dense size: a few bytes of indices can declare any shape. */
 #define SPARSE_LIMIT ((size_t)1 << 30)
 
 static int dense_shape(const Onnx__SparseTensorProto *sparse, struct shape *shape, struct error *err)
 {
     if (sparse->n_dims > TENSOR_MAX_RANK)
-        return error_set(err, ERROR_LIMIT, "a sparse tensor of rank %zu", sparse->n_dims);
+        return error_set(err, ERROR_LIMIT, "a sparse tensor has rank %zu, which is not supported",
+                         sparse->n_dims);
     *shape = shape_make((int)sparse->n_dims, sparse->dims);
     return 0;
 }
 
-/* Where value i goes: its index is linear, or one number a dimension. */
+/* The position of value i: its index is one linear number, or one number per dimension. */
 static int place(const struct tensor *indices, size_t i, const struct shape *shape, size_t count, size_t *at)
 {
     const int64_t *rows = indices->data;
@@ -57,7 +59,7 @@ int model_sparse_read(const Onnx__SparseTensorProto *sparse, struct tensor *dens
     tensor_init(dense);
     tensor_init(&indices);
     if (!sparse->values || !sparse->indices)
-        return error_set(err, ERROR_FORMAT, "a sparse tensor without values or indices");
+        return error_set(err, ERROR_FORMAT, "a sparse tensor has no values or no indices");
     if (dense_shape(sparse, &shape, err) || model_tensor_read(sparse->values, &values, err))
         return -1;
     int result = model_tensor_read(sparse->indices, &indices, err) ||

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* One byte more, which stays zero: attribute strings are bytes and may be read as text. */
+/* Allocates one more byte, which stays zero: attribute strings are bytes and may be read as text. */
 static void *take(void *arena, size_t size)
 {
     return arena_alloc(arena, size + 1);
@@ -38,7 +38,7 @@ static const void *member(const ProtobufCMessage *message, unsigned offset)
     return (const char *)message + offset;
 }
 
-/* Of an optional field: is this the member of its oneof that is set? */
+/* Whether this field is the one that is set of its oneof; true for a field outside a oneof. */
 static bool is_chosen(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
     if (!(field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF))
@@ -48,7 +48,7 @@ static bool is_chosen(const ProtobufCMessage *message, const ProtobufCFieldDescr
     return chosen == field->id;
 }
 
-/* The messages of a field: their number, and where the pointers to them stand. */
+/* The number of messages in a field, and the array of pointers to them. */
 static size_t messages_of(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
                           ProtobufCMessage *const **messages)
 {
@@ -105,7 +105,7 @@ static size_t item_size(ProtobufCType type)
 
 static ProtobufCMessage *copy_message(const struct copier *copier, const ProtobufCMessage *message);
 
-/* Makes what an item, already copied flat, points to a copy too. */
+/* Copies what an item points to; the item itself was copied already. */
 static void copy_item(const struct copier *copier, const ProtobufCFieldDescriptor *field, void *item)
 {
     if (field->type == PROTOBUF_C_TYPE_STRING) {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* What the process apart says; its death is -1 and says nothing about the model. */
+/* What the checker process returns; -1 means that it crashed, which says nothing about the model. */
 enum { VALID = 0, INVALID = 2 };
 
 struct packed {
@@ -22,7 +22,8 @@ static int check(void *context, uint8_t **out, size_t *size, struct error *err)
     return result < 0 && err->code == ERROR_INVALID ? INVALID : VALID;
 }
 
-/* The checker looks at no element of raw data: without them a model of any size is quickly checked. */
+/* Removes the raw data of weights: the checker does not read it, and a model of any size is then checked
+ * quickly. */
 static void strip_weights(struct model *model)
 {
     for (size_t i = 0; i < model->graph->n_initializer; i++) {
@@ -32,8 +33,8 @@ static void strip_weights(struct model *model)
     }
 }
 
-/* It wants a shape of every input and output, though many exporters leave it open and every engine takes it.
- */
+/* Adds an empty shape to inputs and outputs without one: the checker requires it, though many exporters leave
+ * it out and every engine accepts that. */
 static void add_shapes(struct model *model, Onnx__ValueInfoProto **infos, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

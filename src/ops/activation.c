@@ -18,7 +18,7 @@ static bool is_half(enum dtype type)
     return type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
 }
 
-/* What rounding an attribute to half precision makes of a product with it. */
+/* The error that rounding an attribute to half precision causes in a product with it. */
 static long double attribute_error(const struct elementwise_point *s, long double product)
 {
     return is_half(s->type) ? s->unit * fabsl(product) : 0;
@@ -82,7 +82,7 @@ static long double gelu_tanh(const double *p, long double x)
     return isinf(t) && t < 0 ? -0.0L : x / (1 + expl(-2 * t));
 }
 
-/* The formula says -inf * 0 at -inf, the limit is 0: left open. */
+/* At -inf the formula gives -inf * 0, while the limit is 0: ONNX leaves the result unspecified. */
 static long double gelu_error(const struct elementwise_point *s)
 {
     if (isinf(s->x))
@@ -114,7 +114,7 @@ static long double hard_sigmoid_error(const struct elementwise_point *s)
     long double product = s->p[0] * s->x, line = product + s->p[1];
     if (!isfinite(line))
         return 0;
-    /* Clamped, it errs no more than where it is clamped. */
+    /* Where the result is clamped, the error is at most that at the end of the clamp. */
     if (line < 0 || line > 1)
         product = (line > 1) - s->p[1];
     long double error = 3 * s->unit * (fabsl(product) + fabs(s->p[1]));
@@ -136,7 +136,7 @@ static long double hard_swish_error(const struct elementwise_point *s)
     /* x * relu6(x + 3) / 6, as the function was first written, rounds twice even where the result is x. */
     if (fabsl(s->x) > 3 + 12 * margin)
         return s->x < 0 ? 0 : 2 * s->unit * s->x;
-    /* The slope is 0 from -3 down; what is lost there is lost at -3. */
+    /* Below -3 the slope is 0; the error is that at -3. */
     return s->x < -3 ? 3 * 4 * unit : fabsl(s->x) * margin;
 }
 
@@ -161,7 +161,8 @@ static long double of_scale_one(const struct elementwise_point *s)
     return isfinite(s->y) ? scaled(s, 1) : 0;
 }
 
-/* ONNX's body is log(exp(x) + 1) as it stands, which overflows where exp does: inf and x are both found. */
+/* The function body of ONNX is log(exp(x) + 1), which overflows where exp does: implementations give inf or
+ * x. */
 static long double softplus_error(const struct elementwise_point *s)
 {
     if (isfinite(s->x) && s->x >= logl(dtype_highest(s->type)) * (1 - library * s->unit))
@@ -210,7 +211,7 @@ static long double softsign(const double *p, long double x)
     return isinf(x) ? copysignl(1, x) : x / (1 + fabsl(x));
 }
 
-/* The formula says inf / inf at infinity, the limit is 1: left open. */
+/* At infinity the formula gives inf / inf, while the limit is 1: ONNX leaves the result unspecified. */
 static long double softsign_error(const struct elementwise_point *s)
 {
     return isinf(s->x) ? NAN : 4 * s->unit * fabsl(s->y);
@@ -258,7 +259,7 @@ static int eval_gelu(struct op_call *call)
     const char *name = call_string(call, "approximate", "none");
     const struct elementwise *function = elementwise_find(gelu_functions, name);
     return function ? elementwise_eval(call, function, NULL)
-                    : call_invalid(call, "has no approximation '%s'", name);
+                    : call_invalid(call, "approximation '%s' is not known", name);
 }
 
 static int sample_gelu(struct draw *d)
@@ -269,7 +270,8 @@ static int sample_gelu(struct draw *d)
     return 0;
 }
 
-/* A threshold given as float32 that may be compared with as it is or rounded to the tensor's type. */
+/* A threshold is given as float32; an implementation may compare with it as it is or rounded to the type of
+ * the tensor. */
 struct threshold {
     long double low, high;
 };
@@ -280,7 +282,7 @@ static struct threshold threshold_of(enum dtype type, double value)
     return (struct threshold){fminl(value, rounded), fmaxl(value, rounded)};
 }
 
-/* NaN > alpha is false, so NaN becomes 0: the text says so. */
+/* NaN > alpha is false, so NaN becomes 0, as ONNX says. */
 static int eval_thresholded_relu(struct op_call *call)
 {
     const struct bounded *in = call_need(call, 0);
@@ -306,7 +308,7 @@ static int sample_thresholded_relu(struct draw *d)
     struct drawn x = draw_primary(d);
     if (!draw_chance(d, 0.8))
         return 0;
-    /* Often exactly one of the elements: the comparison is strict. */
+    /* Often the threshold is exactly one of the elements, because the comparison is strict. */
     if (x.source == DRAWN_NEW && x.data.count && draw_chance(d, 0.5)) {
         float pick = (float)tensor_get(&x.data, (size_t)draw_between(d, 0, (int64_t)x.data.count - 1));
         draw_float(d, "alpha", isfinite(pick) ? pick : 0.5f);
@@ -321,7 +323,7 @@ struct shrink {
     struct threshold lower, upper; /* -lambd and lambd */
 };
 
-/* What may come out: the hull of the branches an input's interval touches. */
+/* Stores the range of possible results: that of all branches that the interval of the input touches. */
 static void put_shrink(const struct shrink *shrink, const struct bounded *in, struct bounded *out, size_t i)
 {
     long double x = in->value[i], h = bounded_hard(in, i), bias = shrink->bias;
@@ -375,7 +377,7 @@ static int sample_shrink(struct draw *d)
     bool whole = !dtype_is_float(x.type);
     if (draw_chance(d, 0.7))
         draw_float(d, "lambd", whole ? (float)draw_between(d, 0, 5) : (float)draw_between(d, 0, 16) / 8.0f);
-    /* An unsigned x minus a larger bias would leave the type. */
+    /* An unsigned x minus a larger bias would be out of range. */
     int64_t most = dtype_in(x.type, DTYPES_UNSIGNED) ? 1 : 8;
     if (draw_chance(d, 0.7))
         draw_float(d, "bias", whole ? (float)draw_between(d, 0, most) : (float)draw_between(d, -8, 8) / 8.0f);
@@ -410,7 +412,7 @@ static const struct op_param gelu_params[] = {
 
 enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL                                                                                              \
     .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_FIRST, .result = RESULT_LIKE_INPUT, \
     .work = WORK_ELEMENTS

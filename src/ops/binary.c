@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* factor * bound, where no bound makes no error whatever the factor (infinite ones included). */
+/* factor * bound, but 0 when the bound is 0, even if the factor is infinite. */
 static long double times(long double factor, long double bound)
 {
     return bound == 0 ? 0 : fabsl(factor) * bound;
@@ -25,7 +25,7 @@ static void put_sub(const struct pair *p, struct bounded *out, size_t i)
                 p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
 }
 
-/* The last term is for what may be 0 or not, behind a jump: there the slopes say nothing. */
+/* The last term is for a factor that may be 0 or not because of a jump: there the slopes say nothing. */
 static long double product_likely(const struct pair *p)
 {
     return likely_add(likely_add(times(p->a, p->likely_b), times(p->b, p->likely_a)),
@@ -49,20 +49,21 @@ static bool is_power_of_two(long double value)
 }
 
 /*
- * Division may be a product with the reciprocal, estimated and improved: two more units, none by a power of
- * two.
+ * Division may be computed as a product with an estimated and refined reciprocal: two more units, none for a
+ * power of two.
  */
 static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
 {
     long double q = p->a / p->b, own = isfinite(q) ? 2 * unit_of(p->type) * fabsl(q) : 0;
-    /* Which infinity hangs on the sign of the zero, and no operator answers for that of its results. */
+    /* The sign of the infinity depends on the sign of the zero, which operators do not guarantee for their
+     * results. */
     if (p->b == 0 && isinf(q) && !p->given_b) {
         bounded_put_undecided(out, i, q);
         return;
     }
     if (is_power_of_two(p->b) && p->hard_b == 0)
         own = 0;
-    /* Whether the reciprocal of a subnormal divisor overflows is no matter of taste: a/b is a number. */
+    /* Whether the reciprocal of a subnormal divisor overflows must not matter: a/b is a number. */
     if (p->exact || (isnan(q) && !isinf(p->hard_a) && fabsl(p->b) > p->hard_b)) {
         bounded_put(out, i, q, own, own / 2);
     } else if (fabsl(p->b) <= p->hard_b) {
@@ -75,19 +76,21 @@ static void put_float_div(const struct pair *p, struct bounded *out, size_t i)
     }
 }
 
-/* Towards zero, exact: a - a mod b is a multiple of b that long double holds. */
+/* Divides towards zero, exactly: a - a mod b is a multiple of b that long double holds. */
 static long double divide(long double a, long double b)
 {
     return (a - fmodl(a, b)) / b;
 }
 
-/* Division by what may be zero is open: an implementation may refuse it. */
+/* Whether the divisor is or may be zero: ONNX leaves the result unspecified, and an implementation may refuse
+ * it. */
 static bool by_zero(const struct pair *p)
 {
     return fabsl(p->b) <= p->hard_b;
 }
 
-/* An uncertain dividend moves the quotient as a step; an uncertain divisor between the ends. */
+/* An uncertain dividend changes the quotient in steps; an uncertain divisor changes it between the ends of
+ * its interval. */
 static void put_integer_div(const struct pair *p, struct bounded *out, size_t i)
 {
     if (by_zero(p)) {
@@ -104,14 +107,14 @@ static void put_integer_div(const struct pair *p, struct bounded *out, size_t i)
             low = fminl(low, q);
             high = fmaxl(high, q);
         }
-        if (high > dtype_highest(p->type)) /* the least integer by -1 */
+        if (high > dtype_highest(p->type)) /* the least integer divided by -1 */
             bounded_put_open(out, i);
         else
             bounded_put_range(out, i, divide(p->a, p->b), low, high);
     }
 }
 
-/* Whether the rounded quotient is the same all over the operands' intervals; *n is it. */
+/* Whether the rounded quotient is the same for all operands within their bounds; *n is that quotient. */
 static bool one_quotient(const struct pair *p, long double (*round)(long double), long double *n)
 {
     if (fabsl(p->b) <= p->hard_b || isinf(p->b) || isinf(p->hard_a) || isinf(p->hard_b))
@@ -146,7 +149,7 @@ static void put_fmod(const struct pair *p, struct bounded *out, size_t i)
         put_remainder(p, out, i, fmodl(p->a, p->b), truncl);
 }
 
-/* As Python: the sign is the divisor's. */
+/* As in Python, the result has the sign of the divisor. */
 static void put_mod(const struct pair *p, struct bounded *out, size_t i)
 {
     if (by_zero(p)) {
@@ -159,7 +162,7 @@ static void put_mod(const struct pair *p, struct bounded *out, size_t i)
 
 static void put_and(const struct pair *p, struct bounded *out, size_t i)
 {
-    /* An operand that is surely false decides. */
+    /* An operand that is certainly false determines the result. */
     bool no = (p->a == 0 && p->hard_a == 0) || (p->b == 0 && p->hard_b == 0);
     bool value = p->a != 0 && p->b != 0;
     bounded_put_range(out, i, value, no || p->exact ? value : 0, no || p->exact ? value : 1);
@@ -178,7 +181,7 @@ static void put_xor(const struct pair *p, struct bounded *out, size_t i)
     bounded_put_range(out, i, value, p->exact ? value : 0, p->exact ? value : 1);
 }
 
-/* A shift by the type's width or more is undefined in C: open. */
+/* A shift by the width of the type or more is undefined in C: unspecified here. */
 static void put_shift(const struct pair *p, struct bounded *out, size_t i)
 {
     long double width = 8 * (long double)dtype_size(p->type);
@@ -195,7 +198,8 @@ static void put_shift(const struct pair *p, struct bounded *out, size_t i)
     }
 }
 
-/* x < 0 ? slope * x : x; slope broadcasts to x and not the other way. Lipschitz across 0. */
+/* x < 0 ? slope * x : x. The slope broadcasts to x, not the other way round. Lipschitz continuous across 0.
+ */
 static void put_prelu(const struct pair *p, struct bounded *out, size_t i)
 {
     bool negative = p->a < 0;
@@ -205,7 +209,7 @@ static void put_prelu(const struct pair *p, struct bounded *out, size_t i)
         return;
     }
     long double slope = fabsl(p->b) + p->hard_b;
-    if (p->a + p->hard_a >= 0 && !isfinite(slope)) { /* NaN and infinities only for what is below 0 */
+    if (p->a + p->hard_a >= 0 && !isfinite(slope)) { /* NaN or infinite only if x is below 0 */
         bounded_put_undecided(out, i, value);
         return;
     }
@@ -229,7 +233,7 @@ static const struct operation operations[] = {
     {"Xor", put_xor, NULL},
 };
 
-/* An implementation may look for zeros among the divisors before it knows that there is nothing to divide. */
+/* An implementation may check the divisors for zeros even when there is nothing to divide. */
 static int divide_integers(struct op_call *call,
                            void (*put)(const struct pair *pair, struct bounded *out, size_t i))
 {
@@ -267,7 +271,7 @@ static int eval_shift(struct op_call *call)
 {
     const char *direction = call_string(call, "direction", "");
     if (strcmp(direction, "LEFT") != 0 && strcmp(direction, "RIGHT") != 0)
-        return call_invalid(call, "direction is '%s'", direction);
+        return call_invalid(call, "direction '%s' is neither LEFT nor RIGHT", direction);
     return eval_arithmetic(call);
 }
 
@@ -278,7 +282,7 @@ static int eval_mod(struct op_call *call)
     if (!a || broadcast_same_type(call, 0))
         return -1;
     if (dtype_is_float(a->type) && fmod_wanted != 1)
-        return call_invalid(call, "of floats needs fmod=1");
+        return call_invalid(call, "needs fmod=1 for floats");
     if (!dtype_is_float(a->type))
         return divide_integers(call, fmod_wanted ? put_fmod : put_mod);
     return broadcast_binary(call, DTYPE_NONE, put_fmod);
@@ -293,8 +297,8 @@ static int sample_binary(struct draw *d)
 }
 
 /*
- * A divisor: of integers seldom 0, nor -1 where the least integer may be divided, for these end in
- * SIGFPE or an error as often as in a number.
+ * Draws a divisor. Integer divisors are seldom 0, or -1 where the least integer may be divided, because these
+ * end in SIGFPE or an error as often as in a number.
  */
 static int sample_divisor(struct draw *d)
 {
@@ -352,7 +356,7 @@ enum {
 #define ARITHMETIC {{11, SOME_FLOATS | WIDE}, {13, DTYPES_FLOAT | WIDE}, {14, DTYPES_NUMBER}}
 /* clang-format on */
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_ALL, .work = WORK_ELEMENTS
 
 const struct op ops_binary[] = {

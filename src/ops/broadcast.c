@@ -51,8 +51,8 @@ int broadcast_same_type(struct op_call *call, size_t first)
         if (!in || !like)
             return -1;
         if (in->type != like->type)
-            return call_invalid(call, "input %zu is %s, input %zu %s", k, dtype_name(in->type), first,
-                                dtype_name(like->type));
+            return call_invalid(call, "input %zu has type %s, input %zu has %s", k, dtype_name(in->type),
+                                first, dtype_name(like->type));
     }
     return 0;
 }
@@ -104,7 +104,7 @@ struct shape broadcast_partner(struct draw *d, const struct shape *shape)
     struct shape partner = draw_broadcastable(d, shape);
     if (!draw_chance(d, 0.35))
         return partner;
-    /* Larger where the other has 1, and of higher rank: as if the constant [1,1,1] met a vector. */
+    /* Larger where the other has 1, and of higher rank: as when the constant [1,1,1] meets a vector. */
     for (int i = 0; i < partner.rank; i++)
         if (shape->dims[shape->rank - partner.rank + i] == 1 && draw_chance(d, 0.5))
             partner.dims[i] = draw_between(d, 1, 4);

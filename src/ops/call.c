@@ -1,3 +1,4 @@
+/* What kernels call: their errors, attributes, inputs and outputs (struct op_call in op.h). */
 #include "ops/op.h"
 
 #include <inttypes.h>
@@ -87,11 +88,11 @@ static int read_ints(struct op_call *call, size_t index, int64_t *values, size_t
     if (!input->value)
         return call_unsupported(call, "the shape depends on data (input %zu)", index);
     if (input->count > max)
-        return call_invalid(call, "input %zu has %zu values, %zu at most make sense", index, input->count,
-                            max);
+        return call_invalid(call, "input %zu has %zu values, but at most %zu are allowed", index,
+                            input->count, max);
     for (size_t i = 0; i < input->count; i++) {
         if (bounded_hard(input, i) > 0)
-            return call_unsupported(call, "input %zu, which fixes a shape, is undecided", index);
+            return call_unsupported(call, "input %zu determines a shape, and its value is undecided", index);
         values[i] = (int64_t)input->value[i];
     }
     *count = input->count;
@@ -102,7 +103,7 @@ int call_int_list(struct op_call *call, size_t index, int64_t *values, size_t ma
 {
     const struct bounded *input = call_input(call, index);
     if (input && input->shape.rank != 1)
-        return call_invalid(call, "input %zu is a list and must have one dim, not %d", index,
+        return call_invalid(call, "input %zu must be a list of rank 1, but has rank %d", index,
                             input->shape.rank);
     return read_ints(call, index, values, max, count);
 }

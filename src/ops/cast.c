@@ -1,5 +1,5 @@
 /*
- * Cast and CastLike between numbers and bool. Strings are not the reference's matter.
+ * Cast and CastLike between numbers and bool. The reference does not support strings.
  */
 #include "ops/draw.h"
 #include "ops/op.h"
@@ -7,8 +7,7 @@
 #include <math.h>
 
 /*
- * To a float: rounded once, or, on the way to half precision, twice through float32: up to another float32
- * unit.
+ * To a float: rounded once or, to half precision, twice through float32, which may add another float32 unit.
  */
 static void put_float(const struct bounded *in, struct bounded *out, size_t i)
 {
@@ -30,7 +29,8 @@ static void put_bool(const struct bounded *in, struct bounded *out, size_t i)
         bounded_put_range(out, i, x != 0, 0, 1);
 }
 
-/* Towards zero; what is out of range, or not finite, is open. */
+/* To an integer: truncated towards zero. ONNX leaves the result unspecified when it is out of range or not
+ * finite. */
 static void put_truncated(const struct bounded *in, struct bounded *out, size_t i)
 {
     long double x = in->value[i], h = bounded_hard(in, i);
@@ -42,7 +42,7 @@ static void put_truncated(const struct bounded *in, struct bounded *out, size_t 
 }
 
 /*
- * Between integers, what is out of range keeps its low bits, as the text says since opset 13 (and C does).
+ * Between integers: a value out of range keeps its low bits, as ONNX says since opset 13 (and as C does).
  */
 static void put_integer(int opset, const struct bounded *in, struct bounded *out, size_t i)
 {
@@ -83,7 +83,7 @@ static int eval_cast(struct op_call *call)
 {
     int64_t to = call_int(call, "to", 0);
     if (to == 0)
-        return call_invalid(call, "does not say to what");
+        return call_invalid(call, "the attribute 'to' is missing");
     if (dtype_check(to, call->err))
         return -1;
     return cast(call, (enum dtype)to);
@@ -103,7 +103,7 @@ static enum dtype draw_target(struct draw *d, enum dtype from)
     return draw_type(d, d->opset < 13 ? types & ~DTYPE_BIT(DTYPE_BFLOAT16) : types);
 }
 
-/* Floats on their way to integers: mostly in range, many of them in (-1, 1). */
+/* Draws floats that are cast to integers: mostly in range, many of them in (-1, 1). */
 static void draw_castable(struct draw *d, enum dtype from, enum dtype to)
 {
     if (!dtype_is_float(from) || !dtype_is_integer(to) || d->fill == FILL_EXACT)
@@ -119,7 +119,8 @@ static int sample_cast(struct draw *d)
     draw_castable(d, x.type, to);
     draw_int(d, "to", to);
     if (d->opset >= 19 && draw_chance(d, 0.2))
-        draw_int(d, "saturate", 1); /* 0 has a meaning for float8 alone, and is refused by some for others */
+        draw_int(d, "saturate",
+                 1); /* 0 is meaningful only for float8; some engines refuse it for other types */
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* NaN compares false with everything; a comparison that no error can turn is exact. */
+/* NaN compares false with everything; a comparison whose result no error can change is exact. */
 static void put_verdict(const struct pair *p, struct bounded *out, size_t i, bool value, bool sure)
 {
     bool open = isinf(p->hard_a) || isinf(p->hard_b);
@@ -16,7 +16,7 @@ static void put_verdict(const struct pair *p, struct bounded *out, size_t i, boo
         bounded_put_range(out, i, value, 0, 1);
 }
 
-/* Farther apart than their bounds reach. */
+/* Whether the operands are farther apart than their bounds reach. */
 static bool apart(const struct pair *p)
 {
     return fabsl(p->a - p->b) > p->hard_a + p->hard_b;
@@ -65,7 +65,7 @@ static int eval_compare(struct op_call *call)
     return broadcast_binary(call, DTYPE_BOOL, operations[kind].put);
 }
 
-/* Either branch may have been taken: the hull of both. */
+/* Stores the range of both branches, as either may have been taken. */
 static void put_either(struct bounded *out, size_t i, bool first, const struct bounded *x, size_t at_x,
                        const struct bounded *y, size_t at_y)
 {
@@ -112,7 +112,7 @@ out:
     return result;
 }
 
-/* Half of the time some elements of the second are those of the first. */
+/* Half of the time, some elements of the second input equal those of the first. */
 static int sample_compare(struct draw *d)
 {
     struct drawn a = draw_primary(d);
@@ -146,7 +146,7 @@ enum {
     BOOLEAN = 1 << DTYPE_BOOL,
 };
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL                                                                           \
     .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_ALL, .range = {RANGE_LIKE_INPUTS}, \
     .result = RESULT_OTHER, .work = WORK_ELEMENTS

@@ -1,6 +1,6 @@
 /*
- * If and Loop. Their bodies are evaluated by the evaluator (call->body), bounds and all; what a body captures
- * is the evaluator's business.
+ * If and Loop. The evaluator runs their bodies, with bounds (call->body), and looks up the values that they
+ * capture.
  */
 #include "ops/control_sample.h"
 #include "ops/op.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A condition: a bool of one element. NULL is no error where it may be left out. */
+/* Checks that a condition is a bool of one element. NULL is allowed where the condition may be left out. */
 static int check_condition(struct op_call *call, const struct bounded *cond)
 {
     if (cond && (cond->type != DTYPE_BOOL || cond->count != 1))
-        return call_invalid(call, "the condition is no bool of one element");
+        return call_invalid(call, "the condition is not a bool of one element");
     return 0;
 }
 
@@ -24,7 +24,7 @@ static int need_body(struct op_call *call, const char *name, const Onnx__GraphPr
     *graph = node_graph(call->node, name);
     if (!*graph)
         return call_invalid(call, "%s is missing", name);
-    return call->body ? 0 : call_unsupported(call, "has a body");
+    return call->body ? 0 : call_unsupported(call, "bodies are not supported here");
 }
 
 static void release_all(struct bounded *values, size_t count)
@@ -44,11 +44,11 @@ static void give_output(struct op_call *call, size_t index, struct bounded *valu
 
 /* ---- If ---- */
 
-/* Turns `chosen` into what is certain whichever branch runs. */
+/* Reduces `chosen` to what is certain whichever branch runs. */
 static int merge_branches(struct op_call *call, struct bounded *chosen, const struct bounded *other)
 {
     if (chosen->type != other->type || !shape_equal(&chosen->shape, &other->shape))
-        return call_unsupported(call, "the branches differ in shape, and the condition is not known");
+        return call_unsupported(call, "the branches have different shapes, and the condition is not known");
     if (!chosen->value || !other->value) {
         struct shape shape = chosen->shape;
         enum dtype type = chosen->type;
@@ -64,7 +64,8 @@ static int merge_branches(struct op_call *call, struct bounded *chosen, const st
 static int run_branch(struct op_call *call, const Onnx__GraphProto *graph, struct bounded *outputs)
 {
     if (graph->n_output != call->n_outputs)
-        return call_invalid(call, "a branch has %zu outputs, the node %zu", graph->n_output, call->n_outputs);
+        return call_invalid(call, "a branch has %zu outputs, but the node has %zu", graph->n_output,
+                            call->n_outputs);
     return call->body(call, graph, 0, NULL, call->n_outputs, outputs);
 }
 
@@ -116,10 +117,10 @@ static int loop_init(struct loop *loop, struct op_call *call)
     if (need_body(call, "body", &loop->body) || check_condition(call, cond))
         return -1;
     if (trips && (trips->type != DTYPE_INT64 || trips->count != 1))
-        return call_invalid(call, "the trip count is no int64 of one element");
+        return call_invalid(call, "the trip count is not an int64 of one element");
     loop->carried = call->n_inputs > 2 ? call->n_inputs - 2 : 0;
     if (loop->body->n_input != loop->carried + 2 || loop->body->n_output < loop->carried + 1)
-        return call_invalid(call, "the body's inputs or outputs do not fit %zu carried values",
+        return call_invalid(call, "the inputs or outputs of the body do not match %zu carried values",
                             loop->carried);
     loop->scans = loop->body->n_output - loop->carried - 1;
     loop->trips = -1;
@@ -223,7 +224,7 @@ static int loop_goes_on(const struct loop *loop, struct op_call *call, int64_t d
     if (cond->value[0] == 0)
         return 0;
     if (done >= MAX_TRIPS)
-        return error_set(call->err, ERROR_LIMIT, "Loop: more than %d iterations", MAX_TRIPS);
+        return error_set(call->err, ERROR_LIMIT, "Loop: runs more than %d iterations", MAX_TRIPS);
     return 1;
 }
 
@@ -242,8 +243,8 @@ static int stack_slices(struct op_call *call, struct bounded *out, const struct 
     return 0;
 }
 
-/* Of a scan output without an iteration nothing but what the body declares says how large its slices would
- * be. */
+/* Without an iteration, only the declaration in the body says how large the slices of a scan output would be.
+ */
 static int check_declared(const struct loop *loop, struct op_call *call, size_t s)
 {
     const struct shape *shape = &loop->results[loop->carried + 1 + s].shape;
@@ -253,17 +254,18 @@ static int check_declared(const struct loop *loop, struct op_call *call, size_t 
     for (size_t k = 0; known && k < said->n_dim; k++)
         known = said->dim[k]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
     if (!known)
-        return call_unsupported(call, "no iteration, and the body does not say the shape of scan output %zu",
-                                s);
+        return call_unsupported(
+            call, "the loop runs no iteration, and the body does not declare the shape of scan output %zu",
+            s);
     bool same = said->n_dim == (size_t)shape->rank;
     for (size_t k = 0; same && k < said->n_dim; k++)
         same = said->dim[k]->dim_value == shape->dims[k];
-    return same ? 0 : call_invalid(call, "the body's scan output %zu is not of the shape it says", s);
+    return same ? 0 : call_invalid(call, "scan output %zu does not have the shape that the body declares", s);
 }
 
 static int give_scan(struct loop *loop, struct op_call *call, size_t s)
 {
-    /* Without an iteration, results hold what shape inference found (loop_run). */
+    /* Without an iteration, `results` holds what shape inference found (loop_run). */
     const struct bounded *like = loop->n_slices ? &loop->stacks[s][0] : &loop->results[loop->carried + 1 + s];
     size_t index = loop->carried + s;
     if (index >= call->n_outputs)
@@ -271,7 +273,7 @@ static int give_scan(struct loop *loop, struct op_call *call, size_t s)
     if (!loop->n_slices && !call->shapes_only && check_declared(loop, call, s))
         return -1;
     if (like->shape.rank == TENSOR_MAX_RANK)
-        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+        return call_unsupported(call, "a rank above %d is not supported", TENSOR_MAX_RANK);
     struct shape shape = {.rank = like->shape.rank + 1, .dims = {(int64_t)loop->n_slices}};
     memcpy(shape.dims + 1, like->shape.dims, (size_t)like->shape.rank * sizeof *shape.dims);
     struct bounded *out = call_output_known(call, index, like->type, &shape);
@@ -289,8 +291,8 @@ static int infer_iteration(struct loop *loop, struct op_call *call)
 }
 
 /*
- * The number of iterations is not known: the types and shapes of carried values are, when an iteration leaves
- * them as they are. Scan outputs have a dimension nobody knows.
+ * Shapes when the number of iterations is not known: carried values are known if an iteration does not change
+ * their type and shape. The first dimension of scan outputs is unknown.
  */
 static int loop_shapes(struct loop *loop, struct op_call *call)
 {

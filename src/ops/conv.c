@@ -17,7 +17,7 @@ static void pad_same(struct conv_attributes *w, const struct shape *x)
     }
 }
 
-/* The output's shape, and the image and windows that give it. */
+/* Computes the shape of the output, and the image and windows that give it. */
 static int plan(struct op_call *call, const struct bounded *x, const struct bounded *weights,
                 struct convolution *c, struct shape *out)
 {
@@ -26,7 +26,7 @@ static int plan(struct op_call *call, const struct bounded *x, const struct boun
     if (conv_attributes_read(call, &x->shape, k, &w))
         return -1;
     if (k->dims[1] != x->shape.dims[1] / w.groups || k->dims[0] % w.groups != 0)
-        return call_invalid(call, "the weights do not fit %" PRId64 " channels in %" PRId64 " groups",
+        return call_invalid(call, "the weights do not match %" PRId64 " channels in %" PRId64 " groups",
                             x->shape.dims[1], w.groups);
     if (w.auto_pad == PAD_SAME_UPPER || w.auto_pad == PAD_SAME_LOWER)
         pad_same(&w, &x->shape);
@@ -62,9 +62,9 @@ static int eval_conv(struct op_call *call)
     if (!x || !weights || plan(call, x, weights, &c, &shape))
         return -1;
     if (x->type != weights->type || (bias && bias->type != x->type))
-        return call_invalid(call, "operands of different types");
+        return call_invalid(call, "the operands have different types");
     if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != shape.dims[1]))
-        return call_invalid(call, "the bias must have one element an output channel");
+        return call_invalid(call, "the bias must have one element per output channel");
     struct bounded *out = call_output(call, 0, x->type, &shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
@@ -89,13 +89,13 @@ static int check_integer(struct op_call *call, const struct bounded *x, size_t i
 {
     const struct bounded *zero = call_input(call, input);
     if (!dtype_in(x->type, DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8)))
-        return call_invalid(call, "operands must be int8 or uint8");
+        return call_invalid(call, "the operands must be int8 or uint8");
     if (zero && zero->type != x->type)
-        return call_invalid(call, "a zero point of another type than its tensor");
+        return call_invalid(call, "a zero point has another type than its tensor");
     bool one = zero && zero->count == 1 && zero->shape.rank <= 1;
     bool each = zero && zero->shape.rank == 1 && zero->shape.dims[0] == slices;
     if (zero && !one && !each)
-        return call_invalid(call, "the zero point's shape does not fit");
+        return call_invalid(call, "the shape of a zero point does not match its tensor");
     return 0;
 }
 

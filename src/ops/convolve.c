@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this no size of a window makes sense, and products of two stay far from overflow. */
+/* The largest size of a window: larger ones make no sense, and products of two stay far from overflow. */
 static const int64_t largest_size = (int64_t)1 << 30;
 
 static int read_sizes(struct op_call *call, const char *name, size_t count, int64_t least, int64_t otherwise,
@@ -16,11 +16,11 @@ static int read_sizes(struct op_call *call, const char *name, size_t count, int6
     size_t given;
     const int64_t *values = call_ints(call, name, &given);
     if (given && given != count)
-        return call_invalid(call, "%s has %zu values, not %zu", name, given, count);
+        return call_invalid(call, "%s has %zu values instead of %zu", name, given, count);
     for (size_t i = 0; i < count; i++) {
         sizes[i] = given ? values[i] : otherwise;
         if (sizes[i] < least || sizes[i] > largest_size)
-            return call_invalid(call, "%s has the value %" PRId64, name, sizes[i]);
+            return call_invalid(call, "%s has the value %" PRId64 ", which is out of range", name, sizes[i]);
     }
     return 0;
 }
@@ -34,7 +34,7 @@ static int read_auto_pad(struct op_call *call, enum auto_pad *auto_pad)
             *auto_pad = (enum auto_pad)i;
             return 0;
         }
-    return call_invalid(call, "auto_pad is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+    return call_invalid(call, "auto_pad is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
 }
 
 static int read_kernel(struct op_call *call, const struct shape *weights, struct conv_attributes *w)
@@ -42,11 +42,11 @@ static int read_kernel(struct op_call *call, const struct shape *weights, struct
     size_t given;
     const int64_t *values = call_ints(call, "kernel_shape", &given);
     if (given && given != (size_t)w->rank)
-        return call_invalid(call, "kernel_shape has %zu values, not %d", given, w->rank);
+        return call_invalid(call, "kernel_shape has %zu values instead of %d", given, w->rank);
     for (int i = 0; i < w->rank; i++) {
         w->kernel[i] = weights->dims[i + 2];
         if (given && values[i] != w->kernel[i])
-            return call_invalid(call, "kernel_shape differs from the weights' shape");
+            return call_invalid(call, "kernel_shape differs from the shape of the weights");
         if (w->kernel[i] < 1 || w->kernel[i] > largest_size)
             return call_invalid(call, "the kernel is empty");
     }
@@ -59,7 +59,7 @@ int conv_attributes_read(struct op_call *call, const struct shape *x, const stru
     int64_t pads[2 * SPATIAL_MAX];
     *w = (struct conv_attributes){.rank = x->rank - 2};
     if (x->rank < 3 || weights->rank != x->rank)
-        return call_invalid(call, "input and weights must have one rank of at least 3");
+        return call_invalid(call, "input and weights must have the same rank, at least 3");
     size_t rank = (size_t)w->rank;
     if (read_auto_pad(call, &w->auto_pad) || read_kernel(call, weights, w) ||
         read_sizes(call, "strides", rank, 1, 1, w->stride) ||
@@ -72,8 +72,8 @@ int conv_attributes_read(struct op_call *call, const struct shape *x, const stru
     }
     w->groups = call_int(call, "group", 1);
     if (w->groups < 1 || x->dims[1] % w->groups != 0)
-        return call_invalid(call, "%" PRId64 " channels do not fall into %" PRId64 " groups", x->dims[1],
-                            w->groups);
+        return call_invalid(call, "%" PRId64 " channels cannot be divided into %" PRId64 " groups",
+                            x->dims[1], w->groups);
     return 0;
 }
 
@@ -89,7 +89,7 @@ static struct shape image_shape(const struct convolution *c)
     return shape;
 }
 
-/* Where input element `index` (channel first) stands in the image; false when it is cropped. */
+/* The position of input element `index` (channel first) in the image; false when it is cropped. */
 static bool place(const struct convolution *c, const struct strides *strides, const int64_t *index,
                   size_t *at)
 {
@@ -123,7 +123,7 @@ static int image_make(const struct convolution *c, size_t sample, struct bounded
 /* One group of one sample. */
 struct plane {
     const struct convolution *c;
-    struct winograd_errors winograd; /* of outputs that are computed so; NULL: they never are */
+    struct winograd_errors winograd; /* of outputs computed by Winograd's algorithm; NULL: it never is used */
     size_t base;                     /* of the first output */
     size_t first, area;              /* first output channel; elements of one */
     bool odd_weights;                /* some weight is not finite, or may not be */
@@ -135,7 +135,7 @@ static void put_plane(void *context, size_t i, size_t j, struct number sum)
     const struct convolution *c = p->c;
     if (p->winograd.hard)
         sum = number_loosen(sum, p->winograd.hard[i * p->area + j], p->winograd.likely[i * p->area + j]);
-    /* Zeros of the padding times an infinite weight: some multiply, some skip. */
+    /* Zeros of the padding times an infinite weight: some implementations multiply, some skip them. */
     if (p->odd_weights && !isfinite(sum.v))
         sum.h = INFINITY;
     number_put(c->out, p->base + i * p->area + j, sum);
@@ -187,7 +187,8 @@ static void tables_release(struct tables *t)
     free(t->bias_cols);
 }
 
-/* Of one or two axes at stride and dilation 1, transposed or not, in any float type but float64. */
+/* Whether Winograd's algorithm may be used: one or two axes, stride and dilation 1, transposed or not, any
+ * float type but float64. */
 static bool may_be_winograd(const struct convolution *c)
 {
     size_t kernel[2] = {1, 1};

@@ -9,13 +9,13 @@ struct transpose_geometry {
     struct conv_attributes w;
     int64_t full[SPATIAL_MAX]; /* output size before padding is taken off */
     int64_t out[SPATIAL_MAX], begin[SPATIAL_MAX];
-    bool open; /* the text does not say where the output starts */
+    bool open; /* ONNX does not say where the output starts */
 };
 
 /*
- * Padding from a wanted output size. A negative total (an output larger than there is data for) has no
- * meaning in the text's integer division, except that the official cases put a single missing row at the end.
- * Up to opset 10 the equation and the words on auto_pad put the odd one at opposite ends.
+ * Computes the padding from a given output size. A negative total (an output larger than the data gives) is
+ * not defined by the integer division in the ONNX text, except that the official cases put a single missing
+ * row at the end. Up to opset 10 the equation and the text on auto_pad put the odd one at opposite ends.
  */
 static void pads_for(struct transpose_geometry *p, int i, int opset)
 {
@@ -35,12 +35,14 @@ static int transpose_axis(struct op_call *call, struct transpose_geometry *p, in
 {
     int64_t most = p->w.stride[i] > p->w.dilation[i] ? p->w.stride[i] : p->w.dilation[i];
     if (extra < 0 || extra >= most)
-        return call_invalid(call, "output_padding %" PRId64 " is not below stride or dilation", extra);
+        return call_invalid(call, "output_padding %" PRId64 " is not smaller than the stride or the dilation",
+                            extra);
     p->full[i] = p->w.stride[i] * (in - 1) + extra + conv_extent(&p->w, i);
     bool same = p->w.auto_pad == PAD_SAME_UPPER || p->w.auto_pad == PAD_SAME_LOWER;
-    /* By the text the output is input * stride; ONNX's own shape inference makes it larger by the extra. */
+    /* According to the ONNX text the output is input * stride; its shape inference adds output_padding. */
     if (same && !wanted && extra > 0)
-        return call_unsupported(call, "output_padding beside SAME_UPPER or SAME_LOWER is read in two ways");
+        return call_unsupported(call,
+                                "ONNX does not define output_padding together with SAME_UPPER or SAME_LOWER");
     if (wanted || same) {
         p->out[i] = wanted ? wanted[i] : in * p->w.stride[i];
         pads_for(p, i, call->opset);
@@ -49,7 +51,7 @@ static int transpose_axis(struct op_call *call, struct transpose_geometry *p, in
         p->out[i] = p->full[i] - p->w.begin[i] - p->w.end[i];
     }
     if (p->out[i] < 0 || (p->out[i] == 0 && in > 0) || p->out[i] > (int64_t)1 << 30)
-        return call_invalid(call, "output size %" PRId64, p->out[i]);
+        return call_invalid(call, "the output size would be %" PRId64, p->out[i]);
     return 0;
 }
 
@@ -60,13 +62,13 @@ static int transpose_geometry(struct op_call *call, const struct shape *x, const
     if (conv_attributes_read(call, x, k, &p->w))
         return -1;
     if (k->dims[0] != x->dims[1])
-        return call_invalid(call, "the weights are for %" PRId64 " channels, not %" PRId64, k->dims[0],
+        return call_invalid(call, "the weights are for %" PRId64 " channels instead of %" PRId64, k->dims[0],
                             x->dims[1]);
     size_t rank = (size_t)p->w.rank, extras, wants;
     const int64_t *extra = call_ints(call, "output_padding", &extras);
     const int64_t *wanted = call_ints(call, "output_shape", &wants);
     if ((extras && extras != rank) || (wants && wants != rank))
-        return call_invalid(call, "output_padding or output_shape of another rank than the image");
+        return call_invalid(call, "output_padding and output_shape must have one value per spatial axis");
     for (int i = 0; i < p->w.rank; i++)
         if (transpose_axis(call, p, i, x->dims[i + 2], extras ? extra[i] : 0, wants ? wanted : NULL))
             return -1;
@@ -83,7 +85,7 @@ static int64_t divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Terms of one output: the kernel's taps that can meet input elements under the stride. */
+/* The number of terms of one output: the taps of the kernel that can meet input elements under the stride. */
 static double terms(const struct transpose_geometry *p, int64_t channels)
 {
     double count = (double)channels;
@@ -119,12 +121,12 @@ static int eval_conv_transpose(struct op_call *call)
     if (!x || !weights || transpose_geometry(call, &x->shape, &weights->shape, &p))
         return -1;
     if (x->type != weights->type || (bias && bias->type != x->type))
-        return call_invalid(call, "operands of different types");
+        return call_invalid(call, "the operands have different types");
     struct shape shape = {.rank = x->shape.rank,
                           .dims = {x->shape.dims[0], weights->shape.dims[1] * p.w.groups}};
     memcpy(shape.dims + 2, p.out, (size_t)p.w.rank * sizeof *p.out);
     if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != shape.dims[1]))
-        return call_invalid(call, "the bias must have one element an output channel");
+        return call_invalid(call, "the bias must have one element per output channel");
     struct bounded *out = call_output(call, 0, x->type, &shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;

@@ -1,6 +1,6 @@
 /*
- * Operators that make tensors from attributes and shapes. What depends on shapes alone has a value even where
- * only shapes are asked for, so that shape arithmetic can be followed through a graph.
+ * Operators that make tensors from attributes and shapes. Results that depend on shapes alone have a value
+ * even in shapes-only calls, so that shape arithmetic can be followed through a graph.
  */
 #include "ops/draw.h"
 #include "ops/move_elements.h"
@@ -15,7 +15,7 @@ static int constant_tensor(struct op_call *call, const Onnx__TensorProto *proto)
 {
     struct tensor tensor;
     if (!proto || model_tensor_read(proto, &tensor, call->err))
-        return proto ? -1 : call_invalid(call, "value is no tensor");
+        return proto ? -1 : call_invalid(call, "value is not a tensor");
     struct bounded *out = call_output_known(call, 0, tensor.type, &tensor.shape);
     for (size_t i = 0; out && i < out->count; i++)
         out->value[i] = tensor_get(&tensor, i);
@@ -27,14 +27,14 @@ static int eval_constant(struct op_call *call)
 {
     const Onnx__NodeProto *node = call->node;
     if (node->n_attribute != 1)
-        return call_invalid(call, "%zu attributes where one is needed", node->n_attribute);
+        return call_invalid(call, "has %zu attributes instead of one", node->n_attribute);
     const Onnx__AttributeProto *a = node->attribute[0];
     if (strcmp(a->name, "value") == 0)
         return constant_tensor(call, a->t);
     bool floats = strcmp(a->name, "value_floats") == 0, one_float = strcmp(a->name, "value_float") == 0;
     bool ints = strcmp(a->name, "value_ints") == 0, one_int = strcmp(a->name, "value_int") == 0;
     if (call->opset < 12 || !(floats || one_float || ints || one_int))
-        return call_unsupported(call, "attribute %s", a->name);
+        return call_unsupported(call, "attribute %s is not supported", a->name);
     struct shape shape = {.rank = floats || ints, .dims = {(int64_t)(floats ? a->n_floats : a->n_ints)}};
     struct bounded *out = call_output_known(call, 0, floats || one_float ? DTYPE_FLOAT : DTYPE_INT64, &shape);
     if (!out)
@@ -93,21 +93,21 @@ static int eval_constant_of_shape(struct op_call *call)
     shape.rank = (int)count;
     for (int i = 0; i < shape.rank; i++)
         if (shape.dims[i] < 0)
-            return call_invalid(call, "dimension %" PRId64, shape.dims[i]);
+            return call_invalid(call, "dimension %" PRId64 " is negative", shape.dims[i]);
     const Onnx__AttributeProto *attribute = node_attribute(call->node, "value");
     enum dtype type = DTYPE_FLOAT;
     long double value = 0;
     if (attribute) {
         struct tensor tensor;
         if (!attribute->t || model_tensor_read(attribute->t, &tensor, call->err))
-            return attribute->t ? -1 : call_invalid(call, "value is no tensor");
+            return attribute->t ? -1 : call_invalid(call, "value is not a tensor");
         size_t elements = tensor.count;
         type = tensor.type;
         if (elements == 1)
             value = tensor_get(&tensor, 0);
         tensor_release(&tensor);
         if (elements != 1)
-            return call_invalid(call, "value has %zu elements", elements);
+            return call_invalid(call, "value has %zu elements instead of one", elements);
     }
     struct bounded *out = call_output(call, 0, type, &shape);
     if (!out)
@@ -136,7 +136,7 @@ static int eval_eye_like(struct op_call *call)
     if (!x)
         return -1;
     if (x->shape.rank != 2)
-        return call_invalid(call, "rank %d", x->shape.rank);
+        return call_invalid(call, "the input has rank %d instead of 2", x->shape.rank);
     int64_t type = call_int(call, "dtype", x->type), k = call_int(call, "k", 0);
     if (dtype_check(type, call->err))
         return -1;
@@ -164,9 +164,8 @@ static int sample_eye_like(struct draw *d)
 /* ---- Range ---- */
 
 /*
- * ceil((limit - start) / delta), at least 0. The quotient of floats may be rounded on the way: where that
- * could change the number of elements (two roundings, of the difference and of the quotient), it is not
- * decided.
+ * The number of elements: ceil((limit - start) / delta), at least 0. An implementation may round the
+ * difference and the quotient of floats: where that could change the number of elements, it is undecided.
  */
 static int range_count(struct op_call *call, const struct bounded *const in[3], int64_t *count)
 {
@@ -175,10 +174,12 @@ static int range_count(struct op_call *call, const struct bounded *const in[3], 
         if (bounded_hard(in[i], 0) > 0)
             return call_unsupported(call, "the number of elements depends on an undecided value");
     if (delta == 0 || !isfinite(difference) || !isfinite(delta))
-        return call_invalid(call, "from %Lg to %Lg by %Lg", in[0]->value[0], in[1]->value[0], delta);
+        return call_invalid(call, "the range from %Lg to %Lg by %Lg is not defined", in[0]->value[0],
+                            in[1]->value[0], delta);
     long double quotient = difference / delta, slack = 0;
     if (!(quotient < (long double)BOUNDED_LIMIT))
-        return error_set(call->err, ERROR_LIMIT, "Range: %Lg elements", quotient);
+        return error_set(call->err, ERROR_LIMIT, "Range: %Lg elements are more than the reference supports",
+                         quotient);
     if (dtype_is_float(in[0]->type) && dtype_round(in[0]->type, quotient) != quotient)
         slack = fabsl(quotient) * 4 * unit_of(in[0]->type);
     if (quotient > 0 && ceill(quotient - slack) != ceill(quotient + slack))
@@ -194,7 +195,7 @@ static int eval_range(struct op_call *call)
         if (!(in[i] = call_need(call, i)))
             return -1;
         if (in[i]->count != 1 || in[i]->type != in[0]->type)
-            return call_invalid(call, "input %zu is no scalar of the first one's type", i);
+            return call_invalid(call, "input %zu is not a scalar of the type of the first input", i);
         if (!in[i]->value)
             return call_unsupported(call, "the shape depends on data (input %zu)", i);
     }
@@ -207,7 +208,7 @@ static int eval_range(struct op_call *call)
     long double start = in[0]->value[0], delta = in[2]->value[0], u = bounded_unit(out);
     for (size_t i = 0; i < out->count; i++) {
         /*
-         * Engines multiply, or add delta up: then every partial sum lies between start and the result, and
+         * Engines multiply, or add up delta: then every partial sum lies between start and the result, and
          * each addition but the last has rounded.
          */
         long double n = (long double)i, value = start + n * delta;
@@ -230,7 +231,8 @@ static int sample_range(struct draw *d)
     }
     if (draw_chance(d, 0.4))
         delta = -delta;
-    /* Between two whole numbers of steps for floats, so that rounding cannot change their number. */
+    /* For floats the limit lies between two whole numbers of steps, so that rounding cannot change the number
+     * of elements. */
     double steps = (double)draw_between(d, draw_chance(d, 0.1) ? -3 : 0, 30);
     double limit = start + delta * (real ? steps + rng_uniform(&d->rng, 0.1, 0.9) : steps);
     if (!real)
@@ -269,8 +271,8 @@ static int eval_shape(struct op_call *call)
     return 0;
 }
 
-/* In a graph the list is not empty: libonnx, which follows the values of shapes, takes an empty one for a
- * scalar and calls what is computed from it invalid. */
+/* In a graph the list must not be empty: libonnx, which follows the values of shapes, takes an empty one for
+ * a scalar and calls results computed from it invalid. */
 static int sample_shape(struct draw *d)
 {
     struct drawn x = draw_primary(d);

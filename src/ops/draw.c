@@ -13,8 +13,7 @@ const char *fill_name(enum fill fill)
     return (unsigned)fill < FILL_COUNT ? names[fill] : "unknown";
 }
 
-/* Values at which implementations differ from each other, for float types; integers get the ends of their
- * range. */
+/* Values for which implementations differ, for float types; integers get the ends of their range. */
 static long double special_value(enum dtype type, struct rng *rng)
 {
     struct dtype_precision p = dtype_precision(type);
@@ -192,7 +191,7 @@ const char *draw_word(struct draw *d, const char *words)
 int64_t draw_dim(struct draw *d)
 {
     uint64_t kind = rng_below(&d->rng, 20);
-    /* Now and then one that is long: vectorised loops have tails, and coordinates roundings. */
+    /* Now and then a long dimension: vectorised loops have tails, and coordinates are rounded. */
     if (kind == 0)
         return rng_chance(&d->rng, 0.2) ? rng_range(&d->rng, 21, 100) : rng_range(&d->rng, 7, 20);
     return kind < 4 ? 1 : rng_range(&d->rng, 2, 6);

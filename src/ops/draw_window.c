@@ -4,7 +4,7 @@
 
 static void draw_axis(struct draw *d, struct drawn_window *w, int axis, int64_t size, bool fits)
 {
-    /* Three spatial axes multiply to more work than a case should be. */
+    /* Three spatial axes would be too much work for a case. */
     bool deep = w->rank > 2;
     int64_t kernel = draw_chance(d, 0.4) ? 3 : draw_between(d, 1, deep ? 3 : 5);
     int64_t dilation = draw_chance(d, 0.75) ? 1 : draw_between(d, 2, 3);
@@ -47,7 +47,7 @@ static bool all_are(const int64_t *values, int count, int64_t value)
     return true;
 }
 
-/* Defaults are written out or left out. */
+/* Sets the attribute; when it has its default value, it may be left out. */
 static void set_ints(struct draw *d, const char *name, const int64_t *values, int count, int64_t otherwise)
 {
     if (!all_are(values, count, otherwise) || draw_chance(d, 0.5))

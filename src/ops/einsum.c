@@ -1,6 +1,6 @@
 /*
- * Einsum. One and two operands are contractions through views (contract.h); three and more are summed term by
- * term: with p operands and n terms a product passes p - 1 roundings and n - 1 additions whatever the order.
+ * Einsum. One and two operands are contractions through views (contract.h). Three and more are summed term by
+ * term: with p operands and n terms a product passes p - 1 roundings and n - 1 additions, whatever the order.
  */
 #include "bounds/contract.h"
 #include "ops/draw.h"
@@ -48,7 +48,7 @@ static int parse_term(struct op_call *call, const char **text, int ellipsis, str
             label = LETTERS;
         }
         if (label < 0)
-            return call_invalid(call, "the equation has '%c' where a letter should be", **text);
+            return call_invalid(call, "the equation has '%c' in the place of a letter", **text);
         if (term->count + count > TENSOR_MAX_RANK)
             return call_invalid(call, "a term of the equation has more than %d dimensions", TENSOR_MAX_RANK);
         for (int i = 0; i < count; i++)
@@ -57,7 +57,7 @@ static int parse_term(struct op_call *call, const char **text, int ellipsis, str
     return 0;
 }
 
-/* Dimensions under a term's ellipsis, which every term must agree on. */
+/* Counts the dimensions under the ellipsis of a term; every term must have the same number. */
 static int count_ellipsis(struct op_call *call, const char *text, const struct bounded *x, struct equation *e)
 {
     struct labels letters;
@@ -66,7 +66,7 @@ static int count_ellipsis(struct op_call *call, const char *text, const struct b
         return -1;
     int count = x->shape.rank - letters.count;
     if (count < 0 || (!dots && count != 0))
-        return call_invalid(call, "a term of %d letters for an operand of rank %d", letters.count,
+        return call_invalid(call, "a term has %d letters for an operand of rank %d", letters.count,
                             x->shape.rank);
     if (dots && e->ellipsis >= 0 && e->ellipsis != count)
         return call_invalid(call, "the ellipsis stands for different numbers of dimensions");
@@ -83,9 +83,9 @@ static int join_dim(struct op_call *call, struct equation *e, int label, int64_t
     if (*known == dim)
         return 0;
     if (label < LETTERS && (*known == 1 || dim == 1))
-        return call_unsupported(call, "a letter for dimensions of 1 and more");
+        return call_unsupported(call, "one letter for dimensions of 1 and of another size is not supported");
     if (*known != 1 && dim != 1)
-        return call_invalid(call, "one subscript for dimensions of different size");
+        return call_invalid(call, "one letter stands for dimensions of different sizes");
     *known = *known == 1 ? dim : *known;
     return 0;
 }
@@ -99,7 +99,7 @@ static int parse_operands(struct op_call *call, const char *left, struct equatio
             return -1;
         text += strcspn(text, ",");
         if ((*text == ',') != (i + 1 < e->operands))
-            return call_invalid(call, "the equation is not for %zu operands", e->operands);
+            return call_invalid(call, "the number of terms differs from the %zu operands", e->operands);
         text += *text == ',';
     }
     text = left;
@@ -125,7 +125,8 @@ static int implicit_output(struct op_call *call, struct equation *e)
         if (e->uses[label] != 1)
             continue;
         if (e->out.count == TENSOR_MAX_RANK)
-            return call_unsupported(call, "an output of more than %d dimensions", TENSOR_MAX_RANK);
+            return call_unsupported(call, "an output of more than %d dimensions is not supported",
+                                    TENSOR_MAX_RANK);
         e->out.of[e->out.count++] = label;
     }
     return 0;
@@ -157,7 +158,8 @@ static int find_summed(struct op_call *call, struct equation *e)
         if (!e->uses[label] || kept[label])
             continue;
         if (e->summed.count == TENSOR_MAX_RANK)
-            return call_unsupported(call, "a sum over more than %d dimensions", TENSOR_MAX_RANK);
+            return call_unsupported(call, "a sum over more than %d dimensions is not supported",
+                                    TENSOR_MAX_RANK);
         e->summed.of[e->summed.count++] = label;
     }
     return 0;
@@ -184,7 +186,7 @@ static int parse(struct op_call *call, struct equation *e, struct labels *terms)
     return find_summed(call, e);
 }
 
-/* How far one step of each label goes in an operand: a repeated label walks the diagonal. */
+/* The strides of each label in an operand: a repeated label walks the diagonal. */
 struct reach {
     size_t of[LABELS];
     bool has[LABELS];
@@ -222,7 +224,7 @@ static size_t span_of(const struct equation *e, const struct labels *labels)
     return span;
 }
 
-/* The output's labels by who has them. */
+/* The labels of the output, by the operands that have them. */
 struct split {
     struct labels both, left, right;
 };
@@ -267,8 +269,8 @@ static int make_tables(const struct equation *e, const struct split *s, const st
     return 0;
 }
 
-/* A label of one operand alone may be summed before the product, where it may overflow or meet an infinity.
- */
+/* Whether a label that only one operand has may be summed before the product, where it may overflow or meet
+ * an infinity. */
 static bool sums_early(const struct equation *e, const struct reach *reach, const struct operand *o,
                        const struct reach *other, bool finite)
 {
@@ -360,7 +362,7 @@ static void add_product(const struct many *m, struct many_sum *sum, size_t at, s
     sum->squares += product.v * product.v;
     sum->hard += product.h;
     sum->variance += product.l * product.l;
-    /* What underflow takes from a partial product, the other factors may make larger. */
+    /* The error of a partial product that underflows may be multiplied by the other factors. */
     if (dtype_is_float(type) && low < dtype_precision(type).tiny)
         sum->hard += contract_underflow(type) * (long double)m->e->operands * high;
     sum->wild = sum->wild || !(high < dtype_highest(type));
@@ -379,7 +381,7 @@ static void put_many(const struct many *m, size_t at, bool integral)
         y.h += roundings * u * (sum.size + sum.hard);
         y.l = likely_add(y.l, u * sqrtl((roundings + 1) * (sum.squares + y.v * y.v / 9)));
     }
-    /* Order decides what overflows and what meets an infinity. */
+    /* The order of operations determines what overflows and what meets an infinity. */
     bool far = is_float ? sum.wild || !(sum.size + y.h < dtype_highest(m->out->type))
                         : sum.size + sum.hard >= 0x1p63L;
     if (far)
@@ -445,13 +447,13 @@ static int evaluate(struct op_call *call, const struct equation *e, const struct
 static int eval_einsum(struct op_call *call)
 {
     if (call->n_inputs < 1 || call->n_inputs > EQUATION_MAX)
-        return call_invalid(call, "%zu operands", call->n_inputs);
+        return call_invalid(call, "has %zu operands", call->n_inputs);
     for (size_t i = 0; i < call->n_inputs; i++) {
         const struct bounded *x = call_need(call, i);
         if (!x)
             return -1;
         if (x->type != call->inputs[0]->type)
-            return call_invalid(call, "operands of different types");
+            return call_invalid(call, "the operands have different types");
     }
     struct equation e;
     struct labels *terms = calloc(call->n_inputs, sizeof *terms);
@@ -488,7 +490,7 @@ static void write_text(struct draw *d, struct sketch *s, const char *text)
         s->text[s->length++] = *text;
 }
 
-/* A letter for a dimension: a known one of this size, now and then, or a new one. */
+/* Chooses a letter for a dimension: now and then a used one of this size, else a new one. */
 static int draw_letter(struct draw *d, struct sketch *s, int64_t dim, double reuse)
 {
     int start = (int)draw_between(d, 0, 25), fresh = -1;
@@ -521,7 +523,7 @@ static void sketch_first(struct draw *d, struct sketch *s, const struct shape *s
         use_letter(d, s, draw_letter(d, s, shape->dims[i], 0.05), shape->dims[i]);
 }
 
-/* Another operand: some labels that are there, some new. */
+/* Adds an operand: some labels that are already used, some new. */
 static void sketch_more(struct draw *d, struct sketch *s, enum dtype type)
 {
     struct shape shape = {.rank = 0};

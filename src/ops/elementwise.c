@@ -35,7 +35,7 @@ struct interval {
     long double reach, error;
 };
 
-/* Widens a interval by what the function is at one of its places. */
+/* Widens an interval by the value and error of the function at one point of it. */
 static void look_at(struct interval *interval, const struct elementwise *function,
                     const struct elementwise_point *centre, long double x)
 {
@@ -50,9 +50,9 @@ static void look_at(struct interval *interval, const struct elementwise *functio
 }
 
 /*
- * An implementation computes f where it really is, somewhere in [x-h, x+h], and errs as one errs there.
- * Errors are made of units of the result: those at the ends and turns are the largest, but for the few units
- * that a saturated function has between its ends.
+ * An implementation computes f at the true argument, somewhere in [x-h, x+h], with its error there. Errors
+ * are in units of the result: those at the ends and turns are the largest, except for the few units that a
+ * saturated function has between its ends.
  */
 static struct interval interval_of(const struct elementwise *function, const struct elementwise_point *point,
                                    long double h, long double error)
@@ -86,7 +86,8 @@ static long double reach_of(const struct elementwise *function, const struct ele
     return h == 0 ? 0 : interval_of(&exact, point, h, 0).reach;
 }
 
-/* Where the function is as good as straight over the interval, the deviation goes the way of the bound. */
+/* The standard deviation of the result. Where the function is nearly straight over the interval, it is scaled
+ * like the bound. */
 static long double deviation(const struct elementwise *function, const struct elementwise_point *point,
                              long double h, long double s, long double reach)
 {
@@ -125,7 +126,7 @@ int elementwise_eval(struct op_call *call, const struct elementwise *function, c
     if (!in)
         return -1;
     if (!dtype_is_float(in->type))
-        return call_unsupported(call, "of %s: only floats have a meaning for it", dtype_name(in->type));
+        return call_unsupported(call, "the reference supports floats only, not %s", dtype_name(in->type));
     struct bounded *out = call_output(call, 0, in->type, &in->shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;

@@ -1,6 +1,7 @@
 /*
- * Operators that pick elements by index. Nothing is computed: elements move with their bounds; where an index
- * is itself undecided, so is what it picks; open where it may be out of range.
+ * Operators that select elements by index. Nothing is computed: elements move with their bounds. Where an
+ * index is undecided, so is the element that it selects; where it may be out of range, ONNX leaves the result
+ * unspecified.
  */
 #include "ops/draw.h"
 #include "ops/indices.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What the model calls one of the node's inputs. */
+/* The name of one of the inputs of the node. */
 static const char *name_of(const struct op_call *call, const struct bounded *input)
 {
     for (size_t i = 0; i < call->n_inputs && i < call->node->n_input; i++)
@@ -26,7 +27,7 @@ int index_at(struct op_call *call, const struct bounded *indices, size_t i, int6
     double off = bounded_hard(indices, i);
     picked->undecided = off > 0;
     picked->outside = picked->undecided && !(at - off >= -dim && at + off < dim);
-    call->open |= picked->outside; /* also where nothing is picked */
+    call->open |= picked->outside; /* even if nothing is selected */
     if (picked->undecided && dim > 0)
         at = fminl(fmaxl(at, -dim), dim - 1);
     if (!(at >= -dim && at < dim))
@@ -40,7 +41,7 @@ int indices_check(struct op_call *call, const struct bounded *indices, bool only
 {
     if (indices->type == DTYPE_INT64 || (indices->type == DTYPE_INT32 && !only_int64))
         return 0;
-    return call_invalid(call, "indices are of type %s", dtype_name(indices->type));
+    return call_invalid(call, "the indices have type %s", dtype_name(indices->type));
 }
 
 static void put_picked(struct bounded *out, size_t i, const struct bounded *x, size_t from,
@@ -79,7 +80,7 @@ static int eval_gather(struct op_call *call)
         call_axis(call, call_int(call, "axis", 0), x->shape.rank, &axis))
         return -1;
     if (x->shape.rank - 1 + indices->shape.rank > TENSOR_MAX_RANK)
-        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+        return call_unsupported(call, "a rank above %d is not supported", TENSOR_MAX_RANK);
     struct shape shape = {.rank = x->shape.rank - 1 + indices->shape.rank};
     int at = 0;
     for (int i = 0; i < axis; i++)
@@ -108,7 +109,7 @@ static int64_t *draw_indices(struct draw *d, size_t count, int64_t dim)
     return values;
 }
 
-/* An axis with something in it, or -1. */
+/* Draws an axis that is not empty, or -1. */
 static int draw_full_axis(struct draw *d, const struct shape *shape)
 {
     int axis = (int)draw_between(d, 0, shape->rank - 1);
@@ -140,7 +141,8 @@ static int elements_check(struct op_call *call, const struct bounded *x, const s
                           int axis)
 {
     if (indices->shape.rank != x->shape.rank)
-        return call_invalid(call, "data of rank %d, indices of rank %d", x->shape.rank, indices->shape.rank);
+        return call_invalid(call, "data of rank %d needs indices of the same rank, not %d", x->shape.rank,
+                            indices->shape.rank);
     for (int i = 0; i < x->shape.rank; i++)
         if (i != axis && indices->shape.dims[i] > x->shape.dims[i])
             return call_invalid(call, "indices are larger than the data along axis %d", i);
@@ -211,15 +213,16 @@ static int gather_nd_shape(struct op_call *call, const struct bounded *x, const 
 {
     int q = indices->shape.rank, r = x->shape.rank;
     if (q < 1 || r < 1 || batch >= q || batch >= r)
-        return call_invalid(call, "data of rank %d, indices of rank %d, batch_dims %d", r, q, batch);
+        return call_invalid(call, "data of rank %d and indices of rank %d do not match batch_dims %d", r, q,
+                            batch);
     int64_t k = indices->shape.dims[q - 1];
     if (k < 1 || k > r - batch)
-        return call_invalid(call, "index tuples of %" PRId64 " for rank %d", k, r - batch);
+        return call_invalid(call, "index tuples of %" PRId64 " do not match rank %d", k, r - batch);
     for (int i = 0; i < batch; i++)
         if (x->shape.dims[i] != indices->shape.dims[i])
-            return call_invalid(call, "batch dimension %d differs", i);
+            return call_invalid(call, "batch dimension %d differs between data and indices", i);
     if (q - 1 + r - batch - (int)k > TENSOR_MAX_RANK)
-        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+        return call_unsupported(call, "a rank above %d is not supported", TENSOR_MAX_RANK);
     *shape = indices->shape;
     shape->rank = q - 1;
     for (int i = batch + (int)k; i < r; i++)
@@ -235,7 +238,7 @@ static int eval_gather_nd(struct op_call *call)
         return -1;
     int64_t batch_dims = call->opset >= 12 ? call_int(call, "batch_dims", 0) : 0;
     if (batch_dims < 0 || batch_dims > TENSOR_MAX_RANK)
-        return call_invalid(call, "batch_dims %" PRId64, batch_dims);
+        return call_invalid(call, "batch_dims %" PRId64 " is out of range", batch_dims);
     int batch = (int)batch_dims, q = indices->shape.rank;
     if (gather_nd_shape(call, x, indices, batch, &shape))
         return -1;
@@ -294,16 +297,17 @@ static int one_hot_depth(struct op_call *call, int64_t *depth)
     if (!x)
         return -1;
     if (x->count != 1)
-        return call_invalid(call, "depth has %zu elements", x->count);
+        return call_invalid(call, "depth has %zu elements instead of one", x->count);
     if (!x->value || bounded_hard(x, 0) > 0)
         return call_unsupported(call, "the shape depends on data (input 1)");
     if (!(x->value[0] >= 0 && x->value[0] < (long double)BOUNDED_LIMIT))
-        return call_invalid(call, "depth %Lg", x->value[0]);
+        return call_invalid(call, "depth %Lg is out of range", x->value[0]);
     *depth = (int64_t)x->value[0];
     return 0;
 }
 
-/* Which of `depth` places index i lights: -1 none, -2 not decided (beyond int64 the cast is open). */
+/* Which of the `depth` places index i selects: -1 none, -2 undecided (beyond int64 the cast is unspecified).
+ */
 static int64_t one_hot_place(const struct bounded *indices, size_t i, int64_t depth)
 {
     long double v = indices->value[i], reach = bounded_hard(indices, i);
@@ -339,9 +343,9 @@ static int eval_one_hot(struct op_call *call)
         call_axis(call, call_int(call, "axis", -1), indices->shape.rank + 1, &axis))
         return -1;
     if (values->shape.rank != 1 || values->count != 2)
-        return call_invalid(call, "values is no list of off and on");
+        return call_invalid(call, "values is not a list of two elements (off, on)");
     if (indices->shape.rank == TENSOR_MAX_RANK)
-        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+        return call_unsupported(call, "a rank above %d is not supported", TENSOR_MAX_RANK);
     struct shape shape = {.rank = indices->shape.rank + 1};
     for (int i = 0; i < shape.rank; i++)
         shape.dims[i] = i == axis ? depth : indices->shape.dims[i - (i > axis)];
@@ -357,7 +361,7 @@ static int sample_one_hot(struct draw *d)
 {
     struct drawn x = draw_primary(d);
     int64_t depth = draw_between(d, 1, 6);
-    /* Engines have few of the many combinations of types. */
+    /* Engines support few of the many combinations of types. */
     bool usual = draw_chance(d, 0.6);
     enum dtype depth_type = usual ? DTYPE_INT64 : draw_type(d, DTYPES_NUMBER & ~DTYPES_FLOAT);
     enum dtype type = usual ? draw_chance(d, 0.5) ? DTYPE_INT64 : DTYPE_FLOAT : draw_type(d, MOVE_ANY_11);
@@ -398,7 +402,7 @@ static int eval_nonzero(struct op_call *call)
         return -1;
     if (!x->value)
         return call_unsupported(call, "the shape depends on data (input 0)");
-    /* A scalar gives [0, N], where NumPy gives [1, N]: the text says so. */
+    /* A scalar gives [0, N] according to ONNX, where NumPy gives [1, N]. */
     shape.dims[0] = x->shape.rank;
     if (count_nonzero(call, x, &shape.dims[1]))
         return -1;

@@ -23,7 +23,7 @@ struct sampler {
 
 static int64_t reflect(int64_t index, int64_t length, bool align)
 {
-    /* About the centres of the edge samples, or about the edges themselves. */
+    /* Reflects about the centres of the edge samples, or about the edges themselves. */
     int64_t period = align ? 2 * (length - 1) : 2 * length;
     if (period == 0)
         return 0;
@@ -57,8 +57,8 @@ struct spot {
 };
 
 /*
- * Border and cubic: implementations clamp the coordinate, or the samples around it. Between the edge and
- * where all samples are the edge's, that makes a difference.
+ * Whether implementations differ for border padding and cubic mode: they clamp the coordinate, or the samples
+ * around it. That makes a difference between the edge and the place from which on all samples are the edge.
  */
 static bool is_disputed(const struct sampler *s, int axis, const struct spot *at)
 {
@@ -167,17 +167,18 @@ static int check_shapes(struct op_call *call, const struct bounded *x, const str
 {
     s->rank = x->shape.rank - 2;
     if (s->rank < 1 || x->shape.rank != grid->shape.rank || (call->opset < 20 && s->rank != 2))
-        return call_invalid(call, "ranks %d and %d", x->shape.rank, grid->shape.rank);
+        return call_invalid(call, "ranks %d and %d of input and grid are not allowed", x->shape.rank,
+                            grid->shape.rank);
     if (s->rank > 3)
-        return call_unsupported(call, "%d spatial dims", s->rank);
+        return call_unsupported(call, "%d spatial dims are not supported", s->rank);
     if (grid->shape.dims[0] != x->shape.dims[0] || grid->shape.dims[grid->shape.rank - 1] != s->rank)
-        return call_invalid(call, "the grid does not fit the input");
+        return call_invalid(call, "the shape of the grid does not match the input");
     struct shape spatial = shape_make(s->rank, x->shape.dims + 2);
     s->strides = strides_dense(&spatial);
     for (int a = 0; a < s->rank; a++) {
         s->dims[a] = spatial.dims[a];
         if (s->dims[a] == 0)
-            return call_invalid(call, "an empty image");
+            return call_invalid(call, "the image is empty");
     }
     return 0;
 }

@@ -27,7 +27,7 @@ static int concat_shape(struct op_call *call, int *axis, struct shape *shape)
         struct shape other = x->shape;
         other.dims[*axis] = shape->dims[*axis];
         if (x->type != first->type || !shape_equal(&other, shape))
-            return call_invalid(call, "input %zu does not fit the first one", i);
+            return call_invalid(call, "type or shape of input %zu does not match the first one", i);
         shape->dims[*axis] += x->shape.dims[*axis];
     }
     return 0;
@@ -83,7 +83,7 @@ static int eval_expand(struct op_call *call)
     wanted.rank = (int)count;
     for (int i = 0; i < wanted.rank; i++)
         if (wanted.dims[i] < 0)
-            return call_invalid(call, "dimension %" PRId64, wanted.dims[i]);
+            return call_invalid(call, "dimension %" PRId64 " is negative", wanted.dims[i]);
     if (call_broadcast(call, &x->shape, &wanted, &shape))
         return -1;
     struct bounded *out = call_output(call, 0, x->type, &shape);
@@ -104,7 +104,8 @@ static int sample_expand(struct draw *d)
     struct drawn x = draw_primary(d);
     int64_t dims[TENSOR_MAX_RANK];
     int more = (int)draw_between(d, 0, x.shape.rank < 5 ? 2 : 0), skip = 0;
-    /* A shorter shape than the data's, or 1 where the data has more: the data's dimension stays. */
+    /* A shape that is shorter than that of the data, or has 1 where the data has more: the dimension of the
+     * data stays. */
     if (!more && x.shape.rank > 1 && draw_chance(d, 0.2))
         skip = (int)draw_between(d, 1, x.shape.rank - 1);
     int rank = x.shape.rank + more - skip;
@@ -146,7 +147,7 @@ static int sample_flatten(struct draw *d)
 
 /* ---- Reshape ---- */
 
-/* Turns 0 and -1 of the wanted shape into dimensions. */
+/* Replaces 0 and -1 in the wanted shape by dimensions. */
 static int reshape_resolve(struct op_call *call, const struct bounded *x, struct shape *shape)
 {
     bool allowzero = call->opset >= 14 && call_int(call, "allowzero", 0) != 0, zero = false;
@@ -155,16 +156,17 @@ static int reshape_resolve(struct op_call *call, const struct bounded *x, struct
     for (int i = 0; i < shape->rank; i++) {
         int64_t *dim = &shape->dims[i];
         if (*dim < -1)
-            return call_invalid(call, "dimension %" PRId64, *dim);
+            return call_invalid(call, "dimension %" PRId64 " is below -1", *dim);
         if (*dim == 0 && !allowzero) {
             if (i >= x->shape.rank)
-                return call_invalid(call, "dimension %d is to be copied, and the data has none", i);
+                return call_invalid(call, "dimension %d is to be copied, but the data has no such dimension",
+                                    i);
             *dim = x->shape.dims[i];
         } else if (*dim == 0) {
             zero = true;
         }
         if (*dim == -1 && open >= 0)
-            return call_invalid(call, "more than one -1");
+            return call_invalid(call, "the shape has more than one -1");
         if (*dim == -1)
             open = i;
         else if (__builtin_mul_overflow(known, (size_t)*dim, &known))
@@ -173,7 +175,7 @@ static int reshape_resolve(struct op_call *call, const struct bounded *x, struct
     if (open < 0)
         return 0;
     if (zero || known == 0 || x->count % known)
-        return call_invalid(call, "the dimension -1 cannot be found");
+        return call_invalid(call, "the size for -1 cannot be determined");
     shape->dims[open] = (int64_t)(x->count / known);
     return 0;
 }
@@ -241,11 +243,12 @@ static int eval_squeeze(struct op_call *call)
     if (!x || move_axes(call, 1, 13, x->shape.rank, axes, &count, &given))
         return -1;
     if (given && count == 0)
-        return call_unsupported(call, "axes is there and empty: nothing or everything may be meant");
+        return call_unsupported(call, "ONNX does not define an empty list of axes");
     unsigned drop = 0;
     for (size_t i = 0; given && i < count; i++) {
         if (x->shape.dims[axes[i]] != 1)
-            return call_invalid(call, "dimension %d is %" PRId64, axes[i], x->shape.dims[axes[i]]);
+            return call_invalid(call, "dimension %d is %" PRId64 " instead of 1", axes[i],
+                                x->shape.dims[axes[i]]);
         drop |= 1U << axes[i];
     }
     struct shape shape = {0};
@@ -291,7 +294,7 @@ static int eval_unsqueeze(struct op_call *call)
     else if (call->opset < 13)
         call_ints(call, "axes", &count);
     if (count > TENSOR_MAX_RANK - (size_t)x->shape.rank)
-        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+        return call_unsupported(call, "a rank above %d is not supported", TENSOR_MAX_RANK);
     struct shape shape = {.rank = x->shape.rank + (int)count};
     if (move_axes(call, 1, 13, shape.rank, axes, &count, &given))
         return -1;
@@ -331,11 +334,11 @@ static int eval_tile(struct op_call *call)
     if (!x || call_int_list(call, 1, repeats, TENSOR_MAX_RANK, &count))
         return -1;
     if (count != (size_t)x->shape.rank)
-        return call_invalid(call, "%zu repeats for rank %d", count, x->shape.rank);
+        return call_invalid(call, "there are %zu repeats for rank %d", count, x->shape.rank);
     struct shape shape = x->shape;
     for (size_t i = 0; i < count; i++)
         if (repeats[i] < 0 || __builtin_mul_overflow(shape.dims[i], repeats[i], &shape.dims[i]))
-            return call_invalid(call, "repeats %" PRId64, repeats[i]);
+            return call_invalid(call, "the repeat %" PRId64 " is out of range", repeats[i]);
     struct bounded *out = call_output(call, 0, x->type, &shape);
     if (!out)
         return -1;
@@ -376,7 +379,7 @@ static int eval_transpose(struct op_call *call)
     const int64_t *perm = call_ints(call, "perm", &count);
     int rank = x->shape.rank;
     if (perm && count != (size_t)rank)
-        return call_invalid(call, "a permutation of %zu axes for rank %d", count, rank);
+        return call_invalid(call, "perm has %zu axes for rank %d", count, rank);
     struct strides strides = strides_dense(&x->shape);
     struct shape shape = {.rank = rank};
     int64_t steps[TENSOR_MAX_RANK];
@@ -384,7 +387,7 @@ static int eval_transpose(struct op_call *call)
     for (int i = 0; i < rank; i++) {
         int64_t from = perm ? perm[i] : rank - 1 - i;
         if (from < 0 || from >= rank || seen & 1U << from)
-            return call_invalid(call, "perm is no permutation");
+            return call_invalid(call, "perm is not a permutation");
         seen |= 1U << from;
         shape.dims[i] = x->shape.dims[from];
         steps[i] = (int64_t)strides.of[from];
@@ -405,7 +408,7 @@ static int sample_transpose(struct draw *d)
         return 0;
     for (int i = 0; i < x.shape.rank; i++)
         perm[i] = i;
-    /* The identity, too, is a case: optimisers treat it specially. */
+    /* The identity is a case too: optimisers treat it specially. */
     bool identity = draw_chance(d, 0.1);
     for (int i = x.shape.rank - 1; i > 0 && !identity; i--) {
         int64_t j = draw_between(d, 0, i), kept = perm[i];
@@ -424,7 +427,7 @@ static int eval_trilu(struct op_call *call)
     if (!x)
         return -1;
     if (x->shape.rank < 2)
-        return call_invalid(call, "rank %d", x->shape.rank);
+        return call_invalid(call, "the input has rank %d, but needs at least 2", x->shape.rank);
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
     if (!out)
         return -1;
@@ -481,7 +484,7 @@ static const struct op_param trilu_params[] = {
     {"k", PARAM_INPUT, .input = 1, .legal = "-3..3", .initial = "0"},
     {0}};
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL .outputs = {1, 1}, .factors = {FACTORS_SUM}, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE
 
 const struct op ops_layout[] = {

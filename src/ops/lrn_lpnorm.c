@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* x^2 as a term: rounded, as large as it may be, unless a small integer. */
+/* Adds x^2, with its rounding for the largest possible x, unless it is a small integer. */
 static void add_square(struct sum *sum, const struct bounded *x, size_t at, double unit)
 {
     long double v = x->value[at], h = bounded_hard(x, at), l = bounded_likely(x, at);
@@ -24,7 +24,7 @@ static void put_quotient(struct bounded *out, size_t at, const struct bounded *x
 {
     double unit = bounded_unit(out);
     long double y = x->value[at] / norm;
-    if (norm == 0 && hard == 0) { /* 0/0 or, by later texts, 0 */
+    if (norm == 0 && hard == 0) { /* 0/0 or, according to later versions of ONNX, 0 */
         bounded_put_open(out, at);
     } else if (isinf(hard) || (isfinite(norm) && !(norm - hard > 0))) {
         bounded_put_undecided(out, at, y);
@@ -138,11 +138,11 @@ static void put_lrn(struct bounded *out, size_t at, const struct bounded *x, con
 }
 
 /*
- * Engines keep a running sum along the channels: a square that leaves the window leaves its rounding behind.
- * Each square is part of `size` sums, each rounded when one is added and one subtracted. A square that is no
- * number is no rounding: it has to leave without a trace; but what float16 cannot hold, float32 can, in which
- * halves are often computed. Integers are rounded as well, alpha/size being a factor of each. What may be
- * anything may leave anything behind.
+ * The error of a running sum along the channels, which engines use: a square that leaves the window leaves
+ * its rounding error in the sum. Each square is part of `size` sums, each rounded when one is added and one
+ * subtracted. A square that is NaN or infinite has no rounding error: it must leave no trace. But float32, in
+ * which halves are often computed, holds what float16 cannot. Integers are rounded as well, as each is
+ * multiplied by alpha/size. An element that is not judged may leave anything behind.
  */
 static long double left_behind(const struct bounded *x, size_t first, size_t step, int64_t count,
                                int64_t size)

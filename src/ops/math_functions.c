@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* Not in POSIX. */
+/* POSIX has no long double pi. */
 #define PI_L 3.14159265358979323846264338327950288L
 
 static const long double library = 8;
@@ -20,7 +20,8 @@ static long double relative(const struct elementwise_point *s)
     return isfinite(s->y) ? library * s->unit * fabsl(s->y) : 0;
 }
 
-/* exp of a finite number is not 0: where long double has lost it, it still underflows like any other. */
+/* exp of a finite number is never 0: where long double has lost it, the result still underflows like any
+ * other. */
 static long double exp_error(const struct elementwise_point *s)
 {
     return s->y == 0 && isfinite(s->x) ? dtype_precision(s->type).smallest : relative(s);
@@ -73,8 +74,8 @@ static long double error_newton(const struct elementwise_point *s)
     return isfinite(s->y) ? 4 * s->unit * fabsl(s->y) : 0;
 }
 
-/* Which infinity 1/0 is hangs on the sign of the zero, which no operator answers for: x + 0 may be left out.
- */
+/* The sign of 1/0 depends on the sign of the zero, which operators do not guarantee: x + 0 may be optimised
+ * away. */
 static long double error_reciprocal(const struct elementwise_point *s)
 {
     return s->x == 0 ? INFINITY : error_newton(s);
@@ -100,7 +101,8 @@ static long double reach_reciprocal(const double *p, long double x, long double 
     return fabsl(x) <= h ? INFINITY : fabsl(y) * h / (fabsl(x) - h);
 }
 
-/* Near 1, log(x) is about x - 1, exact; libraries keep the relative error there. log(0) = -inf. */
+/* Near 1, log(x) is about x - 1, which is exact; libraries keep the relative error small there. log(0) =
+ * -inf. */
 static const struct elementwise functions[] = {
     {"Acos", value_acos, of_scale_one, .low = -1, .high = 1, .draw_low = -1, .draw_high = 1},
     {"Acosh", value_acosh, of_scale_one, .low = 1, .high = HUGE_VAL, .draw_low = 1, .draw_high = 20},
@@ -134,7 +136,7 @@ static int sample_function(struct draw *d)
 
 enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL                                                                                               \
     .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .eval = eval_function, .sample = sample_function, \
     .data = DATA_FIRST, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE

@@ -18,7 +18,7 @@ static int product_shapes(struct op_call *call, const struct shape *a, const str
                           struct product *p)
 {
     if (a->rank < 1 || b->rank < 1)
-        return call_invalid(call, "a scalar is no matrix");
+        return call_invalid(call, "an operand is a scalar");
     p->a = *a;
     p->b = *b;
     if (a->rank == 1)
@@ -102,7 +102,7 @@ static int eval_matmul(struct op_call *call)
     if (!a || !b || product_shapes(call, &a->shape, &b->shape, &p))
         return -1;
     if (a->type != b->type)
-        return call_invalid(call, "operands of different types");
+        return call_invalid(call, "the operands have different types");
     struct bounded *out = call_output(call, 0, a->type, &p.result);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
@@ -122,7 +122,7 @@ static int subtract_zero(struct op_call *call, const struct bounded *x, const st
     if (zero && zero->count == 1)
         shape = (struct shape){.rank = 0};
     if (call_broadcast(call, &x->shape, &shape, &common) || !shape_equal(&common, &x->shape))
-        return call_invalid(call, "the zero point's shape does not fit");
+        return call_invalid(call, "the shape of a zero point does not match its tensor");
     struct strides strides = strides_broadcast(&shape, &x->shape);
     int64_t index[TENSOR_MAX_RANK] = {0};
     for (size_t i = 0; i < x->count; i++) {
@@ -139,9 +139,9 @@ static int check_zero(struct op_call *call, const struct bounded *x, size_t inpu
 {
     const struct bounded *zero = call_input(call, input);
     if (!dtype_in(x->type, DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8)))
-        return call_invalid(call, "operands must be int8 or uint8");
+        return call_invalid(call, "the operands must be int8 or uint8");
     if (zero && zero->type != x->type)
-        return call_invalid(call, "a zero point of another type than its tensor");
+        return call_invalid(call, "a zero point has another type than its tensor");
     return 0;
 }
 
@@ -169,7 +169,7 @@ out:
     return result;
 }
 
-/* Integers scaled by a fraction: nothing says how they round. */
+/* Integers scaled by a fraction: ONNX does not say how they are rounded. */
 static void put_gemm(void *context, size_t i, size_t j, struct number sum)
 {
     struct target *t = context;
@@ -224,7 +224,7 @@ static int eval_gemm(struct op_call *call)
     if (a->shape.rank != 2 || b->shape.rank != 2)
         return call_invalid(call, "A and B must be matrices");
     if (a->type != b->type || (c && c->type != a->type))
-        return call_invalid(call, "operands of different types");
+        return call_invalid(call, "the operands have different types");
     int ta = call_int(call, "transA", 0) != 0, tb = call_int(call, "transB", 0) != 0;
     int64_t m = a->shape.dims[ta], k = a->shape.dims[!ta], n = b->shape.dims[!tb];
     if (b->shape.dims[tb] != k)
@@ -239,7 +239,7 @@ static int eval_gemm(struct op_call *call)
     return gemm_run(call, out, (size_t)k);
 }
 
-/* Contractions are drawn short as a rule: a long sum only now and then. */
+/* Contractions are usually drawn short; a long sum only now and then. */
 static int64_t draw_size(struct draw *d)
 {
     return draw_chance(d, 0.02) ? draw_between(d, 30, 300) : draw_chance(d, 0.15) ? 1 : draw_dim(d);

@@ -25,7 +25,7 @@ void move_strided(struct bounded *out, const struct bounded *in, int64_t base, c
     int last = out->shape.rank - 1;
     for (size_t i = 0; i < out->count; i++) {
         bounded_move(out, i, in, (size_t)base);
-        /* The odometer, carrying the offset along. */
+        /* An odometer that also keeps the offset. */
         for (int axis = last; axis >= 0; axis--) {
             base += steps[axis];
             if (++index[axis] < out->shape.dims[axis])
@@ -42,7 +42,7 @@ int move_reshaped(struct op_call *call, const struct bounded *in, const struct s
     if (!out)
         return -1;
     if (out->count != in->count)
-        return call_invalid(call, "%zu elements cannot become %zu", in->count, out->count);
+        return call_invalid(call, "%zu elements cannot be reshaped to %zu", in->count, out->count);
     if (!call->shapes_only)
         move_all(out, in);
     return 0;
@@ -60,7 +60,7 @@ int move_axes(struct op_call *call, size_t index, int since_input, int rank, int
         const int64_t *ints = call_ints(call, "axes", count);
         *given = ints != NULL;
         if (*count > TENSOR_MAX_RANK)
-            return call_invalid(call, "%zu axes", *count);
+            return call_invalid(call, "there are %zu axes", *count);
         if (ints)
             memcpy(list, ints, *count * sizeof *list);
     }

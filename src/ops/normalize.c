@@ -48,8 +48,8 @@ static long double least_of(const struct known *k)
     return fmaxl(fabsl(k->value) - k->hard, 0);
 }
 
-/* What becomes of the factor a = scale * inverse, or of a product before it is scaled up, below the smallest
- * normal number. */
+/* The error of the factor a = scale * inverse, or of a product before it is scaled up, when it falls below
+ * the smallest normal number. */
 static long double underflow_error(const struct affine *t, long double a, enum dtype type)
 {
     struct dtype_precision p = dtype_precision(type);
@@ -60,9 +60,9 @@ static long double underflow_error(const struct affine *t, long double a, enum d
 }
 
 /*
- * Whether computed as written or folded into x * a + (bias - mean * a) with a = scale * inverse: the folded
- * form rounds a x, a mean and bias on their own, 4 units each, which covers the plain one too. Roundings go
- * with what the numbers may be, not with what they are.
+ * Computed as written or folded into x * a + (bias - mean * a) with a = scale * inverse. The folded form
+ * rounds a x, a mean and the bias separately, 4 units each, which covers the plain form too. Roundings are
+ * relative to the largest magnitudes within the bounds.
  */
 static void put_affine(struct bounded *out, size_t i, const struct affine *t, double unit)
 {
@@ -71,7 +71,7 @@ static void put_affine(struct bounded *out, size_t i, const struct affine *t, do
         long double unsure = t->x.hard + t->mean.hard + t->inverse.hard + t->scale.hard + t->bias.hard;
         bool clear = isnan(t->x.value) || isnan(t->inverse.value) || isnan(t->scale.value) ||
                      isnan(t->bias.value) || isnan(t->mean.value);
-        /* inf - inf happens in one form and not in the other. */
+        /* inf - inf occurs in one form and not in the other. */
         if (clear && !isinf(unsure))
             bounded_put(out, i, NAN, 0, 0);
         else
@@ -83,7 +83,7 @@ static void put_affine(struct bounded *out, size_t i, const struct affine *t, do
     long double inputs = fabsl(t->scale.value) * (width * shift + fabsl(d) * t->inverse.hard) +
                          t->scale.hard * reach * width + t->bias.hard;
     long double size = a * (most_of(&t->x) + most_of(&t->mean)) + most_of(&t->bias);
-    /* In some order of the three factors a partial product may be beyond the largest number. */
+    /* In some order of the three factors, a partial product may overflow. */
     long double highest = dtype_highest(out->type);
     if (!(size < highest && a < highest && reach < highest && reach * scale < highest &&
           reach * width < highest)) {
@@ -119,7 +119,7 @@ static int eval_batch(struct op_call *call)
     if (!x)
         return -1;
     if (call->opset && call->opset < 9 && !call_int(call, "spatial", 1))
-        return call_unsupported(call, "the reference does not know it as it was in opset %d", call->opset);
+        return call_unsupported(call, "the reference does not support its form of opset %d", call->opset);
     if (x->shape.rank < 1)
         return call_invalid(call, "a scalar has no channels");
     int64_t channels = x->shape.rank == 1 ? 1 : x->shape.dims[1];
@@ -127,7 +127,7 @@ static int eval_batch(struct op_call *call)
         need_vector(call, 3, channels, &mean) || need_vector(call, 4, channels, &variance))
         return -1;
     if (call_int(call, "training_mode", 0) != 0 || call->n_outputs > 1)
-        return call_unsupported(call, "training");
+        return call_unsupported(call, "training mode is not supported");
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
     if (!out)
         return -1;
@@ -192,7 +192,7 @@ static struct moments moments_of(const struct bounded *x, size_t start, size_t n
     struct moments m = {0};
     struct sum sum = {0};
     bool rounds = unit > bounded_unit(x);
-    long double squares = 0, peak = 0; /* of what the elements may be */
+    long double squares = 0, peak = 0; /* of the largest magnitudes within the bounds */
     for (size_t i = start; i < start + n; i++) {
         long double hard = bounded_hard(x, i), most = fabsl(x->value[i]) + hard;
         long double rounding = rounds ? unit * most + dtype_precision(type).tiny : 0;
@@ -284,7 +284,7 @@ static int read_stash(struct op_call *call, enum dtype *stash)
 {
     int64_t number = call_int(call, "stash_type", DTYPE_FLOAT);
     if (number != DTYPE_FLOAT && number != DTYPE_BFLOAT16)
-        return call_unsupported(call, "stash_type %" PRId64, number);
+        return call_unsupported(call, "stash_type %" PRId64 " is not supported", number);
     *stash = (enum dtype)number;
     return 0;
 }
@@ -379,7 +379,7 @@ static int sample_layer(struct draw *d)
     int from = usual ? x.shape.rank - 1 : (int)(axis < 0 ? axis + x.shape.rank : axis);
     struct shape part = shape_make(x.shape.rank - from, x.shape.dims + from);
     if (shape_span(&x.shape, 0, x.shape.rank) == 0)
-        return -1; /* statistics of nothing */
+        return -1; /* there would be no elements for the statistics */
     if (!usual)
         draw_int(d, "axis", axis);
     draw_data(d, x.type, &part);
@@ -401,7 +401,7 @@ static int eval_group(struct op_call *call)
     int64_t groups = call_int(call, "num_groups", 0);
     if (x->shape.rank < 2 || groups < 1 || x->shape.dims[1] % groups)
         return call_invalid(call, "%" PRId64 " groups do not divide the channels", groups);
-    call->open |= x->shape.rank < 3; /* N x C x D1 ..., says the text */
+    call->open |= x->shape.rank < 3; /* ONNX requires N x C x D1 ... */
     bool per_channel = call->opset >= 21;
     int64_t length = per_channel ? x->shape.dims[1] : groups;
     if (need_vector(call, 1, length, &scale) || need_vector(call, 2, length, &bias))
@@ -434,7 +434,7 @@ static int sample_group(struct draw *d)
     struct drawn x = draw_primary(d);
     int64_t channels = x.shape.dims[1];
     if (shape_span(&x.shape, 0, x.shape.rank) == 0)
-        return -1; /* statistics of nothing */
+        return -1; /* there would be no elements for the statistics */
     int64_t groups = draw_between(d, 1, channels);
     while (channels % groups)
         groups--;
@@ -489,7 +489,7 @@ const struct op ops_normalize[] = {
      .history = {.same_since = 7}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
      .slope = SLOPE_EVERYWHERE},
     {OP("GroupNormalization", 18), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
-     /* That of opset 18 is deprecated, ONNX 1.18 and later refuse it. */
+     /* The form of opset 18 is deprecated; ONNX 1.18 and later refuse it. */
      .types = {{21, DTYPES_FLOAT}}, .params = group_params, .eval = eval_group, .sample = sample_group,
      .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
      .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .result = RESULT_LIKE_INPUT,

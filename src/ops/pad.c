@@ -25,7 +25,7 @@ static int pad_mode(struct op_call *call, enum pad_mode *mode)
             *mode = (enum pad_mode)i;
             return 0;
         }
-    return call_invalid(call, "mode '%s'", name);
+    return call_invalid(call, "mode '%s' is not known", name);
 }
 
 static int read_padding(struct op_call *call, const struct bounded *x, struct padding *p)
@@ -41,11 +41,12 @@ static int read_padding(struct op_call *call, const struct bounded *x, struct pa
     if (!given)
         n_axes = (size_t)x->shape.rank;
     if (count != 2 * n_axes)
-        return call_invalid(call, "%zu pads for %zu axes", count, n_axes);
+        return call_invalid(call, "there are %zu pads for %zu axes", count, n_axes);
     for (size_t i = 0; i < n_axes; i++) {
         int axis = given ? axes[i] : (int)i;
         if (llabs(pads[i]) > INT32_MAX || llabs(pads[i + n_axes]) > INT32_MAX)
-            return call_invalid(call, "a pad of %" PRId64 " or %" PRId64, pads[i], pads[i + n_axes]);
+            return call_invalid(call, "a pad of %" PRId64 " or %" PRId64 " is out of range", pads[i],
+                                pads[i + n_axes]);
         p->before[axis] = pads[i];
         p->after[axis] = pads[i + n_axes];
     }
@@ -59,7 +60,7 @@ static int pad_shape(struct op_call *call, const struct bounded *x, const struct
     for (int i = 0; i < shape->rank; i++) {
         shape->dims[i] += p->before[i] + p->after[i];
         if (shape->dims[i] < 0)
-            return call_invalid(call, "axis %d becomes negative", i);
+            return call_invalid(call, "the size of axis %d would be negative", i);
         if (x->shape.dims[i] == 0 && shape->dims[i] > 0 && p->mode != PAD_CONSTANT)
             return call_invalid(call, "axis %d has no element to repeat", i);
     }
@@ -73,8 +74,8 @@ static int64_t modulo(int64_t a, int64_t n)
 }
 
 /*
- * Where position `at` (0: the axis's first element) comes from; -1: the constant. As NumPy has it, a pad
- * larger than the axis goes on to and fro (reflect) or round and round (wrap).
+ * The source of position `at` (0: the first element of the axis); -1: the constant. As in NumPy, a pad larger
+ * than the axis continues back and forth (reflect) or repeats (wrap).
  */
 static int64_t pad_source(enum pad_mode mode, int64_t at, int64_t dim)
 {
@@ -93,8 +94,8 @@ static int64_t pad_source(enum pad_mode mode, int64_t at, int64_t dim)
 }
 
 /*
- * Whether the text says what stands at `at`. "The reflection of the vector mirrored on the first and last
- * values" ends with the vector: beyond it NumPy goes on to and fro, an engine may refuse.
+ * Whether ONNX specifies the element at `at`. "The reflection of the vector mirrored on the first and last
+ * values" ends with the vector: beyond it NumPy continues back and forth, and an engine may refuse.
  */
 static bool pad_decided(enum pad_mode mode, int64_t at, int64_t dim)
 {
@@ -102,9 +103,9 @@ static bool pad_decided(enum pad_mode mode, int64_t at, int64_t dim)
 }
 
 /*
- * The source of output position `i`. A negative pad beside a positive one can be read in two ways: the border
- * is made from the whole axis and then cut, or from what the cut leaves. The first is what is computed;
- * *open says that the second would give another element.
+ * The source of output position `i`. A negative pad together with a positive one can be read in two ways: the
+ * border is made from the whole axis and then cut, or from what the cut leaves. The first is computed; *open
+ * says that the second would give another element.
  */
 static int64_t pad_axis_source(const struct padding *p, int axis, int64_t dim, int64_t i, bool *open)
 {
@@ -149,7 +150,7 @@ static int eval_pad(struct op_call *call)
     if (!x || read_padding(call, x, &p) || pad_shape(call, x, &p, &shape))
         return -1;
     if (constant && (constant->type != x->type || constant->count != 1))
-        return call_invalid(call, "constant_value is no scalar of the data's type");
+        return call_invalid(call, "constant_value is not a scalar of the type of the data");
     struct bounded *out = call_output(call, 0, x->type, &shape);
     if (!out)
         return -1;
@@ -158,8 +159,8 @@ static int eval_pad(struct op_call *call)
     return 0;
 }
 
-/* One pad: mostly within what every reading of the text allows; seldom, and not inside a graph, where later
- * operators may hide that the result is open, larger than the axis. */
+/* Draws one pad: mostly one that every reading of the ONNX text allows. Seldom it is larger than the axis,
+ * and never inside a graph, where later operators may hide that the result is unspecified. */
 static int64_t draw_pad(struct draw *d, enum pad_mode mode, int64_t dim)
 {
     int64_t most = mode == PAD_REFLECT ? dim - 1 : mode == PAD_WRAP ? dim : 3;
@@ -185,7 +186,7 @@ static int sample_pad(struct draw *d)
         before[n] = draw_pad(d, mode, dim);
         after[n] = draw_pad(d, mode, dim);
         if (crops && draw_chance(d, 0.5)) {
-            /* Something is left over where it may be repeated. */
+            /* Leaves elements that can be repeated. */
             int64_t rest = mode == PAD_CONSTANT || dim == 0 ? dim : dim - 1;
             before[n] = -draw_between(d, 0, rest / 2);
             bool both = draw_chance(d, 0.9) || (d->given && mode != PAD_CONSTANT);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Keeps every product below in 64 bits; no real model comes near. */
+/* The largest size: every product below then fits into 64 bits, and no real model comes near. */
 static const int64_t largest_size = INT64_C(1) << 30;
 
 static int read_sizes(struct op_call *call, const char *name, int64_t least, size_t expected, int64_t *into)
@@ -13,7 +13,7 @@ static int read_sizes(struct op_call *call, const char *name, int64_t least, siz
     if (count == 0)
         return 0;
     if (count != expected)
-        return call_invalid(call, "%s has %zu values, not %zu", name, count, expected);
+        return call_invalid(call, "%s has %zu values instead of %zu", name, count, expected);
     for (size_t i = 0; i < count; i++) {
         if (values[i] < least || values[i] > largest_size)
             return call_invalid(call, "%s %" PRId64 " is out of range", name, values[i]);

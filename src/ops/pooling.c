@@ -44,8 +44,8 @@ static void put_average(const struct pooling *pool, size_t at, const struct sum 
     }
 }
 
-/* |x|^p with pow's own 8 units (p = 1 none, p = 2 one rounding); what the input's bound becomes is also added
- * to *inherited. */
+/* Adds |x|^p with the 8 units of pow (p = 1: none, p = 2: one rounding); the error from the bound of the
+ * input is also added to *inherited. */
 static void add_power(struct sum *sum, long double *inherited, const struct bounded *x, size_t at, double p,
                       double unit)
 {
@@ -54,7 +54,7 @@ static void add_power(struct sum *sum, long double *inherited, const struct boun
     long double most = h > 0 ? powl(v + h, p) : power, reach = most - power;
     long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * most;
     long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
-    if (isinf(power)) { /* of a number it is one that nobody holds */
+    if (isinf(power)) { /* of an infinity, or of a number that is too large even for long double */
         own = likely = 0;
         reach = isinf(v) && h == 0 ? 0 : INFINITY;
     }
@@ -62,7 +62,7 @@ static void add_power(struct sum *sum, long double *inherited, const struct boun
     sum_add(sum, power, own + reach, likely_add(own / 2, likely));
 }
 
-/* How far a root may be off when its argument s is, by h; with `near`, when s may be larger as well. */
+/* The error of a root when its argument s has the error h; with `near`, s may be larger as well. */
 static long double root_reach(long double s, long double h, long double inverse, bool near)
 {
     if (near && s < h)
@@ -72,8 +72,8 @@ static long double root_reach(long double s, long double h, long double inverse,
 }
 
 /*
- * A root is steepest at 0, so that an error of the sum's own weighs most where the sum is least: there it is
- * taken, beside what the inputs' bounds do.
+ * A root is steepest at 0, so an error of the sum itself counts most where the sum is smallest: it is taken
+ * there, in addition to the effect of the bounds of the inputs.
  */
 static void put_root(const struct pooling *pool, size_t at, const struct sum *sum, long double inherited)
 {
@@ -156,7 +156,8 @@ static struct candidates find_candidates(const struct pooling *pool, size_t base
 static void put_maximum(const struct pooling *pool, size_t at, size_t base, const struct window *w,
                         const struct extreme *top)
 {
-    if (top->nan || top->count == 0) { /* max(NaN, x) and the maximum of padding alone are not said */
+    if (top->nan ||
+        top->count == 0) { /* ONNX does not specify max(NaN, x), or the maximum of padding alone */
         bounded_put_open(pool->out, at);
         if (pool->indices)
             bounded_put_open(pool->indices, at);
@@ -165,7 +166,8 @@ static void put_maximum(const struct pooling *pool, size_t at, size_t base, cons
     bounded_put(pool->out, at, extreme_value(top), extreme_hard(top), top->likely);
     if (!pool->indices)
         return;
-    /* Whether column-major numbering extends to N and C is not said. What may be anything may be NaN. */
+    /* ONNX does not say whether column-major numbering includes N and C. An element that is not judged may be
+     * NaN. */
     if ((pool->column_major && pool->block != pool->x->count) || isinf(extreme_hard(top))) {
         bounded_put_open(pool->indices, at);
         return;
@@ -233,7 +235,7 @@ static int read_pooling(struct op_call *call, struct pooling *pool)
     if (pool->x->shape.rank < 2)
         return call_invalid(call, "input of rank %d has no channels", pool->x->shape.rank);
     if (pool->kind == GLOBAL_AVERAGE || pool->kind == GLOBAL_LP || pool->kind == GLOBAL_MAX) {
-        /* The text has N x C x D1 ...: whether there may be nothing to pool over it does not say. */
+        /* ONNX requires N x C x D1 ...; it does not say whether there may be no spatial dim. */
         call->open |= pool->x->shape.rank < 3;
         geometry_global(&pool->x->shape, &pool->geometry);
         return 0;
@@ -293,7 +295,7 @@ static struct sizes draw_sizes(struct draw *d, int64_t in, bool dilations)
     return s;
 }
 
-/* In ceil mode, a last window that starts beyond the input: texts and releases disagree on it. */
+/* Whether a last window starts beyond the input in ceil mode: versions of ONNX and engines disagree on it. */
 static bool is_disputed(const struct sizes *s, int64_t in)
 {
     int64_t span = (s->kernel - 1) * s->dilation + 1, room = in + s->begin + s->end - span;
@@ -329,12 +331,11 @@ static int sample_pool(struct draw *d)
     int64_t kernel[3], stride[3], dilation[3], pads[6];
     int rank = x.shape.rank - 2;
     for (int i = 0; i < rank; i++) {
-        /* SAME with dilations: which span the padding is for, is not said. */
+        /* SAME with dilations: ONNX does not say for which extent the padding is. */
         struct sizes s = draw_sizes(d, x.shape.dims[i + 2], dilations && !same);
         if (!explicit_pads)
             s.begin = s.end = 0;
-        /* SAME with windows that leave gaps: the padding would be negative, and nobody says what that means.
-         */
+        /* SAME with windows that leave gaps: the padding would be negative, which ONNX does not define. */
         if (same && s.stride > s.kernel)
             s.stride = s.kernel;
         if (!same && (s.kernel - 1) * s.dilation + 1 > x.shape.dims[i + 2] + s.begin + s.end)

@@ -34,16 +34,16 @@ static long double magnitude(long double x, long double y)
 }
 
 /*
- * The C library is asked for powers of positive finite numbers only; signs, zeros and infinities are decided
- * here, as IEEE 754 has them. What powl makes of them is not the same everywhere: glibc's for x86 takes -2^63
- * for odd, and a compiler that sees an even exponent may take the fabsl from its base. Squares are most of
- * all powers, and powl is slow.
+ * Uses the C library for powers of positive finite numbers only; signs, zeros and infinities are handled here
+ * according to IEEE 754, because powl differs between systems: that of glibc for x86 takes -2^63 for odd, and
+ * a compiler that sees an even exponent may drop the fabsl of the base. Squares are handled first: they are
+ * most frequent, and powl is slow.
  */
 static long double power(long double x, long double y)
 {
     if (y == 2)
         return x * x;
-    if (y == 0 || x == 1) /* even of NaN */
+    if (y == 0 || x == 1) /* even for NaN */
         return 1;
     if (isnan(x) || isnan(y) || (x < 0 && isfinite(x) && isfinite(y) && !is_whole(y)))
         return NAN;
@@ -60,7 +60,7 @@ static long double reach(long double z, long double x, long double hx, long doub
     bool crosses = x - hx <= 0;
     if (isinf(hx) || isinf(hy) || (crosses && (hy > 0 || !is_whole(y) || (y < 0 && x + hx >= 0))))
         return INFINITY;
-    /* Anything to the 0 is 1, 1 to anything is: NaN and infinities jump there. */
+    /* x^0 and 1^y are 1, even for NaN and infinities: there is a jump. */
     if ((!isfinite(x) && fabsl(y) <= hy) || (!isfinite(y) && fabsl(fabsl(x) - 1) <= hx))
         return INFINITY;
     long double far = 0;
@@ -71,8 +71,8 @@ static long double reach(long double z, long double x, long double hx, long doub
     return far;
 }
 
-/* By the slopes: y z / x in the base, z ln x in the exponent. That of a base which may be 0 or not, behind a
- * jump, is taken where it is steep. */
+/* The standard deviation from the slopes: y z / x for the base, z ln x for the exponent. For a base that may
+ * be 0 or not because of a jump, the slope is taken where it is steep. */
 static long double deviation(long double z, const struct pair *p, long double log_base)
 {
     long double slope = fabsl(power(p->a, p->b - 1));
@@ -83,8 +83,8 @@ static long double deviation(long double z, const struct pair *p, long double lo
 }
 
 /*
- * The largest |y ln x| x^y within the operands' bounds, of which an implementation by exp and log makes
- * units: where the base may be 0 it is 1/e at least, below 1.
+ * The largest |y ln x| x^y within the bounds of the operands, which multiplies the error of an implementation
+ * by exp and log: where the base may be 0 it is at least 1/e, below 1.
  */
 static long double growth_within(const struct pair *p, long double most)
 {
@@ -108,9 +108,9 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
         bounded_put_open(out, i);
         return;
     }
-    /* An exponent brought into the base's type may become whole: a negative base then has a power. */
+    /* An exponent converted to the type of the base may become whole: then a negative base has a power. */
     bool changed = p->a < 0 && isfinite(p->b) && !is_whole(p->b) && is_whole(dtype_round(p->type, p->b));
-    /* An odd negative power of 0 is the infinity of the zero's sign. */
+    /* An odd negative power of 0 is an infinity with the sign of the zero. */
     bool signed_zero = p->a == 0 && p->b < 0 && is_odd(p->b);
     if (changed || signed_zero) {
         bounded_put_undecided(out, i, z);
@@ -157,7 +157,7 @@ enum {
     WHOLE = 1 << DTYPE_INT32 | 1 << DTYPE_INT64,
 };
 
-/* Whole exponents half of the time, 2 and 3 more often: they have kernels of their own. */
+/* Whole exponents half of the time, 2 and 3 most often: engines have special kernels for them. */
 static int sample_pow(struct draw *d)
 {
     struct drawn base = draw_primary(d);

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Which element of the scale goes with which of the data. */
+/* How the elements of the scale are assigned to those of the data. */
 struct grain {
     enum { GRAIN_TENSOR, GRAIN_AXIS, GRAIN_BLOCK } kind;
     size_t inner, length, block, blocks; /* elements below the axis; the axis; of a block; number of blocks */
@@ -34,14 +34,15 @@ static int blocked(struct op_call *call, const struct shape *x, const struct sha
     int64_t blocks = (x->dims[axis] + block - 1) / block;
     for (int i = 0; i < x->rank; i++)
         if (scale->dims[i] != (i == axis ? blocks : x->dims[i]))
-            return call_invalid(call, "dimension %d of the scale does not fit blocks of %" PRId64, i, block);
+            return call_invalid(call, "dimension %d of the scale does not match blocks of %" PRId64, i,
+                                block);
     grain->kind = GRAIN_BLOCK;
     grain->block = (size_t)block;
     grain->blocks = (size_t)blocks;
     return 0;
 }
 
-/* Whether a list of one scale is one for each element along the axis. */
+/* Whether a scale of shape [1] means one scale per element along the axis. */
 static bool is_one_along(const struct op_call *call, const struct shape *x)
 {
     int64_t axis = call_int(call, "axis", 1);
@@ -49,7 +50,7 @@ static bool is_one_along(const struct op_call *call, const struct shape *x)
     return call->opset >= 13 && axis >= 0 && axis < x->rank && x->dims[axis] == 1;
 }
 
-/* A scale of one element serves the whole tensor; engines may refuse it where texts want a scalar. */
+/* A scale of one element is used for the whole tensor; engines may refuse it where ONNX requires a scalar. */
 static int find_grain(struct op_call *call, const struct shape *x, const struct bounded *scale,
                       struct grain *grain)
 {
@@ -57,7 +58,7 @@ static int find_grain(struct op_call *call, const struct shape *x, const struct 
     int axis;
     *grain = (struct grain){.kind = GRAIN_TENSOR, .inner = 1, .length = 1};
     if (block < 0)
-        return call_invalid(call, "block_size is %" PRId64, block);
+        return call_invalid(call, "block_size %" PRId64 " is negative", block);
     if (block == 0 && scale->count == 1 && scale->shape.rank <= 1) {
         call->open |= scale->shape.rank == 1 && !is_one_along(call, x);
         return 0;
@@ -71,7 +72,7 @@ static int find_grain(struct op_call *call, const struct shape *x, const struct 
     if (block > 0 && scale->shape.rank == x->rank)
         return blocked(call, x, &scale->shape, axis, block, grain);
     if (scale->shape.rank != 1 || scale->shape.dims[0] != x->dims[axis])
-        return call_invalid(call, "the scale fits neither axis %d nor the whole", axis);
+        return call_invalid(call, "the scale is neither a scalar nor a vector along axis %d", axis);
     grain->kind = GRAIN_AXIS;
     return 0;
 }
@@ -105,7 +106,7 @@ static bool is_power_of_two(long double value)
     return isfinite(value) && fabsl(frexpl(value, &exponent)) == 0.5L;
 }
 
-/* The error of x / scale; an int32 is first brought into the scale's type, which rounds large ones. */
+/* The error of x / scale; an int32 is first converted to the type of the scale, which rounds large ones. */
 static long double quotient_error(const struct quantized *q, size_t i, size_t at, long double quotient)
 {
     long double scale = q->scale->value[at], hard_scale = bounded_hard(q->scale, at);
@@ -124,7 +125,7 @@ static long double quotient_error(const struct quantized *q, size_t i, size_t at
     return roundings > 0 ? error + roundings * unit * (fabsl(quotient) + error) : error;
 }
 
-/* Open: NaN, and a scale of 0. */
+/* ONNX leaves NaN and a scale of 0 unspecified. */
 static void put_quantized(const struct quantized *q, struct bounded *out, size_t i)
 {
     size_t at = grain_at(&q->grain, i);
@@ -135,9 +136,9 @@ static void put_quantized(const struct quantized *q, struct bounded *out, size_t
         return;
     }
     long double error = quotient_error(q, i, at, quotient);
-    if (error > 0) /* of the ends, which are sums that are rounded */
+    if (error > 0) /* the ends of the interval are rounded sums */
         error += 0x1p-60L * (fabsl(quotient) + error);
-    bool any = isinf(error); /* the sign of an infinite quotient, too */
+    bool any = isinf(error); /* the sign of an infinite quotient is uncertain too */
     bounded_put_range(out, i, saturate(out->type, rintl(quotient) + zero),
                       saturate(out->type, any ? -INFINITY : rintl(quotient - error) + zero),
                       saturate(out->type, any ? INFINITY : rintl(quotient + error) + zero));
@@ -155,7 +156,7 @@ static int eval_quantize(struct op_call *call)
         return call_invalid(call, "output_dtype and the zero point's type differ");
     enum dtype type = q.zero ? q.zero->type : wanted ? (enum dtype)wanted : DTYPE_UINT8;
     if (!dtype_is_integer(type))
-        return call_unsupported(call, "to %s", dtype_name(type));
+        return call_unsupported(call, "quantizing to %s is not supported", dtype_name(type));
     struct bounded *out = call_output(call, 0, type, &q.x->shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
@@ -165,8 +166,8 @@ static int eval_quantize(struct op_call *call)
 }
 
 /*
- * (x - zero_point) * scale: the difference is exact in integers; brought into a float type it rounds when it
- * needs more bits than that has, and in float16 it may overflow although the product does not.
+ * (x - zero_point) * scale. The difference is exact in integers; converted to a float type it is rounded when
+ * it needs more bits, and in float16 it may overflow although the product does not.
  */
 static void put_dequantized(const struct quantized *q, struct bounded *out, size_t i)
 {
@@ -188,8 +189,8 @@ static void put_dequantized(const struct quantized *q, struct bounded *out, size
     bounded_put(out, i, y, hard, likely);
 }
 
-/* "In the case of dequantizing int32, there's no zero point (zero point is supposed to be 0)": what another
- * one means is not said. */
+/* "In the case of dequantizing int32, there's no zero point (zero point is supposed to be 0)": ONNX does not
+ * say what another one means. */
 static bool lacks_zero_point(const struct quantized *q, size_t i)
 {
     size_t at = grain_at(&q->grain, i);
@@ -202,7 +203,7 @@ static int eval_dequantize(struct op_call *call)
     if (take_inputs(call, &q))
         return -1;
     if (q.zero && q.zero->type != q.x->type)
-        return call_invalid(call, "the zero point is %s, the data %s", dtype_name(q.zero->type),
+        return call_invalid(call, "the zero point has type %s, the data %s", dtype_name(q.zero->type),
                             dtype_name(q.x->type));
     if (!dtype_is_float(q.scale->type))
         return call_invalid(call, "the scale is not a float");
@@ -261,7 +262,7 @@ static int sample_quantize(struct draw *d)
     dtype_set to = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8);
     if (d->opset >= 21)
         to |= DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_UINT16);
-    /* Multiples of 1/8 meet the halves of the scales, larger ones the ends of the types. */
+    /* Multiples of 1/8 meet the halves of the scales; larger numbers meet the ends of the types. */
     double most = draw_chance(d, 0.3) ? 2000 : 160;
     if (x.source == DRAWN_NEW && d->fill != FILL_SPECIAL)
         for (size_t i = 0; i < x.data.count; i++)
@@ -272,7 +273,8 @@ static int sample_quantize(struct draw *d)
     else if (d->opset >= 21 && draw_chance(d, 0.5))
         draw_int(d, "output_dtype", draw_type(d, to));
     if (d->opset >= 19 && draw_chance(d, 0.2))
-        draw_int(d, "saturate", 1); /* 0 has a meaning for float8 alone, and is refused by some for others */
+        draw_int(d, "saturate",
+                 1); /* 0 is meaningful only for float8; some engines refuse it for other types */
     return 0;
 }
 

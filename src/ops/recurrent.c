@@ -40,7 +40,8 @@ static int eval_rnn(struct op_call *call)
 
 enum gru_gate { GRU_Z, GRU_R, GRU_H };
 
-/* Ht = (1 - z) h + z H, which some compute as h + z (H - h): a few roundings of the size of both. */
+/* Ht = (1 - z) h + z H, which some implementations compute as h + z (H - h): a few roundings of the size of
+ * both. */
 static struct number blend(const struct rnn *rnn, struct number z, struct number h, struct number before)
 {
     struct number rest = number_sub(number_exact(1), z, rnn->u);
@@ -54,7 +55,7 @@ static struct number reset_gate(const struct rnn *rnn, size_t time, size_t batch
     return rnn_activate(rnn, 0, gate_sum(rnn, time, batch, GRU_R, unit));
 }
 
-/* r . H for all, as the state that the hidden gate's product takes. */
+/* Computes r . H for all units: the state that is multiplied for the hidden gate. */
 static void reset_state(const struct rnn *rnn, size_t n, struct bounded *reset)
 {
     for (size_t b = 0; b < rnn->batch; b++)
@@ -141,8 +142,8 @@ static struct number lstm_gate(const struct lstm *l, size_t time, size_t batch, 
 }
 
 /*
- * h(Ct). By the text clip bounds "the input of activations", of which Ct is one; implementations that clip
- * the gates only are as common. Both pass.
+ * h(Ct). According to ONNX, clip bounds "the input of activations", of which Ct is one; implementations that
+ * clip only the gates are as common. Both pass.
  */
 static struct number squash_cell(const struct rnn *rnn, struct number cell)
 {
@@ -150,7 +151,7 @@ static struct number squash_cell(const struct rnn *rnn, struct number cell)
     if (!(fabsl(cell.v) + cell.h > rnn->clip))
         return clipped;
     struct number plain = rnn_activate_unclipped(rnn, 2, cell);
-    /* Wherever the cell really is, either of the two may be the answer. */
+    /* For any value of the cell within its bounds, either result is possible. */
     clipped.h += fabsl(plain.v - clipped.v) + plain.h + clipped.h;
     clipped.l = fmaxl(clipped.l, fabsl(plain.v - clipped.v) + plain.l);
     return clipped;
@@ -197,7 +198,7 @@ static int lstm_check(struct lstm *l)
     l->coupled = call_int(call, "input_forget", 0) != 0;
     const struct shape want = {.rank = 2, .dims = {(int64_t)l->rnn->directions, 3 * (int64_t)l->rnn->hidden}};
     if (l->peepholes && !shape_equal(&l->peepholes->shape, &want))
-        return call_invalid(call, "P has a wrong shape");
+        return call_invalid(call, "P has the wrong shape");
     return rnn_state_check(l->rnn, 6);
 }
 
@@ -228,7 +229,7 @@ static int eval_lstm(struct op_call *call)
     return result;
 }
 
-/* What a drawn node is like. */
+/* The choices for a drawn node. */
 struct recipe {
     int64_t gates, activations, directions, steps, batch, input, hidden, layout;
 };
@@ -375,7 +376,7 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
         }                     \
     }
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL                                                                                            \
     .ranks = {3, 3}, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, \
     .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,                             \

@@ -1,7 +1,7 @@
 /*
- * Reductions over axes. The kernel walks, for each output element, the reduced subspace, and gathers what the
- * operator needs in one pass: a sum of terms, an extreme or a product. What finishes it is a few lines an
- * operator.
+ * Reductions over axes. For each output element the kernel walks the reduced dimensions and gathers what the
+ * operator needs in one pass: a sum of terms, an extreme or a product. A short function per operator computes
+ * the result from that.
  */
 #include "bounds/sum.h"
 #include "ops/draw.h"
@@ -36,7 +36,7 @@ struct plan {
     bool noop;
 };
 
-/* ReduceSum took its axes as an input in opset 13, the others in 18. */
+/* ReduceSum has its axes as an input since opset 13, the others since 18. */
 static bool axes_are_input(enum reduction kind, int opset)
 {
     return opset >= (kind == REDUCE_SUM ? 13 : 18);
@@ -156,7 +156,7 @@ static void put_integer(struct bounded *out, size_t i, long double exact, long d
         bounded_put(out, i, exact, 0, 0);
     else if (exact - hard < dtype_lowest(out->type) || exact + hard > dtype_highest(out->type))
         bounded_put_open(out, i);
-    else /* the text does not say how an integer type rounds */
+    else /* ONNX does not say how integers are rounded */
         bounded_put_range(out, i, truncl(exact), floorl(exact - hard) - (hard > 0),
                           ceill(exact + hard) + (hard > 0));
 }
@@ -185,7 +185,7 @@ static void put_root(struct bounded *out, size_t i, const struct sum *sum, doubl
     long double own = exact ? 0 : 2 * unit * root;
     long double flushed = (sqrtl(v + lost) - root) / 2;
     long double reach = fmaxl(below, above);
-    if (v - hard < lost && sum->hard > 0) /* the bound of a smaller root, itself none, reaches below 0 */
+    if (v - hard < lost && sum->hard > 0) /* the bound of a smaller root, which is none, reaches below 0 */
         reach += sqrtl(lost);
     bounded_put(out, i, root, reach + own + 2 * unit * reach,
                 likely_add(slope, likely_add(own / 2, flushed)));
@@ -242,13 +242,13 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
         return;
     }
     struct dtype_precision p = dtype_precision(out->type);
-    /* In some order a partial product overflows. */
+    /* In some order, a partial product overflows. */
     if (g->product.large >= dtype_highest(out->type) && !isnan(v)) {
         bounded_put_undecided(out, i, v);
         return;
     }
     if (isnan(v) || isinf(v)) {
-        /* An infinity times what may be 0, or what becomes 0 on the way, is NaN. */
+        /* An infinity times a factor that is or becomes 0 is NaN. */
         bool sure = g->product.nan || !(g->product.loose || (isinf(v) && g->product.small < p.tiny));
         bounded_put(out, i, v, sure ? 0 : INFINITY, 0);
         return;
@@ -267,7 +267,7 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
     bounded_put(out, i, v, hard, likely);
 }
 
-/* By the texts of opset 20 on; before, they were silent. */
+/* The results of empty reductions according to opset 20 and later; earlier versions do not define them. */
 static void put_empty(struct bounded *out, size_t i, enum reduction kind, int opset)
 {
     bool whole = !dtype_is_float(out->type);
@@ -352,7 +352,8 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         bounded_put_open(out, i);
         return;
     }
-    /* inf - inf, unless treated apart; beside NaN, which of them the maximum sees first is not said. */
+    /* inf - inf, unless it is handled specially; beside NaN, ONNX does not say which of them the maximum is.
+     */
     if (isinf(m) || (isnan(m) && (isinf(top.value) || top.open))) {
         bounded_put_undecided(out, i, m);
         return;
@@ -378,14 +379,14 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         own += up * unit * (fabsl(d) + 8);
     } while (odometer_next(index, &plan->inner));
     long double result = m + logl(s);
-    /* Opset 18 defines it by a function that takes exp as it is, in float64: there, these are infinite. */
+    /* Opset 18 defines it by a function that applies exp directly, in float64: there, these are infinite. */
     long double worst = fmaxl(logl(most / s), logl(s / least));
     if (result + worst > log(DBL_MAX) || result - worst < log(DBL_MIN)) {
         bounded_put_undecided(out, i, result);
         return;
     }
-    /* It grows with every input: the ends are those of all inputs at theirs. Weights are e^h / least at most,
-     * and 1 all together; m moves by the largest bound, so x - m by twice as much. */
+    /* It is monotone in every input: the ends are those with all inputs at theirs. Weights are at most e^h /
+     * least, and 1 in total; m moves by the largest bound, so x - m by twice as much. */
     long double rounded =
         fminl(own / least + 2 * unit * largest * most / least, unit * (deepest + 2 * largest));
     long double hard = worst + rounded + rounding_growth(unit, n) +
@@ -420,8 +421,8 @@ static void reduce_one(struct op_call *call, const struct bounded *x, const stru
 }
 
 /*
- * "No reduction" with empty axes: the texts first said the output is the input, later ones that the element's
- * own function (|x|, x^2, log x) still applies. Decided where both agree.
+ * "No reduction" with empty axes: earlier versions of ONNX say that the output is the input, later ones that
+ * the function of the element (|x|, x^2, log x) still applies. Decided where both agree.
  */
 static void put_untouched(struct bounded *out, const struct bounded *x, enum reduction kind)
 {
@@ -441,7 +442,7 @@ static void put_untouched(struct bounded *out, const struct bounded *x, enum red
     }
 }
 
-/* The rows stand in the order of the enum. */
+/* The rows are in the order of the enum. */
 static enum reduction kind_of(const struct op *op)
 {
     return (enum reduction)(op - ops_reduction);
@@ -506,10 +507,11 @@ static int sample_reduce(struct draw *d)
     struct drawn x = draw_primary(d);
     int64_t axes[TENSOR_MAX_RANK];
     size_t count = draw_axes(d, x.shape.rank, axes);
-    /* Engines that get the shape of an empty reduction wrong would fail at some later node of a graph. */
+    /* Engines that compute a wrong shape for an empty reduction would fail only at some later node of a
+     * graph. */
     if (d->offer && shape_span(&x.shape, 0, x.shape.rank) == 0)
         return -1;
-    /* Empty reductions of these have no value that all texts agree on. */
+    /* The results of empty reductions of these differ between versions of ONNX. */
     bool needs_data = kind == REDUCE_MAX || kind == REDUCE_MIN || kind == REDUCE_MEAN ||
                       kind == REDUCE_LOG_SUM || kind == REDUCE_LOG_SUM_EXP;
     if (needs_data && reduces_nothing(&x.shape, axes, count))

@@ -1,10 +1,11 @@
 /*
- * Resize. Every axis is treated on its own: for each output coordinate the coordinate in the input, how far
- * rounding may have moved it, and the taps or the candidates there. Output elements are products over axes.
+ * Resize. Every axis is handled on its own: for each output coordinate, the coordinate in the input, how far
+ * rounding may have moved it, and the taps or the candidates there. Output elements are products over the
+ * axes.
  *
- * Coordinates are computed in float32 by engines. Given `scales`, which are float32, a coordinate near a jump
- * of `nearest` may fall on either side. Given `sizes`, the scale is a quotient of integers and a coordinate
- * is a rational number that a correct implementation can have exactly: nearest is decided, ties included.
+ * Engines compute coordinates in float32. With `scales`, which are float32, a coordinate near a jump of
+ * `nearest` may fall on either side. With `sizes`, the scale is a quotient of integers and a coordinate is a
+ * rational number that a correct implementation can compute exactly: nearest is decided, ties included.
  */
 #include "bounds/interpolate.h"
 #include "ops/resize.h"
@@ -77,9 +78,9 @@ static int read_attributes(struct op_call *call, struct resize *r)
         read_word(call, "keep_aspect_ratio_policy", resize_policies, POLICIES, STRETCH, &policy))
         return -1;
     if (transform == HALF_PIXEL_SYMMETRIC && call->opset < 19)
-        return call_invalid(call, "half_pixel_symmetric came with opset 19");
+        return call_invalid(call, "half_pixel_symmetric exists only since opset 19");
     if (transform == TF_HALF_PIXEL_FOR_NN && call->opset > 12)
-        return call_invalid(call, "tf_half_pixel_for_nn went with opset 13");
+        return call_invalid(call, "tf_half_pixel_for_nn exists only before opset 13");
     r->mode = (enum mode)mode;
     r->transform = (enum transform)transform;
     r->rounding = (enum rounding)rounding;
@@ -100,13 +101,13 @@ static int read_list(struct op_call *call, size_t index, size_t count, const str
         return 0;
     }
     if ((*list)->shape.rank != 1 || (*list)->count != count)
-        return call_invalid(call, "input %zu is no list of %zu values", index, count);
+        return call_invalid(call, "input %zu is not a list of %zu values", index, count);
     if (!(*list)->value)
         return call_unsupported(call, "the shape depends on data (input %zu)", index);
     return 0;
 }
 
-/* Which axes the lists speak of, in their order. */
+/* Reads which axes the lists apply to, in their order. */
 static int read_axes(struct op_call *call, int rank, int *order, size_t *count)
 {
     const int64_t *axes = call->opset >= 18 ? call_ints(call, "axes", count) : (*count = 0, NULL);
@@ -118,7 +119,7 @@ static int read_axes(struct op_call *call, int rank, int *order, size_t *count)
         return 0;
     }
     if (*count > (size_t)rank)
-        return call_invalid(call, "more axes than dims");
+        return call_invalid(call, "there are more axes than dims");
     for (size_t i = 0; i < *count; i++) {
         if (call_axis(call, axes[i], rank, &order[i]))
             return -1;
@@ -136,8 +137,9 @@ static bool is_rounded(const struct axis *axis, long double length)
 }
 
 /*
- * One scale for all named axes; sizes round half up. By one sentence of the text coordinates go by that
- * scale, by another ("scale = length_resized / length_original") by what is left of it after rounding.
+ * One scale for all named axes; sizes round half up. One sentence of the ONNX text computes coordinates with
+ * that scale, another ("scale = length_resized / length_original") with the scale that remains after
+ * rounding.
  */
 static void keep_ratio(struct resize *r, const int *order, size_t count)
 {
@@ -171,8 +173,9 @@ static int from_sizes(struct op_call *call, struct resize *r, const struct bound
         axis->den = (long double)axis->in;
         axis->rational = true;
         if (axis->out < 0 || (axis->in == 0 && axis->out > 0))
-            return call_invalid(call, "size %" PRId64 " for a dim of %" PRId64, axis->out, axis->in);
-        /* A scale is "greater than 0", which the one of such a size is not. */
+            return call_invalid(call, "size %" PRId64 " is not possible for a dim of %" PRId64, axis->out,
+                                axis->in);
+        /* A scale must be "greater than 0", and that of size 0 is not. */
         call->open |= axis->out == 0 && axis->in > 0;
     }
     if (r->policy != STRETCH && count > 0)
@@ -181,8 +184,8 @@ static int from_sizes(struct op_call *call, struct resize *r, const struct bound
 }
 
 /*
- * Where the product of dim and scale is no integer, texts and implementations disagree on whether the length
- * that these transformations divide by is that product or the size.
+ * Where dim times scale is not an integer, versions of ONNX and implementations disagree on whether these
+ * transformations divide by that product or by the size.
  */
 static void find_disputes(struct resize *r, const struct axis *axis, long double length)
 {
@@ -191,7 +194,7 @@ static void find_disputes(struct resize *r, const struct axis *axis, long double
     r->disputed |= uses_length && is_rounded(axis, length);
 }
 
-/* A region or scales that are not quite known: where the samples lie is not, either. */
+/* Whether a region or scales have error bounds: then the positions of the samples are uncertain. */
 static bool unsure(const struct bounded *b)
 {
     for (size_t i = 0; b && b->hard && i < b->count; i++)
@@ -212,7 +215,7 @@ static int from_scales(struct op_call *call, struct resize *r, const struct boun
                               ? bounded_hard(scales, i) * (long double)axis->in + 0x1p-22L * fabsl(length)
                               : 0;
         if (off > 0 && !(scale > bounded_hard(scales, i) && floorl(length - off) == floorl(length + off)))
-            return call_unsupported(call, "scale %zu, which fixes a shape, is undecided", i);
+            return call_unsupported(call, "scale %zu determines a shape, and its value is undecided", i);
         if (!(scale > 0) || !(length < 0x1p40L))
             return call_invalid(call, "scale %Lg is out of range", scale);
         axis->out = (int64_t)floorl(length);
@@ -237,7 +240,7 @@ static int read_sizes(struct op_call *call, struct resize *r, const struct bound
     if (crop && !roi)
         return call_invalid(call, "roi is missing");
     if (scales && crop && (unsure(roi) || unsure(scales)))
-        return call_unsupported(call, "the region or a scale, which fix a shape, is undecided");
+        return call_unsupported(call, "the region or a scale determines a shape, and its value is undecided");
     for (int i = 0; i < x->shape.rank; i++)
         r->axes[i] =
             (struct axis){.in = x->shape.dims[i], .out = x->shape.dims[i], .num = 1, .den = 1, .end = 1};
@@ -279,7 +282,7 @@ static long double coordinate(const struct resize *r, const struct axis *axis, i
     case HALF_PIXEL_SYMMETRIC: {
         if (out * axis->den != axis->num * in || !exact)
             *e = 4 * coordinate_unit * (centred + in + 1);
-        /* offset + centred - 1/2 over one denominator: a tie is a tie. */
+        /* offset + centred - 1/2 with a common denominator, so that a tie is exact. */
         return ((in - 1) * axis->num + (2 * x + 1 - out) * axis->den) / (2 * axis->num);
     }
     case PYTORCH_HALF_PIXEL:
@@ -324,7 +327,7 @@ static int64_t clamp(int64_t index, int64_t length)
 static void place_taps(const struct resize *r, const struct axis *axis, const struct kernel *kernel,
                        long double x, long double e, struct place *place)
 {
-    /* Beyond the edge the hat sees the edge sample alone. */
+    /* Beyond the edge the hat kernel reads only the edge sample. */
     long double last = (long double)(axis->in - 1);
     if (!kernel->cubic && kernel->stretch == 1 && (x + e <= 0 || x - e >= last)) {
         x = x + e <= 0 ? 0 : last;
@@ -356,7 +359,7 @@ static void fill_place(const struct resize *r, const struct axis *axis, const st
         place_taps(r, axis, kernel, x, e, place);
         return;
     }
-    /* The symmetric form goes by way of a quotient of sizes, which no type holds: its ties may fall either
+    /* The symmetric form uses a quotient of sizes that no type represents exactly: its ties may fall either
      * way. */
     if (axis->rational && r->transform != TF_CROP_AND_RESIZE && r->transform != HALF_PIXEL_SYMMETRIC)
         e = 0;
@@ -448,8 +451,8 @@ out:
     return result;
 }
 
-/* Integers that float32 rounds out of their type's range: an interpolation between them may leave it, which
- * is open (and some engines refuse). */
+/* Integers that float32 rounds out of the range of their type: an interpolation between them may leave it,
+ * which is unspecified (and some engines refuse). */
 static bool at_the_edge(const struct bounded *x)
 {
     if (x->type != DTYPE_INT32 && x->type != DTYPE_UINT32 && x->type != DTYPE_INT64 &&

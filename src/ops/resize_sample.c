@@ -1,6 +1,7 @@
 /*
- * Valid Resize nodes. Left out is what texts and implementations disagree on: a length that floor could make
- * either way, transformations that divide by a length that is no integer, a region of interest with scales.
+ * Draws valid Resize nodes. It avoids what versions of ONNX and implementations disagree on: a length that
+ * floor could make either way, transformations that divide by a length that is not an integer, a region of
+ * interest with scales.
  */
 #include "ops/draw.h"
 #include "ops/resize.h"
@@ -18,7 +19,7 @@ static void draw_floats(struct draw *d, const float *values, int64_t count)
         tensor_set(&input->data, (size_t)i, values[i]);
 }
 
-/* What a node is drawn from. */
+/* The choices for a drawn node. */
 struct choice {
     enum mode mode;
     enum transform transform;
@@ -34,7 +35,7 @@ static float draw_scale(struct draw *d, int64_t in, bool whole)
         float scale = choices[draw_between(d, 0, 9)];
         double length = (double)scale * (double)in, fraction = length - floor(length);
         if (scale != 1 && floor(length) == (double)in)
-            continue; /* engines take an unchanged size for an unchanged image */
+            continue; /* engines treat an unchanged size as an unchanged image */
         bool safe = whole ? fraction == 0 : fraction == 0 || (fraction > 1e-3 && fraction < 0.999);
         if (safe && length >= 1)
             return scale;
@@ -106,7 +107,7 @@ static void draw_extent(struct draw *d, const struct choice *c, const struct sha
         bool fixed = i < c->first;
         scales[i - from] = fixed ? 1 : draw_scale(d, in, whole);
         sizes[i - from] = fixed ? in : draw_between(d, 1, 2 * in + 1);
-        /* Of an unchanged size engines take the image unchanged, whatever part of it is asked for. */
+        /* When the size is unchanged, engines return the image unchanged, whatever region is asked for. */
         if (c->transform == TF_CROP_AND_RESIZE && !fixed && sizes[i - from] == in)
             sizes[i - from]++;
     }
@@ -136,7 +137,7 @@ int resize_sample(struct draw *d)
         int64_t axes[TENSOR_MAX_RANK];
         from = c.first;
         bool keeps = c.sizes && c.transform != TF_CROP_AND_RESIZE && draw_chance(d, 0.5);
-        /* Engines that ignore the policy for negative axes would fail at some later node of a graph. */
+        /* Engines that ignore the policy for negative axes would fail only at some later node of a graph. */
         bool negative = !keeps && draw_chance(d, 0.5);
         for (int i = from; i < x.shape.rank; i++)
             axes[i - from] = negative ? i - x.shape.rank : i;

@@ -1,3 +1,7 @@
+/*
+ * What LSTM, GRU and RNN share: checks, matrix products, states and outputs (rnn.h). The equations are in
+ * recurrent.c.
+ */
 #include "ops/rnn.h"
 
 #include <inttypes.h>
@@ -11,7 +15,7 @@ static int check_shape(struct op_call *call, const struct bounded *b, const char
     struct shape want = shape_make(rank, dims);
     char is[SHAPE_TEXT_SIZE], should[SHAPE_TEXT_SIZE];
     if (b && !shape_equal(&b->shape, &want))
-        return call_invalid(call, "%s has shape %s, not %s", name, shape_text(&b->shape, is),
+        return call_invalid(call, "%s has shape %s instead of %s", name, shape_text(&b->shape, is),
                             shape_text(&want, should));
     return 0;
 }
@@ -22,7 +26,7 @@ static int read_direction(struct rnn *rnn)
     rnn->directions = strcmp(text, "bidirectional") == 0 ? 2 : 1;
     rnn->reverse = strcmp(text, "reverse") == 0;
     if (rnn->directions == 1 && !rnn->reverse && strcmp(text, "forward") != 0)
-        return call_invalid(rnn->call, "direction is none of forward, reverse, bidirectional");
+        return call_invalid(rnn->call, "direction is not one of forward, reverse, bidirectional");
     return 0;
 }
 
@@ -33,9 +37,9 @@ static int read_attributes(struct rnn *rnn, const struct bounded *x, const struc
     if (read_direction(rnn))
         return -1;
     if (layout != 0 && (layout != 1 || call->opset < 14))
-        return call_invalid(call, "layout %" PRId64, layout);
+        return call_invalid(call, "layout %" PRId64 " is not known", layout);
     if (hidden < 1 || hidden != r->shape.dims[2])
-        return call_invalid(call, "hidden_size %" PRId64 " is not the weights'", hidden);
+        return call_invalid(call, "hidden_size %" PRId64 " differs from the weights", hidden);
     rnn->batch_first = layout == 1;
     rnn->steps = (size_t)x->shape.dims[layout];
     rnn->batch = (size_t)x->shape.dims[1 - layout];
@@ -56,7 +60,7 @@ static int check_inputs(const struct rnn *rnn, const struct bounded *w, const st
     for (size_t i = 0; i < call->n_inputs; i++) {
         const struct bounded *b = call_input(call, i);
         if (b && b->type != (i == 4 ? DTYPE_INT32 : rnn->type))
-            return call_invalid(call, "input %zu is of a wrong type", i);
+            return call_invalid(call, "input %zu has the wrong type", i);
     }
     if (check_shape(call, w, "W", 3, (const int64_t[]){directions, rows, (int64_t)rnn->input}) ||
         check_shape(call, r, "R", 3, (const int64_t[]){directions, rows, hidden}) ||
@@ -240,12 +244,12 @@ size_t rnn_time(const struct rnn *rnn, size_t batch, size_t n)
 
 struct number rnn_add(const struct rnn *rnn, struct number sum, struct number term)
 {
-    /* Whatever the order, a term passes at most so many roundings. */
+    /* The most roundings of a term in any order. */
     long double u = rnn->u, steps = rnn->roundings;
     sum.h += term.h + steps * u * (fabsl(term.v) + term.h);
     sum.l = likely_add(likely_add(sum.l, term.l), u * sqrtl(steps) * fabsl(term.v));
     sum.v += term.v;
-    /* What overflows on the way depends on the order, and a clamp may swallow it. */
+    /* Overflow depends on the order of the additions, and a clamp may hide it. */
     if (!(fabsl(sum.v) + fabsl(term.v) + sum.h + term.h < dtype_highest(rnn->type)))
         sum.h = INFINITY;
     return sum;
@@ -282,7 +286,7 @@ struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct
     return y;
 }
 
-/* What may be beyond both ends is no less uncertain between them. */
+/* A number that may be beyond both ends may be anything between them. */
 static struct number clip(const struct rnn *rnn, struct number x)
 {
     struct number y = number_clamp(x, rnn->clip);

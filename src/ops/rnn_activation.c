@@ -1,3 +1,4 @@
+/* The activation functions of LSTM, GRU and RNN, with their bounds (rnn.h). */
 #include "ops/rnn.h"
 
 #include <float.h>
@@ -6,10 +7,9 @@
 #include <strings.h>
 
 /*
- * Defaults are those of the ONNX operators of the same name; Affine and ScaledTanh are none, so they have no
- * defaults. In engines these are
- * vector polynomials that clamp their argument: an absolute error of 16 u on the scale of the function is
- * allowed to those that saturate.
+ * Defaults are those of the ONNX operators of the same name; there are no operators Affine and ScaledTanh, so
+ * these have none. Engines use vector polynomials that clamp their argument: functions that saturate are
+ * allowed an absolute error of 16 u on their scale.
  */
 static const struct kind {
     const char *name;
@@ -52,7 +52,7 @@ static int find_kind(struct op_call *call, const ProtobufCBinaryData *name, enum
             *kind = (enum activation_kind)i;
             return 0;
         }
-    return call_invalid(call, "an activation is none of the known functions");
+    return call_invalid(call, "an activation function is not known");
 }
 
 /* The next of a list of values, or the function's default. */
@@ -69,9 +69,9 @@ int activations_read(struct op_call *call, size_t count, const enum activation_k
     const Onnx__AttributeProto *betas = node_attribute(call->node, "activation_beta");
     size_t alphas_used = 0, betas_used = 0;
     bool given = names && names->n_strings > 0;
-    /* RNN's default is written as two functions even for one direction. */
+    /* The default of RNN is written as two functions even for one direction. */
     if (given && names->n_strings < count)
-        return call_invalid(call, "%zu activations, not %zu", names->n_strings, count);
+        return call_invalid(call, "there are %zu activations instead of %zu", names->n_strings, count);
     for (size_t i = 0; i < count; i++) {
         struct activation *a = &activations[i];
         a->kind = defaults[i % period];
@@ -80,7 +80,7 @@ int activations_read(struct op_call *call, size_t count, const enum activation_k
         const struct kind *kind = &kinds[a->kind];
         if (kind->must &&
             (!alphas || alphas->n_floats <= alphas_used || !betas || betas->n_floats <= betas_used))
-            return call_unsupported(call, "%s without alpha and beta", kind->name);
+            return call_unsupported(call, "%s without alpha and beta is not supported", kind->name);
         a->alpha = kind->has_alpha ? take(alphas, &alphas_used, kind->alpha) : 0;
         a->beta = kind->has_beta ? take(betas, &betas_used, kind->beta) : 0;
     }
@@ -132,7 +132,7 @@ static long double own_error(const struct activation *a, long double x, long dou
     case ACT_AFFINE:
         return 2 * u * (fabsl(a->alpha) * most + fabsl(a->beta));
     case ACT_HARD_SIGMOID:
-        /* The clamp hides it unless the line is near [0, 1]. */
+        /* The clamp hides the error unless the line is near [0, 1]. */
         return 2 * u * fminl(fabsl(a->alpha) * most + fabsl(a->beta), 2 + 2 * fabsl(a->beta));
     case ACT_LEAKY_RELU:
         return x - h >= 0 ? u * most : u * fmaxl(x + h, fabsl(a->alpha) * (h - x));
@@ -148,10 +148,9 @@ static long double own_error(const struct activation *a, long double x, long dou
 }
 
 /*
- * The steepest slope within [x - h, x + h], where the ends of the interval do not bound the change: Elu and
- * LeakyRelu have a kink, and are not monotone for a negative alpha. The curves that saturate bend on the way,
- * so that an interval within the interval may reach beyond its ends when it is taken by its middle. 0: the
- * ends do.
+ * The steepest slope within [x - h, x + h], for functions whose change the ends of the interval do not bound:
+ * Elu and LeakyRelu have a kink, and are not monotone for a negative alpha. Curves that saturate bend, so a
+ * smaller interval around another middle may reach beyond the ends. 0: the ends are enough.
  */
 static long double slope(const struct activation *a, struct number x)
 {
@@ -179,8 +178,8 @@ static long double slope(const struct activation *a, struct number x)
     }
 }
 
-/* Twice the range of a function that has one: a bound beyond it says nothing about the sums that follow, and
- * cut to it would be too small for what starts within it. */
+/* Twice the range of a bounded function: a larger bound says nothing about the sums that follow, and a bound
+ * cut to the range itself would be too small for a value inside it. */
 static long double farthest(const struct activation *a)
 {
     switch (a->kind) {
@@ -198,8 +197,8 @@ static long double farthest(const struct activation *a)
 }
 
 /*
- * "log(1 + e^x)" as it is written overflows where e^x does: infinity and x are both found. The unit tells the
- * type: float64, float16, or one with float32's range.
+ * log(1 + e^x), computed as written, overflows where e^x does: implementations give infinity or x. The unit
+ * identifies the type: float64, float16, or one with the range of float32.
  */
 static bool softplus_overflows(struct number x, long double u)
 {
@@ -213,7 +212,7 @@ struct number activation_apply(const struct activation *a, struct number x, long
         long double reach = fabsl(x.v) + x.h;
         return (struct number){value_of(x.v, a), 2 * reach, reach};
     }
-    /* So does x / (1 + |x|) give NaN of an infinity, and 1 where it is written otherwise. */
+    /* Likewise x / (1 + |x|) of an infinity is NaN as written, and 1 in other forms. */
     if ((a->kind == ACT_SOFTPLUS && softplus_overflows(x, u)) || (a->kind == ACT_SOFTSIGN && isinf(x.v)))
         return (struct number){value_of(x.v, a), INFINITY, INFINITY};
     long double own = own_error(a, isfinite(x.v) ? x.v : 0, x.h, u);

@@ -1,9 +1,9 @@
 /*
  * ScatterElements and ScatterND.
  *
- * Without a reduction elements move with their bounds; an element that several updates reach is open, as the
- * text forbids that. With one, all updates of an element are collected first (struct pile), because a correct
- * implementation may take them in any order; docs/bounds/index.md has the derivations.
+ * Without a reduction elements move with their bounds; an element that several updates reach is unspecified,
+ * because ONNX forbids that. With one, all updates of an element are collected first (struct pile), because a
+ * correct implementation may apply them in any order; docs/bounds/index.md has the derivations.
  */
 #include "ops/draw.h"
 #include "ops/indices.h"
@@ -24,10 +24,10 @@ static int read_reduction(struct op_call *call, enum reduction *reduction)
             *reduction = (enum reduction)i;
             return 0;
         }
-    return call_invalid(call, "reduction '%s'", name);
+    return call_invalid(call, "reduction '%s' is not known", name);
 }
 
-/* What has reached one output element so far, the data's own element included. */
+/* The updates of one output element so far, including the element of the data. */
 struct pile {
     size_t updates;
     long double value;     /* of the reduction */
@@ -99,8 +99,8 @@ static void put_sum(struct bounded *out, size_t i, const struct pile *p)
 }
 
 /*
- * m - 1 relative errors, and the last. A partial product that overflows on the way is undecided; what one
- * loses near 0 is multiplied by the others.
+ * m - 1 relative errors, and the last rounding. A partial product that overflows makes the element undecided;
+ * the underflow error of a partial product is multiplied by the other factors.
  */
 static void put_product(struct bounded *out, size_t i, const struct pile *p)
 {
@@ -184,7 +184,7 @@ static int scatter(struct op_call *call, const struct bounded *x, const struct b
     else
         scatter_reduce(out, x, updates, targets, piles, reduction);
     free(piles);
-    /* An index that may be another one may reach any element. */
+    /* An undecided index may select any element. */
     bool undecided = false, outside = false;
     for (size_t i = 0; i < updates->count; i++) {
         undecided |= targets[i].undecided;
@@ -200,7 +200,7 @@ static int need_three(struct op_call *call, const struct bounded *in[3])
     for (size_t i = 0; i < 3; i++)
         if (!(in[i] = call_need(call, i)))
             return -1;
-    return in[2]->type == in[0]->type ? 0 : call_invalid(call, "updates are not of the data's type");
+    return in[2]->type == in[0]->type ? 0 : call_invalid(call, "the updates have another type than the data");
 }
 
 static int element_targets(struct op_call *call, const struct bounded *x, const struct bounded *indices,
@@ -227,7 +227,7 @@ static int eval_scatter_elements(struct op_call *call)
         call_axis(call, call_int(call, "axis", 0), in[0]->shape.rank, &axis))
         return -1;
     if (in[1]->shape.rank != in[0]->shape.rank || !shape_equal(&in[1]->shape, &in[2]->shape))
-        return call_invalid(call, "data, indices and updates do not fit");
+        return call_invalid(call, "the shapes of data, indices and updates do not match");
     for (int i = 0; i < in[0]->shape.rank; i++)
         if (i != axis && in[1]->shape.dims[i] > in[0]->shape.dims[i])
             return call_invalid(call, "indices are larger than the data along axis %d", i);
@@ -249,18 +249,18 @@ static int scatter_nd_check(struct op_call *call, const struct bounded *const in
 {
     int q = in[1]->shape.rank, r = in[0]->shape.rank;
     if (q < 1 || r < 1)
-        return call_invalid(call, "data of rank %d, indices of rank %d", r, q);
+        return call_invalid(call, "data of rank %d and indices of rank %d must not be scalars", r, q);
     int64_t k = in[1]->shape.dims[q - 1];
     if (k < 1 || k > r)
-        return call_invalid(call, "index tuples of %lld for rank %d", (long long)k, r);
+        return call_invalid(call, "index tuples of %lld do not match rank %d", (long long)k, r);
     if (q - 1 + r - (int)k > TENSOR_MAX_RANK)
-        return call_unsupported(call, "a rank above %d", TENSOR_MAX_RANK);
+        return call_unsupported(call, "a rank above %d is not supported", TENSOR_MAX_RANK);
     struct shape wanted = in[1]->shape;
     wanted.rank = q - 1;
     for (int i = (int)k; i < r; i++)
         wanted.dims[wanted.rank++] = in[0]->shape.dims[i];
     if (!shape_equal(&wanted, &in[2]->shape))
-        return call_invalid(call, "updates do not fit data and indices");
+        return call_invalid(call, "the shape of the updates does not match data and indices");
     *run = shape_span(&in[0]->shape, (int)k, r);
     return 0;
 }

@@ -81,13 +81,13 @@ static int read_cuts(struct op_call *call, const struct bounded *x, struct cut *
         return -1;
     if (lists.n_ends != lists.count || lists.n_steps != lists.count || (given && n_axes != lists.count) ||
         lists.count > (size_t)x->shape.rank)
-        return call_invalid(call, "starts, ends, axes and steps are not of one length");
+        return call_invalid(call, "starts, ends, axes and steps have different lengths");
     for (int i = 0; i < x->shape.rank; i++)
         cuts[i] = (struct cut){0, 1, x->shape.dims[i]};
     for (size_t i = 0; i < lists.count; i++) {
         int axis = given ? axes[i] : (int)i;
         if (lists.steps[i] == 0)
-            return call_invalid(call, "a step of 0");
+            return call_invalid(call, "a step is 0");
         cuts[axis] = cut_axis(x->shape.dims[axis], lists.starts[i], lists.ends[i], lists.steps[i]);
     }
     return 0;
@@ -159,7 +159,7 @@ static int sample_slice(struct draw *d)
         if (with_steps && draw_chance(d, 0.1))
             step = draw_chance(d, 0.5) ? INT32_MAX : 100;
         bool back = with_steps && draw_chance(d, 0.4);
-        /* Mostly something is left over; seldom nothing. */
+        /* Mostly some elements are left; seldom none. */
         int64_t low = draw_position(d, dim), high = draw_position(d, dim);
         for (int tries = 0; tries < 8; tries++) {
             int64_t left =
@@ -188,14 +188,15 @@ static int sample_slice(struct draw *d)
 
 /* ---- Split ---- */
 
-/* Sizes from the attribute (up to 12), the input (from 13), or equal ones, the last smaller from 18 on. */
+/* Sizes from the attribute (up to opset 12), from the input (from 13), or equal ones, of which the last may
+ * be smaller from 18 on. */
 static int split_sizes(struct op_call *call, int64_t dim, int64_t *sizes)
 {
     size_t count = 0, parts = call->n_outputs;
     const int64_t *ints = NULL;
     if (call->opset < 13 && (ints = call_ints(call, "split", &count)) != NULL) {
         if (count != parts)
-            return call_invalid(call, "%zu sizes for %zu outputs", count, parts);
+            return call_invalid(call, "there are %zu sizes for %zu outputs", count, parts);
         memcpy(sizes, ints, count * sizeof *sizes);
     } else if (call->opset >= 13 && call_input(call, 1)) {
         if (call->opset >= 18 && call_has(call, "num_outputs"))
@@ -203,20 +204,20 @@ static int split_sizes(struct op_call *call, int64_t dim, int64_t *sizes)
         if (call_int_list(call, 1, sizes, parts, &count))
             return -1;
         if (count != parts)
-            return call_invalid(call, "%zu sizes for %zu outputs", count, parts);
+            return call_invalid(call, "there are %zu sizes for %zu outputs", count, parts);
     } else {
         int64_t n = (int64_t)parts, part = (dim + n - 1) / n;
         if (call->opset >= 18 && call_int(call, "num_outputs", 0) != n)
-            return call_invalid(call, "num_outputs is not the number of outputs");
+            return call_invalid(call, "num_outputs differs from the number of outputs");
         if (call->opset < 18 && dim % n)
-            return call_invalid(call, "%" PRId64 " does not split into %zu equal parts", dim, parts);
+            return call_invalid(call, "%" PRId64 " cannot be split into %zu equal parts", dim, parts);
         for (size_t i = 0; i < parts; i++)
             sizes[i] = i + 1 < parts ? part : dim - part * (n - 1);
     }
     int64_t sum = 0;
     for (size_t i = 0; i < parts; i++)
         if (sizes[i] < 0 || sizes[i] > dim || (sum += sizes[i]) > dim)
-            return call_invalid(call, "the sizes do not fit %" PRId64, dim);
+            return call_invalid(call, "the sizes do not add up to %" PRId64, dim);
     return sum == dim ? 0 : call_invalid(call, "the sizes do not add up to %" PRId64, dim);
 }
 
@@ -267,8 +268,8 @@ static int sample_split(struct draw *d)
     if (equal && d->opset < 18)
         while (dim % parts)
             parts--;
-    /* Where rounding up leaves less than nothing for the last part, or nothing, engines and texts differ; so
-     * no axis of size 0. */
+    /* Engines and versions of ONNX differ where rounding up leaves nothing, or less, for the last part; so no
+     * axis of size 0. */
     if (equal && d->opset >= 18)
         while (parts > 1 && (dim + parts - 1) / parts * (parts - 1) >= dim)
             parts--;
@@ -290,8 +291,8 @@ static int sample_split(struct draw *d)
 /* ---- DepthToSpace, SpaceToDepth ---- */
 
 /*
- * Both are a transposition of a tensor seen with six dimensions: `order` says which of the six comes where.
- * `seen` are the input's six dimensions.
+ * Both operators are a transposition of the tensor seen with six dimensions: `seen` are these dimensions of
+ * the input, and `order` says where each goes.
  */
 static int move_blocks(struct op_call *call, const struct bounded *x, const int64_t *seen, const int *order,
                        const struct shape *shape)
@@ -324,8 +325,10 @@ static int read_block(struct op_call *call, const struct bounded *x, int64_t *bl
 {
     *block = call_int(call, "blocksize", 0);
     if (x->shape.rank != 4)
-        return call_invalid(call, "rank %d", x->shape.rank);
-    return *block > 0 && *block < 1 << 20 ? 0 : call_invalid(call, "blocksize %" PRId64, *block);
+        return call_invalid(call, "the input has rank %d instead of 4", x->shape.rank);
+    return *block > 0 && *block < 1 << 20
+               ? 0
+               : call_invalid(call, "blocksize %" PRId64 " is out of range", *block);
 }
 
 static int eval_depth_to_space(struct op_call *call)
@@ -339,9 +342,10 @@ static int eval_depth_to_space(struct op_call *call)
     const char *mode = call_string(call, "mode", "DCR");
     bool columns_first = strcmp(mode, "CRD") == 0;
     if (!columns_first && strcmp(mode, "DCR") != 0)
-        return call_invalid(call, "mode '%s'", mode);
+        return call_invalid(call, "mode '%s' is not known", mode);
     if (dims[1] % (b * b))
-        return call_invalid(call, "%" PRId64 " channels do not make blocks of %" PRId64, dims[1], b);
+        return call_invalid(call, "%" PRId64 " channels cannot be divided into blocks of %" PRId64, dims[1],
+                            b);
     int64_t depth = dims[1] / (b * b);
     struct shape shape = {4, {dims[0], depth, dims[2] * b, dims[3] * b}};
     int64_t by_block[] = {dims[0], b, b, depth, dims[2], dims[3]};
@@ -358,13 +362,13 @@ static int eval_space_to_depth(struct op_call *call)
         return -1;
     const int64_t *dims = x->shape.dims;
     if (dims[2] % b || dims[3] % b)
-        return call_invalid(call, "height or width is no multiple of %" PRId64, b);
+        return call_invalid(call, "height or width is not a multiple of %" PRId64, b);
     struct shape shape = {4, {dims[0], dims[1] * b * b, dims[2] / b, dims[3] / b}};
     int64_t seen[] = {dims[0], dims[1], dims[2] / b, b, dims[3] / b, b};
     return move_blocks(call, x, seen, order, &shape);
 }
 
-/* A block size that divides what it must; a new input is drawn to have one. */
+/* Draws a block size that divides the dimensions; a new input is drawn to have one. */
 static int sample_depth_to_space(struct draw *d)
 {
     int64_t block = draw_between(d, 1, 3);
@@ -420,7 +424,7 @@ static const struct op_param depth_params[] = {
 static const struct op_param space_params[] = {
     {"blocksize", PARAM_INT, .legal = "1|2|3", .illegal = "0|-1|7|1048576"}, {0}};
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL                                                                                          \
     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, \
     .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE

@@ -13,7 +13,7 @@ enum kind { SOFTMAX, LOG_SOFTMAX, HARDMAX };
 
 extern const struct op ops_softmax[];
 
-/* A vexp of 8 units; x - m is rounded too. */
+/* A vectorised exp has 8 units; x - m is rounded too. */
 static const int exp_units = 8;
 
 /* One lane: elements base + k * step. */
@@ -69,7 +69,7 @@ static struct normaliser normalise(const struct lane *lane, long double m, doubl
         spread += e * l * e * l;
     }
     n.log_sum = logl(s);
-    /* 0 * inf must stay infinite: a value that is not judged poisons its lane. */
+    /* 0 * inf must stay infinite: an element that is not judged makes its whole lane undecided. */
     long double shift = largest == 0 ? 1 : expl(2 * fminl(largest, 1000));
     n.drift = isinf(largest) ? INFINITY : fminl(drift / s * shift, largest);
     n.largest = largest;
@@ -93,7 +93,7 @@ static void put_softmax(struct bounded *out, size_t at, const struct lane *lane,
     long double deviation = unit * (fabsl(d) + exp_units) / 3;
     deviation =
         likely_add(deviation, likely_add(n->likely, likely_add(n->spread, bounded_likely(lane->x, at))));
-    /* Of a p that is nothing here the largest factor makes nothing, too. */
+    /* If p is 0 here, so is its product with the largest factor. */
     long double hard = relative < 1 ? p * expm1l(relative) : expl(log_p + relative);
     hard += dtype_precision(out->type).tiny;
     /* Whatever the inputs, a weight lies between 0 and 1. */
@@ -126,13 +126,13 @@ static void smooth_lane(struct bounded *out, const struct lane *lane, enum kind 
     struct normaliser n = {0};
     if (isfinite(m))
         n = normalise(lane, m, unit);
-    /* NaN beside a positive infinity: which of them a maximum sees first is not said. */
+    /* NaN beside a positive infinity: ONNX does not say which of them the maximum is. */
     bool strange = isinf(m) || (isnan(m) && top.value > dtype_highest(out->type));
     for (size_t k = 0; k < lane->length; k++) {
         size_t at = lane_at(lane, k);
-        if (strange) /* inf - inf, or all -inf: NaN or a limit */
+        if (strange) /* inf - inf, or all -inf: NaN, or the limit */
             bounded_put_open(out, at);
-        else if (isnan(m)) /* what may be anything may be that infinity */
+        else if (isnan(m)) /* an element that is not judged may be that infinity */
             bounded_put(out, at, NAN, top.open ? INFINITY : 0, 0);
         else if (kind == SOFTMAX)
             put_softmax(out, at, lane, &n, unit);
@@ -141,11 +141,11 @@ static void smooth_lane(struct bounded *out, const struct lane *lane, enum kind 
     }
 }
 
-/* 1 at the first of the largest elements. Where intervals overlap every candidate may be 0 or 1. */
+/* 1 at the first of the largest elements. Where intervals overlap, every candidate may be 0 or 1. */
 static void hard_lane(struct bounded *out, const struct lane *lane)
 {
     struct extreme top = lane_top(lane);
-    /* What may be anything may be NaN, and what a NaN among the elements gives is not said. */
+    /* An element that is not judged may be NaN, and ONNX does not define the result for NaN. */
     bool nan = top.nan;
     for (size_t k = 0; k < lane->length; k++)
         nan |= isinf(bounded_hard(lane->x, lane_at(lane, k)));
@@ -160,7 +160,7 @@ static void hard_lane(struct bounded *out, const struct lane *lane)
         else
             bounded_put_range(out, at, value, 0, 1);
     }
-    /* The winner is sure when no rival reaches it. */
+    /* The winner is certain when no other interval reaches it. */
     bool sure = !nan && lane->x->hard;
     for (size_t k = 0; k < lane->length && sure; k++)
         if (k != top.at && bounded_hard(out, lane_at(lane, k)) > 0)
@@ -204,7 +204,7 @@ static int sample_softmax(struct draw *d)
     bool usual_fits = usual < x.shape.rank;
     if (!usual_fits || draw_chance(d, 0.8))
         draw_int(d, "axis", axis);
-    /* Large arguments: only a kernel that subtracts the maximum survives. */
+    /* Large arguments, which overflow in a kernel that does not subtract the maximum. */
     if (d->fill == FILL_NORMAL && draw_chance(d, 0.2))
         draw_primary_range(d, -200, 200);
     return 0;

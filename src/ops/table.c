@@ -1,3 +1,4 @@
+/* The operator table: the rows of all families, looked up by name (op.h). */
 #include "ops/op.h"
 
 #include "base/str.h"
@@ -32,7 +33,7 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
-/* ONNX's operators that the reference lacks, as far as something is asked of them. */
+/* Operators of ONNX that the reference does not support, with what other code must know of them. */
 static const struct op without_kernel[] = {
     {OP("Bernoulli", 15), .flags = OP_RANDOM, .work = WORK_ELEMENTS},
     {OP("Compress", 9), .work = WORK_MOVES},
@@ -61,7 +62,7 @@ bool op_has(const char *name, unsigned flag)
     return op && op->flags & flag;
 }
 
-/* The operator of the table whose name is nearest, when it is near enough to be meant. */
+/* The operator with the most similar name, if it is similar enough to be meant. */
 static const struct op *op_near(const char *name)
 {
     const struct op *nearest = NULL;
@@ -83,7 +84,7 @@ static int check_name(const char *name, struct error *err)
     if (op && op->sample)
         return 0;
     if (op)
-        return error_set(err, ERROR_NOT_FOUND, "no cases can be drawn of the operator %s", name);
+        return error_set(err, ERROR_NOT_FOUND, "Assay cannot generate cases of the operator %s", name);
     if (near)
         return error_set(err, ERROR_NOT_FOUND, "there is no operator '%.60s'; did you mean %s?", name,
                          near->name);
@@ -94,7 +95,7 @@ static int check_name(const char *name, struct error *err)
 int op_check_names(const char *names, struct error *err)
 {
     int status = names && !names[strspn(names, ",")]
-                     ? error_set(err, ERROR_USAGE, "no operator is named; 'Conv,Relu' names two")
+                     ? error_set(err, ERROR_USAGE, "no operator is named; 'Conv,Relu' would name two")
                      : 0;
     for (const char *at = names; at && *at && !status; at += strcspn(at, ","), at += *at == ',') {
         struct str name;

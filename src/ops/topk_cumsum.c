@@ -1,8 +1,9 @@
 /*
- * What depends on the order of elements: ArgMax, ArgMin, TopK; and CumSum, which walks the same lanes.
+ * Operators that depend on the order of elements: ArgMax, ArgMin, TopK; and CumSum, which walks the same
+ * lanes.
  *
- * A lane is the run of elements along one axis. An element's place in the order is decided where its interval
- * [v-h, v+h] does not touch a rival's; where it does, every index that could stand there is a candidate, and
+ * A lane is the run of elements along one axis. The place of an element in the order is decided where its
+ * interval [v-h, v+h] overlaps no other; where it does, every index that could be there is a candidate, and
  * the bound reaches the farthest.
  */
 #include "bounds/sum.h"
@@ -29,7 +30,7 @@ static size_t lane_at(const struct lanes *lanes, size_t length, size_t o, size_t
     return (o * length + k) * lanes->inner + i;
 }
 
-/* What may be anything may be NaN. */
+/* An element that is not judged may be NaN. */
 static bool may_be_nan(const struct bounded *x, size_t at)
 {
     return isnan(x->value[at]) || (dtype_is_float(x->type) && isinf(bounded_hard(x, at)));
@@ -48,7 +49,7 @@ static void put_arg(struct bounded *out, size_t at, const struct bounded *x, con
         extreme_add(&best, x->value[from], bounded_hard(x, from), 0);
         best.nan |= may_be_nan(x, from);
     }
-    if (best.nan) { /* whether NaN is the largest is not said */
+    if (best.nan) { /* ONNX does not say whether NaN is the largest */
         bounded_put_open(out, at);
         return;
     }
@@ -121,8 +122,8 @@ static void cumsum_lane(struct bounded *out, const struct bounded *x, const stru
 {
     struct sum sum = {0};
     double unit = bounded_unit(out);
-    /* Beyond these a signed sum is open, and so is all that follows; a wrapped one would lose its low bits.
-     */
+    /* Beyond these limits a signed sum is unspecified, and so is all that follows; a wrapped one would lose
+     * its low bits. */
     bool whole = !dtype_is_float(out->type), lost = false;
     bool wraps = out->type == DTYPE_UINT32 || out->type == DTYPE_UINT64;
     long double most = wraps ? 0x1p64L : dtype_highest(out->type);
@@ -148,7 +149,7 @@ static int eval_cumsum(struct op_call *call)
     if (!x || !axis_input)
         return -1;
     if (axis_input->count != 1)
-        return call_invalid(call, "axis must be one number");
+        return call_invalid(call, "axis must be a single number");
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
     if (!out)
         return -1;
@@ -178,7 +179,7 @@ static int sample_cumsum(struct draw *d)
     return 0;
 }
 
-/* An element of a lane under sorting; key is larger for what comes first. */
+/* An element of a lane that is being sorted; elements with larger keys come first. */
 struct entry {
     long double key;
     double hard, likely;
@@ -199,7 +200,7 @@ static int descending(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* Scratch of one lane: entries sorted by value, and the lower and upper ends of all intervals sorted. */
+/* Buffers for one lane: entries sorted by value, and the lower and upper ends of all intervals, sorted. */
 struct ranking {
     size_t length, k;
     struct entry *entries;
@@ -267,7 +268,7 @@ static void topk_lane(struct bounded *values, struct bounded *indices, const str
 {
     for (size_t p = 0; p < r->k; p++) {
         size_t at = lane_at(lanes, r->k, o, p, i);
-        if (r->nan) { /* where NaN sorts is not said */
+        if (r->nan) { /* ONNX does not say where NaN sorts */
             bounded_put_open(values, at);
             bounded_put_open(indices, at);
         } else if (sorted || r->k == 1) {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Fixes output 0 like input 0 with another type (DTYPE_NONE: the same): NULL when the call ends here. */
+/* Makes output 0 like input 0 with another type (DTYPE_NONE: the same); NULL when the call ends here. */
 static struct bounded *output_like(struct op_call *call, enum dtype type, const struct bounded **in,
                                    int *result)
 {
@@ -49,7 +49,7 @@ static int eval_neg(struct op_call *call)
     return result;
 }
 
-/* Slope at most 1: the input's bound stays one even when it straddles 0. */
+/* The slope is at most 1: the bound of the input is valid even when the interval contains 0. */
 static int eval_abs(struct op_call *call)
 {
     int result;
@@ -105,7 +105,7 @@ static int eval_step(struct op_call *call)
     for (size_t i = 0; out && i < out->count; i++) {
         long double x = in->value[i], h = bounded_hard(in, i);
         if (isnan(x) && steps[kind].step == step_sign)
-            bounded_put_open(out, i); /* ONNX says no more than "the sign" */
+            bounded_put_open(out, i); /* ONNX only says "the sign" */
         else if (h == 0 || isinf(h) || isnan(x))
             bounded_put(out, i, steps[kind].step(x), h, bounded_likely(in, i));
         else
@@ -173,7 +173,7 @@ static int eval_is_inf(struct op_call *call)
 /* An end of Clip's interval: input `index`, or the type's own end. */
 struct end {
     long double value, hard, likely;
-    long double inner; /* what is beyond it towards the other end is surely not clipped by this one */
+    long double inner; /* values on the inner side of it are certainly not clipped by this end */
     bool given;
 };
 
@@ -186,7 +186,7 @@ static int clip_end(struct op_call *call, size_t index, const struct bounded *in
     if (!limit)
         return 0;
     if (limit->type != in->type)
-        return call_invalid(call, "input %zu is %s, the data %s", index, dtype_name(limit->type),
+        return call_invalid(call, "input %zu has type %s, the data %s", index, dtype_name(limit->type),
                             dtype_name(in->type));
     /* A tensor of one element instead of a scalar is commonly accepted. */
     if (limit->count != 1)
@@ -207,9 +207,9 @@ static long double clip(long double x, long double low, long double high)
 }
 
 /*
- * Min(max, Max(x, min)). Open: min > max before opset 13, whose text first says that max wins; NaN as a
- * limit; an infinity where the limit is left to its default, which is the largest number by the text and none
- * in practice.
+ * Min(max, Max(x, min)). Unspecified: min > max before opset 13, which first says that max wins; NaN as a
+ * limit; an infinite x where the limit has its default, which is the largest number in the ONNX text and no
+ * limit in practice.
  */
 static void put_clip(struct op_call *call, const struct bounded *in, struct bounded *out, size_t i,
                      const struct end *low, const struct end *high)
@@ -224,7 +224,7 @@ static void put_clip(struct op_call *call, const struct bounded *in, struct boun
         bounded_put_undecided(out, i, clip(x, low->value, high->value));
         return;
     }
-    /* What is not known at all may be NaN, which no limit holds back. */
+    /* An element that is not judged may be NaN, which no limit clips. */
     if (isnan(x) || (isinf(h) && dtype_is_float(in->type)) || (x - h >= low->inner && x + h <= high->inner)) {
         bounded_move(out, i, in, i);
         return;
@@ -252,15 +252,15 @@ static int eval_clip(struct op_call *call)
 }
 
 /*
- * Inference: a copy, and a mask of ones, of which the text before opset 12 says nothing. Training with ratio
- * 0 drops nothing; anything else is random.
+ * Inference: a copy and a mask of ones, which ONNX does not define before opset 12. Training with ratio 0
+ * drops nothing; with any other it is random.
  */
 static int eval_dropout(struct op_call *call)
 {
     const struct bounded *ratio = call_input(call, 1), *training = call_input(call, 2);
     if (training && !call->shapes_only && training->count && training->value[0] != 0 &&
         !(ratio && ratio->count && ratio->value[0] == 0))
-        return call_unsupported(call, "training is random");
+        return call_unsupported(call, "training mode is random, which is not supported");
     int result = eval_identity(call);
     if (result || call->n_outputs < 2)
         return result;

@@ -41,7 +41,7 @@ static struct sum sum_of(struct op_call *call, const struct broadcast *walk)
     return sum;
 }
 
-/* One addition is correctly rounded, and the last one of several is: bounded_put adds it. */
+/* One addition is correctly rounded; the last rounding of several is added by bounded_put. */
 static void put_sum(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i)
 {
     struct sum sum = sum_of(call, walk);
@@ -105,7 +105,7 @@ static int sample_variadic(struct draw *d)
     int64_t more = draw_chance(d, 0.1) ? 0 : draw_between(d, 1, 4);
     struct shape shape = x.shape;
     for (int64_t k = 0; k < more; k++) {
-        /* One may be larger than the first; the rest fit into both. */
+        /* One input may be larger than the first; the others broadcast to both. */
         shape = k == 0 ? broadcast_partner(d, &x.shape) : draw_broadcastable(d, &x.shape);
         draw_data(d, x.type, &shape);
     }
@@ -114,7 +114,7 @@ static int sample_variadic(struct draw *d)
 
 enum { SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 
-/* What the rows have in common. */
+/* Members that the rows have in common. */
 #define USUAL                                                                                     \
     .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 6}, .eval = eval_variadic,        \
     .sample = sample_variadic, .data = DATA_ALL, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, \

@@ -40,7 +40,8 @@ int dtype_check(int64_t number, struct error *err)
         return 0;
     int64_t later = number - DTYPE_COUNT;
     if (later >= 0 && later < (int64_t)(sizeof newer / sizeof *newer))
-        return error_set(err, ERROR_UNSUPPORTED, "element type %s is newer than this build knows",
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "element type %s is newer than the ONNX release that Assay was built with",
                          newer[later]);
     return error_set(err, ERROR_FORMAT, "no element type has the number %lld", (long long)number);
 }
@@ -63,7 +64,7 @@ size_t dtype_size(enum dtype type)
     return (unsigned)type < DTYPE_COUNT ? rows[type].size : 0;
 }
 
-/* Asked for every element that the reference computes, hence tables. */
+/* Tables, because the reference asks for every element. */
 static const long double highest[DTYPE_COUNT] = {
     [DTYPE_FLOAT] = FLT_MAX,
     [DTYPE_DOUBLE] = DBL_MAX,
@@ -211,7 +212,7 @@ long double dtype_load(enum dtype type, const void *data, size_t index)
         return;                                                            \
     } while (0)
 
-/* The nearest value of an integer type towards zero, saturated: the C conversion is defined afterwards. */
+/* Truncates towards zero and saturates, so that the C conversion that follows is defined. */
 static long double into_range(enum dtype type, long double value)
 {
     if (isnan(value))
@@ -220,7 +221,7 @@ static long double into_range(enum dtype type, long double value)
     return value < low ? low : value > high ? high : truncl(value);
 }
 
-/* Overflow to infinity happens in the conversion, which C leaves undefined for finite values out of range. */
+/* Overflows to infinity explicitly: C leaves the conversion of finite values out of range undefined. */
 static float to_float(long double value)
 {
     if (fabsl(value) >= 0x1.ffffffp127L && !isnan(value))

@@ -36,7 +36,7 @@ struct header {
 
 static int malformed(struct parser *parser, const char *what)
 {
-    return error_set(parser->err, ERROR_FORMAT, "the .npy header has no %s where one belongs", what);
+    return error_set(parser->err, ERROR_FORMAT, "the .npy header is malformed: expected %s", what);
 }
 
 static void skip_space(struct parser *parser)
@@ -58,11 +58,11 @@ static int parse_text(struct parser *parser, char *text, size_t size)
 {
     skip_space(parser);
     if (parser->at == parser->end || (*parser->at != '\'' && *parser->at != '"'))
-        return malformed(parser, "quoted text");
+        return malformed(parser, "a quoted string");
     char quote = *parser->at++;
     const char *close = memchr(parser->at, quote, (size_t)(parser->end - parser->at));
     if (!close || (size_t)(close - parser->at) >= size)
-        return malformed(parser, "short quoted text");
+        return malformed(parser, "a shorter quoted string");
     size_t length = (size_t)(close - parser->at);
     memcpy(text, parser->at, length);
     text[length] = '\0';
@@ -75,7 +75,9 @@ static int parse_type(struct parser *parser, struct header *header)
     char descr[32];
     skip_space(parser);
     if (parser->at < parser->end && *parser->at == '[')
-        return error_set(parser->err, ERROR_UNSUPPORTED, "a .npy file of structures: save the numbers alone");
+        return error_set(
+            parser->err, ERROR_UNSUPPORTED,
+            ".npy files of structured type are not supported: save each field as an array of its own");
     if (parse_text(parser, descr, sizeof descr))
         return -1;
     const char *code = descr + (strchr("<>|=", descr[0]) && descr[0] ? 1 : 0);
@@ -87,8 +89,8 @@ static int parse_type(struct parser *parser, struct header *header)
         header->has_type = true;
         return 0;
     }
-    return error_set(parser->err, ERROR_UNSUPPORTED, "a .npy file of type '%s': save it as numbers or bools",
-                     descr);
+    return error_set(parser->err, ERROR_UNSUPPORTED,
+                     "element type '%s' of a .npy file is not supported: save numbers or bools", descr);
 }
 
 static int parse_order(struct parser *parser, struct header *header)
@@ -115,12 +117,12 @@ static int parse_dim(struct parser *parser, int64_t *dim)
     for (; parser->at < parser->end && isdigit((unsigned char)*parser->at); parser->at++) {
         int digit = *parser->at - '0';
         if (*dim > (INT64_MAX - digit) / 10)
-            return error_set(parser->err, ERROR_LIMIT, "a dimension beyond 2^63");
+            return error_set(parser->err, ERROR_LIMIT, "a dimension in the .npy header is larger than 2^63");
         *dim = *dim * 10 + digit;
     }
     if (parser->at == start)
-        return malformed(parser, "dimension");
-    if (parser->at < parser->end && *parser->at == 'L') /* Python 2 wrote long integers so */
+        return malformed(parser, "a dimension");
+    if (parser->at < parser->end && *parser->at == 'L') /* Python 2 wrote long integers as 3L */
         parser->at++;
     return 0;
 }
@@ -130,16 +132,17 @@ static int parse_shape(struct parser *parser, struct header *header)
     struct shape *shape = &header->shape;
     *shape = (struct shape){0};
     if (!accept(parser, '('))
-        return malformed(parser, "tuple");
+        return malformed(parser, "a tuple");
     while (!accept(parser, ')')) {
         if (shape->rank == TENSOR_MAX_RANK)
-            return error_set(parser->err, ERROR_LIMIT, "more than %d dimensions", TENSOR_MAX_RANK);
+            return error_set(parser->err, ERROR_LIMIT, "the .npy array has more than %d dimensions",
+                             TENSOR_MAX_RANK);
         if (parse_dim(parser, &shape->dims[shape->rank++]))
             return -1;
         if (accept(parser, ','))
             continue;
         if (!accept(parser, ')'))
-            return malformed(parser, "end of a tuple");
+            return malformed(parser, "the end of the tuple");
         break;
     }
     header->has_shape = true;
@@ -152,54 +155,54 @@ static int parse_member(struct parser *parser, struct header *header)
     if (parse_text(parser, key, sizeof key))
         return -1;
     if (!accept(parser, ':'))
-        return malformed(parser, "colon");
+        return malformed(parser, "a colon");
     if (text_equal(key, "descr"))
         return parse_type(parser, header);
     if (text_equal(key, "fortran_order"))
         return parse_order(parser, header);
     if (text_equal(key, "shape"))
         return parse_shape(parser, header);
-    return error_set(parser->err, ERROR_FORMAT, "the .npy header has a key '%s'", key);
+    return error_set(parser->err, ERROR_FORMAT, "the .npy header has an unknown key '%s'", key);
 }
 
 static int parse_header(struct parser *parser, struct header *header)
 {
     *header = (struct header){0};
     if (!accept(parser, '{'))
-        return malformed(parser, "dictionary");
+        return malformed(parser, "a dictionary");
     while (!accept(parser, '}')) {
         if (parse_member(parser, header))
             return -1;
         if (accept(parser, ','))
             continue;
         if (!accept(parser, '}'))
-            return malformed(parser, "end of a dictionary");
+            return malformed(parser, "the end of the dictionary");
         break;
     }
     skip_space(parser);
     if (parser->at != parser->end)
-        return error_set(parser->err, ERROR_FORMAT, "the .npy header goes on behind its dictionary");
+        return error_set(parser->err, ERROR_FORMAT, "the .npy header continues after its dictionary");
     if (!header->has_type || !header->has_order || !header->has_shape)
-        return malformed(parser, "descr, fortran_order or shape");
+        return malformed(parser, "descr, fortran_order and shape");
     return 0;
 }
 
-/* Where the header's text is; *payload: what follows it. */
+/* Finds the text of the header; *payload is the offset of what follows it. */
 static int find_header(const uint8_t *data, size_t size, struct parser *parser, size_t *payload)
 {
     if (size < MAGIC_SIZE + 4 || memcmp(data, magic, MAGIC_SIZE) != 0)
         return error_set(parser->err, ERROR_FORMAT, "not a .npy file");
     unsigned major = data[MAGIC_SIZE];
     if (major < 1 || major > 3)
-        return error_set(parser->err, ERROR_UNSUPPORTED, ".npy format version %u", major);
+        return error_set(parser->err, ERROR_UNSUPPORTED, ".npy format version %u is not supported", major);
     size_t start = MAGIC_SIZE + 2 + (major == 1 ? 2 : 4), length = 0;
     if (size < start)
         return error_set(parser->err, ERROR_FORMAT, "the .npy header is cut off");
     for (size_t i = start; i-- > MAGIC_SIZE + 2;)
         length = length << 8 | data[i];
     if (length > size - start)
-        return error_set(parser->err, ERROR_FORMAT, "the .npy header claims %zu bytes, %zu are there", length,
-                         size - start);
+        return error_set(parser->err, ERROR_FORMAT,
+                         "the .npy header should have %zu bytes, but only %zu follow", length, size - start);
     parser->at = (const char *)data + start;
     parser->end = parser->at + length;
     *payload = start + length;
@@ -219,7 +222,7 @@ static void swap_bytes(struct tensor *tensor)
         }
 }
 
-/* From column-major to row-major: an odometer over the row-major indices carries the other offset along. */
+/* From column-major to row-major: walks the row-major indices and keeps track of the column-major offset. */
 static void transpose(struct tensor *tensor, const uint8_t *from)
 {
     const struct shape *shape = &tensor->shape;
@@ -260,7 +263,7 @@ int npy_parse(const void *data, size_t size, struct tensor *tensor, struct error
     const uint8_t *bytes = (const uint8_t *)data + payload;
     if (left / item != count || left % item) {
         char text[SHAPE_TEXT_SIZE];
-        return error_set(err, ERROR_FORMAT, "%s%s claims %zu elements of %zu bytes, %zu bytes are there",
+        return error_set(err, ERROR_FORMAT, "%s%s needs %zu elements of %zu bytes, but there are %zu bytes",
                          dtype_name(header.type), shape_text(&header.shape, text), count, item, left);
     }
     if (tensor_from_bytes(tensor, header.type, &header.shape, bytes, left, err))

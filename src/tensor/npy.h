@@ -16,11 +16,15 @@
 #include "base/str.h"
 #include "tensor/tensor.h"
 
+/* A file in memory, or on disk. */
 int npy_parse(const void *data, size_t size, struct tensor *tensor, struct error *err);
 int npy_read(const char *path, struct tensor *tensor, struct error *err);
 
-/* Appends the header for a tensor, after which its payload follows unchanged. Fails on strings. */
+/* The header for a tensor, into an empty string; in the file, the payload of the tensor follows unchanged.
+ * Fails on strings. */
 int npy_header(const struct tensor *tensor, struct str *header, struct error *err);
+
+/* Header and payload to a file, whole or not at all (file_write). */
 int npy_write(const char *path, const struct tensor *tensor, struct error *err);
 
 #endif

@@ -23,7 +23,7 @@ int shape_count(const struct shape *shape, size_t *count, struct error *err)
         if (dim == 0)
             empty = true;
         else if (product > max_count / dim)
-            return error_set(err, ERROR_LIMIT, "a shape of more than 2^60 elements");
+            return error_set(err, ERROR_LIMIT, "a shape has more than 2^60 elements");
         else
             product *= dim;
     }
@@ -109,9 +109,9 @@ int tensor_from_bytes(struct tensor *tensor, enum dtype type, const struct shape
         result = strings_from_bytes(tensor, data, size, err);
     } else if (size != tensor->size) {
         char text[SHAPE_TEXT_SIZE];
-        result =
-            error_set(err, ERROR_FORMAT, "%zu bytes of data for a %s tensor of shape %s, which needs %zu",
-                      size, dtype_name(type), shape_text(shape, text), tensor->size);
+        result = error_set(err, ERROR_FORMAT,
+                           "there are %zu bytes of data for a %s tensor of shape %s, which needs %zu", size,
+                           dtype_name(type), shape_text(shape, text), tensor->size);
     } else if (size) {
         memcpy(tensor->data, data, size);
     }
@@ -145,7 +145,7 @@ int tensor_strings_check(const struct tensor *tensor, struct error *err)
         left -= 4 + length;
     }
     if (left)
-        return error_set(err, ERROR_FORMAT, "%zu bytes behind the last string", left);
+        return error_set(err, ERROR_FORMAT, "there are %zu bytes after the last string", left);
     return 0;
 }
 

@@ -108,20 +108,20 @@ static void bad_graphs_are_not_indexed(void **state)
     (void)state;
     struct model *model = diamond();
     model_add_node(model, "Abs", "again", 1, NAMES("x"), 1, NAMES("a"));
-    refuse(model, "'a' is made twice: again as node 4 (Abs 'again')");
+    refuse(model, "'a' is defined twice, the second time by node 4 (Abs 'again')");
     model = diamond();
     model_add_node(model, "Abs", "lost", 1, NAMES("nowhere"), 1, NAMES("q"));
-    refuse(model, "node 4 (Abs 'lost') uses 'nowhere', which nobody makes");
+    refuse(model, "node 4 (Abs 'lost') uses 'nowhere', which no node produces");
     model = diamond();
     model_add_node(model, "Add", "p", 2, NAMES("q", "x"), 1, NAMES("p"));
     model_add_node(model, "Abs", "q", 1, NAMES("p"), 1, NAMES("q"));
-    refuse(model, "a cycle before node 4");
+    refuse(model, "the graph has a cycle that node 4");
     model = diamond();
     model_add_output(model, "nothing", DTYPE_FLOAT, NULL);
     refuse(model, "output 'nothing'");
     model = diamond();
     model_add_input(model, "x", DTYPE_FLOAT, NULL);
-    refuse(model, "'x' is made twice");
+    refuse(model, "'x' is defined twice");
 }
 
 /* y = If(cond) { a + x } else { a - inner } where the else branch nests another If that captures b. */

@@ -250,14 +250,14 @@ static void dims_are_held_against_data(void **state)
     (void)state;
     int64_t huge[] = {2684354560}, negative[] = {-1}, one[] = {1}, two[] = {2};
     Onnx__TensorProto proto = typed(DTYPE_FLOAT, huge);
-    refuse_tensor(&proto, "claims 2684354560 elements, 0 are there");
+    refuse_tensor(&proto, "needs 2684354560 elements, but there are 0");
     proto.has_raw_data = true;
     proto.raw_data = (ProtobufCBinaryData){8, (uint8_t *)(uintptr_t) "12345678"};
-    refuse_tensor(&proto, "claims 2684354560 elements of 4 bytes, 8 bytes are there");
+    refuse_tensor(&proto, "needs 2684354560 elements of 4 bytes, but there are 8 bytes");
     proto.dims = negative;
     refuse_tensor(&proto, "negative");
     proto.dims = one;
-    refuse_tensor(&proto, "8 bytes are there");
+    refuse_tensor(&proto, "but there are 8 bytes");
     proto.data_type = 17;
     refuse_tensor(&proto, "float8e4m3fn");
     proto.data_type = 0;
@@ -268,10 +268,10 @@ static void dims_are_held_against_data(void **state)
     proto.has_raw_data = false;
     proto.n_float_data = 3;
     proto.float_data = (float[]){1, 2, 3};
-    refuse_tensor(&proto, "claims 1 elements");
+    refuse_tensor(&proto, "needs 1 elements");
     proto.dims = two;
     proto.data_type = DTYPE_INT64;
-    refuse_tensor(&proto, "claims 2 elements, 0 are there");
+    refuse_tensor(&proto, "needs 2 elements, but there are 0");
     int64_t many[17] = {0};
     proto.n_dims = 17;
     proto.dims = many;
@@ -404,19 +404,19 @@ static void external_paths_stay_in_the_folder(void **state)
     assert_int_equal(symlink("..", folder_link), 0);
     expect_external(folder, "sub/w", "0", "16", NULL);
     expect_external(folder, "sub/w", "48", "16", NULL);
-    expect_external(folder, "../secret", "0", "16", "may not lie");
-    expect_external(folder, "sub/../../secret", "0", "16", "may not lie");
-    expect_external(folder, secret, "0", "16", "may not lie");
-    expect_external(folder, "", "0", "16", "may not lie");
+    expect_external(folder, "../secret", "0", "16", "must not be at");
+    expect_external(folder, "sub/../../secret", "0", "16", "must not be at");
+    expect_external(folder, secret, "0", "16", "must not be at");
+    expect_external(folder, "", "0", "16", "must not be at");
     expect_external(folder, "link", "0", "16", "symbolic link");
     expect_external(folder, "away/secret", "0", "16", "symbolic link");
     expect_external(folder, "sub", "0", "16", "regular file");
     expect_external(folder, "nowhere", "0", "16", "cannot open");
-    expect_external(folder, "sub/w", "49", "16", "claims 16 bytes from 49 on of 'sub/w', which has 64");
-    expect_external(folder, "sub/w", "0", "10737418240", "claims 10737418240 bytes");
+    expect_external(folder, "sub/w", "49", "16", "needs 16 bytes from offset 49 of 'sub/w', which has 64");
+    expect_external(folder, "sub/w", "0", "10737418240", "needs 10737418240 bytes");
     expect_external(folder, "sub/w", "-1", "16", "offset '-1'");
     expect_external(folder, "sub/w", "0", "99999999999999999999", "length");
-    expect_external(folder, "sub/w", "0", "12", "claims 4 elements of 4 bytes, 12 bytes are there");
+    expect_external(folder, "sub/w", "0", "12", "needs 4 elements of 4 bytes, but there are 12 bytes");
     free(inner), free(secret), free(good), free(link), free(folder_link);
 }
 
@@ -434,15 +434,15 @@ static void broken_models_are_refused_with_the_reason(void **state)
 {
     (void)state;
     refuse_model("", 0, "no graph");
-    refuse_model("\x3a\x80\x80\x80\x80\x28", 6, "graph at byte 0: claims 10737418240 bytes, 0 are there");
+    refuse_model("\x3a\x80\x80\x80\x80\x28", 6, "graph at byte 0: needs 10737418240 bytes, but 0 are left");
     refuse_model("\x3a\x09\x2a\x07\x4a\x80\x80\x80\x80\x28z", 11,
-                 "graph.initializer.raw_data at byte 4: claims 10737418240 bytes, 1 are there");
-    refuse_model("\x3a\x02\x0a", 3, "claims 2 bytes, 1 are there");
-    refuse_model("\x38\x01", 2, "wire type 0 where 2 belongs");
+                 "graph.initializer.raw_data at byte 4: needs 10737418240 bytes, but 1 are left");
+    refuse_model("\x3a\x02\x0a", 3, "needs 2 bytes, but 1 are left");
+    refuse_model("\x38\x01", 2, "wire type 0 instead of 2");
     refuse_model("\x3b", 1, "wire type 3");
-    refuse_model("\x3a\0\x3a\0", 4, "graph at byte 2: a second one");
+    refuse_model("\x3a\0\x3a\0", 4, "graph at byte 2: occurs twice");
     refuse_model("\x3a\x0a\x0a\x08\x2a\x06\x2a\0\x0a\0\x2a\0", 12,
-                 "graph.node.attribute.t at byte 10: a second one");
+                 "graph.node.attribute.t at byte 10: occurs twice");
     refuse_model("\x3a\x04\x12\x02z\0", 6, "NUL");
     refuse_model("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11, "key is cut off");
     refuse_model("\0\0", 2, "not a field number");

@@ -148,26 +148,26 @@ static void hostile_headers_are_refused(void **state)
         const char *header, *why;
     } cases[] = {
         {"", "dictionary"},
-        {"{", "quoted text"},
-        {"{'descr': '<f4', 'fortran_order': False}", "descr, fortran_order or shape"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (10737418240,)}", "claims 10737418240 elements"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "beyond 2^63"},
+        {"{", "quoted string"},
+        {"{'descr': '<f4', 'fortran_order': False}", "descr, fortran_order and shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (10737418240,)}", "needs 10737418240 elements"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "larger than 2^63"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (9000000000000000000, 9000000000000000000)}",
          "2^60"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "dimension"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}", "end of a tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}", "end of the tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
          "more than 16"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}", "True or False"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} import os", "goes on"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} import os", "continues"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", "key 'x'"},
-        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "structures"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "structured"},
         {"{'descr': '<U5', 'fortran_order': False, 'shape': (1,)}", "type '<U5'"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "type '|O'"},
         {"{'descr': '', 'fortran_order': False, 'shape': (1,)}", "type ''"},
         {"{'descr': '<f4", "quoted"},
         {"{'descr': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'", "quoted"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "4 bytes are there"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "but there are 4 bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tensor tensor;
@@ -180,7 +180,7 @@ static void hostile_headers_are_refused(void **state)
     struct error err = {0};
     assert_int_equal(npy_parse("", 0, &tensor, &err), -1);
     assert_int_equal(npy_parse("\x93NUMPY\1\0\xff\xff", 10, &tensor, &err), -1);
-    assert_non_null(strstr(err.message, "claims 65535 bytes, 0 are there"));
+    assert_non_null(strstr(err.message, "should have 65535 bytes, but only 0 follow"));
     assert_int_equal(npy_parse("\x93NUMPY\4\0\0\0", 10, &tensor, &err), -1);
     assert_int_equal(npy_parse("\x93NUMPY\2\0\0\0", 10, &tensor, &err), -1);
 }
@@ -262,10 +262,10 @@ static void hostile_protos_are_refused(void **state)
 {
     (void)state;
     refuse("\x08\x01\x10\x01\x4a\x80\x80\x80\x80\x28", 10, ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE,
-           "raw_data at byte 4: claims 10737418240 bytes, 0 are there");
+           "raw_data at byte 4: needs 10737418240 bytes, but 0 are left");
     refuse("\x08\x80\x80\x80\x80\x28\x10\x01", 8, ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE,
-           "claims 10737418240 elements, 0 are there");
-    refuse("\x1a\x05", 2, ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE, "claims 5 bytes, 0 are there");
+           "needs 10737418240 elements, but there are 0");
+    refuse("\x1a\x05", 2, ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE, "needs 5 bytes, but 0 are left");
     refuse("\x1a\x00", 2, ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE, "element 0");
     refuse("\x2a\x00", 2, ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE, "only tensors");
     refuse("\x2a\x00\x2a\x00", 4, ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE, "only tensors");

@@ -140,21 +140,21 @@ static void a_folder_of_others_is_refused(void **state)
     const char *const paths[] = {"photos", "photos/", "./photos/../photos", ".", "./"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         for (int force = 0; force < 2; force++)
-            assert_refused(paths[i], force, "is not empty and is no thing of Assay's; name a new folder");
+            assert_refused(paths[i], force, "is not empty and is not a thing of Assay; name a new folder");
     /* A test that goes wrong shall not empty these. */
     assert_int_equal(output_folder_check("..", &layout, true, NULL), -1);
     assert_int_equal(output_folder_check("/", &layout, true, NULL), -1);
     for (int force = 0; force < 2; force++) {
-        assert_refused("file", force, "is there and is not a folder");
+        assert_refused("file", force, "exists and is not a folder");
         assert_refused("file/", force, "Not a directory");
         assert_refused("file/below", force, "Not a directory");
-        assert_refused("dangling", force, "symbolic link to something that is not there");
+        assert_refused("dangling", force, "symbolic link to a folder that does not exist");
         assert_refused("missing/..", force, "there is no folder");
         assert_refused("", force, "empty");
     }
     put("photos/marked/mark.json", "{}"); /* one of ours, in which somebody works */
     put("photos/marked/notes.txt", "mine");
-    assert_refused("photos/marked", true, "holds notes.txt, which Assay did not make");
+    assert_refused("photos/marked", true, "contains notes.txt, which was not made by Assay");
     assert_text("photos/marked/notes.txt", "mine");
     assert_text("photos/one.jpg", "mine");
     assert_text("file", "mine");
@@ -167,16 +167,16 @@ static void ours_is_replaced_by_force(void **state)
     (void)state;
     struct error err = {0};
     assert_int_equal(write_thing("one", "old", false, &err), 0);
-    assert_refused("one", false, "say --force to replace it");
+    assert_refused("one", false, "use --force to replace it");
     assert_text("one/model", "old");
     assert_int_equal(write_thing("one/", "new", true, &err), 0);
     assert_text("one/model", "new");
     assert_entries("one", 3);
     assert_entries(".", 1);
     assert_int_equal(symlink("/etc", "one/data/in_1.pb"), 0);
-    assert_refused("one", true, "holds data/in_1.pb, which Assay did not make");
+    assert_refused("one", true, "contains data/in_1.pb, which was not made by Assay");
     assert_int_equal(unlink("one/data/in_1.pb") | chdir("one/data"), 0);
-    assert_refused("..", true, "is the current folder, or holds it");
+    assert_refused("..", true, "is the current folder or contains it");
     assert_text("../model", "new");
 }
 
@@ -282,7 +282,7 @@ static void only_reports_are_overwritten(void **state)
         assert_int_equal(output_file_write("file", "new", 3, false, &err), rows[i].report ? 0 : -1);
         assert_text("file", rows[i].report ? "new" : rows[i].text);
         if (!rows[i].report)
-            assert_non_null(strstr(err.message, "no report of Assay's; name another file, or say --force"));
+            assert_non_null(strstr(err.message, "not a report of Assay; name another file, or use --force"));
     }
     put("file", "mine");
     assert_int_equal(output_file_write("file", "new", 3, true, NULL), 0);
@@ -322,7 +322,7 @@ static void files_that_cannot_be_written_are_told(void **state)
         {".", "is a folder; name a file"},
         {"nowhere/file", "there is no folder nowhere"},
         {"new/", "name a file"},
-        {"dangling", "symbolic link to something that is not there"},
+        {"dangling", "symbolic link to a file that does not exist"},
         {"file/below", "Not a directory"},
     };
     put("file", "mine");
@@ -365,10 +365,10 @@ static bool is_told_when_closed(void)
     struct error err = {0};
     if (geteuid() == 0 && setuid(65534))
         return false;
-    return output_file_check("closed/new", true, &err) && strstr(err.message, "takes no files") &&
-           output_folder_check("closed/new", &layout, true, &err) && strstr(err.message, "takes no files") &&
+    return output_file_check("closed/new", true, &err) && strstr(err.message, "is not writable") &&
+           output_folder_check("closed/new", &layout, true, &err) && strstr(err.message, "is not writable") &&
            output_folder_check("closed/empty", &layout, true, &err) &&
-           strstr(err.message, "takes no files") && output_file_check("read-only", true, &err) &&
+           strstr(err.message, "is not writable") && output_file_check("read-only", true, &err) &&
            strstr(err.message, "Permission denied");
 }
 
