@@ -1,4 +1,4 @@
-/* assay bisect: since which release, until which, under which knob, by which pass. */
+/* assay bisect: the releases, the knob and the optimiser pass with which a case fails. */
 #include "releases/bisect.h"
 
 #include "base/json.h"
@@ -30,7 +30,7 @@ static void write_stretches(const struct bisect *bisect, struct str *out, bool c
         str_clear(&message);
         text_print(&message, stretch->verdict.text, 120);
         if (stretch->verdict.by_answer)
-            str_add(&message, " (by the case's own answer)");
+            str_add(&message, " (by the case's expected outputs)");
         table_add(&table, STYLE_PLAIN, "%s%s%s", first, stretch->first == stretch->last ? "" : " to ",
                   stretch->first == stretch->last ? "" : last);
         table_add(&table, STYLE_PLAIN, "%zu", stretch->last - stretch->first + 1);
@@ -60,9 +60,9 @@ static void write_knobs(const struct bisect *bisect, struct str *out, bool colou
         return;
     str_printf(out, "  %s: ", bisect->pass_knob);
     if (!bisect->n_blamed)
-        str_printf(out, "none of %zu passes makes the fault go\n", bisect->n_passes);
+        str_printf(out, "the fault stays even without all %zu passes\n", bisect->n_passes);
     else {
-        str_printf(out, "the fault goes without ");
+        str_printf(out, "the fault is gone without ");
         for (size_t i = 0; i < bisect->n_blamed; i++) {
             str_add(out, i ? "+" : "");
             style_print(out, colour, STYLE_BAD, "%s", bisect->blamed[i]);
@@ -71,7 +71,7 @@ static void write_knobs(const struct bisect *bisect, struct str *out, bool colou
     }
 }
 
-/* Bad stretches that touch are told as one. */
+/* Neighbouring bad stretches are told as one. */
 static void write_bad_releases(const struct bisect *bisect, struct str *out)
 {
     bool any = false;
@@ -89,7 +89,7 @@ static void write_bad_releases(const struct bisect *bisect, struct str *out)
     str_add(out, any ? "\n" : "no release is bad\n");
 }
 
-/* Releases that lack an operator say nothing, as long as some release was judged. */
+/* Releases that lack an operator are no trouble as long as some release was judged. */
 static void stand(const struct bisect *bisect, struct standing *standing)
 {
     size_t judged = 0;

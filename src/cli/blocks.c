@@ -1,4 +1,4 @@
-/* assay blocks: what the graph generator places, and more of it out of models. */
+/* assay blocks: lists the blocks that the graph generator places, and cuts new ones out of models. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -118,8 +118,8 @@ static int show(const struct settings *settings, const struct cli_list *words, s
     for (size_t i = 1; !status && i < words->count; i++) {
         const struct block *block = blocks_find(blocks, words->items[i]);
         if (!block)
-            status = error_set(err, ERROR_NOT_FOUND,
-                               "there is no block '%s'; 'assay blocks list' has them all", words->items[i]);
+            status = error_set(err, ERROR_NOT_FOUND, "there is no block '%s'; 'assay blocks list' lists them",
+                               words->items[i]);
         else if (block->op)
             str_printf(out, "%s is an operator, %d to %d inputs, since opset %d\n", block->name,
                        block->op->inputs.least, block->op->inputs.most, block->since);
@@ -147,7 +147,7 @@ static int gather_file(struct gathering *g, const char *path, bool named, struct
     model_free(model);
     g->models += !status;
     g->unread += status != 0;
-    /* In a folder of many, one that is no good is no trouble. */
+    /* One unreadable model in a folder of many is counted and does not end the harvest. */
     return named ? status : 0;
 }
 
@@ -171,7 +171,7 @@ static int gather_path(struct gathering *g, const char *path, int depth, struct 
     return status;
 }
 
-/* A harvest that is repeated writes the same; what somebody changed by hand stays. */
+/* A repeated harvest writes the same files; one that somebody changed by hand is not overwritten. */
 static int write_block(const char *path, const char *text, bool force, struct error *err)
 {
     char *old = NULL;
@@ -180,7 +180,8 @@ static int write_block(const char *path, const char *text, bool force, struct er
         bool same = !file_read(path, TEXT_LIMIT, &old, &size, NULL) && text_equal(old, text);
         free(old);
         return same ? 0
-                    : error_set(err, ERROR_IO, "%s is there and differs; name another folder, or say --force",
+                    : error_set(err, ERROR_IO,
+                                "%s exists and differs; name another folder, or use --force to overwrite it",
                                 path);
     }
     return file_write(path, text, strlen(text), err);
@@ -238,14 +239,14 @@ static int harvest(const struct settings *settings, const struct cli_list *words
     struct gathering g = {.settings = settings};
     if (words->count < 2 || !settings->common.output)
         return error_set(err, ERROR_USAGE,
-                         "harvest wants models and a folder: assay blocks harvest MODEL... -o DIR");
+                         "harvest needs models and a folder: assay blocks harvest MODEL... -o DIR");
     harvest_init(&g.harvest);
     int status = 0;
     for (size_t i = 1; !status && i < words->count; i++)
         status = gather_path(&g, words->items[i], 0, err);
     if (!status && !g.models)
         status = error_set(err, ERROR_NOT_FOUND,
-                           "no model that can be read in %s; give .onnx files, or folders of them",
+                           "there is no readable model in %s; give .onnx files, or folders of them",
                            words->items[1]);
     if (!status)
         status = write_blocks(&g, err);
@@ -275,7 +276,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         common.output = NULL; /* the blocks went there */
     } else {
         status = error_set(err, ERROR_USAGE,
-                           "blocks does one of list, show NAME... and harvest MODEL... -o DIR, not '%s%s'",
+                           "blocks takes one of list, show NAME... and harvest MODEL... -o DIR, not '%s%s'",
                            verb, words->count > 1 ? " ..." : "");
     }
     if (!status)

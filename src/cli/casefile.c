@@ -48,8 +48,7 @@ int casefile_in_one_piece(struct test_case **test, struct pool *pool, int engine
     if (model_size(model) <= INT32_MAX)
         return 0;
     fprintf(stderr,
-            "%s: with its weights it has %.1f GB, which do not fit into one file: looking for the nodes at "
-            "fault\n",
+            "%s has %.1f GB with its weights, too much for one file: looking for the nodes at fault\n",
             whole->name, (double)model_size(model) / 1e9);
     if (excerpt_make(&part, whole, pool, engine, err))
         return error_prefix(err, "%s", whole->name);

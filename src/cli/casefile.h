@@ -8,12 +8,17 @@
 #include "case/test_case.h"
 #include "cli/common.h"
 
-/* The case's name, and its recipe, are that of the folder or file. */
+/*
+ * Reads the case, whose name and recipe are the name of the folder or file. Fails when the folder holds
+ * several cases, or inputs that the model does not want.
+ */
 int casefile_open(struct test_case **test, const char *path, const struct input_settings *settings,
                   struct error *err);
 
-/* For who needs the model in one piece: a case whose model is too large for that (2 GB) gives way to the part
- * of it that is at fault on this engine of the pool. */
+/*
+ * For commands that need the whole model in one file. A model that is too large for that (2 GB) is replaced
+ * by its part at fault, which is found by running it on engine number `engine` of the pool.
+ */
 int casefile_in_one_piece(struct test_case **test, struct pool *pool, int engine, struct error *err);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * The command line: one file a subcommand, one row in meson.build.
+ * The command line: each subcommand is one file and one row in meson.build.
  *
- * A subcommand is a `const struct command command_NAME`: its words, its options as a table that binds each to
- * a member of its settings, and its function. Help, usage errors and shell completion derive from the table.
+ * A subcommand is a `const struct command command_NAME`: its texts, a table of options that binds each to a
+ * member of its settings, and its function. Help, usage errors and shell completion derive from the table.
  *
- * Exit status is diff's (judge/standing.h): 0 every engine answered, every answer was judged and all agree; 1
- * something was found; 2 trouble (usage, no such engine, unreadable file, nothing judged).
+ * The exit status follows diff (judge/standing.h): 0 every engine answered, every answer was judged and all
+ * agree; 1 something was found; 2 trouble (usage, no such engine, unreadable file, nothing judged).
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
@@ -34,7 +34,7 @@ struct cli_option {
     char letter; /* 0: none */
     const char *name;
     enum option_kind kind;
-    const char *argument; /* what help calls it; for a choice, the words */
+    const char *argument; /* what help calls the argument; for a choice, the words */
     size_t offset;        /* of the member in the command's settings */
     const char *help;
 };
@@ -47,22 +47,26 @@ struct cli_list {
 struct command {
     const char *name;
     const char *summary;  /* one line of `assay help` */
-    const char *usage;    /* what stands behind the name: "MODEL... -e ENGINE..." */
+    const char *usage;    /* what follows the name: "MODEL... -e ENGINE..." */
     const char *about;    /* paragraphs for --help */
     const char *examples; /* lines, each starting with two spaces */
     const struct cli_option *options;
     size_t n_options;
-    const void *defaults; /* of settings_size bytes; the settings start as a copy */
+    const void *defaults; /* settings_size bytes, from which the settings are copied before parsing */
     size_t settings_size;
 
-    /* The exit status, or -1 with *err set: main then prints the message and ends with STATUS_TROUBLE. */
+    /*
+     * Returns the exit status, or -1 with *err set: main then prints the message and ends with
+     * STATUS_TROUBLE. words: the arguments that are no options.
+     */
     int (*run)(void *settings, const struct cli_list *words, struct error *err);
 };
 
-/* The generated table of all commands, and its end. */
+/* The generated table of all commands, and their number. */
 extern const struct command *const cli_commands[];
 extern const size_t cli_n_commands;
 
+/* NULL when there is no such command. */
 const struct command *cli_find(const char *name);
 
 /*
@@ -74,19 +78,21 @@ enum { CLI_NEAR = 3 };
 bool cli_nearer(const char *name, size_t length, const char *candidate, size_t *least);
 
 /*
- * Fills settings and *words from argv[0..count). Options and words may mix; "--" ends the options. Lists live
- * in the arena, texts in argv. Sets *help instead of failing when --help is among them.
+ * Fills settings and *words from argv[0..count). Options and words may be mixed; after "--" everything is a
+ * word. Lists live in the arena, texts in argv. When --help is given, sets *help and does not fail.
  */
 int cli_parse(const struct command *command, int count, char **argv, struct arena *arena, void *settings,
               struct cli_list *words, bool *help, struct error *err);
 
 /*
- * What a command reads is never overwritten, by no option: fails when the file of --output is there and is
- * one of the other words and options, or lies in a folder that is and is no report of Assay's.
+ * What a command reads is never overwritten, whatever the options. Fails when the file of --output exists and
+ * is also named as a word or by another option, or lies in a folder that is named so and is not a report that
+ * Assay wrote.
  */
 int cli_spare_inputs(const struct command *command, const void *settings, const struct cli_list *words,
                      struct error *err);
 
+/* The texts of `assay COMMAND --help`, `assay help` and `assay completion`, appended to *out. */
 void cli_help(const struct command *command, struct str *out);
 void cli_overview(struct str *out);
 void cli_completion(struct str *out); /* a bash completion script */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What name@all[:knob=value,...] stands for. */
+/* What a label name@all[:knob=value,...] is replaced by. */
 struct expansion {
     struct arena *arena;
     struct cli_list *list;
@@ -42,7 +42,7 @@ static int add_version(void *context, const char *name, const char *version, con
     return 0;
 }
 
-/* Engines as named, name@all replaced by every version that is here. */
+/* The engines as they were named, with name@all replaced by every installed version. */
 static int expand(struct session *session, const struct cli_list *names, struct cli_list *out,
                   struct error *err)
 {
@@ -58,7 +58,7 @@ static int expand(struct session *session, const struct cli_list *names, struct 
             return -1;
         if (out->count == before)
             return error_set(err, ERROR_NOT_FOUND,
-                             "no version of %.*s is here; 'assay engines' lists what is",
+                             "no version of %.*s is installed; 'assay engines' lists what is",
                              (int)label.name.length, label.name.text);
     }
     return 0;
@@ -93,20 +93,22 @@ int session_open(struct session *session, const struct common *common, size_t le
     if (panel_open(&session->panel, session->registry, engines.items, engines.count, &limits, err))
         return -1;
     if (arbiter && !common->no_reference && panel_add_reference(&session->panel, session->registry, err))
-        return error_prefix(err, "nobody to arbitrate (--no-reference does without)");
+        return error_prefix(
+            err,
+            "the reference engine does not start, so nobody can judge (use --no-reference to do without it)");
     session->referee = session->panel.reference;
     pool_warm(session->panel.pool);
     return 0;
 }
 
-/* On stderr, so that every format of the result leaves room for it. */
+/* On stderr, so that it does not disturb any format of the result. */
 static void tell_broken(const struct session *session)
 {
     for (size_t i = 0; i < session->panel.count; i++) {
         const struct engine_info *info = panel_engine(&session->panel, i);
         if (info->problem)
             fprintf(stderr,
-                    "assay: %s does not start: %s\n'assay engines %s' tells its versions and knobs.\n",
+                    "assay: %s does not start: %s\n'assay engines %s' shows its versions and knobs.\n",
                     info->label, info->problem, info->name);
     }
 }
@@ -213,7 +215,7 @@ int inputs_from_settings(struct inputs *inputs, const struct model *model,
         return error_set(err, ERROR_USAGE, "give --data or --random, not both");
     if (settings->data && settings->dims.count)
         return error_set(err, ERROR_USAGE,
-                         "--dim is for random inputs: leave it out, --data has its own sizes");
+                         "--dim is only for random inputs: leave it out, as --data has its own sizes");
     if (settings->data)
         return inputs_read(inputs, model, settings->data, err) || inputs_check(inputs, err) ? -1 : 0;
     size_t samples = settings->random > 0 ? (size_t)settings->random : 1;

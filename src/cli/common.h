@@ -1,4 +1,7 @@
-/* What the commands that run engines share: options, opening the engines, writing the result. */
+/*
+ * What the commands that run engines share: their common options, starting the engines, reading models and
+ * inputs, and writing the result.
+ */
 #ifndef CLI_COMMON_H
 #define CLI_COMMON_H
 
@@ -10,7 +13,7 @@
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 
-/* The first member of such a command's settings. */
+/* The values of the common options: the first member of the settings of every such command. */
 struct common {
     struct cli_list engines;
     struct cli_list registries;
@@ -57,51 +60,63 @@ struct common {
     {0, "force", OPTION_FLAG, NULL, offsetof(type, common.force), help}
 /* clang-format on */
 
-/* The engines of the command line, in its order; name@all stands for every version that is here, the oldest
- * first. */
+/* The engines of the command line, in its order; name@all means every installed version, the oldest first. */
 struct session {
     struct arena arena;
     struct registry *registry;
     struct panel panel;
-    const char *const *labels; /* one an engine of the panel */
-    int referee; /* the reference's number in the pool, asked whether a case is valid; -1: not started yet */
+    const char *const *labels; /* one for each engine of the panel */
+    /* The number of the reference in the pool, which tells whether a case is valid; -1: not started yet. */
+    int referee;
 };
 
-/* `least` engines must be named; the workers start at once. arbiter: the healthy reference engine is added,
- * behind those of the command line, unless the user does without. */
+/*
+ * Starts the workers of the engines; fails when fewer than `least` are named. arbiter: the reference, without
+ * a planted bug, is added after them to judge, unless the user gave --no-reference.
+ */
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err);
-void session_close(struct session *session); /* says which engines did not start, and the next step */
+/* Stops the workers. Prints which engines did not start, and what to do about it. */
+void session_close(struct session *session);
 
-/* A model from the command line. One that breaks ONNX's rules is the user's mistake, told before any engine
- * starts (model/valid.h). */
+/*
+ * Reads a model that the command line names. Fails for one that breaks ONNX's rules (model/valid.h): that is
+ * the user's mistake, reported before any engine starts.
+ */
 int model_open(struct model **model, const char *path, struct error *err);
 
-/* Of a command that ends with an error: JUnit, where it was asked for, that says so, so that no CI server
- * takes a file of an earlier run, or none at all, for success. */
+/*
+ * For a command that ends with an error: where JUnit was asked for, writes a file that holds the error, so
+ * that no CI server takes the file of an earlier run, or a missing one, for success.
+ */
 void trouble_junit(const struct common *common, const char *command, const struct error *err);
 
 /*
- * Fails, as the user's mistake, when the reference calls the case invalid: asked where an engine did not
- * answer, before it is blamed. job: the model and the inputs.
+ * Fails when the reference says that the case is invalid, which is the user's mistake. To be called where an
+ * engine did not answer, before it is blamed. job: the model and the inputs.
  */
 int session_valid(struct session *session, const struct job *job, const struct inputs *inputs, size_t sample,
                   struct error *err);
 
-/* Writes the result to the output file, as base/output.h says, or to stdout when there is none. A text for
- * people gets a first line in a file, by which it is known again; a plain one does not. */
+/*
+ * Writes the result to the output file, as base/output.h says, or to stdout when there is none. In a file,
+ * output_write puts a first line before a text for people, by which Assay recognises its own reports;
+ * output_write_plain does not.
+ */
 int output_write(const struct common *common, const struct str *text, struct error *err);
 int output_write_plain(const struct common *common, const struct str *text, struct error *err);
 
-/* Before any work: the file can be written (where one is named). */
+/* To be called before any work: fails when the output file, where one is named, cannot be written. */
 int output_check(const struct common *common, struct error *err);
 
-/* The same for a command that puts a case or bundle of its own into the folder of -o: it can, and does not
- * hold what the command reads, `count` paths (NULL: none). */
+/*
+ * The same for a command that writes a case or a bundle to the folder of -o: fails when it cannot, or when
+ * the folder holds one of the `count` paths that the command reads. A NULL among them is skipped.
+ */
 int output_check_bundle(const struct common *common, const char *const *inputs, size_t count,
                         struct error *err);
 
-/* Colour is for a terminal that does not object (NO_COLOR), never for a file. */
+/* Whether to use colour: on a terminal unless NO_COLOR is set, never in a file. */
 bool output_colour(const struct common *common);
 
 /* Options about where inputs come from; see case/inputs.h. */

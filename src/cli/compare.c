@@ -1,4 +1,4 @@
-/* assay compare: the same answers on all engines? */
+/* assay compare: runs models on several engines and tells which are right and which differ. */
 #include "cli/compare.h"
 
 #include "base/file.h"
@@ -27,7 +27,7 @@ static int own_labels(struct inputs *inputs, const char *model, const char *data
     return status;
 }
 
-/* The model and its inputs, before any engine starts: what is wrong with them is the user's to mend. */
+/* Reads the model and its inputs before any engine starts: what is wrong with them is the user's mistake. */
 static int open_model(struct compare_model *entry, const struct compare_settings *settings, struct error *err)
 {
     if (model_open(&entry->model, entry->path, err))

@@ -1,4 +1,8 @@
-/* How `assay compare` writes its results; compare.c runs, compare_write.c writes. */
+/*
+ * How `assay compare` writes its results. compare.c runs the comparison; compare_write.c writes text,
+ * compare_json.c JSON and JUnit. The write functions take `count` models and append to *out; labels: one for
+ * each engine.
+ */
 #ifndef CLI_COMPARE_H
 #define CLI_COMPARE_H
 
@@ -19,7 +23,7 @@ struct compare_settings {
 /* One model of the command line. */
 struct compare_model {
     const char *path;
-    struct model *model; /* until it was run */
+    struct model *model; /* NULL after it has been run */
     struct inputs inputs;
     struct compare compare;
     bool classes; /* labels are classes */
@@ -34,7 +38,7 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
 void compare_write_junit(const struct compare_model *models, size_t count, const char *const *labels,
                          struct str *out);
 
-/* Why a pair differs, in one line; empty when it does not. */
+/* Appends in one line why a pair differs; nothing when it does not. */
 void compare_reason(const struct compare *compare, const struct compare_pair *pair, struct str *out);
 
 #endif

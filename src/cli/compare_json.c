@@ -211,7 +211,7 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
     json_end(&json);
 }
 
-/* A wrong value is a failure; what ended otherwise, or was not heard and judged, an error. */
+/* A wrong answer is a failure; any other finding, and what was not answered or not judged, is an error. */
 static enum junit_result junit_result(const struct engine_verdict *overall, const char *label,
                                       struct standing *standing)
 {
@@ -231,7 +231,7 @@ static void junit_engine(struct junit *junit, const struct compare *compare, siz
     str_init(&sentence);
     engine_verdict_sentence(overall, &sentence);
     enum junit_result result = junit_result(overall, label, &standing);
-    /* The verdict is that of the loudest sample; another may be what was not judged. */
+    /* The verdict is that of the worst sample; it may be another one that was not judged. */
     if (result == JUNIT_ERROR && verdict_row(overall->verdict.kind)->heard == HEARD_JUDGED)
         str_printf(&sentence, " (%s)", standing.reason);
     junit_case(junit, &(struct junit_case){

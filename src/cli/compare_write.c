@@ -19,7 +19,7 @@ static const char *const truth_text[] = {
     [TRUTH_NONE] = "no labels: no class or MAD distance",
     [TRUTH_CLASSES] = "labels are classes",
     [TRUTH_VALUES] = "labels are the true outputs",
-    [TRUTH_FIRST_ENGINE] = "no labels: the first engine's top class stands in, and decides nothing",
+    [TRUTH_FIRST_ENGINE] = "no labels: the first engine's top class takes their place, and decides nothing",
 };
 static const char *const kind_word[] = {
     [VALUE_NONE] = "none", [VALUE_TENSOR] = "tensor", [VALUE_SEQUENCE] = "sequence"};
@@ -98,7 +98,7 @@ static void text_outputs(const struct compare_model *model, const char *const *l
     table_release(&table);
 }
 
-/* One line an engine: the verdict. */
+/* One line for each engine: the verdict. */
 static void text_verdicts(const struct compare *compare, const char *const *labels, bool colour,
                           struct str *out)
 {
@@ -122,9 +122,10 @@ static void text_verdicts(const struct compare *compare, const char *const *labe
             str_add(out, "\n");
         }
     if (compare->verdicts.samples < compare->samples)
-        str_printf(
-            out, "  judged: %zu samples spread evenly, %zu on which engines failed or were farthest apart\n",
-            compare->judged_spread, compare->judged_worst);
+        str_printf(out,
+                   "  judged: %zu samples spread evenly, and %zu on which engines failed "
+                   "or differ most\n",
+                   compare->judged_spread, compare->judged_worst);
     if (compare->verdicts.reason) {
         size_t without = compare->verdicts.samples - compare->verdicts.by_reference;
         str_printf(out, "  judged without the reference on %zu of %zu samples: ", without,
@@ -270,7 +271,7 @@ static const char *short_name(const struct compare_model *models, size_t count, 
     return buffer;
 }
 
-/* The verdict on each engine and model, one line an engine. */
+/* The verdict on each engine and model: one line for each engine. */
 static void summary_verdicts(const struct compare_model *models, size_t count, const char *const *labels,
                              bool colour, struct str *out)
 {
@@ -368,8 +369,8 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
         str_printf(out, ": %zu sample%s, %s", compare->samples, compare->samples == 1 ? "" : "s",
                    truth_text[compare->truth]);
         if (compare->batch > 1)
-            str_printf(out, "; up to %zu in one run", compare->batch);
-        str_printf(out, compare->batch_why ? "; run alone: %s\n\n" : "\n\n", compare->batch_why);
+            str_printf(out, "; up to %zu in one batch", compare->batch);
+        str_printf(out, compare->batch_why ? "; run one by one: %s\n\n" : "\n\n", compare->batch_why);
         text_verdicts(compare, labels, colour, out);
         text_outputs(&models[i], labels, settings->top, colour, out);
         if (compare->pairs) {

@@ -73,7 +73,7 @@ static void text_row(struct table *table, const char *engine, const char *name,
     str_release(&message);
 }
 
-/* Agreement needs no line of its own, nor does what the table says just as well. */
+/* The judge gets a line where it does not agree and says more than the table. */
 static bool has_something_to_say(const struct conform_result *result)
 {
     if (!result->judged)

@@ -1,4 +1,4 @@
-/* assay engines: what there is to test with. */
+/* assay engines: lists the engines, their versions and knobs, and the bugs that can be planted. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -64,7 +64,7 @@ static int visit(void *context, const char *name, const char *version, const cha
     return 0;
 }
 
-/* The engines themselves know their version and knobs: start one worker of each. */
+/* Starts one worker of each engine, which tells its version and knobs. */
 static void ask(struct list *list, struct registry *registry, struct pool *pool)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -170,7 +170,7 @@ static void write_faults(struct list *list, const struct pool *pool, const struc
     json_end(&json);
 }
 
-/* What a newer engine says and this build does not know counts as kernels, like what is not said. */
+/* A knob whose kind is not given, or is newer than this build, counts as one that selects kernels. */
 static const char *knob_kind(Assay__KnobInfo__Kind kind)
 {
     return kind == ASSAY__KNOB_INFO__KIND__GRAPH      ? "graph"
@@ -206,7 +206,7 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
     table_init(&table, "llll");
     for (size_t i = 0; hello && i < hello->n_knobs; i++) {
         const Assay__KnobInfo *knob = hello->knobs[i];
-        /* A set of names is long; JSON has it whole. */
+        /* A long set of names is cut here; JSON has all of them. */
         const char *plus = strchr(knob->values, '+');
         table_add(&table, STYLE_PLAIN, ":%s=%.*s%s", knob->name,
                   plus ? (int)(plus - knob->values) : (int)strlen(knob->values), knob->values,
@@ -215,7 +215,7 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
         table_add(&table, STYLE_PLAIN, "%s", knob_kind(knob->kind));
         size_t faults = count_faults(knob->help);
         if (faults)
-            table_add(&table, STYLE_PLAIN, "plants one of %zu published bugs; --faults lists them", faults);
+            table_add(&table, STYLE_PLAIN, "plant one of %zu published bugs; --faults lists them", faults);
         else
             table_add(&table, STYLE_PLAIN, "%s", knob->help);
     }
@@ -289,12 +289,14 @@ static int check_names(const struct list *list, struct error *err)
                              "no engine is called '%s'; 'assay engines' lists all, by their plain names",
                              list->wanted->items[i]);
     }
-    return list->count ? 0
-                       : error_set(err, ERROR_NOT_FOUND,
-                                   "no engine is installed or registered; docs/engines.md says how");
+    return list->count
+               ? 0
+               : error_set(
+                     err, ERROR_NOT_FOUND,
+                     "no engine is installed or registered; docs/engines.md explains how to install one");
 }
 
-/* An engine that was asked for by name and cannot be used is trouble; in the whole list it is a line. */
+/* An engine that the user named and that cannot be used is trouble; in the list of all it is just a line. */
 static int tell_unusable(const struct list *list, struct error *err)
 {
     for (size_t i = 0; i < list->count && list->wanted->count; i++)

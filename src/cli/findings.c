@@ -1,4 +1,4 @@
-/* assay findings: what a campaign found. */
+/* assay findings: lists what a campaign found, shows one finding, or makes a known issue of it. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -22,7 +22,7 @@ struct settings {
     bool merged, gone, unknown, no_known;
 };
 
-/* What the list and the single finding are written into, as they come from the store. */
+/* Where findings go as they come from the store: a table, the text of a single one, or JSON. */
 struct writer {
     struct store *store;
     struct known_issues known;
@@ -203,7 +203,7 @@ static int show_json(void *context, const struct stored *stored, struct error *e
     return status;
 }
 
-/* A finding with the status that the lists of known issues give it now, unless it is not asked for. */
+/* Writes a finding, unless it is filtered out, with the status that the lists of known issues give it now. */
 static int with_known(void *context, const struct stored *stored, struct error *err)
 {
     struct writer *writer = context;
@@ -265,7 +265,7 @@ static int write_all(struct writer *writer, const struct settings *settings, str
     return status;
 }
 
-/* A filter that can match nothing is a slip. */
+/* A filter that cannot match anything is the user's mistake. */
 static int check_filter(const struct settings *settings, struct error *err)
 {
     struct str kinds;
@@ -306,7 +306,7 @@ static int note_muted(void *context, const struct stored *stored, struct error *
     return 0;
 }
 
-/* Adds the issue to the file, which must be a good list already. */
+/* Adds the issue to the file, which must be new or a valid list of known issues. */
 static int add_issue(const char *path, const char *name, const char *issue, struct error *err)
 {
     enum { LIMIT = 1 << 20 };
@@ -321,7 +321,8 @@ static int add_issue(const char *path, const char *name, const char *issue, stru
         status = known_read(&before, path, true, err) || file_read(path, LIMIT, &data, &size, err) ? -1 : 0;
     for (size_t i = 0; i < before.count && !status; i++)
         if (text_equal(before.items[i].name, name))
-            status = error_set(err, ERROR_USAGE, "%s:%d has %s already", path, before.items[i].line, name);
+            status = error_set(err, ERROR_USAGE, "%s:%d already has an issue %s", path, before.items[i].line,
+                               name);
     if (!status) {
         str_append(&text, data ? data : "", size);
         str_printf(&text, "%s%s", size ? "\n" : "", issue);
@@ -360,8 +361,8 @@ static int mute(const struct settings *settings, const char *folder, struct stor
     if (!status)
         status = known_again(&known, store, err);
     if (!status)
-        printf("%s%s is known from now on: edit %s to make the issue wider or narrower\n", issue.data,
-               muted.name, path);
+        printf("%s%s is now a known issue; edit %s to make it wider or narrower\n", issue.data, muted.name,
+               path);
     known_release(&known);
     str_release(&issue);
     free(muted.signature);
@@ -376,8 +377,9 @@ static int check_mute(const struct settings *settings, struct error *err)
     if (!settings->mute == !settings->because)
         return 0;
     return error_set(err, ERROR_USAGE,
-                     settings->mute ? "say why %s is no news, with --because TEXT"
-                                    : "--because says why a finding is muted: name it with --mute%s",
+                     settings->mute
+                         ? "give the reason for muting %s with --because TEXT"
+                         : "--because gives the reason for muting a finding: name the finding with --mute%s",
                      settings->mute ? settings->mute : "");
 }
 

@@ -1,4 +1,4 @@
-/* assay fuzz: generated cases on several engines, judged, until time is up. */
+/* assay fuzz: runs a campaign of generated cases on several engines, or makes one case again. */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -15,7 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* The screen is drawn this often, and a log line written that often. */
+/* Seconds between two drawings of the screen, and between two lines of a log. */
 #define DRAW_SECONDS 0.5
 #define LOG_SECONDS 60
 
@@ -28,7 +28,7 @@ struct settings {
     bool no_known, no_probe, no_reduce;
 };
 
-/* What the campaign's watcher shows, and where. */
+/* Where and when the watcher shows the status of the campaign. */
 struct view {
     bool terminal, colour;
     double drawn;
@@ -87,11 +87,11 @@ static bool watch(void *context, const struct fuzz_status *status)
     return interrupted();
 }
 
-/* What to do with what was found. */
+/* The last line: the commands to use next. */
 static void add_next(struct str *text, const struct fuzz_status *status)
 {
     if (status->findings)
-        str_printf(text, "  next      'assay findings %s' lists them", status->folder);
+        str_printf(text, "  next       'assay findings %s' lists the findings", status->folder);
     if (status->waiting)
         str_printf(text, ", 'assay report %s' writes up those not reduced yet (%zu)", status->folder,
                    status->waiting);

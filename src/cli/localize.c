@@ -1,4 +1,4 @@
-/* assay localize: where in a model the fault is. */
+/* assay localize: finds the operator at fault in a model. */
 #include "cli/localize.h"
 
 #include "engine/handover.h"
@@ -35,7 +35,7 @@ static enum localize_method method_of(const struct settings *settings)
     return methods[settings->method];
 }
 
-/* How far the two engines' answers to one sample are apart; one that gives no answer is infinitely far. */
+/* How much the two engines' answers to one sample differ; infinite when one gives no answer. */
 static int distance(struct work *work, size_t sample, double *far, struct error *err)
 {
     struct value *values;
@@ -65,7 +65,7 @@ static int distance(struct work *work, size_t sample, double *far, struct error 
     return status;
 }
 
-/* The sample named, or the one on which the engines are farthest apart. */
+/* The sample of --sample, or the one on which the engines differ most. */
 static int choose_sample(struct work *work, struct error *err)
 {
     double farthest = -1;
@@ -89,7 +89,7 @@ static int choose_sample(struct work *work, struct error *err)
     return 0;
 }
 
-/* Before an engine that gave no answer is blamed. */
+/* Checks that the case is valid before an engine that gave no answer is blamed. */
 static int check_valid(struct work *work, const struct value *values, struct error *err)
 {
     struct job job = {.n_inputs = work->inputs.count, .inputs = values};
@@ -138,7 +138,7 @@ static int write_map(const struct localize_report *said, struct str *out, struct
     return status;
 }
 
-/* CRADLE's rate judges nothing: then it is enough that the engines answered. */
+/* With --method rate nothing is judged: it is enough that the engines answered. */
 static void stand(struct work *work)
 {
     const struct localization *found = &work->found;

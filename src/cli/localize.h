@@ -1,4 +1,4 @@
-/* How `assay localize` writes its result; localize.c runs, localize_write.c writes. */
+/* How `assay localize` writes its result: localize.c runs it, localize_write.c appends it to *out. */
 #ifndef CLI_LOCALIZE_H
 #define CLI_LOCALIZE_H
 

@@ -97,7 +97,7 @@ static void text_others(const struct localize_report *report, struct str *out)
     size_t listed = 0, others = found->n_wrong > 1 ? found->n_wrong - 1 : 0;
     if (!others)
         return;
-    str_printf(out, "\nwrong on their own inputs too: %zu node%s:", others, others == 1 ? "" : "s");
+    str_printf(out, "\nalso wrong on the inputs they had: %zu node%s:", others, others == 1 ? "" : "s");
     for (size_t i = 0; i < found->n_nodes && listed < LISTED; i++) {
         if (found->nodes[i].culprit || !verdict_is_finding(found->nodes[i].verdict))
             continue;
@@ -149,14 +149,15 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
             str_add(out, ": ");
             text_print(out, found->text, 0);
         } else if (verdict_is(found->kind, CLASS_AGREES) && found->n_judged == found->n_nodes) {
-            str_add(out, ": every node is within its bound on the inputs it had, and so is the whole");
+            str_add(out, ": every node is within its bound on the inputs it had, and so is the whole model");
         } else if (verdict_is(found->kind, CLASS_AGREES)) {
-            str_printf(out, ": the whole is within its bound, and so are the %zu nodes that can be judged",
+            str_printf(out,
+                       ": the whole model is within its bound, and so are the %zu nodes that can be judged",
                        found->n_judged);
         }
         str_add(out, "\n");
         if (found->unshown) {
-            str_add(out, "the engine does not show its values: ");
+            str_add(out, "the engine's intermediate values could not be recorded: ");
             text_print(out, found->unshown, 200);
             str_add(out, "\n");
         }

@@ -78,7 +78,7 @@ static int no_command(const char *word)
 
 int main(int argc, char **argv)
 {
-    /* A worker that dies while we write to it is an outcome, not our end. */
+    /* A worker that dies while we write to it must not end this process too. */
     signal(SIGPIPE, SIG_IGN);
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word) {

@@ -24,7 +24,7 @@ static const struct cli_option *find_letter(const struct command *command, char 
     return NULL;
 }
 
-/* Letters to change, add or take away to make one name of another; names are short. */
+/* The edit distance of two names: letters to change, add or remove. Names are short. */
 static size_t distance(const char *a, size_t length, const char *b)
 {
     enum { LONGEST = 40 };
@@ -183,10 +183,10 @@ static int take(const struct command *command, const struct cli_option *option, 
         return store(option, NULL, arena, settings, err);
     }
     if (!attached && at->next == at->count)
-        return error_set(err, ERROR_USAGE, "--%s wants a value: %s", option->name, option->argument);
+        return error_set(err, ERROR_USAGE, "--%s needs a value: %s", option->name, option->argument);
     if (!attached && text_starts(at->argv[at->next], "--") &&
         find_long(command, at->argv[at->next] + 2, strcspn(at->argv[at->next] + 2, "=")))
-        return error_set(err, ERROR_USAGE, "--%s wants a value: %s, and %s is an option", option->name,
+        return error_set(err, ERROR_USAGE, "--%s needs a value: %s, and %s is an option", option->name,
                          option->argument, at->argv[at->next]);
     return store(option, attached ? attached : at->argv[at->next++], arena, settings, err);
 }
@@ -248,8 +248,9 @@ static int spare(const char *output, const char *input, struct error *err)
     if (!output_is_within(output, input))
         return 0;
     if (output_is_within(input, output))
-        return error_set(err, ERROR_IO, "%s is what this command reads; name another output", output);
-    /* In a folder that is read only what was there is in danger. */
+        return error_set(err, ERROR_IO,
+                         "%s is read by this command and would be overwritten; name another output", output);
+    /* In a folder that the command reads, only an existing file can be one of its inputs. */
     if (file_is_folder(output) || output_file_check(output, false, NULL) == 0)
         return 0;
     return error_set(err, ERROR_IO, "%s is in %s, which this command reads; name another output", output,

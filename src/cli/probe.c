@@ -1,4 +1,4 @@
-/* assay probe: what each engine can do. */
+/* assay probe: finds out which operators, types, opsets and ranks each engine supports. */
 #include "base/memory.h"
 #include "cli/common.h"
 #include "releases/probe_file.h"
@@ -16,7 +16,7 @@ struct settings {
     long long seed;
 };
 
-/* Part of a probe does not replace a whole one unless it is asked where to go. */
+/* A partial probe does not replace a complete one, except in a folder that the user names. */
 static int keep(const struct settings *settings, const struct probe_result *results, size_t count,
                 struct error *err)
 {
@@ -31,7 +31,7 @@ static int keep(const struct settings *settings, const struct probe_result *resu
     return status;
 }
 
-/* What earlier probes kept. Engines are started all the same, to say their version. */
+/* Reads the results of earlier probes. Engines are started even so, because they tell their version. */
 static int load(const struct settings *settings, struct session *session, struct probe_result **results,
                 struct error *err)
 {
@@ -42,7 +42,7 @@ static int load(const struct settings *settings, struct session *session, struct
         char *engine = probe_engine(panel_engine(&session->panel, i));
         status = probe_load(&(*results)[i], folder, engine, err);
         if (status)
-            error_prefix(err, "nothing kept of %s", engine);
+            error_prefix(err, "no results of %s are kept ('assay probe' without --kept makes them)", engine);
         free(engine);
     }
     free(folder);

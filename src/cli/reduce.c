@@ -1,4 +1,4 @@
-/* assay reduce: a failing case made small. */
+/* assay reduce: makes a failing case small while it fails in the same way. */
 #include "reduce/reduce.h"
 
 #include "base/file.h"
@@ -20,7 +20,7 @@ struct settings {
     double seconds;
 };
 
-/* The reduced case, read back. */
+/* Reads the reduced case back. */
 struct small {
     struct test_case *test;
     const struct model *model;
@@ -64,8 +64,8 @@ static void write_text(const struct small *small, const char *name, const char *
     char *text = NULL;
     str_printf(out, "%s on %s: %zu nodes to %zu, %zu elements to %zu%s\n", name, engine, stats->nodes_before,
                stats->nodes_after, stats->elements_before, stats->elements_after,
-               stats->complete ? "" : " (time was up)");
-    str_printf(out, "%zu candidates, %zu of them invalid, %zu engine runs, %zu taken\n\n", stats->made,
+               stats->complete ? "" : " (stopped by --time)");
+    str_printf(out, "%zu candidates, %zu of them invalid, %zu engine runs, %zu steps taken\n\n", stats->made,
                stats->invalid, stats->runs, stats->held);
     style_print(out, colour, STYLE_BAD, "%s", verdict_name(stats->verdict.kind));
     str_add(out, ": ");
@@ -111,7 +111,7 @@ static void write_json(const struct small *small, const char *name, const char *
     str_add(out, "\n");
 }
 
-/* The case, and what is to be said of it in reduced.json, by which the folder is known as ours. */
+/* Writes the case, and reduced.json with its description, by which Assay recognises the folder as its own. */
 static int write_folder(const struct settings *settings, struct small *small, const char *name,
                         struct error *err)
 {
@@ -153,7 +153,7 @@ static int report(struct small *small, const struct settings *settings, struct e
     return status ? -1 : STATUS_FINDINGS;
 }
 
-/* The engine that leaves graphs alone ("opt=none"), in the pool; -1 when that is itself. */
+/* The number in the pool of the engine's plain setting ("opt=none"); -1 when that is the engine itself. */
 static int add_companion(struct session *session)
 {
     int plain = pool_plain(session->panel.pool, 0);

@@ -1,4 +1,4 @@
-/* assay replay: past findings run again. */
+/* assay replay: runs past findings again. */
 #include "base/json.h"
 #include "cli/common.h"
 #include "conform/replay.h"
@@ -24,13 +24,13 @@ static enum style state_style(enum replay_state state)
                                                               : STYLE_BAD;
 }
 
-/* Issues of the user's own that have no business there any more. */
+/* Names the user's known issues that are outdated because their cases agree now. */
 static void write_fixed(const struct replay *replay, const struct known_issues *known, struct str *out)
 {
     for (size_t i = 0; i < known->count; i++) {
         const struct known_issue *issue = &known->items[i];
         if (issue->accepted && replay_agrees_now(replay, issue))
-            str_printf(out, "%s agrees now: take it out of %s\n", issue->name, issue->file);
+            str_printf(out, "%s agrees now: remove this issue from %s\n", issue->name, issue->file);
     }
 }
 
@@ -108,7 +108,7 @@ static enum junit_result junit_result(enum replay_state state)
                                                               : JUNIT_ERROR;
 }
 
-/* A suite an engine, the cases in their order. */
+/* One suite for each engine, with the cases in their order. */
 static void write_junit(const struct replay *replay, const struct standing *standing, struct str *out)
 {
     struct junit junit;
@@ -156,7 +156,7 @@ static int run_group(struct replay *replay, const struct settings *settings, con
     return status;
 }
 
-/* "name@1.2:knob=x" at another release. */
+/* The label of the same engine and knobs at another release. */
 static const char *at_release(struct arena *arena, const char *label, const char *release)
 {
     if (!release)
@@ -167,7 +167,7 @@ static const char *at_release(struct arena *arena, const char *label, const char
     return kept;
 }
 
-/* Each case on the engine it was found on. */
+/* Replays each case on the engine it was found on. */
 static int run_recorded(struct replay *replay, const struct settings *settings,
                         const struct known_issues *known, const struct suite *suite, struct error *err)
 {

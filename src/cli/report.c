@@ -1,4 +1,4 @@
-/* assay report: a campaign's findings as bundles. */
+/* assay report: writes bundles and reports of a campaign's findings, or of one case. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -20,7 +20,7 @@ struct settings {
     double reduce_time;
 };
 
-/* What is to be done, read before anything changes. Texts live in the arena. */
+/* The findings to be bundled, read before anything changes. Texts live in the arena. */
 struct task {
     const char *signature, *name, *recipe, *engine;
 };
@@ -67,7 +67,7 @@ static int add_label(void *context, const struct stored_engine *engine, struct e
     return 0;
 }
 
-/* The table of contents that people open first. */
+/* Writes findings/README.md, the table of contents. */
 static int index_row(void *context, const struct stored *stored, struct error *err)
 {
     struct str *out = context;
@@ -88,7 +88,7 @@ static int index_row(void *context, const struct stored *stored, struct error *e
     return 0;
 }
 
-/* What our index begins with: another README.md in its place is the user's. */
+/* The first lines of our index: a README.md that begins otherwise is the user's and is left alone. */
 static const char index_head[] = "# Findings\n\n";
 
 static int write_index(struct store *store, const char *folder, struct error *err)
@@ -119,10 +119,10 @@ static void say(struct str *out, const struct task *task, const struct follow_up
     if (done->end == FOLLOW_UP_GONE)
         str_add(out, ": not seen again\n");
     else if (strcmp(task->name, done->signature.name) != 0)
-        str_printf(out, ": is %s, %zu nodes of %zu\n", done->signature.name, done->nodes_after,
-                   done->nodes_before);
+        str_printf(out, ": the same bug as %s, reduced to %zu of %zu nodes\n", done->signature.name,
+                   done->nodes_after, done->nodes_before);
     else
-        str_printf(out, ": bundled, %zu nodes of %zu\n", done->nodes_after, done->nodes_before);
+        str_printf(out, ": bundled, reduced to %zu of %zu nodes\n", done->nodes_after, done->nodes_before);
 }
 
 static int work(const struct follow_up_options *options, const struct tasks *tasks, struct str *out,
@@ -153,7 +153,7 @@ static int work(const struct follow_up_options *options, const struct tasks *tas
     return trouble ? STATUS_TROUBLE : STATUS_AGREE;
 }
 
-/* The engines, with fresh workers besides, and what is to be done with them. */
+/* The engines, their fresh workers, and the options for bundling. */
 struct places {
     struct session session;
     struct follow_up_options options;
@@ -181,7 +181,7 @@ static int places_open(struct places *places, const struct settings *settings, c
     return status;
 }
 
-/* The engines of the campaign, all of them, as its verdicts depend on what others make of a case. */
+/* Opens all engines of the campaign, as a verdict depends on how the others answered. */
 static int with_engines(const struct settings *settings, struct store *store, const char *folder,
                         const struct known_issues *known, const struct tasks *tasks, struct str *out,
                         struct error *err)
@@ -203,7 +203,7 @@ static int with_engines(const struct settings *settings, struct store *store, co
     return status;
 }
 
-/* No finding: because the engine is right, or because nothing could be judged. The exit status, or -1. */
+/* There is no finding: the engine is right, or nothing could be judged. Returns the exit status, or -1. */
 static int say_gone(const char *path, const char *engine, const struct verdict *verdict, struct error *err)
 {
     struct standing standing = {0};
@@ -228,7 +228,7 @@ static int report_case(const struct settings *settings, const char *path, struct
     struct test_case *test = NULL;
     struct follow_up_done done;
     if (!settings->common.output)
-        return error_set(err, ERROR_USAGE, "say where the bundle of %s is to go, with -o", path);
+        return error_set(err, ERROR_USAGE, "name the folder for the bundle of %s with -o", path);
     const char *const inputs[] = {path, settings->inputs.data};
     if (output_check_bundle(&settings->common, inputs, 2, err))
         return -1;
@@ -243,7 +243,7 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0 && done.end == FOLLOW_UP_GONE)
         status = say_gone(path, settings->common.engines.items[0], &done.verdict, err);
     else if (status == 0)
-        printf("%s: %s, %zu nodes of %zu, in %s\n", path, done.signature.name, done.nodes_after,
+        printf("%s: %s, reduced to %zu of %zu nodes, in %s\n", path, done.signature.name, done.nodes_after,
                done.nodes_before, settings->common.output);
     session_close(&places.session);
     test_case_free(test);
@@ -282,11 +282,13 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status == 0)
         status = store_list(store, &filter, add_task, &tasks, err);
     if (status == 0 && settings->show && !tasks.count)
-        status = error_set(err, ERROR_NOT_FOUND,
-                           "no finding '%s' without a bundle; 'assay findings %s' lists them", settings->show,
-                           folder);
+        status =
+            error_set(err, ERROR_NOT_FOUND,
+                      "there is no finding '%s' without a bundle; 'assay findings %s' lists all findings",
+                      settings->show, folder);
     if (status == 0 && tasks.known)
-        str_printf(&out, "%zu more are known bugs: --again, or --show NAME, bundles them too\n", tasks.known);
+        str_printf(&out, "%zu more are of known issues: --again, or --show NAME, bundles them too\n",
+                   tasks.known);
     if (status == 0 && tasks.count)
         status = with_engines(settings, store, folder, &known, &tasks, &out, err);
     else if (status == 0)

@@ -1,4 +1,4 @@
-/* assay run: one model on some engines, and what comes out. */
+/* assay run: runs a model on some engines and shows its outputs. */
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/common.h"
@@ -153,7 +153,7 @@ static const Onnx__TypeProto *output_type(const struct model *model, const char 
     return NULL;
 }
 
-/* FOLDER/ENGINE, where an engine's outputs go. */
+/* FOLDER/ENGINE: the folder of an engine's outputs. */
 static void add_engine_folder(struct str *path, const char *folder, const char *engine)
 {
     str_printf(path, "%s/", folder);
@@ -183,8 +183,10 @@ static int save(const struct work *work, const char *engine, size_t sample, cons
     return status;
 }
 
-/* Outputs that are there, of an earlier run or of a case, are overwritten by force alone; never those that
- * lie beside the inputs. */
+/*
+ * Existing outputs, of an earlier run or of a case, are overwritten only with --force, and never those that
+ * lie beside the inputs.
+ */
 static int check_folder(const struct work *work, struct error *err)
 {
     const char *folder = work->settings->common.output, *data = work->settings->inputs.data;
@@ -197,7 +199,7 @@ static int check_folder(const struct work *work, struct error *err)
             status = error_set(err, ERROR_IO, "%s holds the inputs %s; name another folder", path.data, data);
         else if (file_exists(path.data) && !work->settings->common.force)
             status = error_set(err, ERROR_IO,
-                               "%s is there already; say --force to overwrite the outputs in it, or name "
+                               "%s already exists; use --force to overwrite the outputs in it, or name "
                                "another folder",
                                path.data);
         str_release(&path);
@@ -210,7 +212,7 @@ static bool is_failure(enum outcome outcome)
     return outcome != OUTCOME_OK && outcome != OUTCOME_NO_ENGINE && outcome != OUTCOME_UNSUPPORTED;
 }
 
-/* Nothing is judged here: to answer is enough. */
+/* Nothing is judged here: it is enough that every engine answered. */
 static void stand(struct work *work, const char *engine, size_t sample, const struct result *result)
 {
     const char *message = result->message ? result->message : outcome_name(result->outcome);

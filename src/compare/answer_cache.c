@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Numbers are written as they lie in memory: the file is this machine's own scratch. */
+/* Numbers are written as they lie in memory: the file is a cache for this machine only. */
 struct record {
     uint64_t magic, inputs, size, hash; /* of the payload behind it */
 };
@@ -245,7 +245,7 @@ bool answer_cache_get(const struct answer_cache *cache, uint64_t inputs, struct 
     return false;
 }
 
-/* Lists the records; the length of what is sound. */
+/* Lists the records; returns the length of the file up to the first bad one. */
 static size_t scan(struct answer_cache *cache)
 {
     const struct file_map *map = &cache->map;
@@ -265,7 +265,7 @@ static size_t scan(struct answer_cache *cache)
     return at;
 }
 
-/* A write that was cut short leaves the beginning of a record; anything else is somebody else's. */
+/* An interrupted write leaves the beginning of a record; any other content is not ours. */
 static bool is_ours(const struct file_map *map)
 {
     size_t known = map->size < sizeof magic ? map->size : sizeof magic;
@@ -310,7 +310,10 @@ int answer_cache_open(struct answer_cache **cache, const char *folder, const str
         status = file_map_open(&opened->map, path, err);
     size_t sound = status == 0 ? scan(opened) : 0;
     if (status == 0 && !is_ours(&opened->map))
-        status = error_set(err, ERROR_FORMAT, "%s is no file of answers; move it away", path);
+        status = error_set(
+            err, ERROR_FORMAT,
+            "%s exists and is not a file of kept answers; move it away, or name another folder with --keep",
+            path);
     if (status == 0 && sound < opened->map.size && truncate(path, (off_t)sound))
         status = error_errno(err, "%s", path);
     if (status == 0 && !(opened->file = fopen(path, "ab")))

@@ -1,10 +1,10 @@
 /*
- * Answers kept on disk, so that a comparison that was cut short goes on where it stopped, and one with
- * another engine added runs that engine alone.
+ * Answers kept on disk, so that an interrupted comparison continues where it stopped, and one with another
+ * engine added runs only that engine.
  *
- * One file for each model and engine, FOLDER/MODEL-HASH/ENGINE-VERSION.answers: records one behind the other,
- * each the answer to one run, found again by a hash of its inputs. Records carry a checksum; what stands
- * behind the first bad one (a write cut short) is cut off. Nothing in the file is trusted.
+ * Each model and engine has a file FOLDER/MODEL-HASH/ENGINE-VERSION.answers. It is a sequence of records,
+ * each the answer to one run, found again by a hash of the run's inputs. Every record has a checksum; the
+ * file is cut off at the first bad record, which an interrupted write leaves. Nothing in the file is trusted.
  */
 #ifndef COMPARE_ANSWER_CACHE_H
 #define COMPARE_ANSWER_CACHE_H
@@ -13,23 +13,26 @@
 
 struct answer_cache;
 
-/* What an answer is an answer of: model and engine by name (for people) and by hash or version. */
+/* Which model and engine the answers belong to: names for people, hash and version to tell them apart. */
 struct answer_cache_key {
     const char *model;   /* path of the model's file */
-    uint64_t model_hash; /* model_hash: of that file and those that hold its weights */
+    uint64_t model_hash; /* of that file and of those that hold its weights (model_hash) */
     const char *engine;  /* label */
     const char *version; /* may be NULL */
 };
 
-/* Opens or creates the file; folders are made. */
+/* Opens or creates the file and the folders it lies in. Fails for a file that is not one of answers. */
 int answer_cache_open(struct answer_cache **cache, const char *folder, const struct answer_cache_key *key,
                       struct error *err);
 void answer_cache_close(struct answer_cache *cache); /* NULL is fine */
 
-/* True, and the answer in *result (the caller's to release), when there is one for inputs of this hash. */
+/*
+ * Returns true and the answer in *result, which the caller releases, when there is one for inputs of this
+ * hash.
+ */
 bool answer_cache_get(const struct answer_cache *cache, uint64_t inputs, struct result *result);
 
-/* Adds one. An engine that did not start has given no answer; nothing is written then. */
+/* Adds an answer. Writes nothing for an engine that did not start, as that is no answer. */
 int answer_cache_put(struct answer_cache *cache, uint64_t inputs, const struct result *result,
                      struct error *err);
 

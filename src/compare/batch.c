@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples' tensors one behind the other; all must be alike. `parts` has one array of values a sample. */
+/*
+ * Joins the tensors of the samples, which must have one type and shape. `parts` has an array of values for
+ * each sample.
+ */
 static int stack(struct value *to, struct value *const *parts, size_t count, size_t input, struct error *err)
 {
     const struct value *first = &parts[0][input];
@@ -23,8 +26,8 @@ static int stack(struct value *to, struct value *const *parts, size_t count, siz
     for (size_t i = 0; i < count && status == 0; i++) {
         const struct tensor *part = &parts[i][input].tensors[0];
         if (part->type != like->type || !shape_equal(&part->shape, &like->shape))
-            status = error_set(err, ERROR_INVALID, "input %s has not the same type and shape in all samples",
-                               first->name);
+            status = error_set(err, ERROR_INVALID,
+                               "input %s does not have the same type and shape in all samples", first->name);
         else if (part->size)
             memcpy((char *)tensor.data + i * like->size, part->data, part->size);
     }
@@ -126,7 +129,7 @@ void batch_answer_reset(struct batch *batch, size_t engine, bool alone)
         result_init(&batch->answers[engine].results[i]);
 }
 
-/* Strings have no equal parts. */
+/* Strings cannot be cut into parts of equal size. */
 static bool divisible(const struct result *result, size_t count)
 {
     for (size_t i = 0; i < result->count; i++) {
@@ -144,7 +147,7 @@ bool batch_answer_usable(const struct batch *batch, const struct result *result)
         return true;
     if (result->outcome == OUTCOME_OK)
         return divisible(result, batch->count);
-    /* What ends the load ends it for every sample; so does a missing operator. */
+    /* A failure to load the model, or a missing operator, holds for every sample. */
     return result->stage != STAGE_RUN || result->outcome == OUTCOME_UNSUPPORTED ||
            result->outcome == OUTCOME_NO_ENGINE;
 }
@@ -229,7 +232,7 @@ bool batch_possible(const struct inputs *inputs)
     return possible;
 }
 
-/* The parts of the stacked answer against the answers of the samples alone. */
+/* Compares the parts of the batch's answer with the answers to the samples alone. */
 static bool parts_agree(const struct result *whole, const struct result *alone, size_t k,
                         const struct metrics_tolerance *tolerance)
 {

@@ -1,10 +1,10 @@
 /*
- * Samples that an engine answers in one run: stacked along the first axis of every input, and the answer cut
- * apart again.
+ * A batch: samples that an engine answers in one run. They are stacked along the first axis of every input,
+ * and the answer is cut into samples again.
  *
- * A model whose inputs all leave their first dimension open may be run so, if its samples do not mix; that is
- * tried (batch_separable). An engine that fails on a stack, or answers in another shape, is asked for each
- * sample alone.
+ * This is possible for a model whose inputs all leave their first dimension open, and right if samples do not
+ * influence each other, which is tried out (batch_separable). An engine that fails on a batch, or answers in
+ * another shape, has to run each sample alone.
  */
 #ifndef COMPARE_BATCH_H
 #define COMPARE_BATCH_H
@@ -15,7 +15,7 @@
 
 /* One engine's answer to a batch: one result for all samples, or one for each. */
 struct batch_answer {
-    bool alone; /* one for each */
+    bool alone; /* results has one for each sample; else a single one */
     struct result *results;
 };
 
@@ -29,25 +29,27 @@ struct batch {
     struct value *views; /* of each sample's inputs; made by batch_views */
 };
 
-/* Makes the inputs of samples first ... first + count - 1. */
+/* Stacks the inputs of samples first ... first + count - 1. Fails when these differ in type or shape. */
 int batch_init(struct batch *batch, const struct inputs *inputs, size_t first, size_t count, size_t engines,
                struct error *err);
 void batch_release(struct batch *batch);
 size_t batch_size(const struct batch *batch); /* bytes of the inputs */
 
-/* The inputs of sample number k of the batch; they live as long as the batch and are not to be released. */
+/* The inputs of the batch's k-th sample. They belong to the batch; do not release them. */
 const struct value *batch_views(struct batch *batch, size_t k);
 
-/* Room for an engine's results: one, or one a sample. What was there is released. */
+/* Makes room for an engine's results, one for each sample or a single one; releases earlier ones. */
 void batch_answer_reset(struct batch *batch, size_t engine, bool alone);
 
-/* Whether an answer to the stack can be told apart into samples, or holds for all of them. False: the samples
- * should be run alone. */
+/*
+ * Whether an answer to the batch can be cut into samples, or holds for all of them (such as a missing
+ * operator). When false, the samples should be run alone.
+ */
 bool batch_answer_usable(const struct batch *batch, const struct result *result);
 
 /*
- * One sample of the answers of all engines, as shallow copies that share everything with the batch and are
- * not to be released. Times are counted with the batch's first sample.
+ * The answers of all engines to one sample of a batch. They are shallow copies that share their data with the
+ * batch; do not release them one by one. The time of the whole batch is counted with its first sample.
  */
 struct batch_row {
     size_t engines, capacity; /* of values and tensors, for each engine */
@@ -60,12 +62,12 @@ void batch_row_init(struct batch_row *row, size_t engines);
 void batch_row_release(struct batch_row *row);
 void batch_row_fill(struct batch_row *row, const struct batch *batch, size_t k);
 
-/* Whether the model's inputs all leave their first dimension open and the data set's samples have 1 there. */
+/* Whether all inputs of the model leave their first dimension open, and the samples have size 1 there. */
 bool batch_possible(const struct inputs *inputs);
 
 /*
- * Whether the first two samples, stacked, give what they give alone, on `engine` of the pool. `job` has the
- * model.
+ * Whether the first two samples give the same in one batch as alone, on engine number `engine` of the pool.
+ * `job` has the model.
  */
 bool batch_separable(struct pool *pool, int engine, const struct job *job, const struct inputs *inputs,
                      const struct metrics_tolerance *tolerance);

@@ -20,7 +20,7 @@ enum {
     JUDGE_WORST = 40,
 };
 
-/* A sample for the judge, with the reference's answer. */
+/* A sample to be judged, with the reference's answer. */
 struct hearing {
     struct batch *batch;
     size_t offset; /* of the sample in the batch */
@@ -51,7 +51,7 @@ struct parcel {
     struct hearing *hearings;
 };
 
-/* A sample that was the worst of a pair or an engine when it was folded: the judge may want it later. */
+/* A sample that was the worst of a pair or an engine when it was folded, and may be judged later. */
 struct memory {
     size_t sample;
     struct result *results; /* deep copies, one an engine */
@@ -113,7 +113,7 @@ static int keep(struct work *work, size_t engine, uint64_t hash, const struct re
     return work->answers ? answer_cache_put(work->answers[engine], hash, result, err) : 0;
 }
 
-/* Each sample of a batch for itself, for an engine that cannot do with the stack. */
+/* Runs each sample of a batch alone, for an engine that failed on the batch. */
 static void run_alone(struct work *work, struct parcel *parcel, struct batch *batch, size_t engine)
 {
     struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
@@ -136,7 +136,7 @@ static void run_alone(struct work *work, struct parcel *parcel, struct batch *ba
     submit(work, parcel, engine, errand, sets, count);
 }
 
-/* A stack the engine failed on: said once, and not tried again. */
+/* Records the first batch that the engine failed on; no other is tried on it. */
 static void give_up_stack(struct work *work, const struct batch *batch, size_t engine,
                           const struct result *result)
 {
@@ -144,8 +144,9 @@ static void give_up_stack(struct work *work, const struct batch *batch, size_t e
     if (known->stack)
         return;
     known->stack = arena_printf(&work->compare->arena, "%zu samples: %s%s%s", batch->count,
-                                result->outcome == OUTCOME_OK ? "the answer has another first dimension"
-                                                              : outcome_name(result->outcome),
+                                result->outcome == OUTCOME_OK
+                                    ? "the first dimension of the answer is not the number of samples"
+                                    : outcome_name(result->outcome),
                                 result->message ? ": " : "", result->message ? result->message : "");
 }
 
@@ -176,7 +177,7 @@ static void launch_engine(struct work *work, struct parcel *parcel, size_t engin
     submit(work, parcel, engine, errand, sets, count);
 }
 
-/* The reference hears the samples of the judge, each alone. */
+/* Runs the samples that will be judged on the reference, each alone. */
 static void launch_reference(struct work *work, struct parcel *parcel)
 {
     for (size_t i = 0; i < parcel->count; i++)
@@ -318,7 +319,10 @@ static void forget(struct work *work, size_t number)
     *memory = work->memories[--work->n_memories];
 }
 
-/* Keeps the answers to a sample that is now some pair's worst, and lets go those that no longer are. */
+/*
+ * Keeps the answers to a sample that is now the worst of some pair; releases those of samples that no longer
+ * are.
+ */
 static void remember(struct work *work, size_t sample)
 {
     work->memories =
@@ -401,7 +405,7 @@ static int by_sample(const void *a, const void *b)
     return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* Whether a decision hangs on the sample: a failure, or the worst of a pair that differs. */
+/* Whether the sample could change a verdict: it is a failure, or the worst of a pair that differs. */
 static bool decisive(const struct compare *compare, size_t sample)
 {
     for (size_t i = 0; i < compare->engines; i++)
@@ -416,7 +420,7 @@ static bool decisive(const struct compare *compare, size_t sample)
     return false;
 }
 
-/* With the stack it was answered in, made anew. */
+/* Judges a worst sample. Its batch is made again, so that it can be settled as it was answered. */
 static int hear_worst(struct work *work, const struct memory *memory, struct error *err)
 {
     size_t size = work->compare->batch, first = memory->sample / size * size;
@@ -444,7 +448,9 @@ static int hear_worst(struct work *work, const struct memory *memory, struct err
     return status;
 }
 
-/* The samples on which engines failed or were farthest apart; those first on which a decision hangs. */
+/*
+ * Judges the samples on which engines failed or differ most, starting with those that could change a verdict.
+ */
 static int judge_worst(struct work *work, struct error *err)
 {
     int status = 0;
@@ -470,7 +476,10 @@ static void prepare(struct compare *compare, const struct inputs *inputs, size_t
             compare->pair[compare->pairs++] = (struct compare_pair){.a = a, .b = b, .ratio = 1};
 }
 
-/* How many samples go into one work. Without the reference the first engine is asked whether samples mix. */
+/*
+ * How many samples go into one batch. The reference tells whether samples influence each other; without it,
+ * the first engine.
+ */
 static void choose_batch(struct work *work)
 {
     size_t most = work->options->batch ? work->options->batch : BATCH;
@@ -481,7 +490,7 @@ static void choose_batch(struct work *work)
     if (batch_separable(panel->pool, arbiter, &work->job, work->inputs, &work->options->tolerance))
         work->compare->batch = most;
     else
-        work->compare->batch_why = "two samples at once do not give what each gives alone";
+        work->compare->batch_why = "two samples in one batch do not give the same as each alone";
 }
 
 static void choose_judged(struct work *work)

@@ -83,7 +83,7 @@ static bool fold_engine(struct fold *fold, size_t sample, const struct result *r
     return false;
 }
 
-/* What keeps two outputs from being compared at all; false when nothing does. */
+/* Says in *why what keeps two outputs from being compared; false when nothing does. */
 static bool outputs_mismatch(const struct value *a, const struct value *b, struct str *why)
 {
     char x[SHAPE_TEXT_SIZE], y[SHAPE_TEXT_SIZE];
@@ -118,7 +118,7 @@ static bool results_mismatch(const struct result *a, const struct result *b, str
     return false;
 }
 
-/* What lies outside comes first; among that, and among the others, the larger error. */
+/* Elements outside the tolerance are worse than all others; among equals, the larger error is. */
 static bool farther(const struct compare_pair *pair, const struct metrics_difference *difference,
                     bool known_close)
 {
@@ -256,7 +256,7 @@ static bool fold_cradle(struct fold *fold, struct compare_pair *pair, size_t sam
     return pair->class.largest > class_before || pair->mad.largest > mad_before;
 }
 
-/* An engine that is not there, or lacks an operator, is no evidence against anybody. */
+/* An engine that did not start, or lacks an operator, is no evidence against another. */
 static bool is_absent(enum outcome outcome)
 {
     return outcome == OUTCOME_NO_ENGINE || outcome == OUTCOME_UNSUPPORTED;
@@ -359,7 +359,7 @@ void fold_conclude(struct fold *fold)
         if (pair->mad_inconsistent)
             pair->mad_pattern = number_pattern(compare, i, true);
         bool by_class = pair->class_inconsistent && compare->truth == TRUTH_CLASSES;
-        /* On classifiers the paper decides by class; MAD is shown beside. */
+        /* On classifiers CRADLE decides by class distance; the MAD distance is only shown. */
         bool by_mad = pair->mad_inconsistent && compare->truth == TRUTH_VALUES;
         pair->differs = pair->one_sided || pair->mismatched || pair->beyond || by_class || by_mad;
     }

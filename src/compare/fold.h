@@ -9,7 +9,7 @@ struct fold {
     struct compare *compare;
     const struct inputs *inputs;
     const struct compare_options *options;
-    double **first; /* the first output of each engine, or NULL */
+    double **first; /* the first output of each engine as doubles, counts[engine] of them; NULL: none */
     size_t *counts;
     size_t *capacities;
     double *truth;
@@ -20,15 +20,15 @@ void fold_init(struct fold *fold, struct compare *compare, const struct inputs *
 void fold_release(struct fold *fold);
 
 /*
- * results: one an engine. True when the sample is one the judge should hear: farther apart on some pair than
- * all before it, or the first failure of an engine.
+ * Adds a sample; results: one for each engine. Returns true when the sample should perhaps be judged: some
+ * pair differs more on it than on all before, or it is the first failure of an engine.
  */
 bool fold_sample(struct fold *fold, size_t sample, const struct result *results);
 
-/* Whether a pair or an engine still points at the sample as its worst. */
+/* Whether the sample is still the worst of some pair or engine. */
 bool fold_wanted(const struct compare *compare, size_t sample);
 
-/* Decides, when all samples are in. */
+/* Decides which pairs differ; to be called after the last sample. */
 void fold_conclude(struct fold *fold);
 
 #endif

@@ -73,7 +73,8 @@ static void case_stands(const struct conform_result *result, const char *name, c
     else if (result->verdict == CONFORM_NOT_RUNNABLE)
         standing_trouble(standing, "%s is not runnable: %.300s", name, message);
     else if (conform_is_unjudged(result))
-        standing_trouble(standing, "%s brings no answer, and that of %s could not be judged", name, label);
+        standing_trouble(standing, "%s brings no expected outputs, and the answer of %s could not be judged",
+                         name, label);
     else if ((conform_is_finding(result->verdict) || conform_is_beyond_rounding(result)) &&
              !(result->judged && result->judged->accepted))
         standing_finding(standing);
@@ -90,10 +91,11 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
                    result->verdict != CONFORM_NOT_RUNNABLE;
         }
         if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])
-            standing_trouble(standing,
-                             "nothing ran on %s: it supports none of %zu cases; --list says what it lacks, "
-                             "name another engine",
-                             labels[engine], conform->suite->count);
+            standing_trouble(
+                standing,
+                "nothing ran on %s: it supports none of the %zu cases; use --list to see what it lacks, or "
+                "name another engine",
+                labels[engine], conform->suite->count);
     }
 }
 
@@ -166,8 +168,11 @@ static enum conform_verdict hold(struct work *work, const struct flight *flight,
     return verdict == CONFORM_PASS && test->random ? CONFORM_RANDOM : verdict;
 }
 
-/* A case that is itself broken is nobody's fault: inputs that the model does not take, or, where an engine
- * refuses it, a model or values that the reference calls invalid. Says in work->why what is wrong. */
+/*
+ * Whether the case itself is broken, so that no engine can be blamed: its inputs do not fit the model or,
+ * where an engine refuses it, the reference says that the model or the values are invalid. Says in work->why
+ * what is wrong.
+ */
 static bool is_broken(struct work *work, const struct flight *flight, size_t set,
                       enum conform_verdict verdict)
 {
@@ -184,7 +189,7 @@ static bool is_broken(struct work *work, const struct flight *flight, size_t set
     return true;
 }
 
-/* Of several data sets the first that is no plain pass speaks for the case. */
+/* Of several data sets the first that is not a pass gives the case its verdict. */
 static void record(struct work *work, const struct flight *flight, size_t set, size_t engine)
 {
     struct conform *conform = work->conform;
@@ -204,7 +209,7 @@ static void record(struct work *work, const struct flight *flight, size_t set, s
     kept->log = tail(&conform->arena, result->log);
 }
 
-/* The case's own answer, judged as if an engine had given it. */
+/* Judges the case's expected outputs as if an engine had answered with them. */
 static void judge_golden(struct work *work, const struct flight *flight, size_t set)
 {
     const struct test_case *test = flight->loaded.tests[set];
@@ -244,14 +249,16 @@ static void judge_flight(struct work *work, struct flight *flight)
     for (size_t engine = 0; engine < conform->engines; engine++) {
         struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
         kept->judged = &verdicts.engine[engine];
-        /* It refuses what it lacks, in words of another kind. */
+        /* It lacks an operator, although its message does not say so. */
         if (conform_is(kept->verdict, CLASS_REFUSAL) && verdict_is(kept->judged->verdict.kind, CLASS_LACK))
             kept->verdict = CONFORM_UNSUPPORTED;
     }
     sample_verdicts_release(&verdicts);
 }
 
-/* All engines have answered: each answer is held against the case's own, in the order of the data sets. */
+/*
+ * All engines have answered: compares each answer with the expected outputs, in the order of the data sets.
+ */
 static void conclude(struct work *work, struct flight *flight)
 {
     for (size_t set = 0; set < flight->loaded.sets; set++)
@@ -334,7 +341,7 @@ static bool room(const struct work *work)
     return work->flights == 0 || (work->flights < window && work->bytes < bytes);
 }
 
-/* Every case has one verdict on every engine, and the totals say so. */
+/* Asserts that every case has one verdict on every engine. */
 static void count(struct conform *conform)
 {
     conform->counts = memory_zeroed(conform->engines, sizeof *conform->counts);

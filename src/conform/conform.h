@@ -1,9 +1,11 @@
 /*
- * Every case of a suite on every engine, each held against the answer the case brings. That answer decides;
- * the judge's word, with the reference as arbiter, stands beside it, on the engines and on the answer itself.
+ * Runs every case of a suite on every engine and compares each answer with the expected outputs that the case
+ * brings. These decide. The judge, with the reference, gives a verdict of its own beside that: on each
+ * engine, and on the expected outputs themselves.
  *
- * All engines work at once. A window of cases is in memory; a case leaves it when its last engine has
- * answered. Each case gets exactly one verdict on each engine, which conform_run asserts: none is lost.
+ * All engines work at the same time. Only a window of cases is in memory; a case leaves it when its last
+ * engine has answered. Each case gets exactly one verdict for each engine, and conform_run asserts that none
+ * is lost.
  */
 #ifndef CONFORM_CONFORM_H
 #define CONFORM_CONFORM_H
@@ -19,11 +21,11 @@ enum conform_verdict {
     CONFORM_UNTESTED = 0,
     CONFORM_PASS,
     CONFORM_WRONG,       /* values beyond the tolerance */
-    CONFORM_NAN,         /* NaN where a number belongs, or the other way round */
+    CONFORM_NAN,         /* NaN where a number is expected, or the reverse */
     CONFORM_SHAPE,       /* a shape, or the number of outputs, is not as expected */
     CONFORM_DTYPE,       /* an element type is not as expected */
-    CONFORM_RANDOM,      /* ran; its values are random and were not judged, only types and shapes */
-    CONFORM_UNSUPPORTED, /* these as engine/outcome.h says */
+    CONFORM_RANDOM,      /* answered; the values are random, so only types and shapes were compared */
+    CONFORM_UNSUPPORTED, /* this and the next six: engine/outcome.h explains them */
     CONFORM_REJECTED,
     CONFORM_FAILED,
     CONFORM_CRASH,
@@ -36,11 +38,13 @@ enum conform_verdict {
 };
 const char *conform_verdict_name(enum conform_verdict verdict); /* "pass", "not runnable" ... */
 
-/* Whether the judge's verdict (judge/verdict.h) that says the same is of these classes: a pass is agreement,
- * random any answer, and of what is not runnable nobody can tell. */
+/*
+ * Whether the judge's verdict (judge/verdict.h) that corresponds to this one is of these classes. A pass
+ * corresponds to agreement, random to an unspecified result, not runnable to undecided.
+ */
 bool conform_is(enum conform_verdict verdict, unsigned classes);
 
-/* Pass, random, unsupported and not runnable say nothing against an engine; everything else is a finding. */
+/* Whether it counts against the engine: everything but pass, random, unsupported and not runnable. */
 bool conform_is_finding(enum conform_verdict verdict);
 
 struct conform_result {
@@ -49,9 +53,13 @@ struct conform_result {
     int64_t load_ns, run_ns;
     const char *message; /* one line, or NULL; lives in the conform */
     const char *log;     /* the tail of the engine's stderr when it died; or NULL */
-    bool bare;           /* a data set brings no answer: only the judge can say whether it is right */
-    const struct engine_verdict
-        *judged; /* over the case's data sets; NULL when the case is not runnable, random or misfit */
+    bool
+        bare; /* a data set brings no expected outputs: only the judge can tell whether the answer is right */
+    /*
+     * The judge's verdict over all data sets of the case; NULL when the case is not runnable, is random, or
+     * has inputs that do not fit the model.
+     */
+    const struct engine_verdict *judged;
 };
 
 struct conform {
@@ -59,28 +67,35 @@ struct conform {
     const struct suite *suite;
     size_t engines;
     struct conform_result *results; /* [case * engines + engine] */
-    const char **golden; /* [case]: how the case's own answer leaves the reference's hard bound, or NULL */
+    const char *
+        *golden; /* [case]: how the case's expected outputs are outside the reference's hard bound, or NULL */
     size_t (*counts)[CONFORM_COUNT]; /* [engine][verdict] */
     double seconds;
 };
 
 struct conform_options {
     struct metrics_tolerance tolerance;
-    size_t window;       /* cases in memory; 0: 32 */
-    size_t window_bytes; /* their size; 0: 1 GiB; a single case may exceed it */
+    size_t window;       /* most cases in memory; 0: 32 */
+    size_t window_bytes; /* most bytes of them; 0: 1 GiB; a single case may exceed it */
     bool progress;
-    const struct known_issues *known; /* outlives the conform; NULL: none */
+    const struct known_issues *known; /* must outlive the conform; NULL: none */
 };
 
-/* A pass that nobody judged: the case brings no answer, and the judge cannot tell. */
+/*
+ * Whether it is a pass that nothing was compared with: the case brings no expected outputs, and the judge
+ * cannot tell.
+ */
 bool conform_is_unjudged(const struct conform_result *result);
 
-/* A case that passes though no rounding explains the answer: its tolerance is wider than the bound. */
+/*
+ * Whether the case passes although rounding cannot explain the answer: the tolerance is wider than the hard
+ * bound.
+ */
 bool conform_is_beyond_rounding(const struct conform_result *result);
 
 /*
- * What it all means for the exit status. Unsupported cases are no finding, but an engine on which nothing ran
- * at all was not tested. labels: one an engine.
+ * What the results mean for the exit status. An unsupported case is not a finding, but an engine that
+ * supports no case at all was not tested, which is trouble. labels: one for each engine.
  */
 void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing);
 

@@ -36,7 +36,7 @@ static enum replay_state by_answer(const struct conform_result *result)
     return trouble ? REPLAY_TROUBLE : REPLAY_WRONG;
 }
 
-/* The judge had the reference's word on it, whatever that is. */
+/* Whether the judge compared the answer with the reference's. */
 static bool is_judged(const struct conform_result *result)
 {
     const struct verdict *verdict = result->judged ? &result->judged->verdict : NULL;
@@ -61,8 +61,10 @@ static bool is_kept_as(const struct bundle *bundle, unsigned classes)
 }
 
 /*
- * An engine that says it lacks what an optimiser of its own made is wrong: the judge saw another setting of
- * it run the case when the bundle was made. Alone it says the same words, and they are as wrong as they were.
+ * Whether an *unsupported* is still the finding it was. An engine that says it lacks an operator which its
+ * own optimiser made is wrong: when the bundle was made, the judge saw another setting of the same release
+ * run the case. Here the engine runs without that other setting, and the same message is as wrong as it was
+ * then.
  */
 static bool lacks_as_before(const struct conform_result *result, const struct bundle *bundle,
                             const struct engine_profile *profile)
@@ -85,12 +87,12 @@ static enum replay_state state_of(const struct conform_result *result, const str
 {
     enum replay_state plain = by_answer(result);
     bool invalid = result->judged && result->judged->verdict.invalid;
-    /* What killed an engine, though the case is not valid, is mended when it is refused in words. */
+    /* An invalid case that crashed an engine is mended when the engine now refuses it with a message. */
     if (bundle && invalid && result->verdict == CONFORM_NOT_RUNNABLE && is_kept_as(bundle, CLASS_DEATH))
         return REPLAY_AGREES;
     if (plain == REPLAY_TROUBLE || !is_judged(result))
         return plain;
-    /* A case that is no bundle brings an answer that somebody vouched for. */
+    /* For a case that is not a bundle, its expected outputs decide. */
     enum replay_state judged = by_judge(result);
     if (!bundle && (conform_is(result->verdict, CLASS_WRONG_ANSWER) || judged == REPLAY_TROUBLE))
         return plain;
@@ -166,8 +168,9 @@ void replay_stands(const struct replay *replay, struct standing *standing)
                              row->verdict, *row->text ? ": " : "", row->text);
     }
     if (replay->count == replay->counts[REPLAY_SKIPPED])
-        standing_trouble(standing,
-                         "nothing ran: every case was skipped; name an engine that supports one, with -e");
+        standing_trouble(
+            standing,
+            "nothing ran: every case was skipped; name an engine with -e that supports one of them");
 }
 
 /* The last part of the case is the name of the folder that is replayed. */

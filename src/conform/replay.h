@@ -1,9 +1,9 @@
 /*
- * Past findings run again: a corpus of bundles (findings/bundle.h) and of backend tests against engines, for
- * CI. Each case gets one row for each engine.
+ * Runs past findings again, for CI: bundles (findings/bundle.h) and other cases in ONNX's backend-test
+ * layout. Each case gets one row for each engine.
  *
- * Of a bundle the judge's word decides, by the reference's bounds; where the reference cannot judge, and for
- * cases that are no bundles, the answer that the case brings.
+ * For a bundle the judge decides, by the reference's bounds. Where the reference cannot judge, and for cases
+ * that are not bundles, the expected outputs of the case decide.
  */
 #ifndef CONFORM_REPLAY_H
 #define CONFORM_REPLAY_H
@@ -14,9 +14,9 @@
 enum replay_state {
     REPLAY_UNTESTED = 0, /* counts as trouble */
     REPLAY_AGREES,
-    REPLAY_WRONG,   /* wrong, refused, dead: still a finding */
-    REPLAY_KNOWN,   /* the same, by an issue that the user accepts (findings/known_issues.h) */
-    REPLAY_SKIPPED, /* the engine says cleanly that it lacks this, or the answer is random */
+    REPLAY_WRONG, /* still a finding: wrong, refused, crashed ... */
+    REPLAY_KNOWN, /* still a finding, but of a known issue that the user accepts (findings/known_issues.h) */
+    REPLAY_SKIPPED, /* the engine cleanly says that it lacks something, or the answer is random */
     REPLAY_TROUBLE, /* no engine, unreadable or invalid case, an answer that nobody can judge */
     REPLAY_STATES
 };
@@ -25,12 +25,12 @@ const char *replay_state_name(enum replay_state state); /* "agrees", "still wron
 struct replay_row {
     const char *name, *folder;
     const char *title; /* of a bundle, else "" */
-    const char *was;   /* the verdict's word when it was found, else "" */
+    const char *was;   /* the verdict when it was found; "" when the case is no bundle */
     const char *engine;
     enum replay_state state;
-    const char *verdict; /* the word now */
+    const char *verdict; /* the verdict now */
     const char *text;    /* one line; may be "" */
-    const char *known;   /* what the known issue is written up as; NULL: it is none */
+    const char *known;   /* the document of the known issue that it is of; NULL: of none */
     double seconds;
 };
 
@@ -47,10 +47,13 @@ void replay_release(struct replay *replay);
 int replay_run(struct replay *replay, const struct suite *suite, const struct panel *panel,
                const struct conform_options *options, struct error *err);
 
-/* What the rows mean for the exit status. Skipped ones are well, as long as something ran. */
+/* What the rows mean for the exit status. Skipped ones are no trouble as long as some case ran. */
 void replay_stands(const struct replay *replay, struct standing *standing);
 
-/* Whether the case that the issue names was replayed and agrees on every engine: the issue is out of date. */
+/*
+ * Whether the case that the issue names was replayed and agrees on every engine, so that the issue is
+ * outdated.
+ */
 bool replay_agrees_now(const struct replay *replay, const struct known_issue *issue);
 
 #endif

@@ -46,14 +46,14 @@ static char *make_label(const struct work *work, const char *version, const char
     return set;
 }
 
-/* Its number in the pool, or -1. */
+/* Adds the engine to the pool; returns its number there, or -1. */
 static int add_engine(struct work *work, const char *label)
 {
     long place = panel_add(&work->panel, work->options->registry, label, work->err);
     return place < 0 ? -1 : work->panel.engines[place];
 }
 
-/* The first release stands for all: where one runs, the others do. */
+/* Hands the model over as the first release can take it: what one release can read, the others can. */
 static int open_model(struct work *work)
 {
     const struct bisect *bisect = work->bisect;
@@ -93,8 +93,8 @@ static int run_engines(struct work *work, const int *engines, size_t count, stru
 }
 
 /*
- * What a message is about: the letters at its end. Numbers change with the release, and so does what stands
- * before, source files and signatures.
+ * A hash of what a message is about: the letters at its end. Numbers change with the release, and so does the
+ * beginning, which names source files and function signatures.
  */
 static uint64_t message_class(const char *text)
 {
@@ -117,8 +117,10 @@ static enum verdict_kind golden_kind(enum golden golden)
     return kinds[golden];
 }
 
-/* What the reference lets pass, the case's own answer may not: a value, or a clean error on a case that has
- * an answer. */
+/*
+ * Replaces the verdict on an answer that the reference does not object to by that of the case's expected
+ * outputs, if it has any: an error is then a refusal, and values are compared with them.
+ */
 static void hold_against_answer(const struct work *work, const struct result *result, struct verdict *verdict,
                                 struct str *text)
 {
@@ -135,7 +137,7 @@ static void hold_against_answer(const struct work *work, const struct result *re
             str_clear(text);
             str_add(text, why.data);
         }
-        /* Agreement with the answer settles what the reference could not judge. */
+        /* Agreement with the expected outputs decides where the reference could not judge. */
         verdict->kind = golden_kind(golden);
         str_release(&why);
     }
@@ -150,7 +152,7 @@ static struct settle_case case_of(const struct work *work, int engine)
     };
 }
 
-/* A graph that is only suspect as a whole is settled, as everywhere. */
+/* A suspect answer is settled here as in all other commands. */
 static void settle_release(struct work *work, int engine, struct verdict *verdict, struct str *text)
 {
     struct settlement settlement = {0};
@@ -209,7 +211,7 @@ static struct judge_entry entry_of(const struct work *work, int engine, const st
     return judge_entry_of(pool_engine(work->panel.pool, engine), result, false);
 }
 
-/* The case on labelled engines, judged. An engine that does not start is trouble. */
+/* Runs the case on the engines of these labels and judges it. Fails when one does not start. */
 static int verdicts_of(struct work *work, char *const *labels, size_t count, struct bisect_verdict *verdicts)
 {
     int *engines = memory_zeroed(count, sizeof *engines), status = 0;
@@ -224,7 +226,7 @@ static int verdicts_of(struct work *work, char *const *labels, size_t count, str
     for (size_t i = 0; i < count; i++) {
         if (!status && results[i].outcome == OUTCOME_NO_ENGINE)
             status = error_set(work->err, ERROR_NOT_FOUND,
-                               "%s does not start: %s; 'assay engines %.*s' tells its versions and knobs",
+                               "%s does not start: %s; 'assay engines %.*s' shows its versions and knobs",
                                labels[i], results[i].message ? results[i].message : "",
                                (int)work->label.name.length, work->label.name.text);
         if (!status) {
@@ -256,7 +258,7 @@ static int look(void *context, const size_t *places, size_t count, uint64_t *sta
     return status;
 }
 
-/* One run of the reference serves all releases; without it the case's own answer must do. */
+/* Runs the reference once, for all releases. Where it cannot judge, the case must bring expected outputs. */
 static int ask_reference(struct work *work)
 {
     struct error err = {0};
@@ -275,10 +277,10 @@ static int ask_reference(struct work *work)
             "the case is not valid, so no release can be blamed: %.300s; correct the inputs or the "
             "model",
             work->reference.message ? work->reference.message : "");
-    return error_set(work->err, ERROR_UNSUPPORTED,
-                     "nothing to judge by: the reference says %s, and the case brings no answer",
-                     work->reference.message ? work->reference.message
-                                             : outcome_name(work->reference.outcome));
+    return error_set(
+        work->err, ERROR_UNSUPPORTED,
+        "nothing can judge the case: the reference says %s, and the case brings no expected outputs",
+        work->reference.message ? work->reference.message : outcome_name(work->reference.outcome));
 }
 
 struct found {
@@ -323,8 +325,10 @@ static const Assay__Welcome *welcome_of(const struct work *work)
     return work->any < 0 ? NULL : pool_engine(work->panel.pool, work->any)->welcome;
 }
 
-/* What one setting of a release runs, another of it with the same kernels may not lack: the one that leaves
- * graphs alone is asked. */
+/*
+ * What one setting of a release runs, another setting that selects the same kernels may not lack: so the
+ * plain setting, which runs the graph as it is written, is asked too.
+ */
 static int check_lacking(struct work *work, struct bisect_stretch *stretch)
 {
     char *label = make_label(work, work->bisect->releases[stretch->last], NULL, NULL);
@@ -358,7 +362,7 @@ static int make_stretches(struct work *work, const uint64_t *states)
             bisect->stretches[bisect->n_stretches - 1].last = i;
             continue;
         }
-        /* The first of a stretch was looked at: a change is always between two that were. */
+        /* The first release of a stretch was always run: changes are found between two that were. */
         bisect->stretches[bisect->n_stretches++] = (struct bisect_stretch){i, i, work->verdicts[i], false};
     }
     for (size_t i = 0; i < bisect->n_stretches; i++) {
@@ -386,7 +390,7 @@ static int search_releases(struct work *work)
     return status;
 }
 
-/* Whether what runs under this value of a knob needs no other kernels under another. */
+/* Whether what the engine supports with this value of the knob, it should support with every other value. */
 static bool shows_kernels(const Assay__KnobInfo *info, const char *value)
 {
     return info->kind == ASSAY__KNOB_INFO__KIND__SCHEDULE ||
@@ -417,7 +421,7 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
         free(labels[i]);
     }
     for (size_t i = 0; i < knob->count; i++) {
-        /* Lacking under one value what another has: a refusal, as the judge has it. */
+        /* What one value lacks and another runs is refused, not unsupported, as for the judge. */
         if (works && verdict_is(verdicts[i].kind, CLASS_LACK))
             verdicts[i].kind = VERDICT_REJECTED;
         knob->values[i].verdict = verdicts[i];
@@ -446,7 +450,7 @@ static char *passes_label(const struct passes *passes, const bool *kept)
     return label;
 }
 
-/* The first candidate whose passes, left out, make the fault go. */
+/* The first candidate without whose passes the fault is gone. */
 static long test_passes(void *context, const bool *const *candidates, size_t count)
 {
     struct passes *passes = context;
@@ -532,7 +536,10 @@ int bisect_run(struct bisect *bisect, const struct test_case *test, const struct
 {
     struct work work = {.bisect = bisect, .test = test, .options = options, .any = -1, .err = err};
     struct pool_options limits = options->limits;
-    /* What reads beyond its memory must always find the same there; and dozens of idle engines are many. */
+    /*
+     * A fresh process each time, so that an engine that reads beyond its memory always finds the same there,
+     * and so that no dozens of idle engines are kept.
+     */
     limits.fresh = true;
     *bisect = (struct bisect){0};
     arena_init(&bisect->arena);

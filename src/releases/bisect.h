@@ -1,14 +1,15 @@
 /*
- * Since when, until when and by what: one case over the releases of an engine, over its knobs and over the
- * optimiser passes it can leave out.
+ * Finds the releases of an engine in which one case fails, and which of its knobs and optimiser passes make
+ * the difference.
  *
- * Every answer is judged by the reference; where the case brings an answer of its own that counts too, so
- * that what the ONNX text leaves open is still told apart. The releases with the same verdict next to each
- * other are a stretch. See change_search.h for how few are run and what that can miss.
+ * Every answer is judged by the reference. Where the case brings expected outputs these count too, so that
+ * releases can be told apart even where ONNX leaves the result unspecified. Neighbouring releases with the
+ * same verdict are a stretch. change_search.h tells which releases are run, and what is missed by not running
+ * the others.
  *
- * Knobs: on one bad release, every value of every knob whose values are listed ("none|basic|all"). Passes: a
- * knob whose values read "A+B+C" is a set; when all of them together, left out, make the fault go, a smallest
- * set that does is found by delta debugging.
+ * Knobs are tried on the last bad release: every value of every knob that lists its values
+ * ("none|basic|all"). A knob whose values read "A+B+C" names optimiser passes to leave out. When the fault is
+ * gone without all of them, delta debugging finds a smallest set whose absence is enough.
  */
 #ifndef RELEASES_BISECT_H
 #define RELEASES_BISECT_H
@@ -21,19 +22,19 @@
 struct bisect_options {
     struct registry *registry;
     struct pool_options limits;
-    const char *engine; /* name[@version][:knobs]; with a version only knobs and passes are looked at */
+    const char *engine; /* name[@version][:knobs]; with a version only knobs and passes are tried */
     size_t step;        /* of change_search; 0: 2 */
-    bool no_knobs;      /* releases alone */
+    bool no_knobs;      /* try releases only */
 };
 
-/* What one engine says to the case. */
+/* The verdict on one engine's answer to the case. */
 struct bisect_verdict {
     enum verdict_kind kind;
     enum stage stage;
-    bool by_answer;      /* only the case's own answer says so, not the reference */
+    bool by_answer;      /* from the case's expected outputs; the reference does not object */
     const char *text;    /* one line */
     const char *message; /* the engine's own, whole; may be NULL */
-    uint64_t state;      /* equal for equal verdicts; of clean refusals, what is lacking counts too */
+    uint64_t state;      /* equal for equal verdicts; of *unsupported*, also what is lacking must be equal */
 };
 
 struct bisect_stretch {
@@ -63,18 +64,21 @@ struct bisect {
     bool *looked;          /* run, not inferred from neighbours */
     size_t n_stretches;
     struct bisect_stretch *stretches;
-    size_t runs; /* of the engine, for the releases */
-    const char
-        *at; /* the release on which knobs and passes were tried: the last bad one; NULL: none is bad */
+    size_t runs;    /* of the engine, for the releases */
+    const char *at; /* the last bad release, on which knobs and passes were tried; NULL: none is bad */
     size_t n_knobs;
     struct bisect_knob *knobs;
     const char *pass_knob; /* NULL: the engine has none */
-    size_t n_passes;       /* it can leave out */
-    size_t n_blamed;       /* a smallest set without which the fault goes; 0: it stays without them all */
+    size_t n_passes;       /* that it can leave out */
+    size_t n_blamed;       /* passes whose absence is enough; 0: the fault stays even without all */
     const char **blamed;
     size_t knob_runs, pass_runs;
 };
 
+/*
+ * Fails when an engine does not start, when the case is invalid, and when nothing can judge it: the reference
+ * cannot and the case brings no expected outputs.
+ */
 int bisect_run(struct bisect *bisect, const struct test_case *test, const struct bisect_options *options,
                struct error *err);
 void bisect_release(struct bisect *bisect); /* also after a failure */

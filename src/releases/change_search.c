@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The middles of all stretches between known places that differ. */
+/* The places in the middle between two known neighbours whose states differ. */
 static size_t middles(const uint64_t *states, const bool *known, size_t n, size_t *places)
 {
     size_t count = 0, left = 0;

@@ -1,11 +1,11 @@
 /*
- * Where a state changes along a line of releases, with few looks.
+ * Finds where a state (the verdict) changes along a line of places (releases), looking at few of them.
  *
- * Binary search alone sees one change and takes for granted that there is no other. So a grid of evenly
- * spread places is looked at first, both ends included, and every stretch between two that differ is bisected
- * until the change is between neighbours. What cannot be missed: every stretch at least `step` long, and
- * every shorter one that lies at a change. A stretch shorter than that between two equal neighbours of the
- * grid is missed: step 1 looks everywhere and misses nothing.
+ * Binary search alone sees one change and assumes that there is no other. So every `step`-th place is looked
+ * at first, both ends included; where two neighbours of this grid differ, the places between them are
+ * bisected until the change is between neighbouring places. This finds every stretch that is at least `step`
+ * long, and a shorter one beside a change that was found. It misses a stretch shorter than `step` between two
+ * places of the grid with equal states. Step 1 looks at every place and misses nothing.
  */
 #ifndef RELEASES_CHANGE_SEARCH_H
 #define RELEASES_CHANGE_SEARCH_H
@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Looks at `count` places at once and fills in states[place]; 0, or -1 to stop. */
+/* Looks at `count` places at once and sets states[place] of each. Returns 0, or -1 to stop the search. */
 typedef int (*change_look)(void *context, const size_t *places, size_t count, uint64_t *states);
 
 /*
- * Fills in the states of places 0 ... n-1; places not looked at get those of their neighbours. *looked (of n,
- * may be NULL) tells which were. -1 when a look failed.
+ * Fills in the states of places 0 ... n-1; a place that was not looked at gets the state of its neighbours.
+ * looked[] (n of them; may be NULL) tells which were. Returns -1 when a look returned -1.
  */
 int change_search(uint64_t *states, bool *looked, size_t n, size_t step, change_look look, void *context);
 

@@ -52,7 +52,10 @@ enum probe_answer probe_answer_of(const struct verdict *verdict)
     enum probe_answer answer = probe_answer_of_letter(verdict_row(verdict->kind)->letter);
     if (answer == PROBE_OK && verdict->by_vote)
         return PROBE_UNSURE;
-    /* A constant answer that agrees (ConstantOfShape); or one against us. */
+    /*
+     * The verdict mistrusts an answer that agrees but proves little because it is constant (ConstantOfShape),
+     * or one by which all engines contradict the reference. The former is ok here.
+     */
     if (verdict_is(verdict->kind, CLASS_DOUBT) && verdict->judged && !verdict->wrong)
         return PROBE_OK;
     return answer;
@@ -97,7 +100,7 @@ enum probe_answer probe_sum_up(const struct probe_counts *counts)
     return counts->of[PROBE_UNSUPPORTED] ? PROBE_UNSUPPORTED : PROBE_NONE;
 }
 
-/* One case to come: where its letter goes and what to draw. */
+/* A case that will be run: where its letter goes, and what to draw. */
 struct plan_item {
     const struct op *op;
     size_t op_number, row; /* in a result */
@@ -121,7 +124,9 @@ static bool wanted(const char *ops, const char *name)
     return !ops;
 }
 
-/* Quick: some opsets at which many operators changed, or the operator's first when it is newer. */
+/*
+ * A quick probe takes some opsets at which many operators changed, or the operator's first when it is newer.
+ */
 static bool opset_probed(const struct op *op, int opset, bool quick)
 {
     if (!quick)
@@ -130,8 +135,10 @@ static bool opset_probed(const struct op *op, int opset, bool quick)
            (op_drawn_since(op) > 17 && opset == op_drawn_since(op));
 }
 
-/* Quick: at most two ranks, one of them a frequent one; but all where the first input is no tensor data, as
- * few of them are drawn. */
+/*
+ * A quick probe takes at most two ranks, one of them a common one. It takes all where the first input holds
+ * no data, as these have few.
+ */
 static bool rank_probed(const struct op *op, int rank, int low, int high, bool quick)
 {
     int usual = high < 4 ? high : 4;
@@ -181,7 +188,7 @@ static void plan_opset(struct plan *plan, const struct op *op, int opset, bool q
             }
 }
 
-/* Everything to ask, operator by operator. */
+/* Plans all cases, operator by operator. */
 static void plan_init(struct plan *plan, const struct probe_options *options)
 {
     size_t count = op_count();
@@ -282,7 +289,7 @@ static int take(void *context, struct trial_done *done, struct error *err)
     return 0;
 }
 
-/* Where the sampler makes no such case nothing is asked. */
+/* Where the sampler cannot make such a case, none is run. */
 static int make(void *context, struct test_case **test, void **user, struct error *err)
 {
     struct probing *probing = context;
@@ -335,7 +342,7 @@ char *probe_engine(const struct engine_info *info)
     return text;
 }
 
-/* Enough under way that one slow case (an engine that starts anew) does not stop the others. */
+/* As many cases under way as it takes that a slow one (an engine restarts) does not stop the others. */
 enum { AHEAD = 64 };
 
 int probe_run(const struct probe_options *options, struct probe_result **results, struct error *err)

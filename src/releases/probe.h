@@ -1,10 +1,10 @@
 /*
- * What each engine can do: every operator of the table, for every element type, opset, rank of the primary
- * input and form of optional inputs, as a case of one node, judged by the reference.
+ * Finds out what each engine supports: every operator of the table with every element type, opset, rank of
+ * its primary input and choice of optional inputs is run as a case of one node and judged by the reference.
  *
- * Results are kept one file an engine version (probe_file.h), so that generators do not ask an engine for
- * what it cleanly lacks. Only *unsupported* is lacking: a crash, a hang, a refusal or a wrong answer is a
- * finding.
+ * The results of each engine version are kept in a file (probe_file.h), so that generators can avoid what an
+ * engine lacks. Only what the verdict *unsupported* names is lacking: a crash, a hang, a refusal or a wrong
+ * answer is a finding.
  */
 #ifndef RELEASES_PROBE_H
 #define RELEASES_PROBE_H
@@ -14,12 +14,13 @@
 #include "generate/operator_case.h"
 #include "judge/verdict.h"
 
-/* Verdicts, fewer of them. */
+/* The verdicts, summed up in fewer words. */
 enum probe_answer {
-    PROBE_NONE,        /* not asked */
-    PROBE_OK,          /* agrees */
-    PROBE_UNSURE,      /* answered, but the answer proves nothing: open, undecided, mistrusted, by vote */
-    PROBE_UNSUPPORTED, /* says cleanly that it lacks this */
+    PROBE_NONE,   /* not asked */
+    PROBE_OK,     /* agrees */
+    PROBE_UNSURE, /* answered, but the answer proves nothing: the verdict is open, undecided, mistrusted or a
+                     vote's */
+    PROBE_UNSUPPORTED, /* the engine says cleanly that it lacks this */
     PROBE_REJECTED,    /* refuses a valid case, or fails on it */
     PROBE_WRONG,       /* wrong value, shape or type */
     PROBE_CRASH,       /* also out of memory, or garbage */
@@ -34,15 +35,17 @@ bool probe_is_finding(enum probe_answer answer);
 
 enum { PROBE_OPSETS = OPSET_LAST - OPSET_FIRST + 1, PROBE_FORMS = 32 };
 
-/* One type, rank and form: a letter for each opset from OPSET_FIRST on. */
+/*
+ * The answers for one element type, rank and choice of inputs: a letter for each opset from OPSET_FIRST on.
+ */
 struct probe_row {
     enum dtype type;
     int rank;       /* of the primary input; -1: the operator has none */
-    uint32_t given; /* which inputs are there, bit i for input i; 0: all there can be, or any number */
+    uint32_t given; /* which inputs are given, bit i for input i; 0: all that there can be, or any number */
     char opsets[PROBE_OPSETS + 1];
 };
 
-/* The first case of its verdict, and how many there are. */
+/* A kind of finding of an operator: its first case, and how many cases have the same verdict. */
 struct probe_find {
     enum verdict_kind verdict;
     enum dtype type;
@@ -64,18 +67,18 @@ struct probe_result {
     const char *engine;         /* name[@version][:knob=value,...], the version as the engine says it */
     const char *name, *version; /* version: NULL when it did not say */
     uint64_t seed;
-    bool complete; /* every operator, opset, rank and form was asked */
+    bool complete; /* every operator, opset, rank and choice of inputs was tried */
     bool started;  /* the engine could be started */
     size_t n_ops;
     struct probe_op *ops;
 };
 
 struct probe_options {
-    const struct panel *panel; /* with the reference */
+    const struct panel *panel; /* must have the reference */
     const char *ops;           /* comma-separated operator names; NULL: all */
     uint64_t seed;
-    bool quick;    /* opsets 13, 17 and 21 (or an operator's first), two ranks and forms: a few per cent */
-    bool progress; /* show it */
+    bool quick;    /* only opsets 13, 17 and 21 (or an operator's first), two ranks and choices of inputs */
+    bool progress; /* show the progress on a terminal */
 };
 
 /*
@@ -88,15 +91,20 @@ void probe_results_free(struct probe_result *results, size_t count);
 /* name[@version][:knob=value,...] of an engine, the version as it says it itself; heap. */
 char *probe_engine(const struct engine_info *info);
 
-/* Sums, by answer, of an operator's cases, of those of one type (DTYPE_NONE: all), of an engine's. */
+/*
+ * How many cases got each answer: those of an operator, of one element type (DTYPE_NONE: of all), or all
+ * cases of an engine.
+ */
 struct probe_counts {
     size_t of[PROBE_ANSWERS], total;
 };
 struct probe_counts probe_count(const struct probe_op *op, enum dtype type);
 struct probe_counts probe_count_all(const struct probe_result *result);
 
-/* What a group of cases is as one answer: the worst finding, else unsupported when nothing else, else ok or
- * unsure. */
+/*
+ * Sums a group of cases up in one answer: the worst finding; else unsupported, when all cases are; else ok or
+ * unsure.
+ */
 enum probe_answer probe_sum_up(const struct probe_counts *counts);
 
 #endif

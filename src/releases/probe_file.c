@@ -109,18 +109,18 @@ static int parse_row(const struct json_value *value, struct probe_row *row, stru
     const struct json_value *rank = type ? type->next : NULL, *inputs = rank ? rank->next : NULL;
     const struct json_value *opsets = inputs ? inputs->next : NULL;
     if (!is_text(type) || !whole(rank, -1, TENSOR_MAX_RANK) || !is_text(inputs) || !is_text(opsets))
-        return bad(err, "a row is [type, rank, inputs, letters]");
+        return bad(err, "a row must be [type, rank, inputs, letters]");
     row->type = dtype_from_name(type->text);
     row->rank = (int)rank->number;
     if (row->type == DTYPE_NONE)
-        return bad(err, "a type that there is not");
+        return bad(err, "there is no such element type");
     size_t bits = strlen(inputs->text);
     if (bits > 32 || strspn(inputs->text, "01") != bits)
-        return bad(err, "inputs are 0 and 1, at most 32");
+        return bad(err, "inputs must be at most 32 digits 0 or 1");
     for (size_t i = 0; i < bits; i++)
         row->given |= (uint32_t)(inputs->text[i] == '1') << i;
     if (strlen(opsets->text) != PROBE_OPSETS || strspn(opsets->text, ".o?urwch") != PROBE_OPSETS)
-        return bad(err, "a row has one letter an opset");
+        return bad(err, "a row must have one letter for each opset");
     memcpy(row->opsets, opsets->text, PROBE_OPSETS);
     return 0;
 }
@@ -134,7 +134,7 @@ static int parse_find(const struct json_value *value, struct probe_find *find, s
     find->type = type ? dtype_from_name(type) : DTYPE_NONE;
     if (!verdict || !verdict_parse(verdict, &find->verdict) || !find->message || !find->recipe ||
         !find->type || !whole(count, 1, 1e9) || !whole(opset, 1, 1000))
-        return bad(err, "a first case lacks something");
+        return bad(err, "a member of a first case is missing");
     find->count = (size_t)count->number;
     find->opset = (int)opset->number;
     return 0;
@@ -153,7 +153,7 @@ static int parse_op(struct arena *arena, const struct json_value *value, struct 
     op->name = json_text_of(value, "operator");
     op->family = json_text_of(value, "family");
     if (!op->name || !op->family || !rows || !finds)
-        return bad(err, "an operator lacks something");
+        return bad(err, "a member of an operator is missing");
     op->rows = arena_array(arena, rows->count, sizeof *op->rows);
     op->finds = arena_array(arena, finds->count, sizeof *op->finds);
     for (const struct json_value *row = rows->first; row; row = row->next)
@@ -171,7 +171,7 @@ int probe_parse(struct probe_result *result, const char *data, size_t size, stru
     *result = (struct probe_result){.started = true};
     arena_init(&result->arena);
     if (size > PROBE_FILE_LIMIT)
-        return error_set(err, ERROR_LIMIT, "a probe's result of %zu bytes", size);
+        return error_set(err, ERROR_LIMIT, "a probe's result of %zu bytes is too large", size);
     if (json_read(&result->arena, data, size, &root, err))
         return -1;
     operators = list_of(root, "operators");
@@ -181,9 +181,9 @@ int probe_parse(struct probe_result *result, const char *data, size_t size, stru
     result->name = json_text_of(root, "name");
     result->version = json_text_of(root, "version");
     if (json_number_of(root, "probe", 0) != FORMAT || json_number_of(root, "first_opset", 0) != OPSET_FIRST)
-        return bad(err, "of another format");
+        return bad(err, "it has another format; run 'assay probe' again");
     if (!result->engine || !result->name || !operators || !whole(seed, 0, 0x1p53))
-        return bad(err, "something is missing");
+        return bad(err, "a member is missing");
     result->seed = (uint64_t)seed->number;
     result->complete = complete && complete->kind == JSON_BOOL && complete->truth;
     result->ops = arena_array(&result->arena, operators->count, sizeof *result->ops);
@@ -243,7 +243,7 @@ int probe_load(struct probe_result *result, const char *folder, const char *engi
         arena_release(&result->arena);
         status = probe_parse(result, data, size, err);
         if (!status && strcmp(result->engine, engine) != 0)
-            status = bad(err, "of another engine");
+            status = bad(err, "it is of another engine");
         if (status)
             error_prefix(err, "%s", path);
     }

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond WHOLE_NODES a layout takes minutes and nobody can look at it: the surroundings are drawn alone. */
+/*
+ * The layout of more than WHOLE_NODES nodes takes minutes and is too large to look at: then only the
+ * surroundings of the marked nodes are drawn.
+ */
 enum { WHOLE_NODES = 1500, NEAR_RADIUS = 3, NEAR_NODES = 30, WIDE_NODES = 300, FILE_NODES = 60 };
 
 /* The page, with marks where the parts go: map_page.html. */
@@ -18,7 +21,7 @@ static const char page[] =
 #include "report/map_page.inc"
     ;
 
-/* As recorded from the engine; else what the model says. */
+/* The type and shape of a value: as recorded from the engine, else as the model declares them. */
 static void add_type(struct str *text, const struct map_source *source, const struct index_value *value,
                      struct arena *arena)
 {

@@ -1,7 +1,8 @@
 /*
- * The map of a localisation: the model's graph with every node's numbers, as one HTML page that needs nothing
- * else. Colour is the local factor (error over the hard bound, on the inputs the engine itself had), a heavy
- * border is a rate above the third quartile, and the culprit is marked.
+ * The map of a localisation: the model's graph with every node's numbers, as one HTML page that loads no
+ * other file. A node's colour shows its local factor (its error divided by its hard bound, on the inputs that
+ * the engine itself gave it), a heavy border shows a rate above the third quartile, and the culprit is
+ * marked. Both functions append to *out and fail when Graphviz cannot draw the graph.
  */
 #ifndef REPORT_FAULT_MAP_H
 #define REPORT_FAULT_MAP_H
@@ -16,10 +17,14 @@ struct map_source {
     const struct localization *result;
 };
 
-/* The model alone as an SVG file, some of its nodes marked; of a large one their surroundings. */
+/*
+ * The graph alone as an SVG drawing with `count` of its nodes marked, for a bundle's map.svg. Of a large
+ * model only the surroundings of the marked nodes are drawn.
+ */
 int fault_map_svg(struct str *out, const struct model *model, const size_t *nodes, size_t count,
                   struct error *err);
 
+/* The page. */
 int fault_map_html(struct str *out, const struct map_source *source, struct error *err);
 
 #endif

@@ -55,7 +55,7 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
     str_add(out, "\n\n");
 }
 
-/* Its verdicts of these classes. */
+/* How many of the engine's verdicts are of these classes. */
 static uint64_t count_of(const struct fuzz_engine *engine, unsigned classes)
 {
     uint64_t sum = 0;
@@ -100,7 +100,7 @@ static void add_findings(struct str *out, const struct fuzz_status *status, bool
     if (status->known)
         str_printf(out, " (%zu known)", status->known);
     if (status->waiting)
-        str_printf(out, ", %zu to be reduced", status->waiting);
+        str_printf(out, ", %zu not reduced yet", status->waiting);
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
         if (status->kinds[kind])
             str_printf(out, "  %s %zu", verdict_name((enum verdict_kind)kind), status->kinds[kind]);

@@ -201,7 +201,10 @@ static void draw_value(struct pen *pen, size_t number)
         draw_edge(pen, from, draw_end(pen, "o", number, value->name), value->name);
 }
 
-/* Into a stream: gvRenderData's length is an unsigned or a size_t, by Graphviz's version. */
+/*
+ * Draws into a stream, because the length that gvRenderData gives is an unsigned or a size_t, depending on
+ * Graphviz's version.
+ */
 static int render_to(char **data, GVC_t *context, Agraph_t *graph, struct error *err)
 {
     size_t length = 0;
@@ -210,7 +213,7 @@ static int render_to(char **data, GVC_t *context, Agraph_t *graph, struct error 
         return error_set(err, ERROR_IO, "no memory for a drawing");
     int status = gvRender(context, graph, "svg", stream);
     if (fclose(stream) != 0 || status != 0 || !strstr(*data, "<svg"))
-        return error_set(err, ERROR_IO, "Graphviz gives no SVG");
+        return error_set(err, ERROR_IO, "Graphviz cannot write SVG");
     return 0;
 }
 
@@ -220,7 +223,7 @@ static int render(struct str *out, Agraph_t *graph, struct error *err)
         {"gvplugin_dot_layout_LTX_library", &gvplugin_dot_layout_LTX_library},
         {"gvplugin_core_LTX_library", &gvplugin_core_LTX_library},
         {NULL, NULL}};
-    /* Warnings, such as newer releases' about the width of a letter, are of no use here. */
+    /* Graphviz's warnings, such as those of newer releases about the width of a letter, are not shown. */
     agseterr(AGMAX);
     GVC_t *context = gvContextPlugins(plugins, 0);
     char *data = NULL;
@@ -256,7 +259,7 @@ int drawing_svg(struct str *out, const struct drawing *drawing, struct error *er
     return result;
 }
 
-/* Marks, in `next`, what stands one arrow from what `shown` marks. */
+/* Marks in `next` the nodes that are one arrow away from those that `shown` marks. */
 static size_t widen(const struct model_index *index, const bool *shown, bool *next, size_t marked,
                     size_t most)
 {

@@ -1,8 +1,8 @@
 /*
- * A model's graph drawn by Graphviz: one box a node with its type, name and numbers, the inputs and outputs
- * of the graph as ovals, one arrow a value. Initialisers are left out: they are many and say little.
+ * A model's graph drawn by Graphviz: each node is a box with its type, name and numbers, each input and
+ * output of the graph an oval, each value an arrow. Initialisers are left out: they are many and say little.
  *
- * In the SVG the group of node 7 has the id "PREFIX7", so that a page can find it.
+ * In the SVG the group of node 7 has the id "PREFIX7", by which a page's script finds it.
  */
 #ifndef REPORT_GRAPH_DRAWING_H
 #define REPORT_GRAPH_DRAWING_H
@@ -13,15 +13,18 @@
 
 struct drawing {
     const struct model_index *index;
-    const struct localization *result; /* may be NULL: the graph alone */
-    const bool *shown;                 /* one a node; NULL: all */
-    const char *prefix;                /* of ids: unique in a page */
+    const struct localization *result; /* the nodes' numbers; NULL: none are written */
+    const bool *shown;                 /* for each node whether it is drawn; NULL: all are */
+    const char *prefix;                /* of the ids; different for every drawing of a page */
 };
 
-/* Adds "<svg ...</svg>" to out. */
+/* Appends "<svg ...</svg>". Fails when Graphviz cannot lay out or draw the graph. */
 int drawing_svg(struct str *out, const struct drawing *drawing, struct error *err);
 
-/* Marks the nodes within `radius` arrows of those marked already, nearest first, until `most` are marked. */
+/*
+ * Marks in shown[] also the nodes that are at most `radius` arrows away from those marked already, nearest
+ * first, until `most` nodes are marked.
+ */
 void drawing_neighbours(const struct model_index *index, bool *shown, size_t radius, size_t most);
 
 #endif

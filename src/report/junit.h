@@ -1,7 +1,7 @@
 /*
  * JUnit XML, as CI servers read it: <testsuites> of <testsuite> of <testcase>. Cases are collected first,
- * because the totals stand in the opening tags. Bytes XML 1.0 cannot carry (control characters, broken UTF-8)
- * become U+FFFD.
+ * because the opening tags hold the totals. What XML 1.0 cannot represent (control characters, broken UTF-8)
+ * becomes U+FFFD.
  */
 #ifndef REPORT_JUNIT_H
 #define REPORT_JUNIT_H
@@ -31,13 +31,16 @@ struct junit {
 void junit_init(struct junit *junit);
 void junit_release(struct junit *junit);
 
-/* Begins a suite (an engine, a pair of engines); the cases that follow belong to it. */
+/* Begins a suite (of an engine, or a pair of engines), to which the cases added after it belong. */
 void junit_suite(struct junit *junit, const char *name);
 void junit_case(struct junit *junit, const struct junit_case *entry); /* strings are copied */
 
-/* A suite of one case that is an error: what the whole run lacks. */
+/* Adds a suite of one case that is an error: why not everything was judged. */
 void junit_trouble(struct junit *junit, const char *name, const char *message);
+/* How many of the cases are errors. */
 size_t junit_errors(const struct junit *junit);
+
+/* Appends the whole document. */
 void junit_write(const struct junit *junit, struct str *out);
 
 /* Appends text escaped for XML content and attributes alike. */

@@ -1,10 +1,13 @@
-/* Pages that need nothing else: what their makers share. */
+/* What the HTML pages share. A page holds its data, style and script itself and loads no other file. */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
 #include "base/str.h"
 
-/* JSON for a script element: a '<' stands only inside strings, and "</script>" would end the data. */
+/*
+ * Appends JSON so that it can stand inside a script element: each '<', which JSON has only inside strings, is
+ * escaped, because "</script>" would end the data.
+ */
 void page_add_data(struct str *out, const char *json);
 
 #endif

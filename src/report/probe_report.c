@@ -16,7 +16,9 @@ static const enum dtype type_order[] = {
 };
 enum { TYPES = sizeof type_order / sizeof *type_order };
 
-/* A letter for one type: that of the sum, but '+' where only some of it is ok and the rest lacking or unsure.
+/*
+ * The letter of one element type: that of the answer which sums its cases up, but '+' where some cases are ok
+ * and the rest unsupported or unsure.
  */
 static char type_letter(const struct probe_op *op, enum dtype type)
 {
@@ -77,12 +79,12 @@ static void print_matrix(const struct probe_result *results, size_t count, struc
     table_release(&table);
     str_release(&align);
     str_release(&head);
-    str_add(out, "\none letter a type:");
+    str_add(out, "\none letter for each type:");
     for (size_t i = 0; i < TYPES; i++)
         str_printf(out, " %s", dtype_name(type_order[i]));
-    str_add(out,
-            "\no ok, + ok in part, ? proves nothing, u unsupported, r rejected, w wrong, c crash, h hang, "
-            ". no such type\n\n");
+    str_add(out, "\no ok, + ok in part, ? the answer proves nothing, u unsupported, r rejected, w wrong, c "
+                 "crash, h hang, "
+                 ". no such type\n\n");
 }
 
 static void print_finds(const struct probe_result *results, size_t count, struct str *out, bool colour)
@@ -90,7 +92,7 @@ static void print_finds(const struct probe_result *results, size_t count, struct
     struct table table;
     size_t shown = 0, all = 0;
     table_init(&table, "lllrll");
-    table_head(&table, "engine|operator|verdict|cases|first message|recipe of the first");
+    table_head(&table, "engine|operator|verdict|cases|message of the first|recipe of the first");
     for (size_t i = 0; i < count; i++)
         for (size_t op = 0; op < results[i].n_ops; op++)
             for (size_t k = 0; k < results[i].ops[op].n_finds; k++) {

@@ -1,4 +1,6 @@
-/* For people and programs: whether everything was heard and judged (judge/standing.h). */
+/*
+ * Writes whether every engine answered and every answer was judged (judge/standing.h), as text and as JSON.
+ */
 #ifndef REPORT_STANDING_H
 #define REPORT_STANDING_H
 
@@ -6,10 +8,13 @@
 #include "base/str.h"
 #include "judge/standing.h"
 
-/* The line at the top of the output, and an empty one, when not everything was; else nothing. */
+/*
+ * Appends the first line of the output, "Not everything was judged: ...", and an empty one; nothing when
+ * everything was judged.
+ */
 void standing_print(const struct standing *standing, struct str *out, bool colour);
 
-/* "complete", and "why_incomplete", which is null when it is. */
+/* The members "complete" and "why_incomplete", which is null when the result is complete. */
 void standing_json(const struct standing *standing, struct json *json);
 
 #endif

@@ -32,7 +32,7 @@ static const char *style_code(enum style style)
     return NULL;
 }
 
-/* Code points, which is what a terminal shows for the names we meet. */
+/* The width in code points: each takes one column of a terminal for all names that occur here. */
 static size_t width(const char *text)
 {
     size_t count = 0;

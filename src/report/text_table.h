@@ -12,18 +12,18 @@
 #include "judge/verdict.h"
 
 enum style { STYLE_PLAIN, STYLE_HEAD, STYLE_GOOD, STYLE_BAD, STYLE_WARN, STYLE_DIM };
-enum style verdict_style(enum verdict_kind kind); /* by its tone */
+enum style verdict_style(enum verdict_kind kind); /* by the verdict's tone */
 
 struct table_cell {
     const char *text;
     enum style style;
 };
 
-/* Cells are given row by row; every `columns` of them begin a new row. */
+/* Cells are added row by row: after every `columns` cells a new row begins. */
 struct table {
     struct arena arena;
     size_t columns, count, capacity;
-    const char *align; /* one letter a column: l or r */
+    const char *align; /* one letter for each column: l or r */
     struct table_cell *cells;
 };
 
@@ -32,13 +32,16 @@ void table_release(struct table *table);
 void table_add(struct table *table, enum style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The header row from names separated by '|'. */
+/* Adds the heading, from names separated by '|'. */
 void table_head(struct table *table, const char *names);
 
-/* Two spaces between columns, none behind the last. A row not filled up is completed with empty cells. */
+/*
+ * Appends the table, `indent` spaces from the left, with two spaces between columns and none after the last.
+ * A last row with too few cells is completed with empty ones.
+ */
 void table_print(struct table *table, struct str *out, bool colour, int indent);
 
-/* One styled word or sentence. */
+/* Appends a styled word or sentence. */
 void style_print(struct str *out, bool colour, enum style style, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

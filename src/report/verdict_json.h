@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "trial/sample_verdicts.h"
 
-/* A member `name`: see docs/json.md. */
+/* Adds a member `name` (NULL: an element of a list) as docs/json.md describes it. */
 void engine_verdict_json(struct json *json, const char *name, const struct engine_verdict *overall);
 
 #endif

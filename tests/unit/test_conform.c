@@ -228,7 +228,7 @@ static void agreement_is_earned(void **state)
     assert_false(conform_is_unjudged(result_of(&course, "good", 0)));
     conform_stands(&course.conform, labels, &standing);
     assert_int_equal(standing_status(&standing), STATUS_TROUBLE);
-    assert_non_null(strstr(standing.reason, "bare brings no answer"));
+    assert_non_null(strstr(standing.reason, "bare brings no expected outputs"));
     course_close(&course);
 }
 
