@@ -9,7 +9,10 @@
 #include "case/test_case.h"
 #include "engine/pool.h"
 
-/* The lines, heap; NULL when the engine has no such knob or wrote nothing, which is no failure. */
+/*
+ * Runs the case with that knob and returns the lines, on the heap; NULL when the engine has no such knob or
+ * wrote nothing, which is not a failure.
+ */
 char *engine_source_of(struct registry *registry, const struct engine_info *engine,
                        const struct test_case *test);
 

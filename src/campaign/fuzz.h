@@ -1,11 +1,12 @@
 /*
- * A fuzzing campaign: cases are made, run on all engines and the reference at once, judged, settled and kept.
+ * A fuzzing campaign: cases are generated, run on all engines and the reference at the same time, judged and
+ * settled, and findings are kept.
  *
- * A campaign lives in a folder (findings/store.h) and goes on in ranges of cases. A range starts from a
- * snapshot of coverage, search tree and counters that is kept before its first case; the cases of the range
- * follow from it. Which of them are done is kept a few times a second, and at once when something new was
- * found. So after a kill at any moment the range is made again, and what was not done is done; nothing counts
- * twice, and the end is the same as without the kill.
+ * A campaign lives in a folder (findings/store.h) and proceeds in ranges of cases. Before the first case of a
+ * range, a snapshot of coverage, search tree and counters is saved, which determines the cases of the range.
+ * Which of them are done is saved a few times a second, and at once when something new was found. So a
+ * campaign can be killed at any moment: the next start makes the range again from its snapshot and runs the
+ * cases that were not done. Nothing counts twice, and the end is the same as without the kill.
  */
 #ifndef CAMPAIGN_FUZZ_H
 #define CAMPAIGN_FUZZ_H
@@ -16,7 +17,7 @@
 #include "findings/store.h"
 #include "judge/standing.h"
 
-/* The status of a test in the words of the graph-fuzzing paper. */
+/* The result of a test in the terms of the graph-fuzzing paper. */
 enum paper_status {
     PAPER_NONE, /* not run, or cleanly unsupported */
     PAPER_MCF,  /* model conversion failure: ends at load */
@@ -27,14 +28,14 @@ enum paper_status {
 };
 const char *paper_status_name(enum paper_status status); /* "MCF" ... */
 
-/* What one engine did: all of the campaign. */
+/* What one engine did in the whole campaign. */
 struct fuzz_engine {
     const char *label;
     uint64_t verdicts[VERDICT_COUNT];
     uint64_t paper[PAPER_COUNT];
-    double busy;          /* seconds, as seen from here */
-    size_t findings;      /* distinct ones met on it first */
-    int64_t stored_cases; /* what the store had */
+    double busy;          /* seconds between requests and their answers */
+    size_t findings;      /* distinct ones that were found on this engine first */
+    int64_t stored_cases; /* how many cases the store already counts for it */
     size_t silent;        /* cases in a row on which it did not start */
 };
 
@@ -45,14 +46,14 @@ struct fuzz_status {
     uint64_t seed;
     enum fuzz_strategy strategy;
     uint64_t cases;         /* done */
-    double elapsed;         /* seconds of all starts */
+    double elapsed;         /* seconds, all starts together */
     double session;         /* seconds of this one */
     uint64_t session_cases; /* of this one */
-    double last_new;        /* of `elapsed`, when the newest finding was met; negative: none yet */
+    double last_new;        /* the value of `elapsed` when the newest finding was found; negative: none yet */
     size_t n_engines;       /* the reference is the last one, when there is one */
-    size_t judged_engines;  /* without it */
+    size_t judged_engines;  /* their number without the reference */
     struct fuzz_engine *engines;
-    size_t findings, known; /* distinct; known ones are among them */
+    size_t findings, known; /* distinct findings; those of them that are known */
     size_t waiting;         /* findings that are not reduced and bundled yet */
     size_t kinds[VERDICT_COUNT];
     struct coverage_figures coverage;
@@ -63,30 +64,38 @@ struct fuzz_status {
 
 void fuzz_status_release(struct fuzz_status *status);
 
-/* Whether each engine was heard, and its answers judged: a few that cannot be are normal, all are not. */
+/*
+ * What the campaign means for the exit status. A few answers that are missing or cannot be judged are normal;
+ * an engine of which no answer was judged is trouble.
+ */
 void fuzz_stands(const struct fuzz_status *status, struct standing *standing);
 
 struct fuzz_options {
     const struct panel *panel;
     const char *folder;
-    struct fuzz_source_options source; /* what engines lack is filled in here */
+    struct fuzz_source_options source; /* fuzz_run fills in what engines lack */
     double seconds;                    /* of this start; 0: no limit */
     uint64_t count;                    /* cases of the campaign; 0: no limit */
     const char *known;                 /* a file of known issues besides those that are installed, or NULL */
-    bool no_known;                     /* without the installed ones */
-    /* New findings are made smaller and bundled between ranges, in at most a third of the time, as
-     * campaign/follow_up.h says; the panel should have fresh workers for it. */
+    bool no_known;                     /* do not use the installed ones */
+    /*
+     * Reduce and bundle new findings between ranges (campaign/follow_up.h), in at most a third of the time.
+     * The panel should have fresh workers for it.
+     */
     bool reduce;
     bundle_drawing *draw;      /* for the bundles' drawings; may be NULL */
     struct registry *registry; /* for the bundles' programs; may be NULL */
-    bool probe;                /* know what engines lack, from kept probes or a quick one */
+    bool probe;                /* avoid what engines lack, as kept probes or a quick one tell */
     /* Called a few times a second. True ends the campaign cleanly. */
     bool (*watch)(void *context, const struct fuzz_status *status);
     void *context;
 };
 
-/* Fails with ERROR_USAGE when the folder holds a campaign with other engines or options, and before anything
- * is written when an engine does not start. The status is the caller's to release, also after a failure. */
+/*
+ * Starts or resumes the campaign. Fails with ERROR_USAGE when the folder holds a campaign with other engines
+ * or options. Fails before anything is written when an engine does not start. The caller releases *status,
+ * also after a failure.
+ */
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a campaign knows of its engines beforehand: what they lack, and what was found while asking. */
+/* What a campaign learns about its engines before it starts: what they lack, and what a probe found. */
 #ifndef CAMPAIGN_FUZZ_PROBE_H
 #define CAMPAIGN_FUZZ_PROBE_H
 
@@ -6,16 +6,16 @@
 
 struct fuzz_probe {
     size_t n_engines;
-    struct probe_support **lacks; /* one an engine */
+    struct probe_support **lacks; /* one for each engine */
     struct probe_support *all_lack;
-    char **recipes; /* of cases on which an engine did not pass, each once */
+    char **recipes; /* of the probe's findings, each once: the campaign runs them first */
     size_t n_recipes, recipes_capacity;
 };
 
 /*
- * Of each engine what an earlier start kept in the campaign's folder; else what `assay probe` has kept, of
- * that very name or of the same release without settings; else what a quick probe tells now. It is then kept
- * in the campaign's folder, for its cases depend on it.
+ * For each engine takes the results that an earlier start saved in the campaign's folder; else those that
+ * `assay probe` kept for this label, or for the same release without knobs; else those of a quick probe now.
+ * They are then saved in the campaign's folder, because its cases depend on them.
  */
 int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err);
 void fuzz_probe_release(struct fuzz_probe *probe);

@@ -1,4 +1,4 @@
-/* What a finished case means for a campaign: counters, and findings in the store. */
+/* Records a finished case: adds it to the campaign's counters, and its findings to the store. */
 #ifndef CAMPAIGN_FUZZ_RECORD_H
 #define CAMPAIGN_FUZZ_RECORD_H
 
@@ -6,7 +6,7 @@
 #include "findings/known_issues.h"
 #include "trial/trial.h"
 
-/* An engine's result against the reference's, as the paper would call it. */
+/* An engine's result compared with the reference's, in the paper's terms. */
 enum paper_status paper_status_of(const struct result *result, const struct result *reference);
 
 /* Adds one finished case to the counters. */
@@ -19,14 +19,14 @@ struct fuzz_recorder {
 };
 
 /*
- * Keeps the case's findings, if it has any. Calls met for each with the hash of its signature and whether
- * the store had it not yet.
+ * Adds the case's findings, if it has any, to the store. Calls met for each, with the hash of its signature
+ * and whether it is new in the store.
  */
 int fuzz_record(const struct fuzz_recorder *recorder, const struct trial_done *done,
                 void (*met)(void *context, uint64_t signature, bool is_new), void *context,
                 struct error *err);
 
-/* Distinct findings by kind and engine, from the store, into the status. */
+/* Counts the distinct findings in the store, by kind and by engine, into the status. */
 int fuzz_recount(struct fuzz_status *status, struct store *store, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Where a campaign stands, as it is kept in its store: a snapshot at the start of each range, and the
- * progress within it.
+ * The state of a campaign as its store holds it: the snapshot from the start of the current range, and the
+ * progress within the range.
  */
 #ifndef CAMPAIGN_FUZZ_STATE_H
 #define CAMPAIGN_FUZZ_STATE_H
@@ -9,15 +9,16 @@
 
 enum { FUZZ_RANGE = 500 };
 
-/* What became of a case of the range. */
+/* The state of a case of the range: not run yet, done, done and something new was found. */
 enum fuzz_mark { MARK_TODO = '.', MARK_DONE = 'd', MARK_NEW = 'n' };
 
 struct fuzz_state {
-    uint64_t first;             /* case of the range */
-    char marks[FUZZ_RANGE + 1]; /* one a case, NUL-terminated */
-    size_t nodes[FUZZ_RANGE];   /* of the search tree; not kept: making the cases again gives them */
+    uint64_t first;             /* first case of the range */
+    char marks[FUZZ_RANGE + 1]; /* one for each case, NUL-terminated */
+    size_t nodes[FUZZ_RANGE];   /* of the search tree, for each case; not saved: making the cases again gives
+                                   them */
     struct fuzz_status *status; /* counters */
-    /* Signatures known when the range started, ascending; what is not among them is new. */
+    /* Hashes of the signatures found before the range started, ascending: others are new. */
     uint64_t *known;
     size_t n_known, known_capacity;
 };
@@ -27,12 +28,13 @@ void fuzz_state_release(struct fuzz_state *state);
 bool fuzz_state_knows(const struct fuzz_state *state, uint64_t signature);
 void fuzz_state_learn(struct fuzz_state *state, uint64_t signature);
 
-/* A range begins: marks are cleared, and all is kept that its cases follow from. */
+/* Begins a range: clears the marks and saves the snapshot that determines its cases. */
 int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct fuzz_source *source,
                      struct error *err);
+/* Saves the progress. */
 int fuzz_state_keep(const struct fuzz_state *state, struct store *store, struct error *err);
 
-/* Reads what is kept, also into the source; *found false: a new campaign. */
+/* Reads snapshot and progress, and gives the snapshot to the source. *found: false for a new campaign. */
 int fuzz_state_load(struct fuzz_state *state, struct store *store, struct fuzz_source *source, bool *found,
                     struct error *err);
 

@@ -1,6 +1,6 @@
 /*
- * Whether values are what the model wants as its inputs: the user's mistakes, told before an engine sees
- * them.
+ * Checks that values are what the model wants as its inputs, so that the user's mistakes are reported before
+ * an engine can be blamed for them.
  */
 #ifndef CASE_INPUTS_FIT_H
 #define CASE_INPUTS_FIT_H
@@ -8,14 +8,16 @@
 #include "model/model.h"
 
 /*
- * Holds values against what the model says of its inputs. Each that has no initialiser must be there, and no
- * others; kinds, element types, ranks and dimensions are as declared, and a symbol has one size in all of
- * them. Fails with ERROR_INVALID: "your input x is float32 [2,1,28,28], the model wants float32
- * [batch,3,32,32]".
+ * Compares `count` values with the inputs that the model declares. Every input without an initialiser must be
+ * given, and the model must have an input for every value. Kind, element type, rank and dimensions must be as
+ * declared, and a symbolic dimension must have the same size everywhere. Fails with ERROR_INVALID: "your
+ * input x is float32 [2,1,28,28], the model wants float32 [batch,3,32,32]".
  */
 int inputs_fit(const struct model *model, const struct value *values, size_t count, struct error *err);
 
-/* Fails when the file at `path`, read as the input `wanted`, says that it holds another input of the model.
+/*
+ * Fails when the file at `path`, which by its number is input `wanted`, holds a tensor named `said` that is
+ * another input of the model.
  */
 int inputs_name_fits(const struct model *model, const char *path, const char *said, const char *wanted,
                      struct error *err);

@@ -1,4 +1,5 @@
-/* The answers of all engines to one sample, added to a comparison. Inside this folder only. */
+/* Folding: adds the answers of all engines to one sample to a comparison, sample after sample. Only
+ * compare.c uses it. */
 #ifndef COMPARE_FOLD_H
 #define COMPARE_FOLD_H
 
