@@ -10,8 +10,9 @@
  *     report.md                                  for the engine's maintainers (writeup.h)
  *     map.svg                                    of more than one node: drawn, those at fault marked
  *
- * Runners know no bounds: in output_K.pb elements are the engine's own where it is beyond their tolerance,
- * but not to blame. Otherwise it would fail there for ever, mended or not.
+ * Runners of backend tests have tolerances, not bounds. So where an element of the engine's answer is beyond
+ * their tolerance but not wrong, output_K.pb holds the engine's own value: otherwise the test would still
+ * fail there after the bug is fixed.
  *
  * A bundle appears whole or not at all: it is written beside its place and renamed.
  */
@@ -30,7 +31,7 @@ struct bundle_engine {
     const struct result *result; /* may be NULL */
 };
 
-/* What another release or setting says on the same case; as many as were asked. */
+/* The verdict on another release or setting of the engine that ran the same case. */
 struct bundle_history {
     const char *engine, *verdict; /* label; the verdict's word */
 };
@@ -54,10 +55,13 @@ struct bundle_case {
         *source; /* lines of a program that make the model, from an engine that translates it; or NULL */
 };
 
-/* What a bundle, or a case of `assay reduce`, may hold: such a folder is ours (base/output.h). */
+/*
+ * The files that a bundle, or a case of `assay reduce`, may hold: Assay recognises its own folders by them
+ * (base/output.h).
+ */
 extern const struct output_layout bundle_layout;
 
-/* folder: the bundle's own, new or empty; one of ours is replaced by force. */
+/* Writes a bundle to the folder, which must be new or empty; with `force`, an existing bundle is replaced. */
 int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err);
 
 /* One line on what is wrong, without the engine's name: "Slice of an empty tensor with axis=-1 gives shape
