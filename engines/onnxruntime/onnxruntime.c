@@ -376,7 +376,8 @@ int main(int argc, char **argv)
         {.name = "accuracy",
          .values = "0|1|2|3|4",
          .value = "1",
-         .help = "of products with dequantised weights: 1 float32, 4 int8 (the library's default)",
+         .help = "how products with dequantised weights are computed: 1 in float32, 4 in int8 (the library's "
+                 "default)",
          .kind = KNOB_KERNELS},
         {.name = "disable",
          .values = passes,

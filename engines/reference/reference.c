@@ -187,7 +187,7 @@ int main(int argc, char **argv)
         {.name = "opt",
          .values = "none|all",
          .value = "none",
-         .help = "whether faults of an optimiser are active",
+         .help = "all: planted faults of an optimiser are active",
          .kind = KNOB_GRAPH,
          .plain = "none"},
         {.name = "round",
@@ -198,7 +198,8 @@ int main(int argc, char **argv)
         {.name = "disturb",
          .values = "on|off",
          .value = "off",
-         .help = "obey the model's metadata: disturb = NODE@ELEMENT moves it by a relative 1e-3",
+         .help =
+             "change the element that the model's metadata names, disturb = NODE@ELEMENT, by a relative 1e-3",
          .kind = KNOB_KERNELS},
         {0},
     };

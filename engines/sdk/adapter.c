@@ -110,7 +110,8 @@ static int refuse_choice(struct adapter_call *call, const struct adapter_knob *k
         str_append(&choices, at, length);
         at += length + !last;
     }
-    int result = adapter_fail(call, ADAPTER_REJECTED, "%s=%s: say %s", knob->name, knob->value, choices.data);
+    int result = adapter_fail(call, ADAPTER_REJECTED, "%s=%s: the values are %s", knob->name, knob->value,
+                              choices.data);
     str_release(&choices);
     return result;
 }
@@ -135,7 +136,8 @@ int adapter_number(struct adapter_call *call, const char *name, int least, int m
     long long number;
     if (text_int64(text, &number) && number >= least && number <= most)
         return (int)number;
-    return adapter_fail(call, ADAPTER_REJECTED, "%s=%s: say a number from %d to %d", name, text, least, most);
+    return adapter_fail(call, ADAPTER_REJECTED, "%s=%s: it must be a number from %d to %d", name, text, least,
+                        most);
 }
 
 static int send_replies(struct session *session)
@@ -255,8 +257,9 @@ static void do_hello(struct session *session, uint64_t id, const Assay__Hello *h
     if (session->started)
         result = adapter_fail(&session->call, ADAPTER_FAILED, "hello came twice");
     else if (hello->protocol != WIRE_PROTOCOL)
-        result = adapter_fail(&session->call, ADAPTER_FAILED, "protocol %u asked, %d spoken", hello->protocol,
-                              WIRE_PROTOCOL);
+        result =
+            adapter_fail(&session->call, ADAPTER_FAILED, "Assay asks for protocol %u, this adapter speaks %d",
+                         hello->protocol, WIRE_PROTOCOL);
     else if (set_knobs(session, hello) || adapter->start(&session->call, &session->call.engine, &version))
         result = -1;
     else if (!adapter->may_spawn && guard_deny_spawn())

@@ -20,7 +20,7 @@ static int prepare(struct bare *bare, char **argv, struct error *err)
 {
     long long batch;
     if (!text_int64(argv[3], &batch) || batch < 1)
-        return error_set(err, ERROR_USAGE, "'%s' is no number of samples", argv[3]);
+        return error_set(err, ERROR_USAGE, "'%s' is not a number of samples", argv[3]);
     bare->batch = batch;
     bare->input = argv[2];
     if (npy_read(argv[1], &bare->samples, err))

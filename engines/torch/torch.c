@@ -25,7 +25,7 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
         return -1;
     torch->mode = (enum face_mode)mode;
     if (!face_has_mode(torch->mode))
-        return adapter_fail(call, ADAPTER_REJECTED, "mode=%s: libtorch %s has it not",
+        return adapter_fail(call, ADAPTER_REJECTED, "mode=%s: libtorch %s does not have this mode",
                             adapter_knob(call->adapter, "mode"), face_version());
     torch->source = adapter_knob(call->adapter, "source");
     face_start(torch->mode, threads);
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
         {.name = "source",
          .values = "PATH",
          .value = "",
-         .help = "where to write the case as C++ lines that make its module",
+         .help = "a file to write C++ lines to that build the module of the case",
          .kind = KNOB_SCHEDULE},
         {.name = "threads",
          .values = "1..256",

@@ -38,8 +38,8 @@ static int open_path(struct handover *handover, struct pool *pool, const struct 
 {
     if (model_size(model) > pool_memory(pool))
         return error_set(err, ERROR_LIMIT,
-                         "with its weights the model has %.2f GB, and an engine may take %.2f GB: raise that "
-                         "with --memory",
+                         "with its weights the model has %.2f GB, and an engine may take %.2f GB: raise "
+                         "this limit with --memory",
                          (double)model_size(model) / 1e9, (double)pool_memory(pool) / 1e9);
     if (model->path)
         handover->file = absolute(model->path, err);

@@ -1,15 +1,16 @@
 /*
- * How a model is handed to engines: the one place that decides.
+ * How a model is handed to engines, as bytes or as a path. Only this file decides which.
  *
- * Up to HANDOVER_BYTES, weights in other files included, it goes out as bytes that hold all of it, so that
- * engines that cannot read external data have it too. A larger one goes out by path, and the engines read its
- * weights themselves: its own file, or, when it was edited or cut, one written to a folder of the pool, where
- * files of external data get a second name (a hard link) or, on another file system than TMPDIR, are copied.
- * Assay itself then never holds the weights. An engine that is not on this machine's file system (a launcher:
- * ssh, docker) gets bytes always, up to protobuf's 2 GB.
+ * A model of up to HANDOVER_BYTES, including weights in other files, is sent as bytes that hold all of it, so
+ * that engines that cannot read external data can run it too. A larger model is given as a path, and the
+ * engines read its weights themselves. The path is the model's own file or, when the model was edited or cut,
+ * a file that is written to a folder of the pool; files of external data get a second name there (a hard
+ * link) or are copied when they lie on another file system than TMPDIR. Assay itself then never holds the
+ * weights in memory. An engine that does not see this machine's file system (a launcher: ssh, docker) always
+ * gets bytes, up to protobuf's 2 GB.
  *
- * Workers see the whole file system, under bubblewrap read-only but for their own scratch folder; the folders
- * of handovers are not among those.
+ * Workers see the whole file system. Under bubblewrap they can write only to their own scratch folder, which
+ * is never a folder of a handover.
  */
 #ifndef ENGINE_HANDOVER_H
 #define ENGINE_HANDOVER_H
@@ -20,25 +21,25 @@
 enum { HANDOVER_BYTES = 64 << 20 };
 
 struct handover {
-    const void *bytes; /* serialised, or */
+    const void *bytes; /* the serialised model, or NULL when `path` is set */
     size_t size;
-    const char *path; /* a file, absolute */
-    /* Owners of the above. */
+    const char *path; /* absolute path of a file, or NULL */
+    /* What owns the memory and the files above. */
     uint8_t *packed;
     char *file, *folder;
 };
 
-/* Refuses with ERROR_LIMIT a model that is larger than what an engine may take: it could not even map it, and
- * would be blamed for that. Add the engines to the pool first. The model must outlive the handover, and that
- * all jobs made of it. */
+/* Fails with ERROR_LIMIT when the model is larger than the memory that an engine may take: the engine could
+ * not even map it, and would be blamed for that. Add the engines to the pool first. The model must outlive
+ * the handover, and the handover must outlive all jobs made from it. */
 int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err);
 
-/* The same for the model of a case, whose bytes are made once for all handovers. */
+/* The same for the model of a case, whose bytes are serialised once for all handovers. */
 int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,
                        struct error *err);
-void handover_close(struct handover *handover); /* of a zeroed one too, and after a failure */
+void handover_close(struct handover *handover); /* accepts a zeroed one, also after a failure */
 
-/* Makes the model that of a job. */
+/* Sets the model of a job. */
 void handover_give(const struct handover *handover, struct job *job);
 
 #endif

@@ -57,7 +57,7 @@ static int read_line(struct reader *reader, char *line, struct error *err)
         return read_section(reader, line, err);
     char *equals = strchr(line, '=');
     if (!equals)
-        return error_set(err, ERROR_FORMAT, "neither [section] nor key = value");
+        return error_set(err, ERROR_FORMAT, "the line is neither [section] nor key = value");
     if (!reader->section)
         return error_set(err, ERROR_FORMAT, "a key before the first [section]");
     *equals = '\0';

@@ -1,6 +1,6 @@
 /*
- * INI files: [section] lines and `key = value` lines. A line that begins with ; or # is a comment, and so is
- * what follows a ; after white space. Values keep their inner spaces and have no escapes.
+ * INI files: [section] lines and `key = value` lines. A line that begins with ; or # is a comment; so is
+ * everything after a ; that follows white space. Values keep their inner spaces and have no escapes.
  */
 #ifndef ENGINE_INI_H
 #define ENGINE_INI_H
@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /*
- * Calls visit for each section's start (key and value NULL) and for each key, with the number of the line. A
- * visit that fails ends the reading. Errors name the file and the line.
+ * Calls visit at the start of each section (key and value are NULL) and for each key, with the number of the
+ * line. When visit fails, reading ends with its error. Errors name the file and the line.
  */
 typedef int (*ini_visit)(void *context, const char *section, const char *key, const char *value, int line,
                          struct error *err);

@@ -1,4 +1,4 @@
-/* A case for one engine: what a pool is given (engine/pool.h). */
+/* A job is a case for one engine: a model and its inputs, as they are given to a pool (engine/pool.h). */
 #ifndef ENGINE_JOB_H
 #define ENGINE_JOB_H
 
@@ -12,20 +12,21 @@ struct job_set {
 /* Model and inputs are borrowed until the job's last result arrives. engine/handover.h fills in the model. */
 struct job {
     int engine;        /* number from pool_add */
-    const void *model; /* serialised, or */
+    const void *model; /* the serialised model, or NULL when `path` is set */
     size_t model_size;
-    const char *path; /* a file */
+    const char *path; /* the model's file, or NULL */
     size_t n_outputs; /* wanted outputs; 0: all */
     const char *const *outputs;
     size_t n_inputs;
     const struct value *inputs;
-    size_t n_sets; /* of inputs, on a model loaded once, instead of `inputs`; 0: one set, `inputs` */
+    size_t n_sets; /* sets of inputs to run on the model, which is loaded once; 0: one set, `inputs` */
     const struct job_set *sets;
-    size_t set;      /* from pool_next: which set the result is of; ignored by pool_submit */
-    bool bounds;     /* ask for error bounds */
-    int repeat;      /* further runs, whose outputs are compared bit by bit with the first; see pool_next */
-    double deadline; /* 0: the pool's */
-    void *user;
+    size_t set;  /* filled in by pool_next: the set to which the result belongs; ignored by pool_submit */
+    bool bounds; /* ask for error bounds */
+    int repeat;  /* further runs, whose outputs are compared bit by bit with those of the first; see pool_next
+                  */
+    double deadline; /* seconds for each request; 0: the pool's deadline */
+    void *user;      /* the caller's own; comes back with the result */
 };
 
 #endif

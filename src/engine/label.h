@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Some letters of a label, not terminated. text is NULL when the label has no such part. */
+/* A piece of a label's text, not NUL-terminated. text is NULL when the label has no such part. */
 struct label_part {
     const char *text;
     size_t length;
@@ -37,18 +37,19 @@ struct label_knob {
 
 struct label label_parse(const char *text);
 
-/* A whole text as a part; NULL gives the part that is not there. */
+/* A whole text as a part. NULL gives the absent part, whose text is NULL. */
 struct label_part label_part(const char *text);
 
-/* A part that is not there equals only another that is not there. */
+/* An absent part equals only another absent part. */
 bool label_part_equal(struct label_part a, struct label_part b);
 bool label_part_is(struct label_part part, const char *text);
 
-/* Takes the first knob off *knobs: 1 and *knob, 0 when none is left, -1 when what comes next is not
- * name=value. */
+/* Takes the first knob off *knobs. Returns 1 with *knob filled in, 0 when none is left, -1 when the next
+ * piece is not name=value. */
 int label_next_knob(struct label_part *knobs, struct label_knob *knob);
 
-/* The value that counts of a knob; a part that is not there when the label does not set it. */
+/* The value of a knob (the last one, when it is set several times); the absent part when the label does not
+ * set it. */
 struct label_part label_knob(const struct label *label, const char *name);
 
 /* Whether the label's text sets a knob to a value: label_sets(text, "opt", "none"). */
@@ -63,11 +64,11 @@ bool label_same_release(const char *a, const char *b);
 /* Appends the label as it is written. */
 void label_print(struct str *out, const struct label *label);
 
-/* Sets one more knob in a label that `label` holds and nothing else, behind those it has. */
+/* Appends a knob to the label in `label`, which must hold nothing else. */
 void label_add_knob(struct str *label, struct label_part knob, struct label_part value);
 
-/* The label's text at another release (NULL: at none), as a heap text; label_with: with one knob set to this
- * value, behind the others. */
+/* label_at gives the label with another version (NULL: without a version), label_with the label with one more
+ * knob appended. Both return heap texts. */
 char *label_at(const char *text, const char *version);
 char *label_with(const char *text, const char *knob, const char *value);
 

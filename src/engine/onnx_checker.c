@@ -170,7 +170,7 @@ static int died(struct checker *checker, struct error *err)
         free(checker->program);
         *checker = (struct checker){0};
     }
-    return error_set(err, ERROR_IO, "ONNX's checker dies of this model");
+    return error_set(err, ERROR_IO, "ONNX's checker crashes on this model");
 }
 
 int onnx_checker_ask(struct checker *checker, const void *model, size_t size, enum checker_depth depth,

@@ -1,6 +1,6 @@
 /*
- * What became of one case on one engine, seen from outside the process. Untested is the zero value, so that a
- * forgotten case can never look like success.
+ * The outcome of one case on one engine, seen from outside the process. Untested is the zero value, so that a
+ * forgotten case can never look like a success.
  */
 #ifndef ENGINE_OUTCOME_H
 #define ENGINE_OUTCOME_H
@@ -17,9 +17,9 @@ enum outcome {
     OUTCOME_UNSUPPORTED, /* the engine says cleanly that it lacks this */
     OUTCOME_REJECTED,    /* the engine refuses the model or its inputs */
     OUTCOME_FAILED,      /* the engine reports an error */
-    OUTCOME_CRASH,       /* died by a signal or left with an exit status */
+    OUTCOME_CRASH,       /* the process was killed by a signal or exited by itself */
     OUTCOME_HANG,        /* the deadline passed */
-    OUTCOME_MEMORY,      /* went beyond its memory */
+    OUTCOME_MEMORY,      /* it exceeded its memory limit */
     OUTCOME_GARBAGE,     /* its answer breaks the protocol */
     OUTCOME_NO_ENGINE,   /* the engine could not be started */
     OUTCOME_COUNT
@@ -32,16 +32,17 @@ const char *stage_name(enum stage stage);
 
 struct result {
     enum outcome outcome;
-    enum stage stage; /* where it ended; STAGE_RUN when ok */
-    int signal;       /* that ended it, or 0 */
-    int exit_status;  /* of an engine that left by itself, or -1 */
-    char *message;    /* the engine's error text, or ours; heap, may be NULL */
-    char *log;        /* the tail of its stderr when it died or hung; heap, may be NULL */
-    char **borrowed;  /* operators answered by the reference instead; NULL-terminated, may be NULL */
+    enum stage stage; /* the stage at which it ended; STAGE_RUN when ok */
+    int signal;       /* the signal that ended the process, or 0 */
+    int exit_status;  /* of a process that exited by itself, or -1 */
+    char *message;    /* the engine's error message, or Assay's; heap, may be NULL */
+    char *log;        /* the end of its stderr when it crashed or hung; heap, may be NULL */
+    char **borrowed;  /* operators that the reference computed instead of the library; NULL-terminated, may be
+                         NULL */
     size_t count;     /* outputs */
     struct value *outputs;
-    struct wire_bounds *bounds; /* count of them, when asked for and given; or NULL */
-    int64_t load_ns, run_ns;    /* as seen from here */
+    struct wire_bounds *bounds; /* one for each output when bounds were asked for and given, else NULL */
+    int64_t load_ns, run_ns;    /* time of load and run, measured by Assay */
 };
 void result_init(struct result *result);
 void result_release(struct result *result);

@@ -1,7 +1,7 @@
 /*
- * Where things lie. A program run from the build tree uses the adapters built there; an installed one looks
- * beside itself (PREFIX/bin/.. /libexec/assay), then where the build said it would be installed. All results
- * are heap strings.
+ * The folders that Assay uses. A program that runs from the build tree uses the adapters built there. An
+ * installed one looks beside itself (PREFIX/bin/../libexec/assay), then in the folder configured at build
+ * time. All results are heap strings.
  */
 #ifndef ENGINE_PATHS_H
 #define ENGINE_PATHS_H
@@ -13,7 +13,7 @@ extern "C" {
 char *paths_libexec(void); /* adapters, the launcher and the engines' registry files */
 char *
 paths_data(void); /* $ASSAY_DATA, else $XDG_DATA_HOME/assay, else ~/.local/share/assay: fetched engines */
-char *paths_known(void);  /* lists of known issues: share/known of the source tree, or what is installed */
+char *paths_known(void);  /* lists of known issues: share/known of the source tree, or the installed folder */
 char *paths_config(void); /* $XDG_CONFIG_HOME/assay, else ~/.config/assay */
 
 #ifdef __cplusplus

@@ -1,16 +1,17 @@
 /*
- * Cases in, results out: supervised engine workers.
+ * A pool of supervised engine processes: it takes jobs and gives back results.
  *
  * The pool holds one or more workers for each engine added. A job is one case for one engine: load, run
- * (perhaps several times), unload. Jobs of an engine finish in any order relative to other engines; each gets
- * exactly one result, or one for each of its input sets. When a worker dies on one set, the sets before it
- * keep their results, that set is blamed, and those behind it are run by the successor; what ends the load
- * ends them all. A few jobs are kept ahead in each worker's pipe, so that an engine never waits for us; a job
- * that was only ahead when the worker died is given to its successor and not blamed.
+ * (perhaps several times), unload. Jobs of different engines finish in any order. Each job gets exactly one
+ * result, or one for each of its input sets. When a worker dies on one set, the sets before it keep their
+ * results, that set gets the crash as its result, and the sets after it are run by the worker that replaces
+ * it. A failure to load the model is the result of all sets. A few jobs are sent ahead to each worker, so
+ * that an engine never waits for Assay; a job that had only been sent ahead when the worker died is given to
+ * the next worker.
  *
- * Workers start on first use (or by pool_warm, all in parallel), are restarted after a crash, a hang, garbage
- * or a memory death, and are recycled after `recycle` jobs by a successor started beforehand, without a
- * pause.
+ * Workers start when they are first needed, or all in parallel by pool_warm. They are restarted after a
+ * crash, a hang, a broken protocol or an exceeded memory limit. After `recycle` jobs a worker is replaced by
+ * one that was started beforehand, so that there is no pause.
  */
 #ifndef ENGINE_POOL_H
 #define ENGINE_POOL_H
@@ -28,78 +29,82 @@ struct pool;
 struct pool_options {
     double deadline;       /* seconds for each request; 0: 30 */
     double start_deadline; /* seconds until hello is answered; 0: the deadline, but at least 30 */
-    size_t memory;         /* bytes a worker may take; 0: 4 GiB; a spec's own wins */
-    size_t recycle;        /* jobs before a worker is replaced; 0: 5000 */
-    bool fresh;      /* a worker for every job and none ahead: no case sees what another left in memory */
-    int workers;     /* for each engine; 0: 1 */
-    bool bubblewrap; /* run workers under bwrap as well */
+    size_t memory;  /* bytes that a worker may take; 0: 4 GiB; a limit in the engine's spec overrides it */
+    size_t recycle; /* jobs before a worker is replaced; 0: 5000 */
+    bool fresh;  /* a new worker for every job, none sent ahead: no case sees what another left in memory */
+    int workers; /* for each engine; 0: 1 */
+    bool bubblewrap; /* also run workers under bwrap */
 };
 
-/* What an engine said at hello. Strings live in the pool. */
+/* What is known about an engine, most of it from its answer to hello. Strings live in the pool. */
 struct engine_info {
     const struct engine_spec *spec;
     const char *label, *name, *version;
     const struct engine_profile *profile;
     const Assay__Welcome *welcome; /* NULL until the first worker is up */
-    const char *kernels; /* the settings that select its kernels (engine/knobs.h); NULL until then as well */
+    const char *kernels; /* the knobs that select its kernels (engine/knobs.h); NULL until then as well */
     const char *problem; /* why it does not start, or NULL */
 };
 
-/* Makes the process ignore SIGPIPE: a dying worker must not take us along. */
+/* From then on the process ignores SIGPIPE, so that a dying worker does not end it. */
 struct pool *pool_new(const struct pool_options *options);
-void pool_free(struct pool *pool); /* ends all workers; jobs under way are dropped */
+void pool_free(struct pool *pool); /* ends all workers and drops jobs under way; accepts NULL */
 
-/* A pool of the same engines under the same numbers, with the same limits, but with a worker for every job
- * and one at a time for each engine. The engines that `pool` itself added (pool_plain) must outlive it: free
- * it before `pool`. */
+/* A pool of the same engines under the same numbers, with the same limits, but with a new worker for every
+ * job and one worker at a time for each engine. It uses engines that `pool` owns (those added by pool_plain),
+ * so free it before `pool`. */
 struct pool *pool_fresh(const struct pool *pool);
 
 /* Adds an engine and returns its number (>= 0). The spec must outlive the pool. */
 int pool_add(struct pool *pool, const struct engine_spec *spec);
 
-/* Starts all workers now and waits for their hello; engines that fail are reported by their jobs. */
+/* Starts all workers now and waits until they have answered hello. Engines that do not start are reported by
+ * the results of their jobs. */
 void pool_warm(struct pool *pool);
 const struct engine_info *pool_engine(const struct pool *pool, int engine);
 
-/* Whether all engines run on this machine, and can read files by path. */
+/* Whether all engines run on this machine, so that they can read files by path. */
 bool pool_is_local(const struct pool *pool);
 
-/* The least that an engine of the pool may take, in bytes. */
+/* The smallest memory limit of the engines in the pool, in bytes. */
 size_t pool_memory(const struct pool *pool);
 
-/* A fresh folder that all workers can read, as a heap path; it goes with the pool at the latest. */
+/* Makes a new folder that all workers can read; *folder is a heap path. It is removed with the pool at the
+ * latest. */
 int pool_folder(struct pool *pool, char **folder, struct error *err);
 
-/* The engine that runs the same kernels of the same release on graphs as they are ("opt=none"): itself, one
- * that is there, or one that is added now. -1 when the engine has not yet said what its knobs are. */
+/* The number of the engine's plain setting, which runs the same kernels of the same release on the graph as
+ * it is written ("opt=none"): the engine itself, another one of the pool, or one that is added now. -1 when
+ * the engine has not yet said what its knobs are. */
 int pool_plain(struct pool *pool, int engine);
 
 /* Whether two engines are settings of one release that select the same kernels. */
 bool pool_same_kernels(const struct engine_info *a, const struct engine_info *b);
 
-/* Fails, saying why, when the engine has never answered hello and does not do so now. */
+/* Starts the engine unless it has been up before. Fails, and says why, when it does not start. */
 int pool_starts(struct pool *pool, int engine, struct error *err);
 
 /* Queues a job (copied). Never blocks. */
 void pool_submit(struct pool *pool, const struct job *job);
 
-/* Results not yet returned by pool_next: for one engine, or for all with engine -1. */
+/* How many results pool_next has not returned yet, for one engine, or for all when engine is -1. */
 size_t pool_pending(const struct pool *pool, int engine);
 
 /*
- * Waits up to timeout seconds (negative: for ever) for a finished job: 1 and *job, *result filled in (result
- * is the caller's to release; the sets of a job come one after the other, in order; *repeats_differ is set
- * when a repeated run gave other bytes), 0 on timeout or when nothing is pending, -1 only when polling itself
- * fails.
+ * Waits up to timeout seconds (negative: for ever) for a result. Returns 1 with *job and *result filled in, 0
+ * on timeout or when nothing is pending, -1 only when polling itself fails. The caller releases the result.
+ * The sets of a job come one after the other, in order. *repeats_differ is set when a repeated run gave
+ * different bytes.
  */
 int pool_next(struct pool *pool, double timeout, struct job *job, struct result *result, bool *repeats_differ,
               struct error *err);
 
-/* Submits one job of one set and waits for its result alone; other results keep for pool_next. For tools and
- * tests. */
+/* Submits one job with one set of inputs and waits for its result. Results of other jobs are kept for
+ * pool_next. */
 int pool_run_one(struct pool *pool, const struct job *job, struct result *result, struct error *err);
 
-/* Worker restarts since the start, by reason; for the containment bench and status screens. */
+/* How many workers were started, and how many ended for which reason; for the containment bench and status
+ * screens. */
 struct pool_counters {
     size_t started, crashed, hung, garbage, memory, recycled;
 };

@@ -1,7 +1,8 @@
 /*
- * What an engine's registry section declares about the engine itself, besides how to start it: how its
- * messages read, which settings do not tell its bugs apart, and the program of a report. An engine that
- * declares nothing has the profile of all zeros; so has NULL wherever a profile is asked for.
+ * What an engine's registry section declares about the engine besides how to start it: how its messages are
+ * written, which knobs do not distinguish its bugs, and the program that a bug report contains
+ * (docs/engines.md explains the keys). An engine that declares nothing has a zeroed profile; NULL means the
+ * same wherever a profile is passed.
  */
 #ifndef ENGINE_PROFILE_H
 #define ENGINE_PROFILE_H
@@ -11,20 +12,22 @@
 /* Strings live in the registry. A list of words is a text with spaces between them (profile_lists). */
 struct engine_profile {
     const char
-        *signature_without; /* knobs with which the same bugs show, so that signatures leave them out */
-    struct message_pattern *around;    /* what it puts around every message, for signatures */
-    struct message_pattern *reason;    /* what else only says where, for titles; behind it is why */
-    struct message_pattern *names;     /* where it names nodes and values */
-    struct message_pattern *no_kernel; /* its wordings for: no kernel for OPERATOR */
-    struct message_pattern *operators; /* where it names the operator that it speaks of */
-    struct message_pattern *inserted;  /* texts that stand for an operator which it inserts itself */
-    const char *made_by_several;       /* operators that several parts of it make */
-    const char *program; /* path of the template of a report's program, which the registry sets */
+        *signature_without; /* knobs that signatures leave out, because the same bugs show with every value */
+    struct message_pattern *around; /* what the engine puts before every message; signatures cut it off */
+    struct message_pattern *reason; /* further text that only says where it failed; titles cut it off and keep
+                                       the reason behind it */
+    struct message_pattern *names;  /* where messages name nodes and values */
+    struct message_pattern *no_kernel; /* messages that mean: there is no kernel for OPERATOR */
+    struct message_pattern *operators; /* where messages name the operator they are about */
+    struct message_pattern
+        *inserted; /* texts that stand for an operator which the engine itself inserts into graphs */
+    const char *made_by_several; /* operators that several of its optimiser passes create */
+    const char *program;         /* path of the template for the program in a report; set by the registry */
 };
 
 /*
- * Sets what a key declares. Returns 1 for a key that is none of a profile's, -1 with an error for a value
- * that is not right.
+ * Sets what a key of the section declares. Returns 0, 1 when the key does not belong to profiles, or -1 with
+ * an error when the value is not valid.
  */
 int profile_set(struct engine_profile *profile, struct arena *arena, const char *key, const char *value,
                 struct error *err);

@@ -100,7 +100,7 @@ static int parse_yes(const char *text, bool *yes, struct error *err)
 {
     *yes = text_equal(text, "yes");
     if (!*yes && !text_equal(text, "no"))
-        return error_set(err, ERROR_FORMAT, "yes or no, not '%s'", text);
+        return error_set(err, ERROR_FORMAT, "it must be yes or no, not '%s'", text);
     return 0;
 }
 

@@ -1,10 +1,10 @@
 /*
- * Names to command lines.
+ * The registry of engines: finds how to start an engine by its name.
  *
- * An engine is named `name[@version][:knob=value,...]`. The registry is what the installed adapters bring
- * (one INI file an engine, engines/NAME/NAME.ini), then ~/.config/assay/engines.ini, then the file in
- * $ASSAY_ENGINES and the -E option; a later section of the same name replaces an earlier one. docs/engines.md
- * explains the format to users.
+ * An engine is named `name[@version][:knob=value,...]`. The registry reads the INI files of the installed
+ * adapters (one for each engine, engines/NAME/NAME.ini), then ~/.config/assay/engines.ini, then the file that
+ * $ASSAY_ENGINES names and those of the -E option. A later section replaces an earlier one of the same name.
+ * docs/engines.md explains the format to users.
  *
  *     [onnxruntime]
  *     command = {libexec}/assay-engine-onnxruntime
@@ -20,13 +20,14 @@
  *     versions = {data}/opencv/{version}/assay-engine-opencv
  *     fetch = tools/fetch-root
  *
- * library: where versions lie; the path found goes to the adapter in $ASSAY_LIBRARY. A plain name takes the
- * path in $ASSAY_LIBRARY_NAME, else the newest version found, else what the adapter finds by itself (the
- * system's library). knob-environment: a knob that must be set before the library loads; it goes into that
- * variable, not into hello. launcher: the command brings its own isolation (ssh, docker). Without the named
- * version an engine is not found. versions: where adapters lie that were built with other versions of the
- * library; opencv@4.10.0 runs that one's, plain opencv the command. The other keys declare what is known of
- * the engine itself (profile.h); like = NAME takes over what an earlier section declares of its.
+ * library: the path of each version of the library. The path that was found is passed to the adapter in
+ * $ASSAY_LIBRARY. A name without a version means the path in $ASSAY_LIBRARY_NAME, else the newest version
+ * found, else the library that the adapter finds by itself (the system's). When a version is named and not
+ * there, the engine is not found. versions: the path of adapters that were built with other versions of the
+ * library; opencv@4.10.0 runs the adapter of that version, plain opencv runs the command. knob-environment: a
+ * knob that must be set before the library is loaded; it is passed in that environment variable and not in
+ * hello. launcher: the command brings its own isolation (ssh, docker). The other keys declare facts about the
+ * engine itself (profile.h); like = NAME copies those of an earlier section.
  */
 #ifndef ENGINE_REGISTRY_H
 #define ENGINE_REGISTRY_H
@@ -48,13 +49,13 @@ struct registry;
 struct engine_spec {
     const char *label;              /* the name as given: "onnxruntime@1.17.0:opt=none" */
     const char *name;               /* "onnxruntime" */
-    const char *version;            /* as asked or found; NULL when the adapter must tell */
+    const char *version;            /* as named or found; NULL when only the adapter knows it */
     const char *const *argv;        /* NULL-terminated */
-    const char *const *environment; /* "NAME=value", added to ours; NULL-terminated */
+    const char *const *environment; /* "NAME=value", added to Assay's own environment; NULL-terminated */
     size_t knobs;
     const char *const *knob_names, *const *knob_values;
     const char *const *hidden_knobs; /* "NAME=value": those that go into the environment; NULL-terminated */
-    bool launcher;                   /* exempt from our isolation */
+    bool launcher;                   /* runs without Assay's isolation */
     size_t memory;                   /* bytes of address space, 0: the default */
     const struct engine_profile *profile;
 };
@@ -63,13 +64,14 @@ int registry_open(struct registry **registry, const char *const *extra_files, si
                   struct error *err);
 void registry_free(struct registry *registry);
 
-/* Fails with ERROR_NOT_FOUND and a message that lists what there is. */
+/* Finds an engine by its label. Fails with ERROR_NOT_FOUND and a message that lists the engines or versions
+ * there are. */
 int registry_find(struct registry *registry, const char *label, const struct engine_spec **spec,
                   struct error *err);
 
 /*
- * Names and versions, for `assay engines` and for name@all: calls visit(name, version or NULL, library path
- * or NULL), versions ascending.
+ * Calls visit(name, version or NULL, library path or NULL) for every engine and each of its versions, in
+ * ascending order. Used by `assay engines` and for name@all.
  */
 int registry_each(struct registry *registry,
                   int (*visit)(void *context, const char *name, const char *version, const char *path),

@@ -212,7 +212,7 @@ static int receive(struct runner *runner, struct error *err)
     if (status < 0)
         return -1;
     if (status == 0)
-        return error_set(err, ERROR_IO, "the engines lost an answer");
+        return error_set(err, ERROR_IO, "an answer of an engine was lost");
     struct ticket *ticket = job.user;
     struct flight *flight = ticket->flight;
     struct run *run = &flight->run;

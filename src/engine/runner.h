@@ -1,12 +1,12 @@
 /*
- * Cases under way on the engines of a panel: the one place where jobs are submitted and collected.
+ * Runs cases on the engines of a panel: the one place where jobs are submitted and collected.
  *
- * A case is submitted to all engines of the panel, or to some, perhaps with the reference; several cases are
- * under way at once, so that no engine waits for another. Each comes back exactly once, when the last of its
- * engines has answered, with all results. Crashes, hangs and engines that do not start are results like any
- * other; only a failure of the pool itself ends the work.
+ * A case is submitted to all engines of the panel or to some of them, with or without the reference. Several
+ * cases are under way at once, so that no engine waits for another. Each case comes back exactly once, with
+ * all results, when the last of its engines has answered. Crashes, hangs and engines that do not start are
+ * results like any other; only a failure of the pool itself is an error.
  *
- * While cases are under way nobody else may submit to the panel's pool; pool_run_one is allowed.
+ * While cases are under way, nothing else may be submitted to the panel's pool, except by pool_run_one.
  */
 #ifndef ENGINE_RUNNER_H
 #define ENGINE_RUNNER_H
@@ -18,14 +18,14 @@ extern "C" {
 #endif
 
 struct runner_options {
-    size_t ahead; /* cases under way, as runner_room has it; 0: 32 */
-    /* Cases come back in the order in which they were submitted, so that nothing depends on who answers
-     * sooner; otherwise as soon as they are complete. */
+    size_t ahead; /* how many cases runner_room allows under way; 0: 32 */
+    /* Cases come back in the order in which they were submitted, so that nothing depends on which engine
+     * answers first; otherwise each comes back as soon as it is complete. */
     bool in_order;
     /*
-     * How often a case is run that crashes an engine. What a case before it wrote beyond its memory may have
-     * been the cause: it is a crash when it crashes every time; otherwise the answer counts and the crash is
-     * a stray one (runner_strays). 0: once. Only for cases with a single set of inputs.
+     * How often a case that crashes an engine is run. An earlier case in the same process may have corrupted
+     * its memory, so the result is a crash only when every run crashes; otherwise the answer counts and the
+     * crash is counted as a stray one (runner_strays). 0: once. Only for cases with a single set of inputs.
      */
     int crash_tries;
 };
@@ -33,7 +33,8 @@ struct runner_options {
 enum ask_reference {
     ASK_NEVER,
     ASK_ALWAYS,
-    ASK_WHEN_NEEDED, /* unless all engines say cleanly that they lack something, which needs no arbiter */
+    ASK_WHEN_NEEDED, /* unless all engines report that they do not support the case: then there is nothing to
+                        arbitrate */
 };
 
 /* A case that came back. */
@@ -41,44 +42,45 @@ struct run {
     struct job job; /* as it was submitted */
     size_t n_engines;
     const int *engines;     /* numbers in the pool, as they were submitted */
-    struct result *results; /* one a set and engine: run_result gives them */
-    bool *repeats_differ;   /* one an engine: a repeated run gave other bytes */
-    bool asked;             /* the reference was */
+    struct result *results; /* one for each set and engine; use run_result */
+    bool *repeats_differ;   /* one for each engine: a repeated run gave different bytes */
+    bool asked;             /* the reference was asked */
 };
 
-/* What the engine with number n in run->engines answered to a set of inputs; n_engines: the reference, whose
- * outcome is "untested" where it was not asked. */
+/* The result of engine n of run->engines on a set of inputs. With n == n_engines, the result of the
+ * reference, whose outcome is "untested" when it was not asked. */
 static inline struct result *run_result(const struct run *run, size_t set, size_t n)
 {
     return &run->results[set * (run->n_engines + 1) + n];
 }
 
-/* Moves a result out of the run: it is the caller's then. */
+/* Moves a result out of the run; the caller then owns it. */
 struct result run_take(struct run *run, size_t set, size_t n);
 
-void run_free(struct run *run); /* with the results that are still there */
+void run_free(struct run *run); /* and the results that were not taken */
 
-/* The panel must outlive the runner, and may get more engines meanwhile. */
+/* The panel must outlive the runner. Engines may be added to it meanwhile. */
 struct runner *runner_new(const struct panel *panel, const struct runner_options *options);
 
-/* What is under way is given up; nothing more may then be asked of the pool. */
+/* Gives up the cases under way; when there are any, the pool must not be used any more, only freed. */
 void runner_free(struct runner *runner);
 
 /*
- * The job says the model, the inputs (or sets of them), how often runs are repeated, the deadline, and in
- * `user` whatever the caller wants back; it borrows them until the case is back. job->engine is not used. The
- * reference is asked for bounds, and never repeats a run. runner_submit: to all engines of the panel.
+ * Submits a case: runner_submit to all engines of the panel, runner_submit_to to the given ones. The job
+ * names the model, the inputs (or sets of them), how often runs are repeated, the deadline, and in `user`
+ * whatever the caller wants back; they are borrowed until the case is back. job->engine is ignored. The
+ * reference is asked for bounds and never repeats a run.
  */
 void runner_submit(struct runner *runner, const struct job *job, enum ask_reference ask);
 void runner_submit_to(struct runner *runner, const struct job *job, const int *engines, size_t count,
                       enum ask_reference ask);
 
-bool runner_room(const struct runner *runner); /* fewer than `ahead` are under way */
+bool runner_room(const struct runner *runner); /* whether fewer than `ahead` cases are under way */
 size_t runner_pending(const struct runner *runner);
-size_t runner_strays(const struct runner *runner); /* answers after a crash that did not come again */
+size_t runner_strays(const struct runner *runner); /* crashes that did not happen again */
 
-/* Waits for the next case: 1 and *run, which is the caller's to free; 0 when none is under way; -1 when the
- * pool fails. */
+/* Waits for the next case. Returns 1 with *run, which the caller frees; 0 when no case is under way; -1 when
+ * the pool fails. */
 int runner_next(struct runner *runner, struct run **run, struct error *err);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /*
- * Scratch folders: one for this process below TMPDIR/assay-UID, and in it one for each worker. The process's
- * own is locked as long as it lives; what a dead process left behind is no longer locked, and is removed by
- * the next one.
+ * Scratch folders: one for this process in TMPDIR/assay-UID, and in it one for each worker. The process's
+ * folder is locked as long as the process lives. A folder that is not locked was left behind by a process
+ * that died, and the next process removes it.
  */
 #ifndef ENGINE_SCRATCH_H
 #define ENGINE_SCRATCH_H
@@ -22,7 +22,7 @@ struct scratch {
 
 int scratch_open(struct scratch *scratch, struct error *err);
 
-/* A fresh folder for a worker, as a heap path. */
+/* Makes a new folder for a worker; *folder is a heap path. */
 int scratch_add(struct scratch *scratch, char **folder, struct error *err);
 
 /* Removes everything. Accepts a scratch that was never opened (zeroed). */

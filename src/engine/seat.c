@@ -405,7 +405,8 @@ static void check_memory(struct seat *seat, int64_t now)
     size_t most = seat->limits->memory, resident = worker_resident(&seat->worker);
     if (resident > most) {
         char reason[100];
-        snprintf(reason, sizeof reason, "took %zu MB of the %zu MB allowed", resident >> 20, most >> 20);
+        snprintf(reason, sizeof reason, "took %zu MB of memory, %zu MB are allowed", resident >> 20,
+                 most >> 20);
         seat_end(seat, CAUSE_MEMORY, reason);
     } else if (resident > most / 2) {
         seat->tired = true; /* it leaks, or keeps what it had: a fresh one next */
@@ -464,7 +465,7 @@ static void describe_end(struct result *result, const struct seat *seat)
         snprintf(text, sizeof text, "died by SIG%s (%s)", sigabbrev_np(seat->worker.signal),
                  strsignal(seat->worker.signal));
     else
-        snprintf(text, sizeof text, "left with exit status %d", seat->worker.exit_status);
+        snprintf(text, sizeof text, "ended with exit status %d", seat->worker.exit_status);
     set_message(result, text);
 }
 

@@ -1,6 +1,6 @@
 /*
- * A job on its way through a pool: its place in the dialogue with a worker, and its results so far. Tasks are
- * handed on in lists: queued, at work, finished.
+ * A task is a job inside a pool: how far the exchange with the worker has come, and the results so far. Tasks
+ * move from list to list: queued, being worked on, finished.
  */
 #ifndef ENGINE_TASK_H
 #define ENGINE_TASK_H
@@ -10,19 +10,19 @@
 
 struct task_result {
     struct result result;
-    bool differ;
+    bool differ; /* a repeated run gave different bytes */
 };
 
-/* Its requests are load, 1 + repeat runs for each set not yet run, unload; `step` is the
- * one not yet answered. */
+/* The requests of a task are load, then 1 + repeat runs for each set not yet run, then unload. `step` counts
+ * the requests answered, so it is the number of the one to be answered next. */
 struct task {
     struct task *next;
     struct job job;
     size_t sets;                 /* at least 1 */
-    struct task_result one;      /* results of a single set, */
-    struct task_result *results; /* or of several; &one, or on the heap */
-    size_t from;                 /* the first set to run: those before it ended with a worker's death */
-    size_t given;                /* results already given back */
+    struct task_result one;      /* the result of a single set */
+    struct task_result *results; /* results of all sets: &one, or an array on the heap */
+    size_t from;  /* the first set to run; the sets before it already have results from a worker that died */
+    size_t given; /* how many results were already given back */
     size_t step;
 };
 
@@ -31,24 +31,24 @@ struct task_list {
     size_t count;
 };
 
-/* Makes *task, whatever it was, the beginning of a job. */
+/* Initialises *task for a job, whatever it held before. */
 void task_init(struct task *task, const struct job *job);
-void task_release(struct task *task); /* with the results not given back */
+void task_release(struct task *task); /* and the results not given back */
 
-/* The request that unloads, counted from the load, which is 0. */
+/* The number of the unload request, counted from the load, which is 0. */
 size_t task_last_step(const struct task *task);
 
-/* The set that the present step is about; the load counts as the first's, the unload as the last's. */
+/* The set to which the present step belongs; the load belongs to the first set, the unload to the last. */
 size_t task_set(const struct task *task);
 
-/* Whether the present step, a run, repeats one that has given the result. */
+/* Whether the present step, which must be a run, repeats an earlier run of the same set. */
 bool task_is_repeat(const struct task *task);
 
 struct task *task_list_pop(struct task_list *list); /* the first, or NULL */
 void task_list_push(struct task_list *list, struct task *task);
 void task_list_push_front(struct task_list *list, struct task *task);
 
-/* Moves all of `from` behind, or before, those of `list`; `from` is empty then. */
+/* Moves all tasks of `from` to the end, or to the front, of `list`; `from` is then empty. */
 void task_list_append(struct task_list *list, struct task_list *from);
 void task_list_prepend(struct task_list *list, struct task_list *from);
 

@@ -1,10 +1,11 @@
 /*
- * Frames, messages and payloads of proto/engine.proto, for both ends of the pipe.
+ * Encodes and decodes the frames, messages and payloads of proto/engine.proto, for both ends of the pipe.
  *
- * The encoder gathers: what it encodes itself and small payloads lie in one buffer, large payloads are only
- * referred to and must stay where they are until written (or cleared). The decoder is fed bytes as they
- * arrive, in any portions, and gives whole messages with their values; it trusts nothing: every length is
- * checked against the limits before memory is taken, and a protocol error is final.
+ * The encoder copies messages and small payloads into one buffer. It does not copy large payloads, which must
+ * stay valid and in place until they are written (or cleared). The decoder takes bytes as they arrive, in
+ * portions of any size, and gives whole messages with their values. It trusts nothing: every length is
+ * checked against the limits before memory is allocated, and after a protocol error the decoder takes nothing
+ * more.
  */
 #ifndef ENGINE_WIRE_H
 #define ENGINE_WIRE_H
@@ -23,15 +24,16 @@ enum { WIRE_PROTOCOL = 1, WIRE_CHUNK = 1 << 20 };
 
 struct wire_limits {
     size_t message; /* largest message frame */
-    size_t payload; /* sum of the payloads behind one message */
+    size_t payload; /* sum of the payloads that follow one message */
 };
 extern const struct wire_limits wire_default_limits; /* 16 MiB and 8 GiB */
 
-/* The error bounds a reference engine sends with a value; empty tensors when absent. All float64. */
+/* The error bounds that a reference engine sends with a value, in float64; tensors that are absent are empty.
+ */
 struct wire_bounds {
     bool present;
-    bool open;                 /* something in the model is, shown or not */
-    struct tensor exact, rest; /* empty for integer types */
+    bool open;                 /* ONNX leaves some value of the model unspecified, be it an output or not */
+    struct tensor exact, rest; /* the exact value as a sum of two doubles; empty for integer types */
     struct tensor hard, likely;
 };
 void wire_bounds_init(struct wire_bounds *bounds);
@@ -40,30 +42,30 @@ void wire_bounds_free(struct wire_bounds *bounds, size_t count); /* releases eac
 
 /* Frames waiting to be written. */
 struct wire_piece {
-    const uint8_t *data; /* NULL: in bytes, at offset */
+    const uint8_t *data; /* NULL: the piece lies in `bytes`, at `offset` */
     size_t offset, size;
 };
 struct wire_out {
     uint8_t *bytes;
     size_t length, capacity;
     struct wire_piece *pieces;
-    size_t count, room; /* pieces */
-    size_t next, done;  /* pieces written, and bytes of the next one */
+    size_t count, room; /* number of pieces, and room for them */
+    size_t next, done;  /* pieces written, and bytes written of the next one */
     struct arena arena; /* descriptors of the message being packed */
 };
 void wire_out_init(struct wire_out *out);
 void wire_out_release(struct wire_out *out);
-void wire_out_clear(struct wire_out *out); /* forgets what is not yet written; keeps the memory */
+void wire_out_clear(struct wire_out *out); /* drops what is not yet written; keeps the memory */
 bool wire_out_empty(const struct wire_out *out);
 
-/* Writes as much as goes: 1 when all is written, 0 when the descriptor would block, -1 on failure. */
+/* Writes as much as possible. Returns 1 when everything is written, 0 when the descriptor would block, -1 on
+ * failure. */
 int wire_out_write(struct wire_out *out, int fd, struct error *err);
 
-/* Appends what is not yet written to *to, as one string of bytes. */
+/* Appends everything that is not yet written to *to. */
 void wire_out_copy(const struct wire_out *out, struct str *to);
 
-/* Appends one message with its payloads. The descriptors of values inside the message are made from `values`.
- */
+/* These append one message with its payloads. */
 void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char *const *names,
                     const char *const *values);
 void wire_put_load(struct wire_out *out, uint64_t id, const void *model, size_t size, const char *path,
@@ -77,8 +79,9 @@ void wire_put_values(struct wire_out *out, uint64_t id, const struct value *valu
 void wire_put_reply(struct wire_out *out, const Assay__Reply *reply); /* a reply without payloads */
 
 /*
- * A decoded message: exactly one of request and reply is set, by what the decoder was made for. They live in
- * the decoder until its next use; values, bounds and model are the caller's, by wire_message_release.
+ * A decoded message. Exactly one of request and reply is set, depending on what the decoder was made for; it
+ * lives in the decoder until the decoder's next use. The caller owns values, bounds and model, and frees them
+ * with wire_message_release.
  */
 struct wire_message {
     const Assay__Request *request;
@@ -86,7 +89,7 @@ struct wire_message {
     size_t count; /* values of a run request or of a values reply (a gradient's output gradients follow its
                      inputs) */
     struct value *values;
-    struct wire_bounds *bounds; /* count of them, or NULL; only in replies */
+    struct wire_bounds *bounds; /* one for each value, or NULL; only in replies */
     uint8_t *model;             /* payload of a load request */
     size_t model_size;
 };
@@ -97,13 +100,13 @@ struct wire_decoder *wire_decoder_new(bool replies, const struct wire_limits *li
 void wire_decoder_free(struct wire_decoder *decoder);
 
 /*
- * Consumes bytes; returns 1 when a message is complete (then *message is filled in, and *used tells how many
- * bytes were taken), 0 when more are needed (all taken), -1 on a protocol error.
+ * Takes bytes. Returns 1 when a message is complete (*message is filled in, and *used is the number of bytes
+ * taken), 0 when more bytes are needed (all were taken), -1 on a protocol error.
  */
 int wire_decode(struct wire_decoder *decoder, const void *data, size_t size, size_t *used,
                 struct wire_message *message, struct error *err);
 
-/* True between messages: bytes that ended here would not be cut off. */
+/* Whether the decoder is between two messages, so that no message is cut off when the bytes end here. */
 bool wire_decoder_idle(const struct wire_decoder *decoder);
 
 #ifdef __cplusplus

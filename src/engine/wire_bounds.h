@@ -1,5 +1,6 @@
 /*
- * A reference engine's values on the wire: bounded values to a value with wire_bounds, and back.
+ * Converts the reference's values with bounds (struct bounded) to what is sent over the wire, a tensor and a
+ * struct wire_bounds, and back.
  */
 #ifndef ENGINE_WIRE_BOUNDS_H
 #define ENGINE_WIRE_BOUNDS_H
@@ -7,11 +8,12 @@
 #include "bounds/bounded.h"
 #include "engine/wire.h"
 
-/* tensor gets the rounded value; bounds the rest. Both are the caller's to release. */
+/* tensor gets the value rounded to its type, *bounds everything else. The caller releases both. */
 int bounds_to_wire(const struct bounded *b, struct tensor *tensor, struct wire_bounds *bounds,
                    struct error *err);
 
-/* Fails with ERROR_FORMAT when the bounds' shapes do not fit the tensor: an engine's word is not trusted. */
+/* Fails with ERROR_FORMAT when the shapes of the bounds do not match the tensor, since what comes over the
+ * wire is not trusted. */
 int bounds_from_wire(struct bounded *b, const struct tensor *tensor, const struct wire_bounds *bounds,
                      struct error *err);
 

@@ -1,9 +1,10 @@
 /*
- * One engine process: its pipes, what it wrote on stderr, its end. Knows nothing of jobs; the pool does.
+ * A worker is one engine process: its pipes, what it wrote to stderr, and how it ended. It knows nothing of
+ * jobs; those are the business of seat.h and pool.h.
  *
  * All descriptors are non-blocking. A worker is started through assay-launch in a session and process group
- * of its own; signals go to the whole group. When it has ended, worker_reap says how; until then it is never
- * a zombie for longer than it takes to look.
+ * of its own; signals go to the whole group. worker_reap tells whether and how it has ended, and must be
+ * called regularly, so that no zombie is left.
  */
 #ifndef ENGINE_WORKER_H
 #define ENGINE_WORKER_H
@@ -19,11 +20,12 @@ extern "C" {
 
 enum { WORKER_LOG = 64 * 1024 };
 
+/* How a worker is started. */
 struct worker_box {
     const struct engine_spec *spec;
     const char *libexec; /* folder of assay-launch */
     const char *scratch; /* the worker's own folder */
-    size_t memory;
+    size_t memory;       /* bytes that it may take */
     bool bubblewrap;
 };
 
@@ -37,32 +39,36 @@ struct worker {
     size_t log_length;
     uint64_t log_total; /* bytes it ever wrote there */
     char *scratch;
-    bool wrapped;         /* its exit status is bwrap's, which tells a signal as 128 + n */
-    bool killed;          /* we sent SIGKILL */
-    long resident_before; /* ours when it was started, KB: a child's ru_maxrss is never below it */
+    bool wrapped;         /* its exit status is that of bwrap, which reports signal n as 128 + n */
+    bool killed;          /* Assay sent SIGKILL */
+    long resident_before; /* Assay's own resident memory when the worker was started, in KB: a child's
+                             ru_maxrss is never below it */
     /* After worker_reap: */
     bool ended;
-    int signal, exit_status; /* 0 and -1 when not */
-    size_t peak;             /* bytes of resident memory at most, or 0: not known */
+    int signal, exit_status; /* 0 and -1 when it did not end that way */
+    size_t peak;             /* the most resident memory it ever had, in bytes; 0: not known */
 };
 
 int worker_start(struct worker *worker, const struct worker_box *box, struct error *err);
-void worker_release(struct worker *worker); /* after its end: closes, frees, removes the scratch folder */
+void worker_release(
+    struct worker *worker); /* only after its end: closes the pipes, frees, removes the scratch folder */
 
-void worker_signal(struct worker *worker, int number); /* to the group */
+void worker_signal(struct worker *worker, int number); /* sends a signal to its process group */
 void worker_close_input(struct worker *worker);
 
-/* True when the process has ended: its group is killed, its status kept, the zombie gone. Never blocks. */
+/* True when the process has ended; then its group is killed, its status is stored and the zombie is gone.
+ * Never blocks. */
 bool worker_reap(struct worker *worker);
 
-/* Reads what stderr holds now. */
+/* Reads what is in the stderr pipe now. */
 void worker_read_log(struct worker *worker, void *buffer, size_t size);
 
-/* What is kept of stderr since `mark` (a log_total), at most WORKER_LOG bytes, as a heap string; NULL when
- * empty. */
+/* What it wrote to stderr since `mark` (an earlier log_total), as far as it is kept: at most the last
+ * WORKER_LOG bytes, as a heap string; NULL when empty. */
 char *worker_log_since(const struct worker *worker, uint64_t mark);
 
-/* Bytes of memory now, without mapped files, which a model's weights may lie in; 0 when not known. */
+/* The memory it uses now, in bytes; 0 when not known. Mapped files are left out, as a model's weights may be
+ * mapped. */
 size_t worker_resident(const struct worker *worker);
 
 #ifdef __cplusplus

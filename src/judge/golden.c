@@ -26,12 +26,12 @@ static enum golden compare_tensor(const struct tensor *expected, const struct te
     metrics_compare(expected, actual, tolerance, &difference);
     if (difference.close)
         return GOLDEN_PASS;
-    str_printf(why, "%zu of %zu elements off", difference.beyond, difference.count);
+    str_printf(why, "differs in %zu of %zu elements", difference.beyond, difference.count);
     if (expected->type == DTYPE_STRING)
         str_printf(why, ", the first is element %zu", difference.worst);
     else
-        str_printf(why, ", worst element %zu: %.9g, expected %.9g", difference.worst, difference.worst_b,
-                   difference.worst_a);
+        str_printf(why, ", the worst is element %zu: %.9g, expected %.9g", difference.worst,
+                   difference.worst_b, difference.worst_a);
     return difference.nan_mismatch ? GOLDEN_NAN : GOLDEN_WRONG;
 }
 

@@ -38,7 +38,7 @@ static void expect(struct expectation *e, const struct result *reference, struct
 {
     *e = (struct expectation){.usable = false};
     if (!reference) {
-        snprintf(judgement->reason, sizeof judgement->reason, "no reference was asked");
+        snprintf(judgement->reason, sizeof judgement->reason, "the reference was not asked");
         return;
     }
     judgement->invalid = reference->outcome == OUTCOME_REJECTED;
@@ -54,7 +54,7 @@ static void expect(struct expectation *e, const struct result *reference, struct
         if (value->kind != VALUE_TENSOR ||
             bounds_from_wire(&e->outputs[i], &value->tensors[0], &reference->bounds[i], &err)) {
             snprintf(judgement->reason, sizeof judgement->reason, "the reference: %s",
-                     err.code ? err.message : "an output is no tensor");
+                     err.code ? err.message : "an output is not a tensor");
             return;
         }
         e->open = e->open || reference->bounds[i].open || has_open(&e->outputs[i]);
@@ -142,8 +142,9 @@ static void judge_answer(struct verdict *verdict, const struct result *result, c
     verdict_finish(verdict, e->count ? e->values[verdict->output].name : NULL);
     if (verdict->kind == VERDICT_AGREES && proves_nothing(e)) {
         verdict->kind = VERDICT_MISTRUSTED;
-        snprintf(verdict->text, sizeof verdict->text,
-                 "agrees, but every element is the same number: proves nothing");
+        snprintf(
+            verdict->text, sizeof verdict->text,
+            "it agrees, but every element is the same number, which a wrong computation may give as well");
     }
 }
 
@@ -260,14 +261,16 @@ static void judge_by_vote(struct judgement *judgement, const struct judge_entry 
         verdict->by_vote = true;
         if (answers < 2) {
             verdict->kind = VERDICT_UNDECIDED;
-            snprintf(verdict->text, sizeof verdict->text, "no reference, and no other answer to vote with");
+            snprintf(verdict->text, sizeof verdict->text,
+                     "there is no reference and no other answer to compare with");
             continue;
         }
         bool near = answers_close(entries[best].result, entries[i].result);
         bool majority = best_size * 2 > answers;
         verdict->kind = near && majority ? VERDICT_AGREES : VERDICT_SUSPECT;
-        snprintf(verdict->text, sizeof verdict->text, "by vote, no reference: %zu of %zu answers are alike",
-                 best_size, answers);
+        snprintf(verdict->text, sizeof verdict->text,
+                 "decided by vote, as there is no reference: %zu of %zu answers are alike", best_size,
+                 answers);
     }
 }
 
@@ -308,7 +311,7 @@ void judge_case(struct judgement *judgement, const struct result *reference,
         if (entries[i].repeats_differ && !verdict_is_finding(verdict->kind)) {
             verdict->kind = VERDICT_NONDETERMINISTIC;
             verdict->at_stage = false;
-            snprintf(verdict->text, sizeof verdict->text, "a repeated run gave other bytes");
+            snprintf(verdict->text, sizeof verdict->text, "a repeated run gave different bytes");
         }
     }
     if (e.usable) {

@@ -148,7 +148,7 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                        .narrowed = true},
     [VERDICT_HANG] = {.word = "hang",
                       .sentence = "hangs",
-                      .deed = "does not come back at",
+                      .deed = "hangs at",
                       .class = CLASS_DEATH,
                       .heard = HEARD_FINDING,
                       .tone = TONE_BAD,
@@ -160,7 +160,7 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                       .to_deadline = true},
     [VERDICT_MEMORY] = {.word = "memory",
                         .sentence = "takes too much memory",
-                        .deed = "takes all memory at",
+                        .deed = "takes too much memory at",
                         .class = CLASS_DEATH,
                         .heard = HEARD_FINDING,
                         .tone = TONE_BAD,
@@ -178,7 +178,7 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                          .evidence = EVIDENCE_MESSAGE},
     [VERDICT_NONDETERMINISTIC] = {.word = "nondeterministic",
                                   .sentence = "is nondeterministic",
-                                  .deed = "gives another result on every run",
+                                  .deed = "gives different results in repeated runs",
                                   .class = CLASS_UNSTABLE,
                                   .heard = HEARD_FINDING,
                                   .tone = TONE_BAD,
@@ -387,7 +387,7 @@ void verdict_finish(struct verdict *verdict, const char *name)
         snprintf(verdict->text, sizeof verdict->text, "none of %zu elements can be judged", verdict->total);
     } else if (verdict->kind == VERDICT_AGREES && verdict->blank) {
         snprintf(verdict->text, sizeof verdict->text,
-                 "%zu of its outputs could not be judged: %zu of %zu elements were", verdict->blank,
-                 verdict->judged, verdict->total);
+                 "%zu of its outputs could not be judged (of all elements, %zu of %zu were judged)",
+                 verdict->blank, verdict->judged, verdict->total);
     }
 }

@@ -128,7 +128,7 @@ int excerpt_make(struct test_case **part, const struct test_case *whole, struct 
     *part = NULL;
     int status = localize(&found, &where, err);
     if (!status && !found.n_culprits)
-        status = error_set(err, ERROR_NOT_FOUND, "no node of it is at fault on %s (%s)",
+        status = error_set(err, ERROR_NOT_FOUND, "none of its nodes is at fault on %s (%s)",
                            pool_engine(pool, engine)->label, verdict_name(found.kind));
     if (!status)
         status = cut_out(part, whole, found.culprits, found.n_culprits, err);

@@ -65,8 +65,8 @@ static enum search_weight weigh(struct localizing *localizing, size_t number, st
     localizing->search.record.changed = true;
     *verdict = (struct verdict){0};
     snprintf(verdict->text, sizeof verdict->text, "%s",
-             shown ? "not judged: alone it is right on the inputs shown, and the answer does not hang on it"
-                   : "not judged: the engine shows another value than it gives when the model ends here");
+             shown ? "not judged: alone it is right on the inputs shown, and the answer does not depend on it"
+                   : "not judged: the engine shows another value here than when the model ends at this node");
     return weight;
 }
 
@@ -288,7 +288,8 @@ static int conclude_quiet(struct localizing *localizing)
     snprintf(
         settlement->verdict.text, sizeof settlement->verdict.text,
         judged == all
-            ? "all %zu nodes are within their bounds on the inputs they had; the whole has no bound"
+            ? "all %zu nodes are within their bounds on the inputs they had; the answer as a whole has no "
+              "finite bound"
             : "%zu of %zu nodes are within their bounds on the inputs they had; the others and the whole "
               "cannot be judged",
         judged, all);

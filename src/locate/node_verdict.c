@@ -70,7 +70,7 @@ static void judge_recorded(struct recording *record, const Onnx__NodeProto *node
     }
     verdict_finish(verdict, node->n_output ? node->output[verdict->output] : NULL);
     if (!looked_at)
-        *verdict = (struct verdict){.text = "not judged: its outputs are not shown"};
+        *verdict = (struct verdict){.text = "not judged: the engine does not show its outputs"};
 }
 
 /* Whether nothing that the node makes was asked for. */
@@ -93,10 +93,11 @@ int node_expect(struct recording *record, size_t number, bool loose, struct boun
     const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
     struct value *captured = memory_zeroed(record->test->index.n_uses[number], sizeof *captured);
     size_t n_captured;
-    int status = node_inputs(record, number, inputs, captured, &n_captured)
-                     ? evaluate_node(record->test->model, node, inputs, captured, n_captured, loose, expected,
-                                     node->n_output, err)
-                     : error_set(err, ERROR_NOT_FOUND, "an input is not a tensor or not shown");
+    int status =
+        node_inputs(record, number, inputs, captured, &n_captured)
+            ? evaluate_node(record->test->model, node, inputs, captured, n_captured, loose, expected,
+                            node->n_output, err)
+            : error_set(err, ERROR_NOT_FOUND, "an input is not a tensor, or the engine does not show it");
     free(captured);
     free(inputs);
     return status;
@@ -109,7 +110,7 @@ void node_judge(struct recording *record, size_t number, bool loose, struct verd
     *verdict = (struct verdict){0};
     struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);
     if (is_folded(record, node))
-        snprintf(verdict->text, sizeof verdict->text, "not judged: the engine folds it away");
+        snprintf(verdict->text, sizeof verdict->text, "not judged: the engine replaces it by a constant");
     else if (node_expect(record, number, loose, expected, &err))
         snprintf(verdict->text, sizeof verdict->text, "not judged: %.200s", err.message);
     else

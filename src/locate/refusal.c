@@ -335,7 +335,8 @@ static void tell(const struct question *question, enum answer answer, struct ver
         snprintf(text, sizeof text, "%s (node %.40s) is not supported alone: %.120s", node->op_type,
                  model_node_name(node), question->message);
     } else {
-        snprintf(text, sizeof text, "whether it lacks an operator could not be asked; %.150s", verdict->text);
+        snprintf(text, sizeof text, "whether the engine lacks an operator could not be asked; %.150s",
+                 verdict->text);
     }
     memcpy(verdict->text, text, sizeof text);
     verdict->at_stage = false;

@@ -205,7 +205,7 @@ int search_whole(struct search *search, struct settlement *settlement)
     if (!verdict_is_finding(verdict.kind) && is_right_by_fusing(search)) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
         snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
-                 "another formula for nodes computed as one explains it");
+                 "another formula for the nodes that are computed as one explains the difference");
     }
     if (!verdict_is_finding(verdict.kind))
         return 0;
@@ -214,7 +214,7 @@ int search_whole(struct search *search, struct settlement *settlement)
     if (!search->record.changed && search->judged >= model->graph->n_node) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
         snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
-                 "every operator is right on the inputs it had, the whole is not: %.140s", verdict.text);
+                 "every operator is right on the inputs it had, but the whole is not: %.140s", verdict.text);
         return 0;
     }
     size_t *nodes = arena_array(&search->test.arena, model->graph->n_node, sizeof *nodes);

@@ -39,7 +39,7 @@ static int settle_answer(struct settling *settling)
     if (whole_answer_run(&search->whole))
         return -1;
     if (search->whole.answer.outcome != OUTCOME_OK)
-        return error_set(search->test.err, ERROR_UNSUPPORTED, "the engine does not answer the case any more");
+        return error_set(search->test.err, ERROR_UNSUPPORTED, "the engine no longer answers the case");
     if (recording_run(&search->record, visit_group, settling, &outcome))
         return -1;
     if (outcome != OUTCOME_OK)

@@ -152,7 +152,7 @@ static int prepare(struct oracle *oracle, struct flight *flight, struct error *e
 {
     struct subject *subject = &flight->subject;
     if (!subject->model->graph->n_node || !subject->model->graph->n_output)
-        return error_set(err, ERROR_INVALID, "nothing left");
+        return error_set(err, ERROR_INVALID, "the candidate has no node or no output");
     if (oracle->by_companion)
         subject_forget_types(subject);
     else if (evaluate(oracle, flight, err))
@@ -160,7 +160,7 @@ static int prepare(struct oracle *oracle, struct flight *flight, struct error *e
     if (pack(oracle, flight, err))
         return -1;
     if (!oracle->starting && !is_valid(oracle, flight))
-        return error_set(err, ERROR_INVALID, "not as valid as the case itself");
+        return error_set(err, ERROR_INVALID, "the candidate breaks a rule that the case itself keeps");
     flight->hash = hash_bytes(0, flight->bytes, flight->size);
     for (size_t i = 0; i < subject->n_inputs; i++)
         flight->hash =

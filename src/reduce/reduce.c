@@ -254,8 +254,9 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
             progress_end(&work.progress);
         bool hangs = verdict_row(work.oracle.verdict.kind)->to_deadline;
         if ((hangs || !work.oracle.n_blamed) && !oracle_confirm(&work.oracle, &work.best) && hangs)
-            status = error_set(err, ERROR_NOT_FOUND,
-                               "what hangs within 1 s answers later: give requests a longer deadline");
+            status =
+                error_set(err, ERROR_NOT_FOUND,
+                          "the case reduced for a hang answers after more than 1 s: use a longer --deadline");
         finish_stats(&work, stats, started);
     }
     if (!status) {

@@ -51,7 +51,7 @@ static int take_inputs(struct subject *subject, const struct test_case *from, st
             continue;
         if (!given || given->kind != VALUE_TENSOR)
             return error_set(err, ERROR_UNSUPPORTED, "the input '%.100s' is %s", info->name,
-                             given ? "no tensor" : "not given");
+                             given ? "not a tensor" : "not given");
         drop_initializer(graph, info->name);
         if (value_copy(&subject->inputs[subject->n_inputs], given, err))
             return -1;

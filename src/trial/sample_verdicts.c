@@ -144,7 +144,7 @@ static bool settle_undecided(const struct sample_verdicts *verdicts, size_t engi
     } else if (settlement->every_node) {
         verdict->kind = settlement->kind = VERDICT_AGREES;
         verdict->blank = 0;
-        snprintf(settlement->text, sizeof settlement->text, "operator by operator");
+        snprintf(settlement->text, sizeof settlement->text, "judged operator by operator");
     }
     return true;
 }

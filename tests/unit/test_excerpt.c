@@ -109,7 +109,8 @@ static void nothing_where_nobody_is_to_blame(void **state)
     bench_open(&bench, "reference:round=on");
     assert_int_equal(excerpt(&bench, &part), -1);
     assert_int_equal(bench.err.code, ERROR_NOT_FOUND);
-    assert_non_null(strstr(bench.err.message, "no node of it is at fault on reference:round=on (agrees)"));
+    assert_non_null(
+        strstr(bench.err.message, "none of its nodes is at fault on reference:round=on (agrees)"));
     assert_null(part);
     bench_close(&bench);
 }

@@ -182,7 +182,7 @@ static void limits_are_said_beforehand(void **state)
     struct pool *pool = pool_new(&(struct pool_options){.memory = (size_t)80 << 20});
     pool_add(pool, &here);
     assert_int_equal(handover_open(&handover, pool, model, &bench->err), -1);
-    assert_non_null(strstr(bench->err.message, "has 0.08 GB, and an engine may take 0.08 GB: raise that"));
+    assert_non_null(strstr(bench->err.message, "has 0.08 GB, and an engine may take 0.08 GB: raise this"));
     handover_close(&handover);
     pool_free(pool);
     model_free(model);
