@@ -1,4 +1,4 @@
-# A text as the body of a C string literal, a literal a line.
+# Turns a text into C string literals, one for each line.
 s/[\\"]/\\&/g
 s/^/"/
 s/$/\\n"/

@@ -1,7 +1,8 @@
-// libonnx's word on models, for a libonnx of another release than the one this system has (tools/fetch-root
-// SUITE libonnx). On stdin, for each model: a byte (1: infer shapes, too; 2: the same without following the
-// values of shapes, ONNX's full_check), its size in 4 bytes, little-endian, and the model; on stdout a line:
-// "ok", "newer" (an opset it does not know) or "bad: why". src/engine/onnx_checker.h is the other end.
+// Checks models with a libonnx of another release than the one this system has (tools/fetch-root SUITE
+// libonnx). Reads from stdin, for each model: a byte (0: check only; 1: also infer types and shapes, with
+// propagation of shape values; 2: also infer them, without it, which is ONNX's full_check), the size in 4
+// bytes, little-endian, and the model. Writes a line to stdout for each: "ok", "newer" (it does not know the
+// opset) or "bad: REASON". src/engine/onnx_checker.h is the other end.
 #include <onnx/checker.h>
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>

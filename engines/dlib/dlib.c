@@ -1,3 +1,4 @@
+/* The adapter for dlib: the table of operators, and those that compute element by element. */
 #include "dlib.h"
 
 #include <math.h>

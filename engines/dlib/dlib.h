@@ -1,6 +1,6 @@
 /*
- * dlib's operators as rows of the walker's table. What ONNX means and dlib's functions cannot say is
- * unsupported: their documented conditions are checked here, because the library does not.
+ * dlib's operators as rows of the walker's table. A node that dlib's functions cannot express is unsupported.
+ * Their documented conditions are checked here, because the library does not check them.
  */
 #ifndef DLIB_DLIB_H
 #define DLIB_DLIB_H
@@ -9,8 +9,9 @@
 #include "walker.h"
 
 /*
- * Adds an input of the node, or sets its first output, under four dimensions (whose product the caller
- * vouches for). Unsupported: what is not float32, and empty tensors, which dlib's matrices are not made for.
+ * dlib_take adds an input of the node to the call, dlib_give sets its first output, both with four dimensions
+ * whose product must be the number of elements. Tensors that are not float32 are unsupported, and so are
+ * empty ones, which dlib's matrices cannot represent.
  */
 int dlib_take(struct walk_call *call, struct face_call *face, size_t index, long long n, long long k,
               long long nr, long long nc);
@@ -18,7 +19,7 @@ int dlib_give(struct walk_call *call, struct face_call *face, long long n, long 
               long long nc);
 int dlib_run(struct walk_call *call, struct face_call *face);
 
-/* out += factor * input, the input repeated as ONNX does. */
+/* out += factor * input, with the input broadcast by ONNX's rules. */
 int dlib_add_input(struct walk_call *call, size_t index, float factor);
 
 int dlib_softmax(struct walk_call *call);

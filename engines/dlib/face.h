@@ -1,8 +1,8 @@
 /*
  * dlib's tensor operators (C++, float32, four dimensions) as one C function.
  *
- * Debian's dlib has its assertions compiled out: a call that breaks an operator's documented conditions reads
- * wild memory. So the caller checks them all; what dlib throws comes back as a message.
+ * Debian's dlib is built without assertions: a call that breaks an operator's documented conditions reads
+ * memory that it should not. So the caller must check them all. Exceptions of dlib are returned as a message.
  */
 #ifndef DLIB_FACE_H
 #define DLIB_FACE_H
@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* Which function of dlib::tt. Behind each: its inputs, and what it reads of numbers and window. */
+/* Which function of dlib::tt to call. The comments list its inputs and what it reads from `numbers` and
+ * `window`. */
 enum face_op {
     FACE_RELU,
     FACE_SIGMOID,

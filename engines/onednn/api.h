@@ -1,8 +1,8 @@
 /*
- * What oneDNN 2.x and 3.x do in different ways, and no more: descriptors of memory, and how a primitive is
- * described and its implementations walked. api2.c and api3.c have the same functions; one of them is built.
- * Prop kinds are forward inference (layernorm: training, which gives mean and variance). NULL descriptors are
- * arguments left out.
+ * The part of oneDNN's API that differs between 2.x and 3.x: memory descriptors, and how a primitive is
+ * described and its implementations are enumerated. api2.c and api3.c define the same functions; one of them
+ * is compiled. The propagation kind is forward inference (for layernorm forward training, which gives mean
+ * and variance). A NULL descriptor is an argument that is left out.
  */
 #ifndef ONEDNN_API_H
 #define ONEDNN_API_H
@@ -11,28 +11,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A description of memory. */
+/* A memory descriptor. */
 struct md;
 dnnl_status_t md_strided(struct md **md, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
                          const dnnl_dims_t strides);
 dnnl_status_t md_any(struct md **md, int rank, const dnnl_dims_t dims, dnnl_data_type_t type);
 void md_free(struct md *md);
 bool md_equal(const struct md *a, const struct md *b);
-bool md_is_nothing(const struct md *md);      /* NULL, or of no dimensions */
-const struct md *md_of(dnnl_memory_t memory); /* the memory's own */
+bool md_is_nothing(const struct md *md);      /* NULL, or without dimensions */
+const struct md *md_of(dnnl_memory_t memory); /* the descriptor of a memory */
 dnnl_status_t api_memory(dnnl_memory_t *memory, const struct md *md, dnnl_engine_t engine, void *data);
 
-/* A primitive's implementations, one at a time. */
+/* Enumerates the implementations of a primitive, one at a time. */
 struct pick {
     dnnl_primitive_desc_t pd;
-    void *more; /* 2.x's iterator, */
-    void *op;   /* and the description it walks the implementations of */
+    void *more; /* 2.x: the iterator */
+    void *op;   /* 2.x: the operation descriptor whose implementations it enumerates */
 };
 bool pick_next(struct pick *pick); /* the next implementation; false when there is none */
 void pick_release(struct pick *pick);
-const struct md *pick_argument(const struct pick *pick, int argument); /* what memory it wants there */
+/* The memory descriptor that it wants for this argument. */
+const struct md *pick_argument(const struct pick *pick, int argument);
 
-/* Each sets the pick to the first implementation. */
+/* Each of these sets the pick to the first implementation of a primitive. */
 dnnl_status_t api_eltwise(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *md,
                           float alpha, float beta);
 dnnl_status_t api_binary(struct pick *pick, dnnl_engine_t engine, dnnl_alg_kind_t kind, const struct md *a,

@@ -1,9 +1,10 @@
 /*
- * oneDNN behind plain views. What differs between 2.x and 3.x is behind api.h.
+ * oneDNN's primitives as functions on plain views of tensors. What differs between 2.x and 3.x is in api.h.
  *
- * Every function makes one primitive (the implementation that knob impl asks for), runs it once and frees it.
- * Where the library wants another memory layout than a view has, its own reorder converts. Failures are
- * ERROR_UNSUPPORTED when the library has no such primitive, ERROR_INVALID when it calls the arguments wrong.
+ * Every function makes one primitive (with the implementation that the knob impl selects), runs it once and
+ * frees it. Where the library wants another memory layout than a view has, its own reorder converts the data.
+ * Functions fail with ERROR_UNSUPPORTED when the library has no such primitive, and with ERROR_INVALID when
+ * it calls the arguments invalid.
  */
 #ifndef ONEDNN_LIBRARY_H
 #define ONEDNN_LIBRARY_H
@@ -15,7 +16,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 enum layout {
-    LAYOUT_ANY,   /* contractions let the library choose */
+    LAYOUT_ANY,   /* the library chooses, for convolutions and matrix products */
     LAYOUT_PLAIN, /* row-major everywhere */
     LAYOUT_NHWC,  /* channels last, where there are channels */
 };
@@ -26,20 +27,21 @@ int library_open(struct library **library, const char *isa, const char *impl, en
                  struct str *version, struct error *err);
 void library_close(struct library *library);
 
-/* Elements as the library is to see them. Rank is at least 1: a scalar is one element of rank 1. */
+/* Elements with the type, dimensions and strides that the library should see. Rank is at least 1: a scalar is
+ * one element of rank 1. */
 struct view {
     dnnl_data_type_t type;
     int rank;
     dnnl_dims_t dims, strides;
     void *data;
 };
-dnnl_data_type_t library_type(enum dtype type); /* dnnl_data_type_undef when it has none */
+dnnl_data_type_t library_type(enum dtype type); /* dnnl_data_type_undef when the library has no such type */
 struct view view_of(const struct tensor *tensor);
 struct view view_as(const struct tensor *tensor, int rank, const int64_t *dims); /* another dense shape */
 struct view view_transposed(const struct view *view, const int64_t *permutation);
 struct view view_floats(float *data, int rank, const int64_t *dims);
 
-/* Geometry of a window; dilations count from 1 as ONNX counts them. */
+/* The geometry of a window; a dilation of 1 means none, as in ONNX. */
 struct window {
     dnnl_dims_t kernel, strides, dilations, before, after;
 };
@@ -59,7 +61,7 @@ int library_pool(struct library *lib, dnnl_alg_kind_t kind, const struct view *s
                  const struct window *window, struct error *err);
 int library_lrn(struct library *lib, const struct view *src, const struct view *dst, int64_t size,
                 float alpha, float beta, float k, struct error *err);
-/* mean and variance NULL: computed from src. */
+/* When mean and variance are NULL they are computed from src. */
 int library_batchnorm(struct library *lib, const struct view *src, const struct view *dst,
                       const struct view *scale, const struct view *shift, const struct view *mean,
                       const struct view *variance, float epsilon, struct error *err);

@@ -1,4 +1,5 @@
-/* The rows' functions, by family; onednn.c has the table. */
+/* The functions that compute operators by oneDNN, by source file; onednn.c has the table. "kind" is the row's
+ * kind. */
 #ifndef ONEDNN_ONEDNN_H
 #define ONEDNN_ONEDNN_H
 

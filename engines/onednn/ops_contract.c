@@ -1,3 +1,4 @@
+/* Convolutions and matrix products: Conv, ConvTranspose, MatMul, Gemm. */
 #include "onednn.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Operators that compute element by element, with broadcasting where the library has it. */
 #include "onednn.h"
 
 #include <float.h>

@@ -1,3 +1,4 @@
+/* Operators that move or convert data: Transpose, Cast, Concat, DepthToSpace, SpaceToDepth, Resize. */
 #include "onednn.h"
 
 #include <string.h>

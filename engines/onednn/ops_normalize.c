@@ -1,3 +1,4 @@
+/* Softmax, pooling, normalisations and reductions. */
 #include "onednn.h"
 
 #include "base/memory.h"

@@ -1,6 +1,7 @@
 /*
  * ONNX Runtime through its C API. The library is opened with dlopen, so that this one adapter serves every
- * release from 1.10 on: a release is asked for the API version that both it and our header know.
+ * release from 1.10 on: it asks a release for the newest API version that both the release and our header
+ * know.
  */
 #ifndef ONNXRUNTIME_ORT_H
 #define ONNXRUNTIME_ORT_H
@@ -19,10 +20,10 @@ struct ort_session {
 struct ort {
     void *library;
     const OrtApi *api;
-    long minor; /* 17 of release 1.17.3 */
+    long minor; /* the minor version: 17 for release 1.17.3 */
     OrtEnv *env;
     OrtSessionOptions *options;
-    OrtMemoryInfo *memory;   /* plain CPU memory: ours */
+    OrtMemoryInfo *memory;   /* describes plain CPU memory, for tensors that Assay owns */
     OrtAllocator *allocator; /* the library's default one; not owned */
     struct ort_session loaded;
 };
@@ -33,8 +34,8 @@ enum ort_stage { ORT_STAGE_START, ORT_STAGE_LOAD, ORT_STAGE_RUN };
 int ort_check(struct adapter_call *call, enum ort_stage stage, OrtStatus *status);
 
 /*
- * Values in and out. An OrtValue made by ort_value_in borrows the tensor's memory (strings are copied) and
- * must be released before the value is. ort_value_out fills in an initialised value with a copy.
+ * Converts values. The OrtValue that ort_value_in makes borrows the tensor's memory (strings are copied) and
+ * must be released before the value. ort_value_out fills in an initialised value with a copy.
  */
 int ort_value_in(struct adapter_call *call, const struct value *value, OrtValue **out);
 int ort_value_out(struct adapter_call *call, const OrtValue *from, struct value *value);

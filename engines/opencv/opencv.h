@@ -1,7 +1,7 @@
 /*
  * OpenCV's DNN module, whole ONNX models. The library knows neither types nor shapes of the model's outputs
  * in the sense of ONNX (4.x computes everything but 8-bit models in float32 and has no tensors of rank 0 or
- * 1), so the adapter reads them from the model itself and says how results are brought back to it: values.c.
+ * 1), so the adapter reads them from the model itself and converts results back to them (values.c).
  */
 #ifndef OPENCV_OPENCV_H
 #define OPENCV_OPENCV_H
@@ -13,7 +13,7 @@
 struct opencv {
     struct face_options options;
     struct face_net *net;
-    struct model *model; /* what was loaded, for its declarations */
+    struct model *model; /* the loaded model, for the types and shapes that it declares */
     bool flat;           /* a graph input or output has rank 0 or 1 */
     size_t n_outputs;
     const char **outputs; /* wanted, in order; the texts live in model or names */
@@ -22,10 +22,10 @@ struct opencv {
 
 enum opencv_stage { OPENCV_STAGE_LOAD, OPENCV_STAGE_RUN };
 
-/* Class from the library's text, and the failure; returns -1. */
+/* Fails with the class that follows from the library's message. Returns -1. */
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message);
 
-/* Values in and out; see the table in docs/engines/opencv.md. */
+/* Converts an input for the library, and output `number` back; see the table in docs/engines/opencv.md. */
 int opencv_input(struct adapter_call *call, const struct value *value);
 int opencv_output(struct adapter_call *call, size_t number, struct value *value);
 

@@ -1,9 +1,9 @@
 /*
- * cv::dnn behind C functions: all of C++ that the adapter needs. One source for OpenCV 4.5.1 to 5.0; what
+ * cv::dnn behind C functions: all the C++ that the adapter needs. One source for OpenCV 4.5.1 to 5.0; what
  * differs between releases stays in opencv_face.cc.
  *
  * No exception leaves it: functions return 0, or -1 with the library's own words in the message. Element
- * types are ours (enum dtype); a type that this release has no matrix of is not taken, see face_takes.
+ * types are those of enum dtype; face_takes says for which of them this release has matrices.
  */
 #ifndef OPENCV_FACE_H
 #define OPENCV_FACE_H
@@ -26,11 +26,11 @@ struct face_options {
 
 /* What this release knows. */
 const char *face_version(void);   /* "4.6.0" */
-bool face_has_winograd(void);     /* the switch: from 4.7 on */
-bool face_has_engines(void);      /* from 5.0 on */
+bool face_has_winograd(void);     /* Winograd can be switched off: from 4.7 on */
+bool face_has_engines(void);      /* there is a choice of graph engines: from 5.0 on */
 bool face_has_all_types(void);    /* a matrix for every number type, each computed in itself: from 5.0 on */
 bool face_takes(enum dtype type); /* has a matrix of that type */
-void face_start(int threads);     /* silences the library, too */
+void face_start(int threads);     /* also silences the library's log */
 
 struct face_net;
 

@@ -2,9 +2,9 @@
  * Planted faults: published bugs of real frameworks in ONNX form, the ground truth for everything that claims
  * to find bugs.
  *
- * One file a paper, one row a fault. A fault is active only under its trigger; the engine is right everywhere
- * else. The healthy reference never comes near this code: the evaluator's hook is set only when a fault is
- * asked for.
+ * There is one file for each paper and one row for each fault. A fault is active only when its condition
+ * holds; everywhere else the engine is right. The reference without a fault never runs this code: the
+ * evaluator's hook is set only when a fault is asked for.
  */
 #ifndef REFERENCE_FAULT_H
 #define REFERENCE_FAULT_H
@@ -23,19 +23,19 @@ struct fault_scene {
 struct fault {
     const char *name, *paper;
     const char *operators; /* "Conv|MaxPool", "any" */
-    const char *parameter; /* at fault, "-" when none */
+    const char *parameter; /* the parameter at fault; "-" when there is none */
     const char *summary;
-    /* Instead of the kernel of a node of one of its operators; calls call->op->eval itself where it is right.
-     * May be NULL. */
+    /* Called instead of the kernel of each node with one of its operators; calls call->op->eval itself where
+     * the result should be right. May be NULL. */
     int (*eval)(const struct fault_scene *scene, struct op_call *call);
-    /* When a model is loaded. May be NULL. */
+    /* Called when a model is loaded. May be NULL. */
     void (*load)(const struct fault_scene *scene);
 };
 
 /* Each file's rows end with a NULL name. */
 extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[];
 
-/* NULL when there is none of that name. */
+/* The fault with that name; NULL when there is none. */
 const struct fault *fault_find(const char *name);
 
 /* The hook for evaluate_options: context is a struct fault_scene. */

@@ -1,6 +1,6 @@
 /*
- * A node changed a little: what most faults are. The original node and inputs stay as they are; the kernel's
- * outputs go where the original call's would.
+ * Runs a kernel on a changed copy of a node, which is how most faults work. The original node and its inputs
+ * stay as they are; the outputs go where those of the original call would.
  */
 #ifndef REFERENCE_PATCH_H
 #define REFERENCE_PATCH_H
@@ -14,25 +14,26 @@ struct patch {
     Onnx__NodeProto node;
     struct op_call call;
     const struct bounded *inputs[PATCH_INPUTS];
-    struct bounded own; /* a changed input */
+    struct bounded own; /* the changed input, when there is one */
 };
 
-/* Nodes with more inputs than PATCH_INPUTS cannot be patched: false. */
+/* Starts a patch of the call's node. False when the node has more than PATCH_INPUTS inputs. */
 bool patch_init(struct patch *patch, struct op_call *call);
+/* These set an attribute of the changed node; patch_drop removes one. */
 void patch_int(struct patch *patch, const char *name, int64_t value);
 void patch_float(struct patch *patch, const char *name, float value);
 void patch_string(struct patch *patch, const char *name, const char *value);
 void patch_ints(struct patch *patch, const char *name, const int64_t *values, size_t count);
 void patch_drop(struct patch *patch, const char *name);
 
-/* A copy of input `index` to change in place, used instead of it. NULL when it cannot be copied. */
+/* A copy of input `index`, to be changed in place; it replaces the input. NULL when it cannot be copied. */
 struct bounded *patch_input(struct patch *patch, size_t index);
 
-/* Runs the kernel on what was changed, and releases the patch. */
+/* Runs the kernel on the changed node and inputs, and releases the patch. */
 int patch_eval(struct patch *patch);
 void patch_release(struct patch *patch);
 
-/* The kernel on an unchanged node with one integer attribute replaced. */
+/* Runs the kernel with one integer attribute replaced. */
 int eval_with_int(struct op_call *call, const char *name, int64_t value);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * What every engine adapter written in C shares. An adapter fills in one struct adapter and calls
- * adapter_main; the SDK does the rest: stdin and stdout belong to the protocol (the library's own stdout
- * chatter goes to stderr), requests are decoded and checked, replies written, a crash prints its stack on
- * stderr before the signal kills the process, and once the engine is up exec and fork are denied.
+ * The SDK for engine adapters in C. An adapter fills in one struct adapter and calls adapter_main; the SDK
+ * does the rest. It speaks the protocol on stdin and stdout (what the library itself prints to stdout goes to
+ * stderr), decodes and checks requests, and writes replies. When the process crashes, it prints the stack to
+ * stderr before the signal ends the process. Once the engine has started, exec and fork are denied.
  *
  * Callbacks return 0, or fail through adapter_fail, whose class and text become the reply.
  * docs/writing-an-engine.md walks through the smallest adapter, engines/identity.
@@ -19,15 +19,15 @@ extern "C" {
 
 enum adapter_class { ADAPTER_FAILED, ADAPTER_UNSUPPORTED, ADAPTER_REJECTED };
 
-/* What a knob chooses, as in engine.proto. When in doubt it is kernels: an engine is then not blamed for
- * lacking with one value what it has with another. */
+/* What a knob chooses, as in engine.proto. When in doubt use KNOB_KERNELS: the engine is then not blamed when
+ * one value supports less than another. */
 enum adapter_knob_kind { KNOB_KERNELS, KNOB_GRAPH, KNOB_SCHEDULE };
 
 struct adapter_knob {
     const char *name;
     const char *values; /* for people: "none|basic|extended|all" */
     const char *value;  /* default; replaced by what hello asks before start is called */
-    const char *help;
+    const char *help;   /* one line for people */
     enum adapter_knob_kind kind;
     const char *plain; /* KNOB_GRAPH: the value that leaves the graph as it is */
 };
@@ -39,17 +39,17 @@ struct adapter_call {
     enum adapter_class error_class; /* set by adapter_fail */
     struct str message;
 };
-/* Records class and text; returns -1. */
+/* Records the class and the text of the failure. Returns -1, for the callback to return. */
 int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Whether a library's message holds one of these texts, the last of which is NULL: what it says of things
- * that it lacks. */
+/* Whether the message contains one of these texts (NULL-terminated). Used to recognise a library's messages
+ * about things that it lacks. */
 bool adapter_says(const char *message, const char *const *texts);
 
 /*
- * Where results go. adapter_output adds a value of that name (copied), to be filled in before the next one is
- * added: value_set_tensor takes a tensor over.
+ * The outputs of a run. adapter_output adds a value with that name (which is copied); fill it in before
+ * adding the next one, for example by value_set_tensor, which takes a tensor over.
  */
 struct adapter_outputs {
     size_t count, capacity;
@@ -57,26 +57,28 @@ struct adapter_outputs {
     struct wire_bounds *bounds; /* NULL unless the adapter gives bounds */
 };
 struct value *adapter_output(struct adapter_outputs *outputs, const char *name);
-struct wire_bounds *adapter_output_bounds(struct adapter_outputs *outputs); /* of the value added last */
+/* The bounds of the value added last. */
+struct wire_bounds *adapter_output_bounds(struct adapter_outputs *outputs);
 
 struct adapter_model { /* valid during the call */
-    const void *data;  /* the serialised model, or NULL: path */
+    const void *data;  /* the serialised model, or NULL when `path` is set */
     size_t size;
     const char *path;
-    size_t n_outputs; /* wanted; 0: all graph outputs in order */
+    size_t n_outputs; /* wanted outputs; 0: all graph outputs in order */
     char **outputs;
 };
 
-struct adapter_loaded {                   /* filled in by load where the engine can tell */
-    struct str inputs, outputs, borrowed; /* NUL-separated lists; see adapter_list_add */
+struct adapter_loaded { /* filled in by load where the engine can tell */
+    /* Lists of names, see adapter_list_add; borrowed: operators that the reference computes. */
+    struct str inputs, outputs, borrowed;
 };
 void adapter_list_add(struct str *list, const char *name);
 
 struct adapter {
     const char *name;
     struct adapter_knob *knobs;   /* ends with a NULL name */
-    const char *const *operators; /* NULL-terminated, or NULL */
-    /* Called once after hello, knobs set: opens the library. Puts the library's version into `version`. */
+    const char *const *operators; /* the operators it supports, NULL-terminated; NULL: not known beforehand */
+    /* Called once, after hello has set the knobs: opens the library and puts its version into `version`. */
     int (*start)(struct adapter_call *call, void **engine, struct str *version);
     int (*load)(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded);
     int (*run)(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
@@ -86,16 +88,16 @@ struct adapter {
                     struct adapter_outputs *outputs);
     void (*unload)(struct adapter_call *call);
     void (*stop)(void *engine);
-    bool may_spawn; /* the engine needs fork or exec (a compiler): do not deny them */
+    bool may_spawn; /* the engine needs fork or exec (to run a compiler), so they are not denied */
 };
 const char *adapter_knob(const struct adapter *adapter, const char *name); /* its value */
 
-/* Which of the knob's values ("none|basic|all") it has, from 0 on: 0 is "on" of "on|off". Where it has none
- * of them the call fails, saying which there are, and -1 is returned. */
+/* The number of the knob's value in its list of values, from 0 on: 0 for "on" of "on|off". When the value is
+ * not in the list, the call fails with a message that lists the values, and -1 is returned. */
 int adapter_choice(struct adapter_call *call, const char *knob);
 
-/* The number that the knob's value is. The call fails where it is none from `least` to `most`, which are not
- * negative; -1 is returned. */
+/* The knob's value as a number. When it is not a number from `least` to `most` (which must not be negative),
+ * the call fails and -1 is returned. */
 int adapter_number(struct adapter_call *call, const char *knob, int least, int most);
 
 int adapter_main(struct adapter *adapter, int argc, char **argv);

@@ -1,6 +1,6 @@
 /*
- * A model that an adapter reads itself, because its library reads no ONNX: parsed, indexed, and the outputs
- * that are wanted.
+ * A model that an adapter reads itself because its library does not read ONNX: the parsed model, its index
+ * and the wanted outputs.
  */
 #ifndef SDK_GRAPH_H
 #define SDK_GRAPH_H
@@ -9,18 +9,18 @@
 #include "model/index.h"
 
 struct adapter_graph {
-    struct model *model; /* NULL: none is loaded, and nothing else is valid */
+    struct model *model; /* NULL: no model is loaded, and the other members are not valid */
     struct model_index index;
     size_t n_outputs;
-    char **outputs; /* as asked at load, else the graph's, in order */
+    char **outputs; /* those that load asks for, else the graph's outputs in order */
 };
 
-/* Names inputs and outputs in `loaded`. On failure nothing is loaded. */
+/* Loads the model and lists its inputs and outputs in `loaded`. After a failure no model is loaded. */
 int adapter_graph_load(struct adapter_graph *graph, const struct adapter_model *model,
                        struct adapter_loaded *loaded, struct error *err);
 void adapter_graph_unload(struct adapter_graph *graph);
 
-/* Fails with the class that the error's code means: unsupported, rejected or failed; returns -1. */
+/* Fails with the class that the error's code stands for (unsupported, rejected or failed). Returns -1. */
 int adapter_fail_error(struct adapter_call *call, const struct error *err);
 
 #endif

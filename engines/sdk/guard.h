@@ -1,6 +1,6 @@
 /*
- * What an adapter does for its own containment. The launcher has set limits and denied sockets before; these
- * are the parts that only the process itself can do, or must do again.
+ * The part of its isolation that an adapter must set up itself. The launcher has already set limits and
+ * denied sockets; these are things that only the process itself can do, or must do again.
  */
 #ifndef SDK_GUARD_H
 #define SDK_GUARD_H
@@ -9,14 +9,16 @@
 extern "C" {
 #endif
 
-/* SIGKILL when the parent dies. Set again here, because an exec of a setuid launcher clears it. */
+/* Makes the kernel send SIGKILL when the parent dies. The launcher has set this too, but executing a setuid
+ * program clears it. */
 void guard_die_with_parent(void);
 
-/* On SIGSEGV and its like, and on SIGTERM: print the stack on stderr from a stack of its own, then die by
- * that signal. */
+/* On SIGSEGV and similar signals, and on SIGTERM, prints the stack to stderr (the handler has a stack of its
+ * own), then lets the signal end the process. */
 void guard_print_crashes(void);
 
-/* From now on exec and fork fail with EPERM; threads may still be made. 0, or -1 with errno set. */
+/* From now on exec and fork fail with EPERM; threads can still be started. Returns 0, or -1 with errno set.
+ */
 int guard_deny_spawn(void);
 
 #ifdef __cplusplus

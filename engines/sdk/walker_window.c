@@ -1,3 +1,4 @@
+/* The windows of convolutions and pooling nodes, for rows of the walker (walker.h). */
 #include "walker.h"
 
 #include <string.h>

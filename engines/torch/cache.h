@@ -1,8 +1,8 @@
 /*
- * Modules that were compiled before. Compiling a line of TorchScript takes some hundred microseconds, far
- * more than most operators, and the same line comes again and again: in other models, and in other places of
- * one. Modules are found by their text, in which only the names of variables may differ. They are run as
- * written, without the optimising executor, so that they keep nothing of the values they have seen.
+ * A cache of compiled modules. Compiling a line of TorchScript takes some hundred microseconds, far more than
+ * most operators, and the same line occurs again and again, in one model and in others. Modules are found by
+ * their text; names of variables in it may differ. They are run as written, without the optimising executor,
+ * so that they keep no state from earlier values.
  */
 #ifndef TORCH_CACHE_H
 #define TORCH_CACHE_H
@@ -14,10 +14,11 @@ struct cache;
 struct cache *cache_new(void);
 void cache_free(struct cache *cache);
 
-/* Forgets all when there are many. Modules given out before are gone then. */
+/* Frees all modules when there are many; modules returned before are then no longer valid. */
 void cache_trim(struct cache *cache);
 
-/* The module of this text, which takes no buffers, made if need be. It stays the cache's. */
+/* The module with this text, which uses no buffers; it is compiled unless it is in the cache. The cache owns
+ * it. */
 int cache_module(struct cache *cache, const char *text, struct face_module **module,
                  char message[FACE_MESSAGE_SIZE]);
 

@@ -1,10 +1,11 @@
 /*
- * A model as TorchScript, for inputs of given types and shapes.
+ * A model as a TorchScript program, for inputs of given types and shapes.
  *
- * Making a program walks the nodes in order and runs each as a step of its own, as soon as its lines are
- * written (emit.h): so the next node's row knows types, shapes and values of its inputs from the library
- * itself. In eager mode the steps are the program. In the other modes all lines together, weights as buffers,
- * are one module that freezing, optimisation or the fuser sees whole, and the steps serve to write it.
+ * To make a program, the nodes are taken in order, and each is run as a step of its own as soon as its lines
+ * are written (emit.h). So the row of the next node gets the types, shapes and values of its inputs from the
+ * library itself. In eager mode the steps are the program. In the other modes all lines together, with
+ * weights as buffers, become one module, so that freezing, optimisation or the fuser sees the whole; the
+ * steps only serve to write it.
  */
 #ifndef TORCH_PROGRAM_H
 #define TORCH_PROGRAM_H
@@ -15,22 +16,25 @@
 
 struct program;
 
-/* source: a file that gets the program so far before each of its steps runs (source.h), or "".
- * Error codes tell: ERROR_UNSUPPORTED, ERROR_INVALID (the node breaks ONNX's rules), else a failure. */
+/* source: the path of a file to which the program so far is written before each step runs (source.h), or "".
+ * Fails with ERROR_UNSUPPORTED, with ERROR_INVALID when a node breaks ONNX's rules, or with another code when
+ * the library fails. */
 int program_new(struct program **made, const struct model_index *index, enum face_mode mode,
                 struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
                 const char *const *outputs, const char *source, struct error *err);
 void program_free(struct program *program);
 
-/* The whole as the text of one module, and the weights that it names, whose number is returned: room for
- * program_values is enough. Names and tensors stay the program's. */
+/* Writes the program as the text of one module, and lists the weights that it uses in `buffers`, which must
+ * have room for program_values of them. Returns their number. Names and tensors belong to the program. */
 size_t program_write(const struct program *program, struct str *text, struct face_buffer *buffers);
 size_t program_values(const struct program *program);
 
-/* Whether it is the program for these inputs, too. */
+/* Whether the program can be used for these inputs: their types and shapes, and the values it was made for,
+ * are the same. */
 bool program_fits(const struct program *program, const struct value *inputs, size_t count);
 
-/* Results are the caller's: n_outputs tensors, in the order asked for when it was made. */
+/* Runs the program. The caller owns the n_outputs tensors in `outputs`, which are in the order given to
+ * program_new. */
 int program_run(struct program *program, const struct value *inputs, size_t count, struct tensor *outputs,
                 struct error *err);
 

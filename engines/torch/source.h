@@ -1,6 +1,6 @@
 /*
- * A program as lines of C++ that make its module, for the reports of bugs: weights as arrays, the text by
- * Module::define. Knob source says where they go.
+ * A program as lines of C++ that build its module, for bug reports: weights are arrays, the text is passed to
+ * Module::define. The knob source names the file that they are written to.
  */
 #ifndef TORCH_SOURCE_H
 #define TORCH_SOURCE_H
@@ -9,7 +9,8 @@
 
 #include "base/str.h"
 
-/* Declares `m`. False, and nothing of use in `out`, when a weight is too large to be written down. */
+/* Writes the lines, which declare a module `m`. False, with nothing useful in `out`, when a weight is too
+ * large to be written. */
 bool source_lines(struct str *out, const char *text, size_t n_buffers, const struct face_buffer *buffers);
 
 #endif

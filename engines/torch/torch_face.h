@@ -1,5 +1,5 @@
 /*
- * libtorch behind C functions: all of C++ that the adapter needs. One source for 1.7.1 to 2.14; what differs
+ * libtorch behind C functions: all the C++ that the adapter needs. One source for 1.7.1 to 2.14; what differs
  * between releases stays in torch_face.cc.
  *
  * No exception leaves it: functions return 0, or -1 with the library's own words in the message.
@@ -25,22 +25,22 @@ enum face_mode {
 
 const char *face_version(void); /* "1.13.1" */
 bool face_is_before(int major, int minor);
-bool face_has_mode(enum face_mode mode); /* in this release */
+bool face_has_mode(enum face_mode mode); /* whether this release has it */
 int face_scalar_type(enum dtype type);   /* the library's number of a type, for TorchScript text; -1: none */
 void face_start(enum face_mode mode, int threads);
 
-/* A tensor of the library's. */
+/* A tensor of the library. */
 struct face_tensor;
 int face_tensor_new(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE]);
 void face_tensor_free(struct face_tensor *tensor);
-/* A copy, dense and row-major; a type or rank that we have no tensor of is an error. */
+/* Makes a dense, row-major copy. Fails for a type or rank that struct tensor does not have. */
 int face_tensor_read(const struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE]);
-/* Type (DTYPE_NONE: none of ours) and shape without the data. */
+/* The type (DTYPE_NONE when enum dtype does not have it) and shape, without the data. */
 void face_tensor_meta(const struct face_tensor *tensor, enum dtype *type, struct shape *shape);
 
 /*
  * A module whose only method is the text `def forward(self, ...): ...`, which returns a list of tensors.
- * Buffers are its attributes, by name; they are shared, not copied.
+ * Buffers become its attributes, by name; they are shared, not copied.
  */
 struct face_module;
 struct face_buffer {
@@ -51,7 +51,7 @@ int face_module_new(struct face_module **made, const char *text, size_t n_buffer
                     const struct face_buffer *buffers, enum face_mode mode, char message[FACE_MESSAGE_SIZE]);
 void face_module_free(struct face_module *module);
 
-/* Outputs (exactly n_outputs) are the caller's. */
+/* Runs the module, which must return exactly n_outputs tensors. The caller owns them. */
 int face_module_run(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
                     size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE]);
 

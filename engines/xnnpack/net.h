@@ -1,7 +1,7 @@
 /*
- * One small XNNPACK subgraph: defined, run once, freed. Values are float32. Inputs are copied into memory
- * with the XNN_EXTRA_BYTES that kernels may read behind it; images go in and out as NHWC, whatever their
- * rank: a signal [N, C, W] is an image of height 1.
+ * One small XNNPACK subgraph, which is defined, run once and freed. Values are float32. Inputs are copied
+ * into memory that has the XNN_EXTRA_BYTES which kernels may read beyond the end. Images are converted to
+ * NHWC and back, whatever their rank: a signal [N, C, W] is an image of height 1.
  *
  *     struct net net;
  *     if (net_init(&net, call))
@@ -9,8 +9,8 @@
  *     uint32_t x = net_input(&net, tensor), y = net_output(&net, &call->outputs[0]);
  *     return net_finish(&net, xnn_define_abs(net.graph, x, y, 0));
  *
- * A value that cannot be made has the id XNN_INVALID_VALUE_ID and net_finish fails; so nothing in between
- * needs a check.
+ * When a value cannot be made, its id is XNN_INVALID_VALUE_ID and net_finish fails, so the calls in between
+ * need no checks.
  */
 #ifndef XNNPACK_NET_H
 #define XNNPACK_NET_H
@@ -28,7 +28,7 @@ struct net {
     float *buffers[NET_MAX_VALUES];
     struct xnn_external_value external[NET_MAX_VALUES];
     bool failed; /* a value could not be made */
-    /* The output: its memory here, and how it becomes the tensor. */
+    /* The output: its memory in the library's layout, the tensor to fill in, and whether it is an image. */
     float *result;
     struct tensor *target;
     bool image;
@@ -36,27 +36,29 @@ struct net {
 
 int net_init(struct net *net, struct walk_call *call);
 
-/* Runs and frees it; `defined` is what the last xnn_define_ call said. */
+/* Runs and frees the subgraph; `defined` is what the last xnn_define_ call returned. */
 int net_finish(struct net *net, enum xnn_status defined);
 
-/* Frees it and says that the combination is unsupported; returns -1. */
+/* Frees the subgraph and fails as unsupported with this text. Returns -1. */
 int net_refuse(struct net *net, const char *why);
 
-/* A scalar counts as rank 1. net_input_as sees the elements in another shape. */
+/* These define values of the subgraph and return their ids. A scalar becomes a tensor of rank 1. The _as
+ * functions give the elements another shape; the image functions convert to or from NHWC. */
 uint32_t net_input(struct net *net, const struct tensor *tensor);
 uint32_t net_input_as(struct net *net, const struct tensor *tensor, int rank, const int64_t *dims);
 uint32_t net_image(struct net *net, const struct tensor *tensor);
 uint32_t net_output(struct net *net, struct tensor *tensor);
 uint32_t net_output_as(struct net *net, struct tensor *tensor, int rank, const int64_t *dims);
 uint32_t net_output_image(struct net *net, struct tensor *tensor);
-uint32_t net_inner(struct net *net, int rank, const int64_t *dims); /* between two operators */
+uint32_t net_inner(struct net *net, int rank, const int64_t *dims); /* a value between two operators */
 
-/* Static values: copied elements, or memory for the caller to fill in. */
+/* Static values: net_static and net_number copy elements, net_weights gives memory for the caller to fill in.
+ */
 uint32_t net_static(struct net *net, const struct tensor *tensor);
 uint32_t net_number(struct net *net, float value);
 uint32_t net_weights(struct net *net, int rank, const int64_t *dims, float **data);
 
-/* Elements of a dense array with its dims in another order. */
+/* Copies the elements of a dense array with its dimensions in another order. */
 void net_permute(const float *from, float *to, int rank, const int64_t *dims, const int *order);
 
 #endif

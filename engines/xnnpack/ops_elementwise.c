@@ -1,3 +1,4 @@
+/* Operators that compute element by element, and Softmax. */
 #include "xnnpack.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Operators on images: convolutions, pooling, DepthToSpace, Resize; the library computes them as NHWC. */
 #include "xnnpack.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Gemm, MatMul, Pad and Reshape. */
 #include "xnnpack.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* The rows' functions, by family; xnnpack.c has the table. */
+/* The functions that compute operators by XNNPACK, by source file; xnnpack.c has the table. "kind" is the
+ * row's kind. */
 #ifndef XNNPACK_XNNPACK_H
 #define XNNPACK_XNNPACK_H
 

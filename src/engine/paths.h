@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 char *paths_libexec(void); /* adapters, the launcher and the engines' registry files */
-char *
-paths_data(void); /* $ASSAY_DATA, else $XDG_DATA_HOME/assay, else ~/.local/share/assay: fetched engines */
+/* $ASSAY_DATA, else $XDG_DATA_HOME/assay, else ~/.local/share/assay: fetched engines. */
+char *paths_data(void);
 char *paths_known(void);  /* lists of known issues: share/known of the source tree, or the installed folder */
 char *paths_config(void); /* $XDG_CONFIG_HOME/assay, else ~/.config/assay */
 

@@ -11,16 +11,16 @@
 
 /* Strings live in the registry. A list of words is a text with spaces between them (profile_lists). */
 struct engine_profile {
-    const char
-        *signature_without; /* knobs that signatures leave out, because the same bugs show with every value */
+    /* Knobs that signatures leave out, because the same bugs show with every value. */
+    const char *signature_without;
     struct message_pattern *around; /* what the engine puts before every message; signatures cut it off */
     struct message_pattern *reason; /* further text that only says where it failed; titles cut it off and keep
                                        the reason behind it */
     struct message_pattern *names;  /* where messages name nodes and values */
     struct message_pattern *no_kernel; /* messages that mean: there is no kernel for OPERATOR */
     struct message_pattern *operators; /* where messages name the operator they are about */
-    struct message_pattern
-        *inserted; /* texts that stand for an operator which the engine itself inserts into graphs */
+    /* Texts that stand for an operator which the engine itself inserts into graphs. */
+    struct message_pattern *inserted;
     const char *made_by_several; /* operators that several of its optimiser passes create */
     const char *program;         /* path of the template for the program in a report; set by the registry */
 };

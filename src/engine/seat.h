@@ -25,8 +25,8 @@ struct seat_limits {
 struct seat_news {
     bool any;
     struct task_list finished; /* tasks with all their results */
-    struct task_list
-        returned; /* tasks not begun or not completed: another worker takes them before all others */
+    /* Tasks not begun or not completed: another worker takes them before all others. */
+    struct task_list returned;
     Assay__Welcome *welcome; /* its answer to hello, to be freed by the pool; NULL: none came */
     bool start_failed;       /* it did not start */
     bool hopeless;           /* it did not start, and another attempt would fail as well */

@@ -1,6 +1,7 @@
 /*
- * A result against the answer a test case brings. One word for each way to miss it, the first that applies:
- * outputs missing or of another kind, element type, shape, NaN where a number belongs, values.
+ * Compares a result with the expected outputs that a test case brings. The comparison ends in one word, the
+ * first that applies: missing (too few or too many outputs, or one of another kind), dtype, shape, nan (NaN
+ * where a number is expected), wrong, pass.
  */
 #ifndef JUDGE_GOLDEN_H
 #define JUDGE_GOLDEN_H
@@ -11,8 +12,9 @@
 enum golden { GOLDEN_PASS, GOLDEN_WRONG, GOLDEN_NAN, GOLDEN_SHAPE, GOLDEN_DTYPE, GOLDEN_MISSING };
 
 /*
- * Holds `actual` against `expected`, output by output in order. values false: only kinds, types and shapes
- * count (the operator is random). Says in *why, one line, what is off; *why is cleared first.
+ * Compares `actual` with `expected`, output by output in order. When `values` is false only kinds, types and
+ * shapes count, as for an operator that is random. *why is cleared, then gets one line that says what
+ * differs.
  */
 enum golden golden_compare(const struct value *expected, size_t n_expected, const struct value *actual,
                            size_t n_actual, bool values, const struct metrics_tolerance *tolerance,

@@ -1,18 +1,19 @@
 /*
- * Outcomes and outputs of several engines, and the reference's values with bounds, to a verdict for each
- * engine.
+ * Gives each engine a verdict on a case, from the engines' outcomes and outputs and the reference's values
+ * with bounds.
  *
- * With a reference, wrong is decided by the hard bound alone. Without one (an operator it lacks) the engines
- * vote with the published tolerance; then nobody is called wrong, only suspect, and the verdict says so; a
- * single answer is undecided. An
- * engine that crashes, hangs or refuses is judged by that, whatever the reference knows.
+ * With a reference, only the hard bound decides what is wrong. Without one (it lacks an operator) the engines
+ * vote: answers that are alike by the published tolerance count together. No engine is then called wrong,
+ * only suspect, and the verdict says that it was a vote; a single answer is undecided. An engine that
+ * crashes, hangs or refuses is judged by that, whatever the reference knows.
  *
- * A refusal is a finding only when the reference can compute the case, nothing in it is open, and the engine
- * could be expected to run it. What one setting of a release runs, another setting of it that selects the
- * same kernels (engine/knobs.h) may not call unsupported: that is a refusal. Settings that select other
- * kernels say nothing about each other. This is by the outcomes alone: whether an engine that refuses lacks
- * an operator all the same, which an optimiser removed in the other setting or did not get to, takes asking
- * it: locate/refusal.h, through which every refusal must go before it is told to anybody.
+ * A refusal is a finding only when the reference can compute the case, ONNX specifies everything in it, and
+ * the engine could be expected to run it. When one setting of a release runs a case, another setting that
+ * selects the same kernels (engine/knobs.h) may not call it unsupported; that is judged as a refusal.
+ * Settings that select different kernels say nothing about each other. All this uses the outcomes alone. The
+ * engine may lack an operator all the same, one that an optimiser removed in the other setting. Only asking
+ * the engine can tell, which locate/refusal.h does; every refusal must pass through there before it is
+ * reported.
  */
 #ifndef JUDGE_JUDGE_H
 #define JUDGE_JUDGE_H
@@ -22,11 +23,11 @@
 
 /* One engine's part of a case. */
 struct judge_entry {
-    const char *name;    /* of the library, "onnxruntime" */
+    const char *name;    /* name of the library, "onnxruntime" */
     const char *version; /* may be NULL */
-    const char *kernels; /* the settings that select them, or NULL: not known */
+    const char *kernels; /* the knobs that select its kernels; NULL: not known */
     const struct result *result;
-    bool repeats_differ;
+    bool repeats_differ; /* a repeated run gave different bytes */
 };
 struct judge_entry judge_entry_of(const struct engine_info *engine, const struct result *result,
                                   bool repeats_differ);
@@ -34,19 +35,19 @@ struct judge_entry judge_entry_of(const struct engine_info *engine, const struct
 struct judgement {
     bool by_reference;
     bool invalid;     /* the reference calls the model or its inputs invalid */
-    char reason[200]; /* why there is no reference, when there is none */
-    size_t count;     /* verdicts: one an entry */
+    char reason[200]; /* why the reference did not judge; "" when it did */
+    size_t count;     /* number of verdicts, one for each entry */
     struct verdict *verdicts;
-    int culprit; /* the entry to blame, or -1: nobody, or several */
+    int culprit; /* the entry to blame; -1: none, or several */
 };
 
 /*
- * reference: the reference engine's result with bounds, or NULL. names: output names for the texts, may be
- * NULL. The judgement is released by judgement_release.
+ * Judges a case. `reference` is the reference engine's result with bounds, or NULL when it was not asked.
+ * Release the judgement with judgement_release.
  */
 void judge_case(struct judgement *judgement, const struct result *reference,
                 const struct judge_entry *entries, size_t count);
-/* The culprit anew, after verdicts were settled. */
+/* Finds the culprit again, after verdicts were changed by settling. */
 void judge_blame(struct judgement *judgement);
 void judgement_release(struct judgement *judgement);
 

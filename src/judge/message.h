@@ -1,5 +1,6 @@
 /*
- * What an engine said, without what changes from case to case: two cases of one bug should read alike.
+ * An engine's messages and stacks without what varies from case to case, so that two cases of one bug give
+ * the same text.
  */
 #ifndef JUDGE_MESSAGE_H
 #define JUDGE_MESSAGE_H
@@ -11,23 +12,23 @@
 enum { MESSAGE_LIMIT = 200 };
 
 /*
- * Appends the text, at most MESSAGE_LIMIT bytes of it, on one line: numbers (lists of them, addresses, signs)
- * become '#', element types T, folders of paths go, and whatever the model calls by a name (values, nodes,
- * the graph) becomes '?', as does what stands where the engine says that it names something. The model and
- * the profile may be NULL.
+ * Appends the text, at most MESSAGE_LIMIT bytes of it, on one line. Numbers (also lists of them, addresses,
+ * signs) become '#', element types become T, paths lose their folders. Names that occur in the model (of
+ * values, nodes, the graph) become '?', and so does whatever stands where the engine's profile says that a
+ * name follows. The model and the profile may be NULL.
  */
 void message_normalise(struct str *out, const char *text, const struct model *model,
                        const struct engine_profile *profile);
 
 /*
  * Appends the top `count` frames of the stack that an engine left on its stderr, innermost first, as
- * "function<function"; frames without a name, of the C library and of the adapter are passed over. Nothing
- * where no frame has a name.
+ * "function<function"; frames without a name, of the C library and of the adapter are skipped. Appends
+ * nothing when no frame has a name.
  */
 void message_frames(struct str *out, const char *log, size_t count);
 
-/* Appends the stack itself, a line a frame of the engine's own libraries, without folders and addresses of
- * this machine: "libx.so(+0x1f)". */
+/* Appends the stack itself, one line for each frame in the engine's own libraries, without this machine's
+ * folders and addresses: "libx.so(+0x1f)". */
 void message_stack(struct str *out, const char *log, size_t lines);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * The published measures of how far two engines are apart. They are reported beside the judge's verdict.
+ * Published measures of the distance between two engines' answers. They are reported beside the verdicts.
  *
  * Class and MAD distance, their thresholds and the inconsistency pattern follow CRADLE (Pham, Lutellier, Qi,
- * Tan: ICSE 2019): how the answers of two engines on one model stand to the ground truth.
+ * Tan: ICSE 2019): how far the answers of two engines to one model are from the ground truth.
  *
- * NaN and infinity are dealt with before any sum, because one of them would swallow everything else: values
- * that are the same non-finite thing on both sides agree and are left out; any other non-finite value is the
- * largest distance the measure knows. Acceptance is written positively (`error <= tolerance`), so that a NaN
- * anywhere fails it.
+ * NaN and infinity are handled before any sum, because one of them would hide everything else. When both
+ * sides have the same infinity, or both have NaN, they agree and are left out; any other non-finite value
+ * counts as the largest distance that the measure has. Acceptance is written positively (`error <=
+ * tolerance`), so that a NaN anywhere fails it.
  */
 #ifndef JUDGE_METRICS_H
 #define JUDGE_METRICS_H
@@ -83,7 +83,7 @@ struct metrics_tolerance {
     double scale; /* also allow this part of the largest finite magnitude in a; 0: do not */
 };
 extern const struct metrics_tolerance
-    metrics_conformance; /* 1e-3, 1e-5, 1e-5: what ONNX's cases are held to */
+    metrics_conformance; /* 1e-3, 1e-5, 1e-5: the tolerance for ONNX's own test cases */
 
 struct metrics_difference {
     size_t count;
@@ -92,8 +92,8 @@ struct metrics_difference {
     size_t inf_mismatch;     /* an infinity against something else */
     double max_abs, max_rel; /* over pairs of finite numbers */
     double ratio;            /* part of the elements with a relative error of at most 0.1 % */
-    size_t
-        worst; /* the element farthest beyond its tolerance, or with the largest error when all are inside */
+    size_t worst; /* the element farthest beyond its tolerance, or with the largest error when all are within
+                     it */
     double worst_a, worst_b;
     bool close; /* beyond == 0 */
 };

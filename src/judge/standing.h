@@ -1,19 +1,21 @@
 /*
- * What the exit status of every command stands on: was every engine heard, and was everything it said judged?
+ * The exit status of every command: did every engine answer, and was every answer judged?
  *
- * Status 0 is earned. A command tells what became of each engine (and sample, case, release); whatever was
- * found makes it 1, whatever was not heard or not judged makes it 2, and the first reason for that is kept as
- * a sentence for people. Findings win.
+ * Status 0 must be earned. A command reports what became of each engine (and sample, case, release) to a
+ * struct standing. A finding makes the status 1; an engine that did not answer, or an answer that was not
+ * judged, is trouble and makes it 2. The reason for the first trouble is kept as a sentence for people.
+ * Findings take precedence over trouble.
  */
 #ifndef JUDGE_STANDING_H
 #define JUDGE_STANDING_H
 
 #include "judge/verdict.h"
 
-/* As of diff. */
+/* Exit statuses, with the meaning they have for diff. */
 enum { STATUS_AGREE = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
 
-/* What a verdict is worth; where only its word was kept, its row says so (verdict_row). */
+/* What a verdict means for the exit status. Where only the verdict's word was kept, use `heard` of its row
+ * (verdict_row). */
 enum heard verdict_heard(const struct verdict *verdict);
 
 struct standing {
@@ -25,8 +27,8 @@ void standing_finding(struct standing *standing);
 void standing_trouble(struct standing *standing, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What `count` of `all` samples (or cases; 1 of 1: the only one) came to on an engine, all heard alike.
- * why: of the first of them; may be NULL. */
+/* Reports that `count` of an engine's `all` samples (or cases) have this `heard`; 1 of 1 stands for a single
+ * case. `why` is the text for the first of them; may be NULL. */
 void standing_heard(struct standing *standing, const char *engine, enum heard heard, size_t count, size_t all,
                     const char *why);
 

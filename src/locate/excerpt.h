@@ -1,9 +1,10 @@
 /*
- * The part of a case that is at fault, as a case of its own: for models that are too large to be carried
- * about whole.
+ * The part of a case that is at fault, as a case of its own. For models that are too large to be reduced or
+ * reported as a whole.
  *
- * The nodes that localize blames (or whose refusal it finds) are cut out; what they use of the rest is an
- * input, with the reference's value. Whether the part still fails is for the caller to see.
+ * The nodes that localize blames (or that it finds to be refused) are cut out. The values they use from the
+ * rest of the model become inputs, with the reference's values. The caller has to check whether the part
+ * still fails.
  */
 #ifndef LOCATE_EXCERPT_H
 #define LOCATE_EXCERPT_H
@@ -11,7 +12,8 @@
 #include "case/test_case.h"
 #include "engine/pool.h"
 
-/* ERROR_NOT_FOUND when no node is to blame. *part is the caller's to free; NULL after a failure. */
+/* Fails with ERROR_NOT_FOUND when no node is to blame. The caller frees *part, which is NULL after a failure.
+ */
 int excerpt_make(struct test_case **part, const struct test_case *whole, struct pool *pool, int engine,
                  struct error *err);
 

@@ -1,5 +1,5 @@
 /*
- * What the reference expects a model to answer, with bounds, and an engine's answer held against it.
+ * The reference's answer to a model, with bounds, and the judgement of an engine's answer against it.
  */
 #ifndef LOCATE_EXPECTED_H
 #define LOCATE_EXPECTED_H
@@ -11,11 +11,12 @@
 
 struct expected {
     size_t count;
-    struct bounded *values; /* one an output */
+    struct bounded *values; /* one for each output */
 };
 
-/* fused: what computing several nodes as one may do is allowed for (evaluate_options.loose), unless a shape
- * (of Range, say) hangs on it. After a failure there is nothing to release. */
+/* Computes the expected answer. fused: the bounds allow for an engine that computes several nodes as one, by
+ * another formula (evaluate_options.loose), unless a shape (of Range, say) depends on the values. After a
+ * failure there is nothing to release. */
 int expected_compute(struct expected *expected, const struct model *model, bool fused,
                      const struct value *inputs, size_t n_inputs);
 void expected_release(struct expected *expected);
@@ -23,8 +24,8 @@ void expected_release(struct expected *expected);
 void expected_judge(const struct expected *expected, const struct model *model, const struct result *result,
                     struct verdict *verdict);
 
-/* Whether an answer would be wrong if each node were computed by itself: one that is right then is so only
- * because another formula was allowed for. */
+/* Whether the answer would be wrong if each node were computed by itself. An answer that passed with `fused`
+ * then passed only because another formula was allowed for. */
 bool expected_by_fusing(const struct model *model, const struct value *inputs, size_t n_inputs,
                         const struct result *result);
 

@@ -1,15 +1,16 @@
 /*
- * Where in a model the fault is.
+ * Finds where in a model the fault is.
  *
- * Two methods on the same recorded values, into one result.
+ * There are two methods, which use the same recorded values and fill in one result.
  *
- * local: every node is evaluated by the reference on the inputs that the engine really gave it and held
- * against its own hard bound. The engine runs the model with all values exposed and hands them over in groups
- * of bounded size, each group with the inputs its nodes had in that same run, so memory stays bounded
- * whatever the model's size. A fault that vanishes when values are exposed sits in a fusion and is narrowed
- * down (locate/fused_group.h).
+ * local: the reference evaluates every node on the inputs that the engine really gave it, and the node's
+ * output is compared with its own hard bound. The engine runs the model with all values exposed and returns
+ * them in groups of bounded size, each with the inputs that its nodes had in the same run, so that memory
+ * stays bounded whatever the model's size. A fault that vanishes when values are exposed is in a fusion, and
+ * the group is searched for (locate/fused_group.h).
  *
- * rate: CRADLE's map (locate/rate.h), the engine's hidden states against those of a second engine.
+ * rate: CRADLE's method (locate/rate.h), which compares the engine's inner values with those of a second
+ * engine.
  */
 #ifndef LOCATE_LOCALIZE_H
 #define LOCATE_LOCALIZE_H
@@ -19,7 +20,7 @@
 #include "judge/verdict.h"
 #include "model/index.h"
 
-/* What a node made on the engine. type DTYPE_NONE: not recorded. */
+/* An output of a node on the engine. type is DTYPE_NONE when it was not recorded. */
 struct localized_value {
     const char *name; /* in the model */
     enum dtype type;
@@ -28,49 +29,49 @@ struct localized_value {
 
 /* One node of the top graph, numbered as in graph->node. */
 struct localized_node {
-    /* By rate; NAN when not measured (not a number on both sides, or not recorded). A value that is not
-     * finite on one side only has delta infinite. */
+    /* From rate; NAN when not measured (NaN on both sides, or not recorded). A value that is finite on one
+     * side only makes delta infinite. */
     double delta, rate;
     bool highlighted; /* rate above the third quartile of all rates */
 
-    /* By local: on its own inputs. */
+    /* From local: the node judged on the inputs it had. */
     enum verdict_kind verdict; /* VERDICT_UNTESTED: not judged, `text` says why when that is known */
-    double factor;             /* largest error over its hard bound; NAN when not judged */
+    double factor;             /* largest error divided by its hard bound; NAN when not judged */
     double deviations;         /* largest error in standard deviations of the likely bound; NAN likewise */
     size_t wrong, total;       /* elements */
     const char *text;          /* one line about the verdict, "" when there is nothing to say */
 
-    bool culprit; /* the node, or one of the fused group, that is to blame */
+    bool culprit; /* the node is to blame, alone or as part of a fused group */
     size_t n_outputs;
-    struct localized_value *outputs; /* as in the node, omitted ones included */
+    struct localized_value *outputs; /* one for each output of the node, omitted ones included */
 };
 
 struct localization {
-    struct arena arena; /* holds what it points to, but names, which are the model's */
+    struct arena arena; /* owns everything except names, which belong to the model */
     const char *engine, *second;
     bool local, rate; /* which methods were used */
     size_t n_nodes;
     struct localized_node *nodes;
 
     enum verdict_kind kind; /* the verdict on the whole: agrees, imprecise, wrong, nan, shape, crash ... */
-    size_t n_culprits;      /* 1, or a fused group; 0 when nobody is to blame */
+    size_t n_culprits;      /* nodes to blame: 1, or a fused group; 0 when there are none */
     size_t *culprits;       /* node numbers, ascending */
     bool fused;             /* the fault vanishes when the values between are exposed */
-    struct verdict verdict; /* of the culprit on its own inputs */
+    struct verdict verdict; /* on the culprit, with the inputs it had */
     const char *unshown;    /* why the engine did not show its values; NULL when it did */
-    size_t n_judged;        /* nodes, each on its own inputs */
+    size_t n_judged;        /* number of nodes judged */
     const char *text;       /* one line: "Softmax (node sm3): output y[7] is ..." */
 
-    double quartile;          /* the third, of all rates; NAN when there are none */
-    size_t n_wrong;           /* nodes with a finding of their own */
+    double quartile;          /* the third quartile of all rates; NAN when there are none */
+    size_t n_wrong;           /* nodes that are wrong by themselves */
     size_t n_highlighted;     /* by rate */
     size_t first_highlighted; /* the highlighted node that comes first in graph order; n_nodes: none */
 
-    /* Nodes on the shortest way from an input of the model to the (first) culprit, that one last. */
+    /* The nodes on the shortest path from an input of the model to the (first) culprit, which comes last. */
     size_t n_path;
     size_t *path;
 
-    size_t groups;       /* in which the values came */
+    size_t groups;       /* number of groups in which the values were recorded */
     size_t largest;      /* bytes of the largest group */
     size_t runs, wanted; /* runs of the engine; bytes of all values together */
 };
@@ -79,16 +80,17 @@ enum localize_method { LOCALIZE_LOCAL = 1, LOCALIZE_RATE = 2, LOCALIZE_BOTH = 3 
 
 struct localize_case {
     struct pool *pool;
-    int engine, second;       /* second: for rate alone */
-    bool second_is_reference; /* it may then be run piece by piece, on its own values, which costs one run */
+    int engine, second;       /* second: used only by rate */
+    bool second_is_reference; /* the second engine is the reference: it is run group by group on its own
+                                 values, which takes one run in all */
     const struct test_case *test;
     enum localize_method method;
-    size_t group_bytes; /* of values held at once for each engine; 0: 32 MiB */
-    size_t max_group;   /* nodes of the largest fused group looked for; 0: 12 */
+    size_t group_bytes; /* bytes of values held at once for each engine; 0: 32 MiB */
+    size_t max_group;   /* size of the largest fused group that is searched for, in nodes; 0: 12 */
     bool progress;
 };
 
-/* The model must outlive the result. Fails when the engine does not answer, with what it said. */
+/* The model must outlive the result. Fails when the engine does not answer, with its message. */
 int localize(struct localization *localization, const struct localize_case *which, struct error *err);
 void localization_release(struct localization *localization); /* also after a failed localize */
 

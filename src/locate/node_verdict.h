@@ -1,18 +1,19 @@
 /*
- * One node on the inputs that the engine gave it: what the reference makes of them, and whether what is
- * recorded of the node is that.
+ * Judges one node on the inputs that the engine gave it: the reference computes the node on the recorded
+ * inputs, and the recorded outputs are compared with the result.
  */
 #ifndef LOCATE_NODE_VERDICT_H
 #define LOCATE_NODE_VERDICT_H
 
 #include "locate/record_values.h"
 
-/* What a node makes of its recorded inputs, one for each of its outputs, to be released in any case; loose:
- * as if it had been computed as one with those that made them. */
+/* Computes the node's expected outputs from its recorded inputs, one for each output; release them also after
+ * a failure. loose: the bounds allow for the node being computed as one with the nodes before it. */
 int node_expect(struct recording *record, size_t number, bool loose, struct bounded *expected,
                 struct error *err);
 
-/* That against what is recorded of it. VERDICT_UNTESTED, and the text says why, when the reference cannot. */
+/* Compares the expected outputs with the recorded ones. When the node cannot be judged the verdict is
+ * VERDICT_UNTESTED and its text says why. */
 void node_judge(struct recording *record, size_t number, bool loose, struct verdict *verdict);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Parts of the model as models of their own, run on the inputs that are recorded of them and judged.
+ * Parts of the model as models of their own, which are run on the recorded values of their inputs and judged.
  */
 #ifndef LOCATE_PART_H
 #define LOCATE_PART_H
@@ -8,29 +8,31 @@
 
 struct part {
     struct model *model;
-    struct value *inputs; /* views, one for each of the model's */
+    struct value *inputs; /* views, one for each input of the model */
 };
 
-/* False when it cannot be cut or an input is not known; released in any case. */
+/* Cuts the nodes out of the model. False when that is not possible or an input is not known. Release the part
+ * also after a failure. */
 bool part_cut(struct part *part, struct recording *record, const size_t *nodes, size_t size);
 void part_release(struct part *part);
 
-/* Which messages of a part that is refused count as those of the whole: any; such as name an operator of the
- * part, or begin as the whole's does; just the whole's. */
+/* Which messages of a refused part count as the same refusal as the whole model's: any message; one that
+ * names an operator of the part or begins like the whole model's message; only the same message. */
 enum message_match { MESSAGE_ANY, MESSAGE_OWN, MESSAGE_SAME };
 
-/* A whole that the engine refuses, or dies on. */
+/* How the engine refuses the whole model, or crashes on it. */
 struct refused {
-    const struct verdict *verdict; /* on the whole */
+    const struct verdict *verdict; /* on the whole model */
     const struct result *ended;    /* how it ended */
-    enum message_match message;    /* with which a part must end to count */
+    enum message_match message;    /* which messages of a part count */
 };
 
 /*
- * Cuts the nodes out, runs the part unexposed on its known inputs and judges it: by its own hard bound, or,
- * when the whole is refused (else NULL), by whether the engine refuses it, or dies on it, as well. Agrees
- * when it cannot be cut. mistrusting: mistrusted, when only another formula for the nodes explains the
- * answer.
+ * Cuts the nodes out, runs the part on its known inputs, without exposing inner values, and judges it. With
+ * `refused` NULL the answer is judged by the part's own hard bound; otherwise the verdict says whether the
+ * engine refuses the part, or crashes on it, in the same way as the whole model. The verdict is agrees when
+ * the part cannot be cut. mistrusting: an answer that is right only by another formula for the nodes is
+ * called mistrusted.
  */
 void part_judge(struct recording *record, const struct refused *refused, const size_t *nodes, size_t size,
                 bool mistrusting, struct verdict *verdict);

@@ -6,8 +6,8 @@
  *     delta_pre = max of delta over the layers that feed L (0 for a layer fed by inputs alone)
  *     R_L = (delta_L - delta_pre) / (delta_pre + 1e-7)
  *
- * A layer is highlighted when its R is above the third quartile of all R. Here a layer is a node and its
- * hidden state all that it makes.
+ * A layer is highlighted when its R is above the third quartile of all R. Here a layer is a node, and its
+ * hidden state is all of its outputs.
  */
 #ifndef LOCATE_RATE_H
 #define LOCATE_RATE_H
@@ -20,7 +20,7 @@
 struct rate_mean {
     long double sum;
     size_t count;
-    bool apart; /* shapes or types differ, or a value is finite on one side only: infinitely far */
+    bool apart; /* shapes or types differ, or a value is finite on one side only: the distance is infinite */
 };
 
 /* Equal values, and the same infinity or NaN on both sides, are no difference. Strings do not count. */
@@ -33,7 +33,7 @@ double rate_delta(const struct rate_mean *mean); /* NAN when nothing was added *
  */
 double rate_change(double delta, double before);
 
-/* R of all nodes from their deltas; NAN counts as 0 where it feeds another. */
+/* Computes R of all nodes from their deltas. A delta of NAN counts as 0 for the nodes that come after it. */
 void rate_all(const struct model_index *index, const double *delta, double *rate);
 
 /* The third quartile by linear interpolation between the sorted numbers (numpy's default); NAN ones are left

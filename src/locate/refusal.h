@@ -1,10 +1,11 @@
 /*
- * Whether an engine that refuses a case could be expected to run it.
+ * Decides whether an engine that refuses a case could be expected to run it.
  *
- * What it says of the whole is no evidence: an optimiser throws because of an operator for which there is no
- * kernel in the release, or removes such an operator before it needs one. So the engine is asked: first for
- * the whole with the same kernels and the graph as it is (pool_plain), and where it refuses that as well, for
- * each node alone, on the reference's values, with the types and attributes it has in the case.
+ * Its message about the whole model is no evidence: an optimiser may fail because the release has no kernel
+ * for some operator, or it may remove such an operator before a kernel is needed. So the engine is asked:
+ * first to run the whole model in its plain setting, with the same kernels and the graph as it is written
+ * (pool_plain), and when it refuses that as well, to run each node alone, on the reference's values, with the
+ * types and attributes that it has in the case.
  *
  *   it runs the whole then                      it has all that is needed: the refusal stands
  *   it refuses a node alone in the same way     the refusal stands, whatever is lacking besides
@@ -12,27 +13,28 @@
  *   it lacks no node alone                      the refusal stands
  *   a node could not be asked for               unsupported or undecided: nobody is blamed on a guess
  *
- * Engines take values that do not depend on the model's inputs for constants, and some want them to be, so in
- * the question they are. A node is lacking only when it is with them as inputs, too.
+ * Values that do not depend on the model's inputs are constants in these questions, because some engines
+ * require that. A node counts as unsupported only when it is so with these values as inputs too.
  *
- * Every refusal goes through here before it is told. Answers are remembered, by all that the question says
- * but the data, so that a campaign asks once; what is remembered never changes a word.
+ * Every refusal passes through here before it is reported. Answers are remembered under everything that the
+ * question contains except the data, so that a campaign asks each question once; the verdicts do not depend
+ * on what is remembered.
  */
 #ifndef LOCATE_REFUSAL_H
 #define LOCATE_REFUSAL_H
 
 #include "locate/settle.h"
 
-/* Answers so far, of one pool. */
+/* The answers of the engines of one pool so far. */
 struct refusals;
 struct refusals *refusals_new(void);
 void refusals_free(struct refusals *refusals);
 size_t refusals_asked(const struct refusals *refusals); /* questions put to engines so far */
 
 /*
- * A verdict of rejected or failed, on a case that ended as `ended`, is left alone, or becomes unsupported or
- * undecided, with a text that says why; other verdicts are left alone. True when it changed. `known` may be
- * NULL.
+ * Decides about a verdict of rejected or failed on a case that ended as `ended`: the verdict stays, or
+ * becomes unsupported or undecided with a text that says why. Other verdicts stay. True when the verdict
+ * changed. `known` may be NULL.
  */
 bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
                     struct verdict *verdict);

@@ -1,6 +1,6 @@
 /*
- * One search for what is to blame, from the engine's answer to the verdict on a node, a group or the whole:
- * what settling and localising share. They record the values and call search_node for each node as it comes.
+ * The search for the node or group to blame, which settling and localising share. They record the values and
+ * call search_node for each node as its values arrive.
  */
 #ifndef LOCATE_SEARCH_H
 #define LOCATE_SEARCH_H
@@ -12,59 +12,63 @@ struct search {
     struct whole_answer whole;
     struct recording record;
     struct group_search groups;
-    size_t judged; /* nodes, each on the inputs the engine had */
-    size_t right;  /* those of them inside their hard bound, and not because nothing could be said */
-    struct {       /* what is known of the node judged last */
+    size_t judged; /* nodes judged, each on the inputs it had */
+    size_t right;  /* those of them that were judged to be inside their hard bound */
+    struct {       /* the node judged last */
         size_t number;
-        bool alone;              /* it is outside its bound as a model of its own, too */
-        struct node_group group; /* with which it is wrong; count 0: none */
+        bool alone;              /* it is also outside its bound as a model of its own */
+        struct node_group group; /* the group with which it is wrong; count 0: none */
     } last;
-    struct {                     /* nodes that are wrong by themselves, and not why the answer is */
-        bool *nodes;             /* by number; NULL: none */
-        struct node_group first; /* the node, or the group, that was met first */
+    struct {         /* nodes that are wrong by themselves but are not the cause of the wrong answer */
+        bool *nodes; /* by number; NULL: none */
+        struct node_group first; /* the first such node or group */
         bool fused;
         struct verdict verdict;
     } spare;
 };
 
-/* The search must stay where it is: its parts point to each other. Released also after a failure. */
+/* The search must not be moved: its parts point to each other. Release it also after a failure. */
 int search_init(struct search *search, const struct settle_case *which, struct error *err);
 void search_release(struct search *search);
 
-/* One recorded node. */
+/* Judges one recorded node. */
 void search_node(struct search *search, size_t number, struct verdict *verdict);
 
-/* Whether what is recorded of the node judged last is what the engine has there (blame_check.h). What was run
- * as a model of its own needs no other proof. */
+/* Whether the recorded output of the node judged last is what the engine really had (blame_check.h). A node
+ * that is wrong as a model of its own needs no other proof. */
 bool search_confirm(struct search *search, size_t number, size_t output);
 
 /*
- * What speaks for blaming the node judged last, which is outside its bound. A node that is so as a model of
- * its own as well is wrong, whatever the answer is. One that is not is to blame when the answer is as wrong
- * with the inputs that it is said to have had, and right with its output right; else what is recorded of it
- * and its inputs does not belong together, and it is not to blame at all.
+ * Weighs whether to blame the node judged last, which is outside its bound. A node that is also outside as a
+ * model of its own is wrong, whatever the answer is. Any other node is to blame when the answer is as wrong
+ * with the recorded values as its inputs, and right with the right values as its outputs; otherwise its
+ * recorded inputs and outputs do not belong together, and it is not to blame.
  */
 enum search_weight {
     WEIGHT_NONE,
-    WEIGHT_SPARE, /* wrong, but not why the answer is: only to blame when nobody else is */
+    WEIGHT_SPARE, /* wrong, but not the cause of the wrong answer: to blame only when no other node is */
     WEIGHT_FULL,
-    WEIGHT_TOGETHER, /* with those spared before it, all that is wrong: the first of them is to blame */
+    WEIGHT_TOGETHER, /* together with the spare nodes before it, it explains the answer: the first of them is
+                        to blame */
 };
 enum search_weight search_weigh(struct search *search, size_t number, const struct verdict *verdict);
 
-/* Blames whom that says: the node, the group in which it is, or the one spared first; false when nobody yet.
- */
+/* Blames by that weight: the node, the group it belongs to, or the first spare node. False when none is to
+ * blame yet. */
 bool search_blame(struct search *search, struct settlement *settlement, const struct verdict *verdict,
                   size_t number, enum search_weight weight);
-void search_blame_spare(const struct search *search, struct settlement *settlement); /* the one met first */
+/* Blames the first spare node or group. */
+void search_blame_spare(const struct search *search, struct settlement *settlement);
 
-/* The engine does not show its values: parts of the model on the reference's, then the whole. */
+/* For an engine that does not show its values: judges parts of the model on the reference's values, then the
+ * whole. */
 int search_hidden(struct search *search, struct settlement *settlement);
 
-/* Nothing local is wrong: imprecise, agrees, or (a group larger than any part tried) all are to blame. */
+/* When no node or part is wrong: the whole is imprecise or agrees, or it is wrong and all nodes are to blame,
+ * as a group larger than any part that was tried. */
 int search_whole(struct search *search, struct settlement *settlement);
 
-/* The smallest part that the engine refuses, or dies on, in the way of the whole. */
+/* Finds the smallest part that the engine refuses, or crashes on, in the same way as the whole model. */
 int search_refused(struct search *search, const struct verdict *verdict, const struct result *ended,
                    struct settlement *settlement);
 

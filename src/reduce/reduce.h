@@ -1,15 +1,15 @@
 /*
- * A failing case made small: true delta debugging that keeps the signature.
+ * Makes a failing case small, by delta debugging that keeps the failure's signature.
  *
- * First the nodes that settling blames are cut out with the values they had. Then nodes go in chunks, halves
- * before quarters before single ones, what they made becoming inputs; nodes are bypassed and folded, bodies
- * of If, Loop and Scan put in their place, bystanders replaced by the plainest operators; outputs and
- * optional inputs are dropped; dimensions, ranks, kernels and element types shrink, attributes go to their
- * defaults and values to zeros, ones and small numbers, the operator set down; bodies are worked on as well.
- * That is repeated until nothing more holds.
+ * First the nodes that settling blames are cut out with the values they had. Then nodes are removed in chunks
+ * (halves, then quarters, then single nodes), and their outputs become inputs. Nodes are bypassed or replaced
+ * by constants, If, Loop and Scan by their bodies, and nodes that are not to blame by plainer operators.
+ * Outputs and optional inputs are dropped; dimensions, ranks, kernels and element types become smaller;
+ * attributes become their defaults, and values zeros, ones and small numbers; the opset is lowered. The same
+ * is done inside bodies. All this is repeated until no further edit keeps the failure.
  *
- * The expected answer is computed anew for every candidate and the verdict must stay true (oracle.h).
- * Deterministic, as far as the engine is.
+ * The expected answer is computed again for every candidate, so that every verdict is a true one (oracle.h).
+ * The result is deterministic as far as the engine is.
  */
 #ifndef REDUCE_REDUCE_H
 #define REDUCE_REDUCE_H
@@ -19,22 +19,23 @@
 #include "findings/signature.h"
 
 struct reduce_options {
-    struct pool *pool; /* nobody else's jobs may be in it meanwhile */
+    struct pool *pool; /* no other jobs may be in it meanwhile */
     int engine;
-    /* Another setting of the same release and kernels in the pool (opt=none), or -1: what it runs, the engine
-     * may not call unsupported. Only asked when the engine does. */
+    /* Another setting of the same release and kernels in the pool (opt=none), or -1. The engine may not call
+     * unsupported what this one runs. It is only asked when the engine says so. */
     int companion;
     const char *label;            /* of the engine, for the signature; NULL: as in the pool */
-    const struct signature *keep; /* NULL: the one the case itself has */
-    double seconds;               /* at most, 0: no limit; the best so far is the result then */
-    double deadline;              /* of each request; 0: from how long the case itself takes */
-    size_t ahead;                 /* candidates under way; 0: 8 */
+    const struct signature *keep; /* the failure to keep; NULL: the one that the case shows */
+    double seconds;  /* time limit, after which the smallest case so far is the result; 0: none */
+    double deadline; /* for each request; 0: derived from how long the case itself takes */
+    size_t ahead;    /* candidates under way; 0: 8 */
     bool progress;
 };
 
 struct reduce_stats {
     size_t nodes_before, nodes_after, elements_before, elements_after;
-    size_t made, invalid, runs, held; /* candidates: made, not valid; engine runs; candidates taken */
+    /* Candidates made; those not valid; engine runs; candidates that kept the failure. */
+    size_t made, invalid, runs, held;
     double seconds;
     bool complete; /* nothing more could go; false: time was up */
     struct signature first, last;
@@ -44,8 +45,8 @@ struct reduce_stats {
 
 /*
  * Fails with ERROR_NOT_FOUND when the engine shows no failure on the case, or not the one to keep;
- * ERROR_UNSUPPORTED when the reference cannot evaluate it. *smaller is the caller's to free, NULL
- * after a failure.
+ * ERROR_UNSUPPORTED when the reference cannot evaluate it. The caller frees *smaller, which is NULL after a
+ * failure.
  */
 int reduce_case(struct test_case **smaller, const struct test_case *from,
                 const struct reduce_options *options, struct reduce_stats *stats, struct error *err);

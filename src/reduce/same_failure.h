@@ -6,11 +6,12 @@
 
 #include "findings/signature.h"
 
-/* Alike (signature.h), or with fewer operators to blame, as settling sees the better the less there is. Plain
- * operators (pass.h) may stand for others, but not for all. */
+/* Whether the signatures are alike (signature.h), or the smaller one blames fewer operators, since settling
+ * finds the fault more precisely in a smaller model. Plain operators (pass.h) may have replaced some of the
+ * operators, but not all. */
 bool same_failure(const struct signature *smaller, const struct signature *larger);
 
-/* The same symptom and message. */
+/* Whether symptom and message are the same. */
 bool same_message(const struct signature *a, const struct signature *b);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * The verdict on each engine over the samples of one model, and where the fault sits.
+ * The verdict on each engine over all samples of one model, and the node at fault.
  *
- * Samples are judged as they come; of each engine the worst verdict is kept, the first of its kind, with the
- * node or fused group that settling finds. Settling runs the engine again, so of each engine only the first
- * wrong answer is settled, and a few suspects; suspects beyond those stay suspect. Answers of which some
- * output cannot be judged as a whole are looked at operator by operator, more of them, as they would else
- * count as not judged.
+ * Samples are judged as they come. For each engine the worst verdict is kept (the first of equals), with the
+ * node or fused group that settling finds. Settling runs the engine again, so only the first wrong answer of
+ * each engine and a few suspects are settled; further suspects stay suspect. An answer with an output that
+ * cannot be judged as a whole is judged operator by operator; this is done for more samples, as they would
+ * otherwise count as not judged.
  */
 #ifndef TRIAL_SAMPLE_VERDICTS_H
 #define TRIAL_SAMPLE_VERDICTS_H
@@ -16,24 +16,25 @@
 #include "judge/standing.h"
 #include "locate/settle.h"
 
-/* Of one engine. Strings live in the arena given to sample_verdicts_init. */
+/* The verdict on one engine. Strings live in the arena given to sample_verdicts_init. */
 struct engine_verdict {
     struct verdict verdict;
-    size_t sample;                /* the one it is about */
-    size_t counts[VERDICT_COUNT]; /* samples; they sum up to those judged */
-    size_t heard[HEARD_COUNT];    /* the same samples */
-    const char *why[HEARD_COUNT]; /* what was said of the first of each */
-    size_t n_nodes;               /* to blame; 0: not known, or nobody */
+    size_t sample;                /* the sample that the verdict is about */
+    size_t counts[VERDICT_COUNT]; /* number of samples with each verdict; the sum is the number of samples
+                                     judged */
+    size_t heard[HEARD_COUNT];    /* the same samples, by what they mean for the exit status */
+    const char *why[HEARD_COUNT]; /* the text for the first sample of each */
+    size_t n_nodes;               /* nodes to blame; 0: none, or not known */
     const char **operators, **nodes;
     bool fused;         /* the nodes are wrong only together */
-    const char *detail; /* what is off and where, without the engine's name; may be empty */
-    const char *known;  /* of a finding: what the known issue is written up as; NULL: it is none */
-    bool accepted;      /* that issue does not count against the engine */
-    size_t settled;     /* suspects that were */
-    size_t resolved;    /* answers that could not be judged as a whole, looked at operator by operator */
+    const char *detail; /* what is wrong and where, without the engine's name; may be empty */
+    const char *known;  /* of a finding: where its known issue is written up; NULL: it is not a known issue */
+    bool accepted;      /* the known issue does not count against the engine */
+    size_t settled;     /* suspects that were settled */
+    size_t resolved;    /* answers that could not be judged as a whole and were judged operator by operator */
 };
 
-/* A finding that may be known. */
+/* A finding, to be looked up among the known issues. */
 struct sample_finding {
     const struct engine_info *engine;
     const struct sample_results *sample;
@@ -49,35 +50,37 @@ struct sample_verdicts {
     const struct panel *panel;
     size_t engines; /* of the panel */
     struct engine_verdict *engine;
-    size_t samples, by_reference; /* judged at all; judged by the reference */
-    struct refusals *refusals;    /* what the engines were asked about refusals (locate/refusal.h) */
-    const char *reason;           /* why the reference did not judge, on the first such sample; or NULL */
-    sample_look_up
-        *look_up;      /* fills in known and accepted of the worst answer; findings/known_issues.h has one */
-    const void *known; /* its context */
+    size_t samples, by_reference; /* samples judged, and those judged by the reference */
+    struct refusals *refusals;    /* what the engines answered about refusals (locate/refusal.h) */
+    const char *reason; /* why the reference did not judge the first sample that it did not judge; or NULL */
+    sample_look_up *look_up; /* fills in `known` and `accepted` of the worst answer; findings/known_issues.h
+                                has such a function */
+    const void *known;       /* its context */
 };
 
 void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, const struct panel *panel);
-void sample_verdicts_release(struct sample_verdicts *verdicts); /* the verdicts stay, in the arena */
+/* The verdicts stay valid: they are in the arena. */
+void sample_verdicts_release(struct sample_verdicts *verdicts);
 
 /* One sample on all engines. */
 struct sample_results {
     size_t number;
     const struct test_case *test;
-    const struct test_case *stack;  /* the run it was answered in, with other samples; or NULL */
-    const struct result *results;   /* one an engine */
+    const struct test_case *stack;  /* when it was run in a batch with other samples, that batch; else NULL */
+    const struct result *results;   /* one for each engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
 };
 void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample);
 
-/* What the engine's samples mean for the exit status. */
+/* Reports to *standing what the engine's samples mean for the exit status. */
 void engine_verdict_stands(const struct engine_verdict *overall, const char *engine,
                            struct standing *standing);
 
-/* The only engine with a finding, or -1: none, or several. */
+/* The only engine with a finding; -1 when there are none or several. */
 int sample_verdicts_culprit(const struct sample_verdicts *verdicts);
 
-/* A sentence without its subject: "is wrong: Conv (node c1): output y[3] is 4, expected 2: ...". */
+/* Appends the verdict as a sentence without its subject: "is wrong: Conv (node c1): output y[3] is 4,
+ * expected 2: ...". */
 void engine_verdict_sentence(const struct engine_verdict *overall, struct str *out);
 
 #endif

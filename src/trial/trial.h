@@ -1,10 +1,10 @@
 /*
- * Trials: a case on several engines and the reference at once, judged, and settled where that is needed.
+ * A trial runs one case on several engines and the reference, judges it, and settles it where needed.
  *
  * Cases are submitted as fast as they are made; up to `ahead` of them are under way (engine/runner.h). Each
- * comes back exactly once, with its judgement. It is called a crash when a case crashes an engine three
- * times; a stray one is counted. The reference is asked unless all engines say that they lack something,
- * which needs no judge.
+ * comes back exactly once, with its judgement. A case crashes an engine only when it does so in three runs;
+ * other crashes are only counted (trials_strays). The reference is asked unless all engines report that they
+ * do not support the case.
  */
 #ifndef TRIAL_TRIAL_H
 #define TRIAL_TRIAL_H
@@ -15,24 +15,24 @@
 #include "locate/settle.h"
 
 struct trial_options {
-    const struct panel *panel; /* outlives the trials */
-    /* Cases run on the panel's fresh workers, where it has some; the parts of a model that is refused in
-     * words are then tried on the shared ones, as that is many runs. */
+    const struct panel *panel; /* must outlive the trials */
+    /* Cases run on the panel's fresh workers, where it has any. When a model is refused with a message, its
+     * parts are still tried on the shared workers, because that takes many runs. */
     bool fresh;
     size_t ahead; /* cases under way; 0: 32 */
-    int repeat;   /* further runs of each case, for nondeterminism */
-    /* Settle verdicts of wrong and suspect; find the part of a graph that is refused alone. */
+    int repeat;   /* further runs of each case, to find nondeterminism */
+    /* Settle wrong and suspect verdicts, and find the part of a graph that is refused alone. */
     bool settle;
 };
 
-/* One finished case. All of it is the caller's, released by trial_done_release. */
+/* One finished case. The caller owns it and releases it with trial_done_release. */
 struct trial_done {
     struct test_case *test;
     struct result reference;
-    struct result *results; /* one an engine of the panel; they are the run's */
+    struct result *results; /* one for each engine of the panel; owned by `run` */
     struct run *run;
     struct judgement judgement;
-    struct settlement *settlements; /* one an engine; kind untested where nothing had to be settled */
+    struct settlement *settlements; /* one for each engine; its kind is untested where nothing was settled */
     size_t n_engines;
     void *user;
 };
@@ -42,28 +42,28 @@ struct trials;
 struct trials *trials_new(const struct trial_options *options);
 void trials_free(struct trials *trials);
 
-/* Takes over a share of the case, also when it fails, which it does when the model's bytes are not to be had.
- * Call only while trials_room is true. */
+/* Submits a case and takes over the caller's share of it, also after a failure. Fails when the model's bytes
+ * cannot be had. Call only while trials_room is true. */
 int trials_submit(struct trials *trials, struct test_case *test, void *user, struct error *err);
 bool trials_room(const struct trials *trials);
 size_t trials_pending(const struct trials *trials);
-size_t trials_strays(const struct trials *trials); /* crashes that did not come again */
+size_t trials_strays(const struct trials *trials); /* crashes that did not happen again */
 
-/* Waits for the next finished case: 1 and *done, 0 when none is under way, -1 when polling fails. */
+/* Waits for the next finished case. Returns 1 with *done, 0 when none is under way, -1 when polling fails. */
 int trials_next(struct trials *trials, struct trial_done *done, struct error *err);
 
-/* Where cases come from, and who hears of them. */
+/* Where cases come from, and what becomes of finished ones. */
 struct trial_source {
     void *context;
-    /* Makes the next case: 1, with *test, which the trials take over (or NULL: none for once), and *user; 0
-     * when there are no more; -1 when it fails. */
+    /* Makes the next case. Returns 1 with *test, which the trials take over (NULL: no case this time, ask
+     * again), and *user; 0 when there are no more; -1 when it fails. */
     int (*make)(void *context, struct test_case **test, void **user, struct error *err);
-    /* Hears a finished case, and releases it: 0, or -1 to end with that error. */
+    /* Takes a finished case and releases it. Returns 0, or -1 to end with that error. */
     int (*take)(void *context, struct trial_done *done, struct error *err);
 };
 
-/* Runs all cases of a source, as many at a time as there is room for, to the end. After a failure some are
- * still under way. */
+/* Runs all cases of a source, as many at a time as there is room for. After a failure some may still be under
+ * way. */
 int trials_run(struct trials *trials, const struct trial_source *source, struct error *err);
 
 #endif
