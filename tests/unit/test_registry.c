@@ -205,7 +205,7 @@ static void bad_files_are_refused(void **state)
         const char *text, *says;
     } cases[] = {
         {"command = a\n", "test.ini:1: a key before"},
-        {"[x]\nnonsense\n", "test.ini:2: neither"},
+        {"[x]\nnonsense\n", "test.ini:2: the line is neither"},
         {"[x\ncommand = a\n", "test.ini:1: a section"},
         {"[x]\ncolour = red\n", "test.ini:2: no key 'colour'"},
         {"[x]\nmemory = much\n", "memory must read"},
