@@ -380,7 +380,7 @@ static void do_unload(struct session *session, uint64_t id)
     wire_put_reply(&session->reply, &reply);
 }
 
-/* Every reply is on its way before the next request is looked at, so that a crash is blamed on the right one.
+/* Every reply is written before the next request is read, so that a crash is attributed to the right request.
  */
 static int handle(struct session *session, const struct wire_message *message)
 {

@@ -45,7 +45,7 @@ static void print_crash(int number)
 
 void guard_print_crashes(void)
 {
-    /* SIGTERM is what a worker beyond its deadline gets first: its stack says where it hangs. */
+    /* A worker that exceeds its deadline first gets SIGTERM, so that its stack shows where it hangs. */
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTERM};
     void *frames[1];
     backtrace(frames, 1); /* loads the unwinder now: a crashed process may not be able to */
@@ -72,7 +72,7 @@ int guard_deny_spawn(void)
         errno = ENOMEM;
         return -1;
     }
-    /* clone3 hides its flags in memory, where a filter cannot look; ENOSYS makes libc use clone. */
+    /* clone3 passes its flags in memory, which a filter cannot read; ENOSYS makes libc use clone. */
     int result = deny(filter, SCMP_SYS(execve));
     result = result ? result : deny(filter, SCMP_SYS(execveat));
     result = result ? result : deny(filter, SCMP_SYS(fork));

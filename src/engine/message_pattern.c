@@ -26,7 +26,7 @@ static const char *word_at(const char *at)
     return NULL;
 }
 
-/* What a {} or {*} looks for behind it: text, or it would not know where to end. */
+/* Whether text follows every {} and {*}; otherwise there would be no place for it to end. */
 static bool wildcard_ends(const char *pattern)
 {
     for (const char *at = pattern; (at = strchr(at, '{')) != NULL; at++) {

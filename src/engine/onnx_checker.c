@@ -162,7 +162,7 @@ static bool get(const struct checker *checker, char line[LINE])
     return false;
 }
 
-/* Another one for the next model; without it there is none any more. */
+/* Starts another process for the next model; when that fails there is no checker any more. */
 static int died(struct checker *checker, struct error *err)
 {
     end(checker, true);

@@ -303,7 +303,8 @@ static void list_versions(const char *folder, const char *before, const char *af
     file_names_free(names, count);
 }
 
-/* What lies where the pattern says: FOLDER/BEFORE{version}AFTER/REST, the version inside one name. */
+/* Finds the versions that match a pattern FOLDER/BEFORE{version}AFTER/REST, in which the version is part of
+ * one name. */
 static struct versions find_versions(struct registry *registry, const struct entry *entry)
 {
     struct versions versions = {0};

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder of all our processes: ours alone, whoever else may write to TMPDIR. */
+/* The folder of all Assay processes of this user. Nobody else may write to it, even where everybody may write
+ * to TMPDIR. */
 static int open_root(char **root, struct error *err)
 {
     struct str path;
@@ -28,7 +29,7 @@ static int open_root(char **root, struct error *err)
     return 0;
 }
 
-/* The start of each folder's name there; what is called otherwise is not ours to remove. */
+/* The start of each folder's name there; anything with another name is not Assay's and is not removed. */
 static const char prefix[] = "scratch-";
 
 /* A locked descriptor of the folder, or -1 when somebody holds it. */
@@ -60,8 +61,8 @@ static void remove_abandoned(const char *root)
     file_names_free(names, count);
 }
 
-/* Between making and locking, another process may take ours for abandoned: then it is gone, and we try again.
- */
+/* Between making the folder and locking it, another process may take it for an abandoned one and remove it;
+ * then this is tried again. */
 static bool make_locked(struct scratch *scratch, const char *root)
 {
     struct str template;

@@ -378,7 +378,7 @@ void seat_write(struct seat *seat)
         worker_close_input(&seat->worker);
 }
 
-/* Whether an answer is just coming in: slowly read by us, perhaps, but not hanging. */
+/* Whether an answer is arriving at the moment: Assay may read it slowly, but the engine does not hang. */
 static bool is_answering(const struct seat *seat, int64_t now)
 {
     return !wire_decoder_idle(seat->worker.decoder) && now - seat->last_bytes < answer_gap;

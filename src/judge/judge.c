@@ -13,7 +13,7 @@
 /* The reference's answer, decoded. */
 struct expectation {
     bool usable;
-    bool open; /* some element is open, of what it shows or of what it computed on the way */
+    bool open; /* some element is unspecified, in an output or in an inner value */
     size_t count;
     struct bounded *outputs;
     const struct value *values; /* for names */
@@ -97,7 +97,7 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
     return true;
 }
 
-/* A clean error: a finding only where the case is known to be valid and nothing in it is open. */
+/* An error message: a finding only when the case is known to be valid and ONNX specifies everything in it. */
 static void judge_refusal(struct verdict *verdict, const struct result *result, const struct expectation *e,
                           const struct judgement *judgement)
 {
@@ -113,8 +113,8 @@ static void judge_refusal(struct verdict *verdict, const struct result *result, 
         verdict->kind = VERDICT_SUSPECT;
 }
 
-/* An answer of many elements that are all the same number shows little; ones computed as such (integers) are
- * common. */
+/* Agreement on an answer of many elements that are all the same number is little evidence. Integers are
+ * exempt, as such answers are common among them. */
 enum { CONSTANT_COUNT = 8 };
 
 static bool proves_nothing(const struct expectation *e)
@@ -172,7 +172,7 @@ static bool same_kernels(const struct judge_entry *a, const struct judge_entry *
     return pool_same_kernels(&left, &right);
 }
 
-/* What one setting of a release runs, another of it with the same kernels may not lack. */
+/* When one setting of a release runs the case, another with the same kernels may not call it unsupported. */
 static void judge_settings(struct judgement *judgement, const struct judge_entry *entries,
                            const struct expectation *e)
 {
@@ -237,7 +237,7 @@ static void judge_ourselves(struct judgement *judgement, const struct judge_entr
     }
 }
 
-/* No reference: whoever is close to the largest group agrees, the others are suspect. */
+/* Without a reference, answers close to those of the largest group agree and the others are suspect. */
 static void judge_by_vote(struct judgement *judgement, const struct judge_entry *entries)
 {
     size_t best = 0, best_size = 0, answers = 0;

@@ -60,7 +60,8 @@ static void add_token(struct str *out, char *token, const struct map *names)
     str_add(out, stop ? "." : "");
 }
 
-/* "#, #, -#" and "{#,#}": one number says as much. True when the new separator is to be dropped. */
+/* In a list of numbers ("#, #, -#", "{#,#}") only one number is kept. True when the new separator is to be
+ * dropped. */
 static void squeeze(struct str *text)
 {
     char *to = text->data;

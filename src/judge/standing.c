@@ -11,7 +11,8 @@ enum heard verdict_heard(const struct verdict *verdict)
         return heard;
     if (verdict->unanswered)
         return HEARD_NOTHING;
-    /* All engines agree against the reference; outvoted by nobody in particular; an output left out. */
+    /* In turn: all engines agree against the reference; a vote without a reference; an output without a
+     * judged element. */
     bool doubtful = (verdict_is(verdict->kind, CLASS_DOUBT) && verdict->wrong) ||
                     (verdict_is(verdict->kind, CLASS_SUSPECT) && verdict->by_vote) || verdict->blank;
     return heard == HEARD_JUDGED && doubtful ? HEARD_UNJUDGED : heard;

@@ -184,8 +184,8 @@ static bool list_inputs(struct recording *record, const struct replacement *by, 
     return true;
 }
 
-/* Whether one of these outputs is still as far off when the engine computes them, and nothing else, from what
- * is replaced. One that does not answer shows nothing. */
+/* Whether one of these outputs is still as far off when the engine computes only them, from the replaced
+ * values. False when the engine does not answer. */
 static bool computes_off(struct recording *record, const struct replacement *by, const size_t *outputs,
                          size_t count)
 {
@@ -337,7 +337,7 @@ bool blame_confirm(struct recording *record, size_t number, size_t output)
         for (size_t k = 0; k < part->graph->n_input; k++)
             if (whole->inputs[i].name && strcmp(whole->inputs[i].name, part->graph->input[k]->name) == 0)
                 inputs[count++] = whole->inputs[i];
-    /* One that does not answer shows nothing to the contrary. */
+    /* An engine that does not answer does not disprove the value. */
     bool confirmed = under_test_run(record->test, part, inputs, count, 0, &result) ||
                      result.outcome != OUTCOME_OK || result.count != 1 ||
                      is_as_recorded(recorded, &result.outputs[0]);

@@ -46,7 +46,8 @@ static bool is_another_fault(struct group_search *search, const struct verdict *
     return verdict_is(whole.kind, CLASS_SUSPECT | CLASS_NUMBERS);
 }
 
-/* What is wrong by itself makes every part wrong that it is in: that shows nothing. */
+/* A node that is wrong by itself makes every part with it wrong, so such a part is no evidence of a fusion.
+ */
 static bool has_skipped(const struct group_search *search, const size_t *nodes, size_t size)
 {
     for (size_t i = 0; i < size && search->skipped; i++)
@@ -149,8 +150,9 @@ static bool far_apart(const struct result *a, const struct result *b)
     return false;
 }
 
-/* Is this answer off? Where the whole cannot be judged, one that is far from the answer with everything
- * exposed: it only guides the search, the part found is judged by its own bound. */
+/* Whether this answer is off. Where the whole cannot be judged, an answer counts as off when it is far from
+ * the answer with all values exposed. This only guides the search; the part that is found is judged by its
+ * own bound. */
 static bool deviates(struct group_search *search, const struct result *result)
 {
     struct verdict verdict;
@@ -178,7 +180,7 @@ static bool deviates_first(struct group_search *search, size_t k)
 }
 
 /* The k between low, where the answer is `at_low`, and high, where it is not, at which it first changes (or
- * one of those, when it changes to and fro). */
+ * one such k, when it changes several times). */
 static size_t bisect(struct group_search *search, size_t low, size_t high, bool at_low,
                      bool (*ask)(struct group_search *search, size_t k))
 {
@@ -266,9 +268,9 @@ static bool section_is_bad(struct group_search *search, size_t first, size_t end
 }
 
 /*
- * What has more than one end (a value that two nodes of the group use) is no part of those above. A section
- * of the topological order is convex as well: the shortest beginning that is bad, without what it can do
- * without at its start, and then without what lies at its border.
+ * The parts tried so far end at one node, so they miss groups with several ends (two nodes of the group use
+ * one value). A section of the topological order is convex as well: takes the shortest beginning of the order
+ * that is bad, removes nodes from its start as long as it stays bad, and then nodes at its border.
  */
 static bool find_section(struct group_search *search, struct settlement *settlement)
 {

@@ -53,7 +53,7 @@ static void prepare(struct localizing *localizing)
     }
 }
 
-/* Who is blamed is heard once more: see search_confirm and search_weigh. */
+/* Checks a node once more before it is blamed: see search_confirm and search_weigh. */
 static enum search_weight weigh(struct localizing *localizing, size_t number, struct verdict *verdict)
 {
     if (!verdict_is_finding(verdict->kind) || localizing->settlement.count)
@@ -268,8 +268,9 @@ static int localize_refusal(struct localizing *localizing)
 }
 
 /*
- * Nobody is to blame. When showing the values changes nothing that counts, right nodes make a right whole,
- * even where the whole is too deep to be judged or has an operator that the reference lacks.
+ * No node is to blame. When exposing the values does not change the answer noticeably and all nodes are
+ * right, the whole is right, even where it is too deep to be judged or has an operator that the reference
+ * lacks.
  */
 static int conclude_quiet(struct localizing *localizing)
 {

@@ -73,7 +73,7 @@ static void judge_recorded(struct recording *record, const Onnx__NodeProto *node
         *verdict = (struct verdict){.text = "not judged: the engine does not show its outputs"};
 }
 
-/* Whether nothing that the node makes was asked for. */
+/* Whether the engine was asked for none of the node's outputs. */
 static bool is_folded(const struct recording *record, const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < node->n_output; i++) {

@@ -58,7 +58,7 @@ int recording_expose(struct recording *record)
     return status;
 }
 
-/* What nodes made is no longer at hand. */
+/* Forgets the outputs of nodes. */
 static void forget(struct recording *record)
 {
     for (size_t i = 0; i < record->test->index.count; i++) {
@@ -148,7 +148,7 @@ static int run_group(struct recording *record, struct memory_group *group, recor
 {
     list_names(record, group);
     int status = 0;
-    /* A group that makes nothing has nothing to show. */
+    /* A group without outputs needs no run. */
     if (group->n_names) {
         status = hold(record, group->names, group->n_names);
         *outcome = record->held.outcome;

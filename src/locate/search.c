@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes of a model for which the reference computes all of it to see whether the answer hangs on one of them:
- * a node that is wrong by itself is enough in a larger one. */
+/* Up to this many nodes, the reference computes the whole model to see whether the answer depends on a node
+ * that is wrong by itself; in a larger model such a node is blamed without that. */
 enum { SMALL_ENOUGH = 64 };
 
 int search_init(struct search *search, const struct settle_case *which, struct error *err)
@@ -67,8 +67,9 @@ static bool is_behind(const struct search *search, size_t number)
     return false;
 }
 
-/* Where its inputs may have been others than were recorded, a node must be outside its bound alone too; where
- * that is not so by any of its bounds, and all values are at hand, it may be those before it. */
+/* Where a node may have had other inputs than those recorded, it must be outside its bound also as a model of
+ * its own. When it is not, by any of its bounds, and all values are known, the nodes before it may be
+ * computed together with it. */
 void search_node(struct search *search, size_t number, struct verdict *verdict)
 {
     struct verdict alone;
@@ -184,7 +185,7 @@ bool search_blame(struct search *search, struct settlement *settlement, const st
     return weight == WEIGHT_FULL || weight == WEIGHT_TOGETHER;
 }
 
-/* The answer is right only because another formula was allowed for. */
+/* Whether the answer is right only because another formula was allowed for. */
 static bool is_right_by_fusing(const struct search *search)
 {
     const struct test_case *whole = search->test.whole;
@@ -209,8 +210,8 @@ int search_whole(struct search *search, struct settlement *settlement)
     }
     if (!verdict_is_finding(verdict.kind))
         return 0;
-    /* Each operator gave what it may on what it had, and showing the values changed nothing: so the whole is
-     * right, and the bounds of the whole are not. */
+    /* Each operator is within its bound on the inputs it had, and exposing the values changed nothing. So the
+     * answer is right, and the bounds of the whole are wrong. */
     if (!search->record.changed && search->judged >= model->graph->n_node) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
         snprintf(settlement->verdict.text, sizeof settlement->verdict.text,

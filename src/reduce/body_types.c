@@ -90,7 +90,7 @@ static void settle(struct arena *arena, Onnx__TypeProto__Tensor *type, size_t ra
         type->shape = open_shape(arena, rank);
 }
 
-/* Outputs that are initialisers of their body, of which inference says nothing. */
+/* Outputs that are initialisers of their body, for which inference gives no type. */
 static int settle_constants(void *context, Onnx__NodeProto *node, int depth)
 {
     struct arena *arena = context;

@@ -113,7 +113,7 @@ static int evaluate(const struct oracle *oracle, struct flight *flight, struct e
     return status;
 }
 
-/* What libonnx says, without what changes from case to case. */
+/* libonnx's message without what varies from case to case. */
 static void keep_words(struct flight *flight, const struct error *why)
 {
     struct str words;
@@ -238,7 +238,7 @@ static void judge(struct oracle *oracle, const struct flight *flight, struct ver
         verdict->kind = VERDICT_FAILED;
 }
 
-/* Who is to blame. A single node needs no settling; what cannot be settled blames nobody. */
+/* Finds the nodes to blame. A single node needs no settling; when settling fails, no node is blamed. */
 static void settle_flight(struct oracle *oracle, const struct flight *flight, const struct verdict *verdict,
                           struct settlement *settlement)
 {

@@ -1,4 +1,4 @@
-/* Passes over If, Loop and Scan: their bodies in their place, and less of them. */
+/* Passes for If, Loop and Scan: replace the node by its body, and make the body smaller. */
 #include "base/str.h"
 #include "model/build.h"
 #include "ops/op.h"
@@ -69,7 +69,8 @@ static int add_type(void *context, Onnx__NodeProto *node, int depth)
     return 0;
 }
 
-/* Fewer nodes, or as many with names that come first: so that becoming alike comes to an end. */
+/* Whether a body has fewer nodes, or as many with operators that come first in the alphabet. This order makes
+ * sure that making bodies alike comes to an end. */
 static bool is_less(Onnx__GraphProto *a, Onnx__GraphProto *b)
 {
     size_t n = 0, m = 0;
@@ -123,7 +124,7 @@ static void rename_outputs(struct arena *arena, Onnx__GraphProto *body, const ch
             body->output[i]->name = arena_strdup(arena, to);
 }
 
-/* Names made in a body get a prefix, so that they meet no other. */
+/* Gives names of values in a body a prefix, so that they clash with no other name. */
 static void rename_body(struct arena *arena, Onnx__GraphProto *body, const char *prefix)
 {
     for (size_t n = 0; n < body->n_node + body->n_initializer; n++) {
@@ -140,7 +141,7 @@ static void rename_body(struct arena *arena, Onnx__GraphProto *body, const char 
     }
 }
 
-/* The nodes of a body in the place of its node; result k of the node is output `first` + k of the body. */
+/* Replaces a node by the nodes of its body; result k of the node is output `first` + k of the body. */
 static int inline_body(struct model *model, size_t number, Onnx__GraphProto *body, size_t first)
 {
     Onnx__GraphProto *graph = model->graph;
@@ -186,7 +187,7 @@ static int inline_if(struct subject *copy, const struct record *record, size_t n
     return inline_body(model, number, body, 0);
 }
 
-/* What a body calls an input is from now on the given value. */
+/* Replaces an input of a body by the given value. */
 static void bind_input(struct model *model, Onnx__GraphProto *body, size_t input, const char *to)
 {
     rename_outputs(&model->arena, body, body->input[input]->name, to);

@@ -115,7 +115,7 @@ static int apply_values(struct subject *copy, const struct record *record, const
 
 const struct pass pass_values = {"values", list_values, apply_values};
 
-/* Attributes: gone, or a number of theirs 0 or 1. */
+/* Attributes: removed, or one of their numbers set to 0 or 1. */
 enum { ATTRIBUTE_REMOVE, ATTRIBUTE_INTS, ATTRIBUTE_INT, ATTRIBUTE_ONE_INT, ATTRIBUTE_FLOAT };
 
 /* Of whole numbers, what is nearer to 0 and 1 is simpler. */

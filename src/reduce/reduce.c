@@ -36,7 +36,7 @@ static void record_best(struct work *work)
     oracle_record(&work->oracle, work->oracle.companion, &work->best, &work->record);
 }
 
-/* A better subject: what it records is computed anew. */
+/* Takes a smaller subject and records its values again. */
 static void take(struct work *work, struct subject *found)
 {
     subject_release(&work->best);

@@ -207,7 +207,7 @@ static bool is_needed(const struct map *names, const Onnx__NodeProto *node)
     return false;
 }
 
-/* Nodes whose results nobody mentions; true when one went. */
+/* Removes nodes whose outputs are not used anywhere; true when one was removed. */
 static bool prune_nodes(Onnx__GraphProto *graph, Onnx__GraphProto *whole)
 {
     struct map names;

@@ -51,8 +51,8 @@ static void keep_nodes(struct sample_verdicts *verdicts, struct engine_verdict *
     }
 }
 
-/* Settling runs the engine again. An answer that is wrong once and right then says nothing about a node, and
- * is wrong all the same: memory that was never written, mostly. */
+/* Settling runs the engine again. When the first answer was wrong and the second is right, no node can be
+ * blamed, but the first answer was still wrong: mostly because of memory that was never written. */
 static bool vanished(const struct verdict *verdict, const struct settlement *settlement)
 {
     return verdict_is_finding(verdict->kind) && !verdict_is_finding(settlement->kind);
@@ -125,8 +125,9 @@ static bool settle_sample(const struct sample_verdicts *verdicts, size_t engine,
 }
 
 /*
- * Bounds of a whole model may grow until nothing can be judged; its operators can be, each on the inputs it
- * had. True when that was tried: one that is wrong is then blamed, and where all are right the engine agrees.
+ * The bounds of a whole model may grow until nothing can be judged, but its operators can be judged, each on
+ * the inputs it had. True when that was tried: an operator that is wrong is then blamed, and when all are
+ * right the engine agrees.
  */
 static bool settle_undecided(const struct sample_verdicts *verdicts, size_t engine,
                              const struct sample_results *sample, struct verdict *verdict,
