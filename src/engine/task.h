@@ -1,6 +1,7 @@
 /*
- * A task is a job inside a pool: how far the exchange with the worker has come, and the results so far. Tasks
- * move from list to list: queued, being worked on, finished.
+ * A task is a job inside a pool: how far the exchange with the worker has come, and the results so far. A
+ * task is in one list at a time (queued, being worked on, finished), which links tasks by `next` and does not
+ * own them.
  */
 #ifndef ENGINE_TASK_H
 #define ENGINE_TASK_H
@@ -16,7 +17,7 @@ struct task_result {
 /* The requests of a task are load, then 1 + repeat runs for each set not yet run, then unload. `step` counts
  * the requests answered, so it is the number of the one to be answered next. */
 struct task {
-    struct task *next;
+    struct task *next; /* in its list */
     struct job job;
     size_t sets;                 /* at least 1 */
     struct task_result one;      /* the result of a single set */

@@ -1,12 +1,13 @@
 /*
  * Finds fused groups: nodes that are wrong, or refused, only when the engine computes them together.
  *
- * A small graph is searched exhaustively, the smallest parts first. In a large one the place is found by
- * bisection before parts are tried. For a wrong answer, the values of the first k nodes are exposed: the
- * fault vanishes as soon as an inner value of the faulty fusion is among them. For a refusal, the first k
- * nodes are run alone: they are refused as soon as they include the part that the engine cannot run. A
- * refused graph is always bisected first, because a part that contains a refused part and ends at the same
- * node is usually refused too.
+ * A part is a set of nodes that is cut out and run as a model of its own (part.h). A graph of up to 24 nodes
+ * is searched exhaustively, the smallest parts first, up to the size that the case allows (max_group). In a
+ * large one the place is found by bisection before parts are tried. For a wrong answer, the values of the
+ * first k nodes are exposed: the fault vanishes as soon as an inner value of the faulty fusion is among them.
+ * For a refusal, the first k nodes are run alone: they are refused as soon as they include the part that the
+ * engine cannot run. A refused graph is always bisected first, because a part that contains a refused part
+ * and ends at the same node is usually refused too.
  */
 #ifndef LOCATE_FUSED_GROUP_H
 #define LOCATE_FUSED_GROUP_H
@@ -27,7 +28,7 @@ void group_search_init(struct group_search *search, struct recording *record);
 void group_search_release(struct group_search *search);
 
 /* Searches with the recorded inputs, when exposing values makes the fault vanish. True when a group was
- * found. */
+ * found; the settlement then blames it. */
 bool fused_group_find(struct group_search *search, struct settlement *settlement);
 
 /* Searches with the reference's values as inputs, when the engine shows no values (or gives no answer at

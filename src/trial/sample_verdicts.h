@@ -1,11 +1,11 @@
 /*
  * The verdict on each engine over all samples of one model, and the node at fault.
  *
- * Samples are judged as they come. For each engine the worst verdict is kept (the first of equals), with the
- * node or fused group that settling finds. Settling runs the engine again, so only the first wrong answer of
- * each engine and a few suspects are settled; further suspects stay suspect. An answer with an output that
- * cannot be judged as a whole is judged operator by operator; this is done for more samples, as they would
- * otherwise count as not judged.
+ * Samples are judged as they come. For each engine the worst verdict is kept (by loudness, judge/verdict.h;
+ * the first of equals), with the node or fused group that settling finds. Settling runs the engine again, so
+ * only the first wrong answer of each engine and four suspects are settled; further suspects stay suspect. An
+ * answer with an output that cannot be judged as a whole is judged operator by operator, for up to 20 samples
+ * of an engine, as such samples would otherwise count as not judged.
  */
 #ifndef TRIAL_SAMPLE_VERDICTS_H
 #define TRIAL_SAMPLE_VERDICTS_H
@@ -42,24 +42,26 @@ struct sample_finding {
     const struct verdict *verdict;
     const struct settlement *settlement; /* NULL: nothing was settled */
 };
+/* Fills in `known` and `accepted` of *overall when the finding is a known issue. */
 typedef void sample_look_up(const void *context, const struct sample_finding *finding,
                             struct engine_verdict *overall);
 
 struct sample_verdicts {
     struct arena *arena;
     const struct panel *panel;
-    size_t engines; /* of the panel */
+    size_t engines; /* how many the panel has; engine[i] is the one at place i */
     struct engine_verdict *engine;
     size_t samples, by_reference; /* samples judged, and those judged by the reference */
     struct refusals *refusals;    /* what the engines answered about refusals (locate/refusal.h) */
     const char *reason; /* why the reference did not judge the first sample that it did not judge; or NULL */
-    sample_look_up *look_up; /* fills in `known` and `accepted` of the worst answer; findings/known_issues.h
-                                has such a function */
+    sample_look_up *look_up; /* called for each finding that becomes the worst; NULL: none are known.
+                                findings/known_issues.h has such a function */
     const void *known;       /* its context */
 };
 
+/* Arena and panel must outlive the verdicts. look_up and known may be set afterwards. */
 void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, const struct panel *panel);
-/* The verdicts stay valid: they are in the arena. */
+/* The engines' verdicts stay valid: they are in the arena. */
 void sample_verdicts_release(struct sample_verdicts *verdicts);
 
 /* One sample on all engines. */
@@ -70,6 +72,7 @@ struct sample_results {
     const struct result *results;   /* one for each engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
 };
+/* Judges one sample, settles it where needed, and adds it. Nothing of the sample is kept. */
 void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample);
 
 /* Reports to *standing what the engine's samples mean for the exit status. */

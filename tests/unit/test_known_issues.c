@@ -76,7 +76,7 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
     expect_refusal("[x]\nengine = a\noperators = Floor\n\n[x]\n",
                    "known.ini:5: another [x] stands in line 1");
     expect_refusal("[x]\nengine = a\nsymptom = wrong\ninput = nan\ncause = c\n", "has no operators");
-    expect_refusal("rubbish\n", "known.ini:1: neither");
+    expect_refusal("rubbish\n", "known.ini:1: the line is neither");
 }
 
 /* A case and what an engine did. */
