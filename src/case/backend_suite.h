@@ -1,7 +1,9 @@
 /*
- * Test cases on disk in ONNX's backend-test layout: a folder with model.onnx and test_data_set_K/input_K.pb
- * and output_K.pb. A suite keeps only names; suite_load reads one case when its turn comes. Writing one is
- * here, too.
+ * Reads and writes test cases in ONNX's backend-test layout: a folder with model.onnx, and in each of its
+ * folders test_data_set_K the files input_0.pb, output_0.pb and so on.
+ *
+ * A suite is the list of all cases in and below some folders. It holds only names, so that a tree of any size
+ * fits into memory; suite_load reads one case when it is needed.
  */
 #ifndef CASE_BACKEND_SUITE_H
 #define CASE_BACKEND_SUITE_H
@@ -12,10 +14,10 @@
 enum { SUITE_MAX_DEPTH = 16 };
 
 struct suite_case {
-    const char *name; /* path below the folder it was found in; the folder's own name for a single case */
+    const char *name; /* the path below the folder that was searched; for a single case, that folder's name */
     const char *folder;
     size_t sets;
-    const char **set; /* folders of data sets */
+    const char **set; /* the folder of each data set */
 };
 
 struct suite {
@@ -25,37 +27,47 @@ struct suite {
 };
 
 /*
- * All cases in and below the given folders, in order of their names. A pattern (may be NULL) keeps only the
- * cases whose name matches it as a shell does. Fails when a folder has no case at all, so that a mistyped
- * path cannot pass for success.
+ * Finds all cases in and below the given folders, ordered by name. If a shell pattern is given (it may be
+ * NULL), only the cases whose name matches it are kept. Fails when a folder contains no case at all, so that
+ * a mistyped path cannot pass for success, and when no case matches. The caller releases *suite, also after a
+ * failure.
  */
 int suite_open(struct suite *suite, const char *const *folders, size_t count, const char *pattern,
                struct error *err);
-void suite_release(struct suite *suite); /* also after a failure */
+void suite_release(struct suite *suite);
 
-/* An entry of a suite in memory. */
+/* A case of a suite in memory. */
 struct suite_loaded {
     size_t sets;
-    struct test_case **tests; /* one a data set; they have one model, mapped from its file */
-    char *misfit; /* how a data set's inputs are not what the model wants (case/inputs.h); or NULL */
-    size_t size;  /* bytes of model and data, roughly */
+    struct test_case **tests; /* one for each data set; all share one model, mapped from its file */
+    char *misfit;             /* why inputs do not fit the model (case/inputs_fit.h), or NULL */
+    size_t size;              /* of model and data, in bytes, roughly */
 };
-int suite_load(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err);
-void suite_unload(struct suite_loaded *loaded); /* also after a failure */
 
-/* The only case in or below a folder, on its first data set, as the caller's own. Fails when there are
- * several, and when the inputs are not what the model wants. */
+/* Reads all data sets of a case. The caller unloads *loaded, also after a failure. */
+int suite_load(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err);
+void suite_unload(struct suite_loaded *loaded);
+
+/*
+ * Reads the only case in or below a folder, with the inputs of its first data set. The caller frees *test.
+ * Fails when there is more than one case, or when the inputs do not fit the model.
+ */
 int suite_load_one(const char *folder, struct test_case **test, struct error *err);
 
-/* Writes model.onnx, and test_data_set_0 with inputs and expected outputs, into a folder that exists. */
+/* Writes model.onnx, and test_data_set_0 with inputs and expected outputs, into an existing folder. */
 int suite_write(const char *folder, const struct test_case *test, struct error *err);
 
-/* Writes output_0.pb ... into a folder, which is made where it is not there; no more than the model has. */
+/*
+ * Writes output_0.pb and so on into a folder, which is created if it does not exist. Values beyond the number
+ * of the model's outputs are not written.
+ */
 int suite_write_outputs(const char *folder, const struct model *model, const struct value *outputs,
                         size_t count, struct error *err);
 
-/* Writes STEM_NUMBER.pb. A value of another type than the declared one (NULL: none is declared) is written as
- * what it is. */
+/*
+ * Writes a value to STEM_NUMBER.pb. `type` is the declared type, or NULL; a value of another type is written
+ * with the type it has.
+ */
 int suite_write_value(const char *folder, const char *stem, size_t number, const Onnx__TypeProto *type,
                       const struct value *value, struct error *err);
 

@@ -1,8 +1,9 @@
 /*
- * Inputs for a given model: drawn at random (inputs_random.h), or read from a folder (inputs_read.h).
+ * Inputs for a given model: drawn at random (inputs_random.h) or read from a folder (inputs_read.h).
  *
- * A sample is one value for each input the model really has. Samples are made one at a time by inputs_get, so
- * that a data set of any length needs the memory of one sample (and of its arrays, which are read once).
+ * A sample is one value for each input of the model, initialisers excepted. inputs_get makes one sample at a
+ * time, so that a data set of any length needs the memory of one sample only; arrays of samples are the
+ * exception, they are read once and kept.
  */
 #ifndef CASE_INPUTS_H
 #define CASE_INPUTS_H
@@ -11,15 +12,19 @@
 #include "case/inputs_random.h"
 #include "case/inputs_read.h"
 
-/* The values of one sample: inputs->count of them, to be freed with values_free. Fails, as inputs_fit does,
- * when the model wants others. */
+/*
+ * Makes the inputs->count values of one sample; the caller frees them with values_free. Fails as inputs_fit
+ * does when they do not fit the model.
+ */
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err);
 
-/* Whether inputs_get would work, for every sample that may differ from the first in type or shape: what is
- * wrong with the inputs is said before any engine starts. */
+/*
+ * Fails if inputs_get would fail, so that a mistake in the inputs is reported before any engine starts.
+ * Checks the first sample, and every other one that may differ from it in type or shape.
+ */
 int inputs_check(const struct inputs *inputs, struct error *err);
 
-/* The reference calls a sample invalid: what to say, and what to do about it. Fails always. */
+/* Sets the error for a sample that the reference calls invalid, with advice. Always returns a failure. */
 int inputs_invalid(const struct inputs *inputs, size_t sample, const char *why, struct error *err);
 
 #endif

@@ -1,18 +1,19 @@
-/* Inputs drawn at random. */
+/* Draws the inputs of a model at random. */
 #ifndef CASE_INPUTS_RANDOM_H
 #define CASE_INPUTS_RANDOM_H
 
 #include "case/inputs_wanted.h"
 
 /*
- * Floats are normal(0, 1), integers 0 to 9, bools either; each element a function of (seed, sample, input,
- * index) alone. Dimensions with the same symbol get the same size: 1, or what a "NAME=SIZE" in dims says. The
- * model must outlive *inputs.
+ * Prepares `samples` random samples. Floats are drawn from normal(0, 1), integers from 0 to 9, bools are true
+ * or false; each element depends on (seed, sample, input, index) alone. A symbolic dimension has size 1
+ * unless an entry "NAME=SIZE" of `dims` gives it another; a NAME that the model does not have is an
+ * ERROR_USAGE. The model must outlive *inputs; the caller releases *inputs, also after a failure.
  */
 int inputs_random(struct inputs *inputs, const struct model *model, size_t samples, uint64_t seed,
                   const char *const *dims, size_t n_dims, struct error *err);
 
-/* One input of one sample. */
+/* Draws one input of one sample; the caller releases the tensor. */
 int inputs_random_tensor(const struct inputs_slot *slot, uint64_t seed, size_t sample, struct tensor *tensor,
                          struct error *err);
 

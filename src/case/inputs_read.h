@@ -1,30 +1,37 @@
 /*
- * Inputs and labels from a folder.
+ * Reads inputs and labels from a folder.
  *
- * A folder is one of
- *   - input_0.pb, input_1.npy ... in the order of the model's inputs, or NAME.pb, NAME.npy: one sample;
- *   - test_data_set_0/, test_data_set_1/ ... each of the above: one sample each (ONNX's own layout);
- *   - samples.npy (several inputs: samples_0.npy, samples_1.npy ...) whose first axis counts the samples; any
- *     other name will do when it is the only .npy beside the labels.
- *   - MNIST's own files: NAME-images-idx3-ubyte; t10k's where the training set lies beside it. Grey values
- * are divided by 255 for an input of floats. Labels are optional: labels.npy or labels.txt (one line a
- * sample), or NAME-labels-idx1-ubyte. Whole numbers are classes; anything else is the true output vector of
- * each sample.
+ * The folder has one of these layouts:
+ *
+ * - input_0.pb, input_1.npy and so on, in the order of the model's inputs, or NAME.pb and NAME.npy by the
+ *   names of the inputs: one sample.
+ * - test_data_set_0, test_data_set_1 and so on, each a folder with such files: one sample each.
+ * - samples.npy, or samples_0.npy, samples_1.npy and so on for several inputs: the first axis counts the
+ *   samples. A single .npy file beside the labels may have any name.
+ * - NAME-images-idx3-ubyte, as MNIST is published. Where both the training set and the test set are there,
+ *   the test set (t10k) is read. For an input of floats the grey values are divided by 255.
+ *
+ * Labels are optional: labels.npy, labels.txt with one line for each sample, or NAME-labels-idx1-ubyte. Whole
+ * numbers are classes; anything else is the true output vector of each sample.
  */
 #ifndef CASE_INPUTS_READ_H
 #define CASE_INPUTS_READ_H
 
 #include "case/inputs_wanted.h"
 
+/* Finds the samples of a folder. The model must outlive *inputs; release *inputs also after a failure. */
 int inputs_read(struct inputs *inputs, const struct model *model, const char *folder, struct error *err);
 
-/* Reads the labels anew from a file of any of these kinds. */
+/* Replaces the labels by those of a file in any of these formats. */
 int inputs_labels(struct inputs *inputs, const char *path, struct error *err);
 
-/* The values input_K.pb, input_K.npy, NAME.pb or NAME.npy of one folder. */
+/*
+ * Reads one sample from a folder of the first layout into inputs->count values, which must be empty. The
+ * caller frees them, also after a failure.
+ */
 int inputs_folder(const struct inputs *inputs, const char *folder, struct value *values, struct error *err);
 
-/* One input of one sample of inputs that are arrays. */
+/* Copies one input of one sample out of an array of samples; the caller releases the tensor. */
 int inputs_slice(const struct inputs_slot *slot, size_t samples, size_t sample, struct tensor *tensor,
                  struct error *err);
 

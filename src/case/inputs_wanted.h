@@ -1,6 +1,6 @@
 /*
- * The inputs that a model wants, one slot each, and what is known of the samples for them. Initialisers that
- * older files list among the inputs are left out.
+ * The inputs of a model, one slot each, and where the samples for them come from. Initialisers that older
+ * models list among their inputs get no slot.
  */
 #ifndef CASE_INPUTS_WANTED_H
 #define CASE_INPUTS_WANTED_H
@@ -16,7 +16,7 @@ struct inputs_slot {
     enum dtype dtype;     /* random only */
     struct shape shape;   /* random only: symbols replaced by sizes */
     struct tensor array;  /* arrays only */
-    struct shape element; /* arrays only: of one sample */
+    struct shape element; /* arrays only: the shape of one sample */
 };
 
 struct inputs {
@@ -27,16 +27,16 @@ struct inputs {
     size_t count; /* inputs of the model */
     struct inputs_slot *slots;
     uint64_t seed;
-    const char **folders; /* one a sample */
+    const char **folders; /* INPUTS_FOLDERS: one for each sample */
 
-    /* Ground truth, at most one of the two; NULL when there is none. */
+    /* The labels: classes, or true output vectors, or neither (then both are NULL). */
     size_t *classes;
-    double *truth; /* truth_size numbers a sample */
+    double *truth; /* truth_size numbers for each sample */
     size_t truth_size;
 };
 
-/* Makes the slots, in inputs->arena. The model must outlive *inputs. */
+/* Makes the slots. The model must outlive *inputs; the caller releases *inputs, also after a failure. */
 int inputs_init(struct inputs *inputs, const struct model *model, struct error *err);
-void inputs_release(struct inputs *inputs); /* also after a failed inputs_init */
+void inputs_release(struct inputs *inputs);
 
 #endif

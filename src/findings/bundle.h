@@ -25,7 +25,7 @@
 #include "findings/signature.h"
 
 struct bundle_engine {
-    const char *label, *version;          /* version: as the engine says it, may be NULL */
+    const char *label, *version;          /* version: as the engine reports it; may be NULL */
     const struct engine_profile *profile; /* may be NULL */
     const struct verdict *verdict;
     const struct result *result; /* may be NULL */
@@ -36,7 +36,7 @@ struct bundle_history {
     const char *engine, *verdict; /* label; the verdict's word */
 };
 
-/* Adds the drawing of a model with `count` of its nodes marked: report/fault_map.h has one. */
+/* Appends a drawing of a model with `count` of its nodes marked: fault_map_svg (report/fault_map.h). */
 typedef int bundle_drawing(struct str *svg, const struct model *model, const size_t *nodes, size_t count,
                            struct error *err);
 
@@ -49,10 +49,9 @@ struct bundle_case {
     const struct bundle_engine *engines; /* the first is the one at fault */
     size_t n_history;
     const struct bundle_history *history;
-    const char *pass;     /* the optimiser pass that makes it, as the engine names it; or NULL */
+    const char *pass;     /* the optimiser pass at fault, as the engine names it; or NULL */
     bundle_drawing *draw; /* NULL: no map.svg */
-    const char
-        *source; /* lines of a program that make the model, from an engine that translates it; or NULL */
+    const char *source;   /* the model as program text, from an engine that translates it; or NULL */
 };
 
 /*
@@ -64,9 +63,13 @@ extern const struct output_layout bundle_layout;
 /* Writes a bundle to the folder, which must be new or empty; with `force`, an existing bundle is replaced. */
 int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err);
 
-/* One line on what is wrong, without the engine's name: "Slice of an empty tensor with axis=-1 gives shape
- * [0] instead of [0,2]". The operators to blame alone: "Mul + MatMul". (title.c) */
+/*
+ * Appends one line on what is wrong, without the engine's name: "Slice of an empty tensor with axis=-1 gives
+ * shape [0] instead of [0,2]".
+ */
 void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model);
+
+/* Appends the operators to blame: "Mul + MatMul". */
 void bundle_operators(struct str *out, const struct bundle_case *which, const struct model *model);
 
 /* What a reader of a bundle needs to know, from finding.json. Strings live in the arena, none is NULL. */
@@ -75,10 +78,11 @@ struct bundle {
     const char *outcome, *message; /* of the engine at fault */
 };
 
-/* ERROR_NOT_FOUND when the folder has no finding.json. */
+/* Reads finding.json. Fails with ERROR_NOT_FOUND when the folder has none. */
 int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err);
 
-/* An engine's label as the name of a folder: letters, digits and "._-@=," stay. Heap. */
+/* Turns an engine's label into a folder's name: only letters, digits and "._-@=," are kept. The caller frees
+ * it. */
 char *bundle_engine_folder(const char *label);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * A relational database, as little of one as the store needs: statements with parameters, rows, transactions.
- * One driver a kind of database; the SQL that goes through is written so that SQLite and PostgreSQL both take
- * it: parameters are $1, $2 ..., numbered in the order of their first use; conflicts by ON CONFLICT, results
- * of changes by RETURNING; types are TEXT, BIGINT and DOUBLE PRECISION.
+ * As much of a relational database as the store needs: statements with parameters, rows and transactions.
+ * There is one driver for each kind of database. The SQL is written so that both SQLite and PostgreSQL accept
+ * it: parameters are $1, $2 and so on, numbered in the order of their first use; conflicts are handled by ON
+ * CONFLICT, results of changes by RETURNING; the types are TEXT, BIGINT and DOUBLE PRECISION.
  *
- * What is read is hostile: a damaged file is an error with a message, never a crash, and no text is longer
- * than DATABASE_TEXT_LIMIT.
+ * Files are not trusted: a damaged one causes an error with a message, never a crash, and no text that is
+ * read is longer than DATABASE_TEXT_LIMIT.
  */
 #ifndef FINDINGS_DATABASE_H
 #define FINDINGS_DATABASE_H
@@ -24,7 +24,7 @@ struct cell {
     enum cell_kind kind;
     int64_t number;
     double real;
-    const char *text; /* CELL_TEXT; from a row: until the row function returns */
+    const char *text; /* CELL_TEXT; in a row it lives until the row function returns */
 };
 
 static inline struct cell cell_text(const char *text) /* NULL: an SQL null */
@@ -40,12 +40,12 @@ static inline struct cell cell_real(double real)
     return (struct cell){.kind = CELL_REAL, .real = real};
 }
 
-/* A cell read as what is needed, whatever the file holds there: "" and 0 where it is something else. */
+/* Read a cell as the type that is needed. A cell of another type is read as "" or 0. */
 const char *cell_as_text(const struct cell *cell);
 int64_t cell_as_int(const struct cell *cell);
 double cell_as_real(const struct cell *cell);
 
-/* Called for each row; other than 0 ends the statement with that result. */
+/* Is called for each row. A result other than 0 ends the statement, which then returns it. */
 typedef int database_row(void *context, const struct cell *cells, size_t count, struct error *err);
 
 struct database;
@@ -55,7 +55,7 @@ struct database_driver {
     int (*begin)(struct database *database, struct error *err); /* for writing */
     int (*end)(struct database *database, bool commit, struct error *err);
     void (*close)(struct database *database);
-    /* Behind a SELECT whose row is about to be changed: "" or " FOR UPDATE SKIP LOCKED". */
+    /* What to append to a SELECT whose row is about to be changed: "" or " FOR UPDATE SKIP LOCKED". */
     const char *lock_row;
 };
 
@@ -67,10 +67,11 @@ struct database {
 enum database_mode { DATABASE_READ, DATABASE_WRITE, DATABASE_CREATE };
 
 /*
- * A database in a file. schema: the statements that make its tables, each a CREATE TABLE, NULL-terminated; a
- * new file gets them, one that exists must have been made by exactly these, and is else refused with
- * ERROR_FORMAT. So no file can bring views, triggers or columns of its own. Another process may have it open,
- * too; a process killed at any point leaves it whole.
+ * Opens a database in a file; the caller closes it through its driver. `schema` is a NULL-terminated list of
+ * CREATE TABLE statements. A new file is made with them. An existing file must have been made with exactly
+ * these, else it is refused with ERROR_FORMAT, so that no file can bring views, triggers or columns of its
+ * own. Other processes may have the file open at the same time, and a process that is killed leaves it
+ * intact.
  */
 int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
                          const char *const *schema, struct error *err);

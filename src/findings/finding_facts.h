@@ -1,10 +1,9 @@
 /*
- * A finding in fields: everything that a known issue (findings/known_issues.h) may ask about, and nothing
- * else.
+ * The facts of a finding: everything that a known issue (findings/known_issues.h) may ask about, as fields.
  *
- * Facts are made once from the case and what the engine did, and are then independent of both: they are kept
- * in the campaign's store as JSON, so that a later list of known issues can be tried on past findings without
- * running or generating anything again.
+ * Facts are made once from the case and from what the engine did, and do not depend on either afterwards. The
+ * campaign's store keeps them as JSON, so that a later list of known issues can be tried on past findings
+ * without generating or running anything again.
  */
 #ifndef FINDINGS_FINDING_FACTS_H
 #define FINDINGS_FINDING_FACTS_H
@@ -14,14 +13,14 @@
 #include "base/str.h"
 #include "findings/signature.h"
 
-/* What some element of a value is. */
+/* What at least one element of a value is. */
 enum fact_mark {
     FACT_NAN = 1 << 0,
     FACT_PLUS_INFINITY = 1 << 1,
     FACT_MINUS_INFINITY = 1 << 2,
     FACT_ZERO = 1 << 3,
-    FACT_FRACTION = 1 << 4, /* finite, and no integer */
-    FACT_LOWEST = 1 << 5,   /* the least number of a signed integer type */
+    FACT_FRACTION = 1 << 4, /* finite and not an integer */
+    FACT_LOWEST = 1 << 5,   /* the smallest number of a signed integer type */
 };
 enum { FACT_MARKS = 6 };
 extern const char *const fact_mark_names[FACT_MARKS]; /* "nan", "inf", "-inf", "zero" ... in their order */
@@ -29,10 +28,9 @@ extern const char *const fact_mark_names[FACT_MARKS]; /* "nan", "inf", "-inf", "
 /* An input or output of a node, as the reference computes it. */
 struct fact_value {
     enum dtype type;    /* DTYPE_NONE: left out, or not known */
-    struct shape shape; /* rank -1: not known */
-    bool constant;  /* whatever the elements of the inputs are: an initializer, a shape, or made of such alone
-                     */
-    unsigned marks; /* enum fact_mark */
+    struct shape shape; /* of rank -1: not known */
+    bool constant;      /* does not depend on the elements of the inputs: initialisers, shapes ... */
+    unsigned marks;     /* bits of enum fact_mark */
     double least, most; /* of the finite elements; NaN where there are none or they are not known */
 };
 
@@ -43,55 +41,67 @@ struct fact_attribute {
 
 struct fact_node {
     const char *op;
-    size_t number; /* in the model's graph */
+    size_t number; /* its index in the model's graph */
     size_t n_attributes, n_inputs, n_outputs;
     struct fact_attribute *attributes;
     struct fact_value *inputs, *outputs;
 };
 
-/* Texts live in the arena; none is NULL. */
+/* Texts live in the arena; none is NULL. facts_release frees it all. */
 struct finding_facts {
     struct arena arena;
     const char *engine;  /* label: "onnxruntime@1.12.0:opt=all" */
-    const char *version; /* what the engine itself says */
+    const char *version; /* as the engine reports it */
     enum symptom symptom;
-    const char *stage;    /* of an engine that refused or died: "load", "run" ...; else "" */
-    const char *message;  /* the engine's own error text, "" where there is none */
-    int signal;           /* that ended the engine, or 0 */
-    double factor;        /* error over the hard bound; infinite where the bound is 0 */
-    double expected, got; /* of the worst element, where values were compared */
-    bool compared;
+    const char *stage;    /* where an engine refused or died: "load", "run" ...; else "" */
+    const char *message;  /* the engine's own error message, or "" */
+    int signal;           /* the one that ended the engine, or 0 */
+    double factor;        /* the error divided by the hard bound; infinite where the bound is 0 */
+    double expected, got; /* the worst element; only if `compared` */
+    bool compared;        /* values were compared */
     int opset;
-    size_t n_nodes; /* to blame; all of the model when nobody is */
+    size_t n_nodes; /* the nodes to blame, or all of the model when none could be blamed */
     struct fact_node *nodes;
 };
 
-/* Where facts are made from. Everything is borrowed. */
+/* What facts are made from. Everything is borrowed. */
 struct facts_source {
     const char *engine, *version;
     const struct verdict *verdict;
-    const struct settlement *settlement; /* may be NULL, or blame nobody */
+    const struct settlement *settlement; /* may be NULL, or blame no node */
     const struct result *result;         /* may be NULL */
     const struct model *model;           /* NULL: no nodes are described */
     const struct value *inputs;
     size_t n_inputs;
 };
 
-/* The node facts come from the reference, as far as it can compute the model. */
+/*
+ * Makes the facts of a finding. Values of nodes are described as far as the reference can compute the model.
+ * The caller releases *facts.
+ */
 void facts_of(struct finding_facts *facts, const struct facts_source *source);
 
-/* The part that needs no engine: opset and nodes. numbers: the nodes to blame, ascending; count 0: all. */
+/*
+ * Makes only the facts that need no engine: the opset and the nodes. `numbers` are the indices of the `count`
+ * nodes to blame, ascending; if count is 0, all nodes are described. The caller releases *facts.
+ */
 void facts_of_nodes(struct finding_facts *facts, const struct model *model, const struct value *inputs,
                     size_t n_inputs, const size_t *numbers, size_t count);
 void facts_release(struct finding_facts *facts);
 
-/* "float32[2,3] const nan least=-1 most=2"; "" for one that was left out. */
+/* Appends a value as text: "float32[2,3] const nan least=-1 most=2"; nothing for one that was left out. */
 void fact_value_text(struct str *out, const struct fact_value *value);
 
-/* The nodes for people: "Conv opset=13 float32[1,2,8] const:float32[2,2,3] pads=0,1", with " + " between. */
+/*
+ * Appends the nodes in a form for people: "Conv opset=13 float32[1,2,8] const:float32[2,2,3] pads=0,1".
+ * Several nodes are joined by " + ".
+ */
 void facts_nodes_text(struct str *out, const struct finding_facts *facts);
 
-/* One line of JSON, and back. Reading trusts nothing; *facts must be released also after a failure. */
+/*
+ * Facts as one line of JSON: the first two functions append it, the last two read it. What is read is
+ * checked; damaged text is an ERROR_FORMAT. The caller releases *facts, also after a failure.
+ */
 void facts_write(struct str *out, const struct finding_facts *facts);
 void fact_node_write(struct str *out, const struct fact_node *node);
 int facts_read(struct finding_facts *facts, const char *text, size_t size, struct error *err);

@@ -1,10 +1,11 @@
 /*
- * Which code of the engine a refusal speaks of.
+ * Finds out from an engine's error message which part of the engine's own code refused.
  *
- * A message names its place in two ways: a source file ("graph_utils.cc:531"), or an operator that the model
- * does not have, as the engine made it itself (FastGelu of eight nodes, a QuantizeLinear moved behind a
- * Reshape, a Cast inserted for float16). Such a place stands for the operators: the bug is there, whatever
- * nodes wake it. How the engine words all this is in its profile; NULL knows nothing.
+ * A message can name it in two ways: by a source file ("graph_utils.cc:531"), or by an operator that is not
+ * in the model because the engine made it (FastGelu out of eight nodes, a QuantizeLinear moved behind a
+ * Reshape, a Cast inserted for float16). A signature then names this place instead of the operators, because
+ * the bug is there, whichever nodes trigger it. The engine's profile says how its messages are worded; with a
+ * NULL profile nothing is recognised.
  */
 #ifndef FINDINGS_MESSAGE_ORIGIN_H
 #define FINDINGS_MESSAGE_ORIGIN_H
@@ -13,26 +14,29 @@
 #include "engine/profile.h"
 #include "model/model.h"
 
-/* The engine's message without what it puts around every one ("... Status Message: "), also when one body's
- * is inside another's. Points into `message`. */
+/*
+ * Returns the part of a message behind the text that the engine puts before every message ("... Status
+ * Message: "), repeatedly where messages of bodies are nested. The result points into `message`.
+ */
 const char *origin_innermost(const char *message, const struct engine_profile *profile);
 
 /*
- * Appends the message's class where its wording is one of several for the same thing ("no kernel for
- * FusedGemm"); false, and nothing appended, where it has none.
+ * Appends the class of a message, if the profile knows several wordings for the same thing: "no kernel for
+ * FusedGemm". Returns false and appends nothing if the message has no class.
  */
 bool origin_class(struct str *out, const char *message, const struct engine_profile *profile);
 
 /*
- * Appends the operator of the engine's own making that the whole message names; false when there is none, or
- * when more than one part of the engine makes such operators, so that the name does not tell which.
+ * Appends the operator made by the engine itself that the whole message names. Returns false if there is
+ * none, or if several parts of the engine make this operator, so that its name does not tell which part
+ * failed.
  */
 bool origin_operator(struct str *out, const char *message, const struct engine_profile *profile,
                      const struct model *model);
 
 /*
- * Appends the source file that a normalised message (judge/message.h) names, unless the message speaks of one
- * of the operators as well: then it is that operator's.
+ * Appends the source file that a normalised message (judge/message.h) names. Returns false if it names none,
+ * or if it also mentions one of the `count` operators: then the operator is to blame.
  */
 bool origin_file(struct str *out, const char *normalised, const char *const *operators, size_t count);
 

@@ -1,9 +1,9 @@
 /*
- * The program of a report, which shows the fault with the engine's own API: the engine's template
- * (program_template.h) filled in with the case. docs/writing-an-engine.md lists the variables.
+ * The program in a report, which shows the fault with the engine's own API. It is the engine's template
+ * (program_template.h) filled in with the case; docs/writing-an-engine.md lists the variables.
  *
- * Every program prints what is wrong with its case: "elements from N: ..." or "type T shape D D ...". It ends
- * with status 1, and the library's own words, where the library refuses.
+ * Every program prints the part of the result that is wrong: "elements from N: ..." or "type T shape D D
+ * ...". Where the library refuses the case, it prints the library's message and exits with status 1.
  */
 #ifndef FINDINGS_PROGRAM_H
 #define FINDINGS_PROGRAM_H
@@ -11,9 +11,12 @@
 #include "findings/bundle.h"
 
 /*
- * Appends the program with its fences and what has to be said around them: 1. 0, and nothing appended, where
- * the engine has no template, the template says that it cannot show the case, or an input or output is
- * nothing that a program could write down. -1 for a template that cannot be read or is wrong.
+ * Appends the program as fenced Markdown, with the text around it. Returns
+ *
+ *      1  if the program was appended;
+ *      0  if nothing was appended, because the engine has no template, the template cannot show this case, or
+ *         a program cannot write down one of the inputs or outputs;
+ *     -1  with an error, if the template cannot be read or is wrong.
  */
 int program_write(struct str *out, const struct bundle_case *which, const struct model *model,
                   struct error *err);
