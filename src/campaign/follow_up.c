@@ -23,7 +23,9 @@ int follow_up_try(const struct panel *panel, struct test_case *test, struct tria
     if (!status)
         status = trials_next(trials, done, err);
     trials_free(trials);
-    return status == 1 ? 0 : status == 0 ? error_set(err, ERROR_IO, "the case was lost") : -1;
+    return status == 1   ? 0
+           : status == 0 ? error_set(err, ERROR_IO, "the engines gave back no result for the case")
+                         : -1;
 }
 
 bool follow_up_signature(const struct panel *panel, size_t engine, const struct trial_done *done,

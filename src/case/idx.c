@@ -17,18 +17,19 @@ int idx_read(const char *path, struct tensor *tensor, struct error *err)
     size_t header = 4 + 4 * (size_t)shape.rank, count = 0;
     if (map.size < 4 || map.data[0] || map.data[1] || shape.rank < 1 || shape.rank > TENSOR_MAX_RANK ||
         map.size < header) {
-        error_set(err, ERROR_FORMAT, "%s is no IDX file", path);
+        error_set(err, ERROR_FORMAT, "%s is not an IDX file", path);
         goto out;
     }
     if (map.data[2] != 8) {
-        error_set(err, ERROR_UNSUPPORTED, "%s: IDX files of bytes are read, this one has type %d", path,
+        error_set(err, ERROR_UNSUPPORTED,
+                  "%s: only IDX files of unsigned bytes (type 8) can be read; this one has type %d", path,
                   map.data[2]);
         goto out;
     }
     for (int i = 0; i < shape.rank; i++)
         shape.dims[i] = big_endian(map.data + 4 + 4 * i);
     if (shape_count(&shape, &count, err) || count != map.size - header) {
-        error_set(err, ERROR_FORMAT, "%s: its header speaks of other sizes than it has", path);
+        error_set(err, ERROR_FORMAT, "%s: its length is not what the sizes in its header make it", path);
         goto out;
     }
     status = tensor_from_bytes(tensor, DTYPE_UINT8, &shape, map.data + header, count, err);

@@ -59,9 +59,12 @@ int inputs_folder(const struct inputs *inputs, const char *folder, struct value 
     for (size_t i = 0; i < inputs->count; i++) {
         char *path = find_input(inputs, folder, i);
         if (!path)
-            return error_set(err, ERROR_NOT_FOUND,
-                             "%s: no input_%zu.pb or .npy for input %s, and no %s.pb or .npy", folder, i,
-                             inputs->slots[i].name, inputs->slots[i].name);
+            return error_set(
+                err, ERROR_NOT_FOUND,
+                "%s has no data for input %s: give input_%zu.pb, input_%zu.npy, %s.pb or %s.npy, "
+                "folders test_data_set_0, test_data_set_1 ... with such files, samples.npy "
+                "for many samples, or MNIST's idx3-ubyte files",
+                folder, inputs->slots[i].name, i, i, inputs->slots[i].name, inputs->slots[i].name);
         int status = data_read(path, inputs->slots[i].type, &values[i], err);
         if (status == 0)
             status = inputs_name_fits(inputs->model, path, values[i].name, inputs->slots[i].name, err);

@@ -425,7 +425,7 @@ static int read_word(struct fact_value *value, const char *word, struct error *e
             value->marks |= 1U << i;
             return 0;
         }
-    return error_set(err, ERROR_FORMAT, "'%.40s' says nothing of a value", word);
+    return error_set(err, ERROR_FORMAT, "'%.40s' is no property of a value", word);
 }
 
 static int read_value(struct arena *arena, const char *from, struct fact_value *value, struct error *err)

@@ -42,7 +42,7 @@ static int not_one_of(const char *const *names, const char *word, struct error *
     str_init(&list);
     for (size_t i = 0; names[i]; i++)
         str_printf(&list, "%s%s", i ? ", " : "", names[i]);
-    error_set(err, ERROR_FORMAT, "'%.40s' is none of %s", word, list.data);
+    error_set(err, ERROR_FORMAT, "'%.40s' is not one of %s", word, list.data);
     str_release(&list);
     return -1;
 }
@@ -202,9 +202,9 @@ static int read_value_word(const char *text, struct known_word *word, struct err
         word->subject = KNOWN_TYPE;
     else if (!read_measure(text, word))
         return error_set(err, ERROR_FORMAT,
-                         "'%.60s' says nothing of a value; there are element types, const, given, empty, "
+                         "'%.60s' is no condition on a value; use an element type, const, given, empty, "
                          "scalar, nan, inf, -inf, zero, fraction, lowest, rank=N, elements=N, dimK=N, some<N "
-                         "and magnitude>N",
+                         "or magnitude>N",
                          text);
     return 0;
 }

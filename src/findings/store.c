@@ -44,7 +44,7 @@ int store_check_folder(const char *folder, struct error *err)
     if (!file_exists(folder))
         return 0;
     if (!file_is_folder(folder))
-        return error_set(err, ERROR_IO, "%s is there and is not a folder; name a new folder", folder);
+        return error_set(err, ERROR_IO, "%s exists and is not a folder; name a new folder", folder);
     if (file_list(folder, &names, &count, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
@@ -52,11 +52,12 @@ int store_check_folder(const char *folder, struct error *err)
         foreign += !text_equal(names[i], "lock"); /* the first thing that a campaign makes */
     }
     file_names_free(names, count);
-    return ours || !foreign ? 0
-                            : error_set(err, ERROR_IO,
-                                        "%s is not empty and is no campaign's folder: it has no assay.db; "
-                                        "name a new folder",
-                                        folder);
+    return ours || !foreign
+               ? 0
+               : error_set(err, ERROR_IO,
+                           "%s is not empty and not the folder of a campaign (it has no assay.db); "
+                           "name a new folder",
+                           folder);
 }
 
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err)

@@ -214,9 +214,9 @@ static void add_versions(struct str *out, const struct bundle_case *which)
     add_engine(out, &which->engines[0]);
     str_add(out, which->n_history ? ".\n\n" : "; other releases were not tried.\n\n");
     if (bad.length)
-        str_printf(out, "- Shows it: %s\n", bad.data);
+        str_printf(out, "- Affected: %s\n", bad.data);
     if (good.length)
-        str_printf(out, "- Does not: %s\n", good.data);
+        str_printf(out, "- Not affected: %s\n", good.data);
     str_add(out, which->n_history ? "\n" : "");
     str_release(&good);
     str_release(&bad);

@@ -187,7 +187,7 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                                   .letter = 'w',
                                   .kin = KIN_NUMBERS},
     [VERDICT_NO_ENGINE] = {.word = "no engine",
-                           .sentence = "does not start",
+                           .sentence = "fails",
                            .class = CLASS_TROUBLE,
                            .heard = HEARD_NOTHING,
                            .tone = TONE_BAD,

@@ -4,7 +4,7 @@ for version in 1.12.0 1.30.0; do ln -s "$ASSAY_DATA/onnxruntime/$version" data/o
 ASSAY_DATA=$PWD/data
 quietly fuzz -e onnxruntime@1.12.0 --no-probe --no-known --no-reduce --blocks 1 --ops Floor --count 20 -o campaign
 names() { sed -E 's/-[0-9a-f]{12}/-HASH/g'; }
-releases() { grep -hE '^(- )?(Shows it|Does not)' campaign/findings/*/report.md; assay findings campaign --show wrong-floor | sed -n '/other engines/,$p'; }
+releases() { grep -hE '^(- )?(Affected|Not affected)' campaign/findings/*/report.md; assay findings campaign --show wrong-floor | sed -n '/other engines/,$p'; }
 assay report campaign --no-known --no-bisect | names
 releases
 assay report campaign --no-known --again | names

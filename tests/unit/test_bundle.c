@@ -218,8 +218,8 @@ static void a_bundle_reads_back(void **state)
     assert_string_equal(bundle.recipe, "seed 1 index 2");
     assert_contains(folder, "report.md",
                     (const char *const[]){"# Abs gives -2 instead of 2 (pass AbsFusion)\n", "{1, -2, 3}",
-                                          "y = Abs (x)", "Shows it: 1.2.0 to 1.2.3 (opt=all)",
-                                          "Does not: 1.1.0 (opt=all)", "`AbsFusion`",
+                                          "y = Abs (x)", "Affected: 1.2.0 to 1.2.3 (opt=all)",
+                                          "Not affected: 1.1.0 (opt=all)", "`AbsFusion`",
                                           "No rounding is involved", "float x0[3] = {1.0, -2.0, 3.0}", NULL});
     assert_int_equal(bundle_read(&bundle, root, &arena, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);

@@ -54,7 +54,7 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
         {"", "known.ini:1: [x] has no condition beyond its operators"},
         {"stage = load", "has no condition beyond its operators"},
         {"colour = red", "known.ini:6: no key 'colour'"},
-        {"input = purple", "known.ini:6: 'purple' says nothing of a value"},
+        {"input = purple", "known.ini:6: 'purple' is no condition on a value"},
         {"input.x = float32", "known.ini:6: no key 'input.x'"},
         {"attribute = mode", "known.ini:6: 'mode' is no condition on an attribute"},
         {"attribute = axis<x", "is no condition on an attribute"},
