@@ -309,7 +309,7 @@ int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, 
         error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
     } else if (file_read(path, JSON_LIMIT, &data, &size, err) == 0) {
         if (json_read(arena, data, size, &root, err) ||
-            (root->kind != JSON_OBJECT && error_set(err, ERROR_FORMAT, "no object"))) {
+            (root->kind != JSON_OBJECT && error_set(err, ERROR_FORMAT, "expected a JSON object"))) {
             error_prefix(err, "%s", path);
         } else {
             bundle->signature = text_of(root, "signature", arena);

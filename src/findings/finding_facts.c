@@ -425,7 +425,7 @@ static int read_word(struct fact_value *value, const char *word, struct error *e
             value->marks |= 1U << i;
             return 0;
         }
-    return error_set(err, ERROR_FORMAT, "'%.40s' is no property of a value", word);
+    return error_set(err, ERROR_FORMAT, "'%.40s' is not a property of a value", word);
 }
 
 static int read_value(struct arena *arena, const char *from, struct fact_value *value, struct error *err)
@@ -442,7 +442,7 @@ static int read_value(struct arena *arena, const char *from, struct fact_value *
         *bracket = '\0';
     value->type = dtype_from_name(word);
     if (value->type == DTYPE_NONE)
-        return error_set(err, ERROR_FORMAT, "'%.40s' is no element type", word);
+        return error_set(err, ERROR_FORMAT, "'%.40s' is not an element type", word);
     while ((word = strtok_r(NULL, " ", &save)))
         if (read_word(value, word, err))
             return -1;
@@ -497,7 +497,7 @@ int facts_from_json(struct finding_facts *facts, const struct json_value *from, 
     facts->version = read_text(&facts->arena, from, "version");
     const char *symptom = read_text(&facts->arena, from, "symptom");
     if (!symptom_parse(symptom, strlen(symptom), &facts->symptom))
-        return error_set(err, ERROR_FORMAT, "'%.40s' is no symptom", symptom);
+        return error_set(err, ERROR_FORMAT, "'%.40s' is not a symptom", symptom);
     facts->stage = read_text(&facts->arena, from, "stage");
     facts->message = read_text(&facts->arena, from, "message");
     facts->signal = (int)fmin(fmax(read_number(from, "signal", 0), 0), 255);

@@ -62,7 +62,7 @@ static int read_range(const char *text, struct known_range *range, struct error 
     }
     if (!fits || !*text || (*part[0] && !text_double(part[0], &range->low)) ||
         (*part[1] && !text_double(part[1], &range->high)) || !(range->low <= range->high))
-        return error_set(err, ERROR_FORMAT, "'%.40s' is no range such as 3, 3..5, 3.. or ..5", text);
+        return error_set(err, ERROR_FORMAT, "'%.40s' is not a range such as 3, 3..5, 3.. or ..5", text);
     return 0;
 }
 
@@ -79,7 +79,7 @@ static int read_element(struct arena *arena, const char *text, struct known_elem
             return error_set(err, ERROR_FORMAT, "more than %d ranges", KNOWN_NUMBERS);
         else if (read_range(words[i], &element->ranges[element->n_ranges++], err))
             return -1;
-    return count ? 0 : error_set(err, ERROR_FORMAT, "neither nan nor a range of numbers");
+    return count ? 0 : error_set(err, ERROR_FORMAT, "expected nan, inf, -inf, or a range of numbers");
 }
 
 static enum known_compare read_compare(const char **text)
@@ -110,7 +110,7 @@ static int read_attribute_word(struct arena *arena, const char *text, struct kno
     bool number = word->compare != COMPARE_EQUAL && word->compare != COMPARE_NOT;
     if (!word->compare || !*rest || (number && !text_double(rest, &word->number)))
         return error_set(err, ERROR_FORMAT,
-                         "'%.60s' is no condition on an attribute such as mode=linear, alpha!=1 or axis<0",
+                         "'%.60s' is not a condition on an attribute such as mode=linear, alpha!=1 or axis<0",
                          text);
     return 0;
 }
@@ -202,7 +202,7 @@ static int read_value_word(const char *text, struct known_word *word, struct err
         word->subject = KNOWN_TYPE;
     else if (!read_measure(text, word))
         return error_set(err, ERROR_FORMAT,
-                         "'%.60s' is no condition on a value; use an element type, const, given, empty, "
+                         "'%.60s' is not a condition on a value; use an element type, const, given, empty, "
                          "scalar, nan, inf, -inf, zero, fraction, lowest, rank=N, elements=N, dimK=N, some<N "
                          "or magnitude>N",
                          text);
@@ -220,7 +220,7 @@ static int read_operator(struct arena *arena, const char **key, struct known_con
     char *hash = strchr(op, '#');
     long long number = 0;
     if (hash && (!text_int64(hash + 1, &number) || number < 1 || number > 1000))
-        return error_set(err, ERROR_FORMAT, "'%.40s' is no operator and number such as Cast#2", op);
+        return error_set(err, ERROR_FORMAT, "'%.40s' is not an operator and number such as Cast#2", op);
     if (hash)
         *hash = '\0';
     condition->op = op;
@@ -281,7 +281,7 @@ static int add_condition(struct arena *arena, struct known_issue *issue, const c
     int status = 0;
     condition.same = text_equal(value, "same");
     if (differ && !condition.same && !text_equal(value, "differ"))
-        status = error_set(err, ERROR_FORMAT, "%s are the same or differ", key);
+        status = error_set(err, ERROR_FORMAT, "%s must be 'same' or 'differ'", key);
     else if (condition.place == KNOWN_INPUT_COUNT)
         status = read_range(value, &condition.count, err);
     else if (!differ)
@@ -308,7 +308,7 @@ static int no_symptom(const char *word, struct error *err)
     for (int i = 0; i < SYMPTOM_COUNT; i++)
         if (is_finding((enum symptom)i))
             str_printf(&list, "%s%s", list.length ? ", " : "", symptom_word((enum symptom)i));
-    error_set(err, ERROR_FORMAT, "'%.40s' is no symptom; there are %s", word, list.data);
+    error_set(err, ERROR_FORMAT, "'%.40s' is not a symptom; there are %s", word, list.data);
     str_release(&list);
     return -1;
 }
@@ -341,22 +341,24 @@ static int read_message(struct arena *arena, struct known_issue *issue, const ch
     issue->messages = split(arena, value, "|", &issue->n_messages);
     for (size_t i = 0; i < issue->n_messages; i++)
         if (strspn(issue->messages[i], "* ") == strlen(issue->messages[i]))
-            return error_set(err, ERROR_FORMAT, "every message has that: quote some words of it");
+            return error_set(err, ERROR_FORMAT,
+                             "every message matches that: quote some words of the engine's message");
     return issue->n_messages ? 0 : error_set(err, ERROR_FORMAT, "an empty message");
 }
 
 static int read_version(struct arena *arena, const char **where, const char *value, struct error *err)
 {
     *where = arena_strdup(arena, value);
-    return value[strcspn(value, "0123456789")] ? 0
-                                               : error_set(err, ERROR_FORMAT, "'%.40s' is no release", value);
+    return value[strcspn(value, "0123456789")]
+               ? 0
+               : error_set(err, ERROR_FORMAT, "'%.40s' is not a release", value);
 }
 
 static int read_signal(struct known_issue *issue, const char *value, struct error *err)
 {
     long long number;
     if (!text_int64(value, &number) || number < 1 || number > 64)
-        return error_set(err, ERROR_FORMAT, "'%.40s' is no signal's number", value);
+        return error_set(err, ERROR_FORMAT, "'%.40s' is not the number of a signal", value);
     issue->signal = (int)number;
     return 0;
 }
@@ -433,7 +435,7 @@ static int begin(struct reader *reader, const char *name, int line, struct error
     forget_keys(reader);
     for (size_t i = reader->first; i < known->count; i++)
         if (text_equal(known->items[i].name, name))
-            return error_set(err, ERROR_FORMAT, "another [%.60s] stands in line %d", name,
+            return error_set(err, ERROR_FORMAT, "there is another [%.60s] in line %d", name,
                              known->items[i].line);
     known->items = memory_grow(known->items, &known->capacity, known->count + 1, sizeof *known->items);
     known->items[known->count++] = (struct known_issue){

@@ -12,10 +12,10 @@
  *     cause     = Pad with mode wrap leaves elements unwritten where the pad is larger than the axis
  *     case      = docs/found/onnxruntime/pad-wrap-turns
  *
- * A finding is of an issue when all conditions hold. Nothing is matched against text that Assay itself
- * writes; `message` asks about the engine's own words. An issue without a condition beyond its operators is
- * refused, because it would hide every further bug of these operators, and so is whatever cannot be
- * understood: the error names the file and the line.
+ * An issue matches a finding when all its conditions hold. Conditions never look at text that Assay itself
+ * writes; `message` is about the engine's own message. An issue without a condition beyond its operators is
+ * refused, because it would hide every further bug of these operators. Whatever cannot be understood is
+ * refused too; the error names the file and the line.
  */
 #ifndef FINDINGS_KNOWN_ISSUES_H
 #define FINDINGS_KNOWN_ISSUES_H
@@ -24,7 +24,7 @@
 #include "findings/store.h"
 #include "trial/sample_verdicts.h"
 
-/* Both ends belong to it; one that is not given is infinite. */
+/* A range of numbers, both ends included. An end that the file does not give is infinite. */
 struct known_range {
     double low, high;
 };
@@ -39,18 +39,18 @@ enum known_compare {
     COMPARE_MORE
 };
 
-/* What a word of a condition on a node asks about. */
+/* What one word of a condition on a node is about. */
 enum known_subject {
     KNOWN_ATTRIBUTE, /* `name` compares to `text`, or to `number` */
     KNOWN_TYPE,      /* the element type is one of `text` */
     KNOWN_CONSTANT,
-    KNOWN_GIVEN,     /* it is there */
-    KNOWN_MARK,      /* some element is this */
+    KNOWN_GIVEN,     /* the value is not left out */
+    KNOWN_MARK,      /* some element has the mark (enum fact_mark) */
     KNOWN_SOME,      /* some finite element compares to the number */
-    KNOWN_MAGNITUDE, /* the largest finite one does, without its sign */
-    KNOWN_RANK,      /* compares to the number, and so on */
+    KNOWN_MAGNITUDE, /* the largest absolute value of the finite elements does */
+    KNOWN_RANK,      /* the rank compares to the number; the next two likewise */
     KNOWN_ELEMENTS,
-    KNOWN_DIM, /* number `index`, from the last one when it is negative */
+    KNOWN_DIM, /* the dimension `index`, counted from the end if negative */
 };
 
 struct known_word {
@@ -66,19 +66,19 @@ struct known_word {
 enum known_place { KNOWN_NODE, KNOWN_INPUT, KNOWN_OUTPUT, KNOWN_INPUT_COUNT, KNOWN_SHAPES, KNOWN_RANKS };
 
 struct known_condition {
-    const char *op;         /* of a node of this operator; NULL: of one that `operators` names */
-    int which;              /* the first of them is 1; 0: any of them */
-    enum known_place place; /* the attributes, some input ... */
-    int index;              /* of an input or output; -1: some */
-    bool same;              /* of shapes and ranks: they are the same, else they differ */
-    struct known_range count;
-    size_t n_words; /* all must hold */
+    const char *op;           /* the node has this operator; NULL: one that `operators` names */
+    int which;                /* which of these nodes, from 1; 0: any of them */
+    enum known_place place;   /* what part of the node it is about */
+    int index;                /* of the input or output; -1: any of them */
+    bool same;                /* KNOWN_SHAPES, KNOWN_RANKS: they must be the same, else they must differ */
+    struct known_range count; /* KNOWN_INPUT_COUNT */
+    size_t n_words;           /* all must hold */
     struct known_word *words;
 };
 
 enum { KNOWN_NUMBERS = 8 };
 
-/* What an element may be: "nan", "inf", "-inf", or a range of numbers. */
+/* What an element may be: NaN, or inside one of the ranges. Without `asked` there is no condition. */
 struct known_element {
     bool asked, nan;
     size_t n_ranges;
@@ -90,19 +90,19 @@ struct known_issue {
     const char *document; /* the case that shows it, or "" */
     const char *file;
     int line;
-    bool accepted;            /* from a file that the user named: it does not count against the engine */
-    const char *from, *until; /* releases, both included; "" : no limit */
-    uint32_t symptoms;        /* bits by enum symptom */
+    bool accepted;            /* the user gave the file: its findings do not count against the engine */
+    const char *from, *until; /* releases, both included; "": no limit */
+    uint32_t symptoms;        /* one bit for each enum symptom */
     size_t n_knobs, n_stages, n_messages, n_groups, n_conditions;
-    const char **knobs; /* settings that the engine must have; not with a ! before it */
+    const char **knobs; /* settings that the engine must have, or after a ! must not have */
     const char **stages;
-    const char **messages; /* parts of the engine's message; one of them, * stands for anything */
-    const char **groups;   /* of operators: one of them must fit */
+    const char **messages; /* one must be part of the engine's message; * stands for any text */
+    const char **groups;   /* groups of operators, one of which must match those to blame */
     struct known_range opset, factor;
     int signal; /* 0: any */
     struct known_element expected, got;
     struct known_condition *conditions;
-    size_t met; /* for the caller */
+    size_t met; /* for the caller, who may count matches here */
 };
 
 struct known_issues {
@@ -114,44 +114,52 @@ struct known_issues {
 void known_init(struct known_issues *known);
 void known_release(struct known_issues *known);
 
-/* Adds the issues of a file. accepted: the user named it. */
+/* Adds the issues of a file. With `accepted` its findings do not count against the engine. */
 int known_read(struct known_issues *known, const char *path, bool accepted, struct error *err);
 
-/* Where issues are read from: a file that the user names, KNOWN_FILE in the folder of a campaign, and those
- * that are installed. The first one that a finding is of counts. */
+/*
+ * Where issues are read from, in this order: a file that the user names, KNOWN_FILE in the folder of a
+ * campaign, and the installed files. The first issue that matches a finding counts.
+ */
 struct known_files {
-    const char *named, *folder; /* may be NULL */
-    bool none_installed;
+    const char *named, *folder; /* each may be NULL */
+    bool none_installed;        /* do not read the installed files */
 };
 #define KNOWN_FILE "known.ini"
 
-/* *known must be released also after a failure. */
+/* Reads all these files. The caller releases *known, also after a failure. */
 int known_open(struct known_issues *known, const struct known_files *files, struct error *err);
 
-/* The first issue that the finding is of, or NULL. */
+/* Returns the first issue that matches the finding, or NULL. */
 struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts);
 bool known_matches(const struct known_issue *issue, const struct finding_facts *facts);
 
-/* For sample_verdicts.look_up; context: the known issues. */
+/*
+ * Sets overall->known and overall->accepted from the first issue that matches. It is a function for
+ * sample_verdicts.look_up; `context` is a struct known_issues.
+ */
 void known_look_up(const void *context, const struct sample_finding *finding, struct engine_verdict *overall);
 
-/* What people and the store are told: the case, else the name. */
+/* Returns what is shown and stored as the issue: its case, or its name if it has no case. */
 const char *known_document(const struct known_issue *issue);
 
 /*
- * Looks a finding of a store up: with an issue its status becomes "known: DOCUMENT". The facts stay in the
- * store, so that known_again finds it with a later list.
+ * Saves the facts of a finding in the store, for known_again. If an issue matches, the status of the finding
+ * becomes "known: DOCUMENT".
  */
 int known_mark(const struct known_issues *known, struct store *store, const char *signature,
                const struct finding_facts *facts, struct error *err);
 
-/* Looks up again all findings of the store that are not known yet. */
+/* Tries the issues on all findings of the store that are not known yet. */
 int known_again(const struct known_issues *known, struct store *store, struct error *err);
 
-/* The facts of a finding in a store; ERROR_NOT_FOUND when it has none. */
+/*
+ * Reads the facts of a finding from the store. Fails with ERROR_NOT_FOUND when it has none. The caller
+ * releases *facts, except after a failure.
+ */
 int known_facts(struct finding_facts *facts, struct store *store, const char *signature, struct error *err);
 
-/* Writes an issue that is as narrow as these facts: a section to be added to a file. */
+/* Appends an issue as narrow as these facts allow: the text of a section for a file. */
 void known_write(struct str *out, const char *name, const char *because, const char *document,
                  const struct finding_facts *facts);
 

@@ -219,7 +219,8 @@ int store_merge(struct store *store, const char *signature, const char *same_as,
             "EXISTS (SELECT 1 FROM findings f WHERE f.signature = $1 AND f.same_as = '') RETURNING signature",
             PARAMS(cell_text(same_as), cell_text(signature)), note_row, &done, err))
         return -1;
-    return done ? 0 : error_set(err, ERROR_NOT_FOUND, "no two findings to merge");
+    return done ? 0
+                : error_set(err, ERROR_NOT_FOUND, "the store does not hold the two findings to be merged");
 }
 
 int store_history(struct store *store, const char *signature, const char *engine, const char *verdict,

@@ -1,14 +1,15 @@
 /*
- * The store of a campaign: distinct findings, where they occurred, what every engine said, coverage over time
- * and where the campaign stands. One machine keeps it in DIR/assay.db (SQLite, WAL); many machines will share
- * a PostgreSQL database through this same interface.
+ * The store of a campaign holds its distinct findings, their occurrences, the verdicts of other engines,
+ * coverage over time, and the state from which the campaign is resumed. It is the SQLite file assay.db (in
+ * WAL mode) in the campaign's folder.
  *
- * Every call is a transaction of its own: after a kill at any point the store holds all calls that returned,
- * and possibly the one under way. Running a range of cases again is harmless: a finding is identified by its
- * signature, an occurrence by signature, engine and recipe, and both are written once.
+ * Every call is a transaction of its own: if the process is killed, the store holds the effect of all calls
+ * that returned, and possibly of the one under way. Running a range of cases again does no harm: a finding is
+ * identified by its signature, an occurrence by signature, engine and recipe, and both are written only once.
  *
- * Texts handed to visit functions live until the function returns. What is read from the file is checked for
- * nothing but its form: show it, never run it or take it for a path.
+ * Functions that return an int return 0, or -1 with an error when the database cannot be read or written.
+ * Texts passed to visit functions live until the function returns. Only the form of what is read is checked,
+ * so it may be shown, but never run or used as a path.
  */
 #ifndef FINDINGS_STORE_H
 #define FINDINGS_STORE_H
@@ -21,52 +22,56 @@
 #include <stdint.h>
 
 struct store;
-enum store_mode { STORE_READ, STORE_WRITE, STORE_CREATE }; /* CREATE: for writing, made when not there */
+enum store_mode { STORE_READ, STORE_WRITE, STORE_CREATE }; /* CREATE: for writing; made if missing */
 
-/* Fails unless a campaign may live in the folder: it is not there, empty, or a campaign's already. */
+/* Fails unless a campaign may use the folder: it does not exist, is empty, or is a campaign's already. */
 int store_check_folder(const char *folder, struct error *err);
 
-/* folder: of the campaign; made when it is to be written. ERROR_NOT_FOUND when there is none to read. */
+/*
+ * Opens the store in a campaign's folder; the caller closes it. STORE_CREATE makes folder and store if they
+ * do not exist; the other modes then fail with ERROR_NOT_FOUND.
+ */
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err);
 void store_close(struct store *store);
 
 /*
  * One occurrence of a finding: a verdict on one case. Texts are borrowed; NULL counts as "".
  *
- * Of the finding itself the first occurrence decides: kind, operators, title and so on are kept as they came
- * with it. store_settle changes them.
+ * The first occurrence decides what is stored of the finding itself: kind, operators, title and so on. Only
+ * store_settle changes them later.
  */
 struct finding {
     const char *signature; /* signature.text */
     const char *name;      /* signature.name; the bundle's folder is findings/NAME */
     const char *kind;      /* the verdict's word */
     const char *engine;    /* label, "onnxruntime@1.12.0:opt=all" */
-    const char *version;   /* as the engine says */
+    const char *version;   /* as the engine reports it */
     const char *operators; /* "Mul+MatMul" */
     const char *title;     /* one line for people */
-    const char *recipe;    /* makes the case again */
-    double factor;         /* times the hard bound; infinite or 0 where that says nothing */
+    const char *recipe;    /* from which the case is made again */
+    double factor;         /* the error divided by the hard bound; infinite or 0 where it has no meaning */
     int64_t nodes;         /* of the case */
 };
 
-/* *is_new: nobody had this signature before. May be NULL. */
+/* Adds an occurrence. *is_new tells whether the signature was not in the store before; it may be NULL. */
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err);
 
 /* What became of a finding. */
 enum finding_state {
-    STATE_UNCHANGED = 0, /* for store_settle; read: one that only another version of this program knows */
+    STATE_UNCHANGED = 0, /* in store_settle: keep it; when read: unknown to this version of Assay */
     STATE_NEW,
     STATE_BUNDLED,
-    STATE_FAILED, /* to be reduced or bundled; the detail says why */
-    STATE_KNOWN,  /* and written up: the detail is the document */
-    STATE_GONE,   /* it did not show in a fresh process */
+    STATE_FAILED, /* could not be reduced or bundled; the detail says why */
+    STATE_KNOWN,  /* a known issue; the detail names it */
+    STATE_GONE,   /* did not show again in a fresh process */
     STATE_COUNT
 };
 const char *finding_state_word(enum finding_state state); /* "new", "bundled" ... */
 
 /*
- * What came of reducing and bundling it: bundle is the folder's path within the campaign's. A member that is
- * zero leaves things as they are; detail belongs to the state, "" where it is NULL.
+ * What to change in a finding after it was reduced and bundled. `bundle` is the path of its folder within the
+ * campaign's. A member that is zero or NULL changes nothing. `detail` is stored together with the state; NULL
+ * counts as "" there.
  */
 struct settled {
     enum finding_state state;
@@ -76,57 +81,68 @@ struct settled {
 int store_settle(struct store *store, const char *signature, const struct settled *settled,
                  struct error *err);
 
-/* Reduction showed that `signature` is the bug of `same_as`, which must be in the store (and not be merged
- * itself). Occurrences stay where they are and count for both. */
+/*
+ * Merges the finding `signature` into `same_as`, because reduction showed that they are the same bug. Its
+ * occurrences stay with it and count for both. Fails with ERROR_NOT_FOUND unless both are in the store and
+ * `same_as` is not merged itself.
+ */
 int store_merge(struct store *store, const char *signature, const char *same_as, struct error *err);
 
-/* The verdict of one engine (label) on a finding's case: for "versions that show it and that do not". */
+/* Stores the verdict of an engine (a label) on the finding's case, for the list of affected releases. */
 int store_history(struct store *store, const char *signature, const char *engine, const char *verdict,
                   struct error *err);
 
-/* A finding as it is read. */
+/* A finding as it is read from the store. */
 struct stored {
     const char *signature, *name, *kind, *engine /* of the first occurrence */, *version, *operators, *title;
     const char *recipe, *bundle, *same_as /* "" unless merged */;
-    const char *status; /* the state as it is shown and stored: its word, and behind ": " the detail */
+    const char *status; /* state and detail as text: "known: DOCUMENT" */
     enum finding_state state;
     const char *detail;
     double factor;
     int64_t nodes;
-    int64_t count;                 /* occurrences on the engines asked for, those of merged ones included */
+    int64_t count; /* occurrences on the engines asked for, including those of merged findings */
     int64_t first_seen, last_seen; /* seconds since 1970 */
 };
 
-/* The findings of a campaign, wherever they are counted or listed, are those of an empty filter.
- * NULL: any. engine matches labels and families of occurrences by prefix ("onnxruntime",
- * "onnxruntime@1.12.0"), op a member of operators, signature a text, a name or the start of a name. */
+/*
+ * Which findings to list; a member that is NULL matches any. `engine` matches the start of the label of an
+ * occurrence ("onnxruntime", "onnxruntime@1.12.0"), `op` one of the operators, `signature` a signature's
+ * text, its name or the start of its name. An empty filter gives the findings of a campaign as they are
+ * counted and listed everywhere.
+ */
 struct store_filter {
     const char *engine, *op, *kind, *signature;
-    bool merged; /* those merged into others, too, each with its own occurrences */
-    bool gone;   /* those that were not seen again, too (STATE_GONE) */
+    bool merged; /* also those merged into others, each with its own occurrences */
+    bool gone;   /* also those that did not show again (STATE_GONE) */
 };
 
-/* In the order in which they were first seen. A non-zero result of visit ends it and is returned. */
+/*
+ * Visits the findings in the order in which they were first seen. A non-zero result of visit ends this and is
+ * returned; the same holds for all functions with a visit function.
+ */
 int store_list(struct store *store, const struct store_filter *filter,
                int (*visit)(void *context, const struct stored *stored, struct error *err), void *context,
                struct error *err);
 
-/* The occurrences of one finding and of those merged into it, at most `limit` (0: all), oldest first. */
 struct occurrence {
     const char *signature, *engine, *version, *recipe, *title;
     double factor;
     int64_t seen;
 };
+
+/* Visits the occurrences of a finding and of those merged into it, oldest first, at most `limit` (0: all). */
 int store_occurrences(struct store *store, const char *signature, size_t limit,
                       int (*visit)(void *context, const struct occurrence *occurrence, struct error *err),
                       void *context, struct error *err);
 
+/* Visits the verdicts that store_history stored for a finding. */
 int store_history_list(struct store *store, const char *signature,
                        int (*visit)(void *context, const char *engine, const char *verdict,
                                     struct error *err),
                        void *context, struct error *err);
 
-/* Engines that took part; cases are added to what is there. */
+/* Stores an engine that took part, and adds `cases` to the number of its cases. */
 int store_engine(struct store *store, const char *label, const char *version, int64_t cases,
                  struct error *err);
 struct stored_engine {
@@ -137,7 +153,7 @@ int store_engines(struct store *store,
                   int (*visit)(void *context, const struct stored_engine *engine, struct error *err),
                   void *context, struct error *err);
 
-/* Coverage over time: one number of one name after so many cases and seconds of campaign. */
+/* Coverage over time: the value of a measure after so many cases and seconds of the campaign. */
 struct coverage_point {
     const char *name;
     int64_t cases;
@@ -148,13 +164,17 @@ int store_coverage_list(struct store *store, const char *name,
                         int (*visit)(void *context, const struct coverage_point *point, struct error *err),
                         void *context, struct error *err);
 
-/* State by key, for resuming. store_get gives false in *found, and *value empty, where there is none. */
+/*
+ * Store and read text by a key, for resuming. If there is none, store_get sets *found to false and leaves
+ * *value empty.
+ */
 int store_set(struct store *store, const char *key, const char *value, struct error *err);
 int store_get(struct store *store, const char *key, struct str *value, bool *found, struct error *err);
 
 /*
- * Ranges of case indices, leased to workers. A lease that was not renewed or finished in time goes to the
- * next who asks. snapshot: what the range starts from (search tree, coverage).
+ * Ranges of case indices, which are leased to processes. A lease that is neither renewed nor finished in time
+ * is given to the next process that asks. `snapshot` is the state that a range starts from (search tree,
+ * coverage).
  */
 struct store_range {
     int64_t first, count;
@@ -162,11 +182,11 @@ struct store_range {
 int store_range_add(struct store *store, const struct store_range *range, const char *snapshot,
                     struct error *err);
 
-/* *found false: nothing is left to do now. */
+/* Leases the first free range for some seconds. *found is false when there is none at the moment. */
 int store_range_lease(struct store *store, const char *owner, double seconds, struct store_range *range,
                       struct str *snapshot, bool *found, struct error *err);
 
-/* Only the owner of the lease can renew or finish it: *held tells. */
+/* Renew a lease, or finish its range. Only its owner can; otherwise nothing changes and *held is false. */
 int store_range_renew(struct store *store, int64_t first, const char *owner, double seconds, bool *held,
                       struct error *err);
 int store_range_done(struct store *store, int64_t first, const char *owner, bool *held, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * Element types and shapes of the values of a model's top graph, as far as the model itself tells or the
- * operator table infers them. Values that depend on data are not known.
+ * Element types and shapes of the values in a model's top graph, as far as the model declares them or the
+ * operator table can infer them. Shapes that depend on data are not known.
  */
 #ifndef FINDINGS_VALUE_TYPES_H
 #define FINDINGS_VALUE_TYPES_H
@@ -12,13 +12,14 @@
 struct value_types {
     struct map names;
     size_t count, capacity;
-    struct bounded *values; /* type DTYPE_NONE: not known; rank -1: only the type is */
+    struct bounded *values; /* of type DTYPE_NONE: not known; of rank -1: only the type is known */
 };
 
+/* Infers the types of a model, which must outlive *types. The caller releases *types. */
 void value_types_init(struct value_types *types, const struct model *model);
 void value_types_release(struct value_types *types);
 
-/* NULL when nothing is known, or the name is "". */
+/* Returns what is known of a value, or NULL when nothing is known or the name is "". It lives in *types. */
 const struct bounded *value_types_find(const struct value_types *types, const char *name);
 
 #endif

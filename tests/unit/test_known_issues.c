@@ -54,17 +54,17 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
         {"", "known.ini:1: [x] has no condition beyond its operators"},
         {"stage = load", "has no condition beyond its operators"},
         {"colour = red", "known.ini:6: no key 'colour'"},
-        {"input = purple", "known.ini:6: 'purple' is no condition on a value"},
+        {"input = purple", "known.ini:6: 'purple' is not a condition on a value"},
         {"input.x = float32", "known.ini:6: no key 'input.x'"},
-        {"attribute = mode", "known.ini:6: 'mode' is no condition on an attribute"},
-        {"attribute = axis<x", "is no condition on an attribute"},
-        {"opset = 5..3", "is no range"},
+        {"attribute = mode", "known.ini:6: 'mode' is not a condition on an attribute"},
+        {"attribute = axis<x", "is not a condition on an attribute"},
+        {"opset = 5..3", "is not a range"},
         {"symptom = odd", "symptom is given twice"},
-        {"message = *", "every message has that"},
-        {"shapes = alike", "shapes are the same or differ"},
-        {"Floor#0.input = nan", "is no operator and number"},
-        {"expected = many", "is no range"},
-        {"until = newest", "is no release"},
+        {"message = *", "every message matches that"},
+        {"shapes = alike", "shapes must be 'same' or 'differ'"},
+        {"Floor#0.input = nan", "is not an operator and number"},
+        {"expected = many", "is not a range"},
+        {"until = newest", "is not a release"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char *text = issue_with(lines[i][0]);
@@ -72,9 +72,9 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
         free(text);
     }
     expect_refusal("[x]\nengine = a\nsymptom = odd\n",
-                   "known.ini:3: 'odd' is no symptom; there are wrong, nan");
+                   "known.ini:3: 'odd' is not a symptom; there are wrong, nan");
     expect_refusal("[x]\nengine = a\noperators = Floor\n\n[x]\n",
-                   "known.ini:5: another [x] stands in line 1");
+                   "known.ini:5: there is another [x] in line 1");
     expect_refusal("[x]\nengine = a\nsymptom = wrong\ninput = nan\ncause = c\n", "has no operators");
     expect_refusal("rubbish\n", "known.ini:1: the line is neither");
 }
