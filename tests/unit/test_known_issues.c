@@ -34,7 +34,9 @@ static char *issue_with(const char *line)
     struct str text;
     str_init(&text);
     str_printf(&text, "[x]\nengine = a\nsymptom = wrong\noperators = Floor\ncause = c\n%s\n", line);
-    return str_detach(&text);
+    char *issue = str_detach(&text);
+    str_release(&text);
+    return issue;
 }
 
 static void expect_refusal(const char *text, const char *due)
