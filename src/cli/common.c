@@ -126,7 +126,11 @@ int model_open(struct model **model, const char *path, struct error *err)
 {
     if (model_load(model, path, err))
         return -1;
-    return model_valid(*model, err) ? error_prefix(err, "%s", path) : 0;
+    if (model_valid(*model, err) == 0)
+        return 0;
+    model_free(*model);
+    *model = NULL;
+    return error_prefix(err, "%s", path);
 }
 
 int session_valid(struct session *session, const struct job *job, const struct inputs *inputs, size_t sample,
