@@ -75,7 +75,7 @@ struct bench {
 static bool needs_explanation(const struct verdict *verdict)
 {
     return verdict_is_finding(verdict->kind) ||
-           (verdict->kind == VERDICT_MISTRUSTED && strncmp(verdict->text, "agrees", 6));
+           (verdict->kind == VERDICT_MISTRUSTED && !verdict->no_evidence);
 }
 
 /* One line for each different (engine, verdict, operators); the first case stands for the rest. The known
@@ -147,7 +147,8 @@ static void list_verdict(const struct bench *run, const struct trial_done *done,
         if ((unsigned char)*at < ' ')
             *at = ' ';
     printf("%s\t%s%s\t%s\t%s\t%s\t%s\n", run->labels[engine], issue ? "explained " : "",
-           verdict_name(verdict->kind), text, done->test->recipe, node, issue ? known_document(issue) : "-");
+           verdict->no_evidence ? "no evidence" : verdict_name(verdict->kind), text, done->test->recipe, node,
+           issue ? known_document(issue) : "-");
     free(text);
 }
 

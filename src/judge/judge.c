@@ -142,6 +142,7 @@ static void judge_answer(struct verdict *verdict, const struct result *result, c
     verdict_finish(verdict, e->count ? e->values[verdict->output].name : NULL);
     if (verdict->kind == VERDICT_AGREES && proves_nothing(e)) {
         verdict->kind = VERDICT_MISTRUSTED;
+        verdict->no_evidence = true;
         snprintf(
             verdict->text, sizeof verdict->text,
             "it agrees, but every element is the same number, which a wrong computation may give as well");

@@ -120,12 +120,13 @@ enum verdict_kind verdict_of_outcome(enum outcome outcome);
 
 struct verdict {
     enum verdict_kind kind;
-    bool unanswered; /* the engine gave no outputs */
-    bool at_stage;   /* the text begins with the stage at which the engine ended: "at load: ..." */
-    bool invalid;    /* the reference calls the model or its inputs invalid */
-    bool by_vote;    /* there was no reference: the engines voted, and the text says so */
-    size_t output;   /* the output it is about */
-    size_t element;  /* the worst element */
+    bool no_evidence; /* of a mistrusted answer: it agrees, but so would a wrong computation */
+    bool unanswered;  /* the engine gave no outputs */
+    bool at_stage;    /* the text begins with the stage at which the engine ended: "at load: ..." */
+    bool invalid;     /* the reference calls the model or its inputs invalid */
+    bool by_vote;     /* there was no reference: the engines voted, and the text says so */
+    size_t output;    /* the output it is about */
+    size_t element;   /* the worst element */
     size_t total, judged, wrong, suspect, undecided, open; /* elements over all outputs */
     size_t blank;              /* outputs that have elements, none of which was judged */
     double factor;             /* largest error divided by its hard bound; infinite where the bound is 0 */
