@@ -66,7 +66,8 @@ void str_printf(struct str *s, const char *format, ...)
 char *str_detach(struct str *s)
 {
     char *text = s->data;
-    str_init(s);
+    s->data = NULL;
+    str_release(s);
     return text;
 }
 

@@ -24,7 +24,7 @@ void str_append(struct str *s, const void *data, size_t size);
 void str_add(struct str *s, const char *text);
 void str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The text as a heap string the caller frees; *s is left empty. */
+/* Gives the text away as a heap string, which the caller frees; *s is released. */
 char *str_detach(struct str *s);
 
 bool text_starts(const char *text, const char *prefix);

@@ -14,9 +14,7 @@ static inline char *engine_file(const char *name, const char *extension)
     struct str path;
     str_init(&path);
     str_printf(&path, "%s/../engines/%s/%s%s", getenv("ASSAY_TEST_DATA"), name, name, extension);
-    char *text = str_detach(&path);
-    str_release(&path);
-    return text;
+    return str_detach(&path);
 }
 
 /* The registry owns the profile; NULL of both where no folder of engines/ has the label's name. */
