@@ -295,22 +295,13 @@ static int step(const struct walker *walker, struct slot *slots, size_t number, 
     return 0;
 }
 
-static const struct value *find_input(const struct value *inputs, size_t count, const char *name,
-                                      size_t position)
-{
-    for (size_t i = 0; i < count; i++)
-        if (inputs[i].name && strcmp(inputs[i].name, name) == 0)
-            return &inputs[i];
-    return position < count && !inputs[position].name ? &inputs[position] : NULL;
-}
-
 static int bind_inputs(const struct walker *walker, struct slot *slots, const struct value *inputs,
                        size_t count, struct error *err)
 {
     const Onnx__GraphProto *graph = walker->graph.model->graph;
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = graph->input[i]->name;
-        const struct value *given = find_input(inputs, count, name, i);
+        const struct value *given = value_for_input(inputs, count, name, i);
         const struct index_value *known = model_index_find(&walker->graph.index, name);
         if (!given && known && known->source == SOURCE_INITIALIZER)
             continue;

@@ -352,15 +352,6 @@ void evaluator_free(struct evaluator *evaluator)
     free(evaluator);
 }
 
-static const struct value *find_input(const struct value *inputs, size_t count, const char *name,
-                                      size_t position)
-{
-    for (size_t i = 0; i < count; i++)
-        if (inputs[i].name && strcmp(inputs[i].name, name) == 0)
-            return &inputs[i];
-    return position < count && !inputs[position].name ? &inputs[position] : NULL;
-}
-
 /* Binds the inputs; an input that is not given falls back to the initialiser of its name
  * (ensure_initializers). */
 static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, const struct value *inputs,
@@ -369,7 +360,7 @@ static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, c
     const Onnx__GraphProto *graph = evaluator->model->graph;
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = graph->input[i]->name;
-        const struct value *given = find_input(inputs, count, name, i);
+        const struct value *given = value_for_input(inputs, count, name, i);
         struct slot *slot = scope_find(scope, name);
         const struct index_value *known = model_index_find(&evaluator->index, name);
         if (!given) {

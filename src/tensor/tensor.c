@@ -233,3 +233,12 @@ struct value value_view(const char *name, const struct tensor *tensor)
                           .count = 1,
                           .tensors = (struct tensor *)(uintptr_t)tensor};
 }
+
+const struct value *value_for_input(const struct value *values, size_t count, const char *name,
+                                    size_t position)
+{
+    for (size_t i = 0; i < count; i++)
+        if (values[i].name && strcmp(values[i].name, name) == 0)
+            return &values[i];
+    return position < count && !values[position].name ? &values[position] : NULL;
+}

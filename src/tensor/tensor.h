@@ -95,6 +95,11 @@ size_t values_size(const struct value *values, size_t count);
 /* A value that borrows name and tensor, for functions that only read: not to be released or changed. */
 struct value value_view(const char *name, const struct tensor *tensor);
 
+/* The value for the input at `position` of a graph: the one with its name, else the one at that position when
+ * it has no name; NULL when there is neither. */
+const struct value *value_for_input(const struct value *values, size_t count, const char *name,
+                                    size_t position);
+
 #ifdef __cplusplus
 }
 #endif
