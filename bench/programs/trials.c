@@ -92,9 +92,12 @@ static const struct known_issue *note_finding(struct bench *run, const struct tr
     struct finding_facts facts;
     struct str key;
     str_init(&key);
-    facts_of(&facts, &(struct facts_source){info->label, info->version, verdict, settlement,
-                                            &done->results[engine], test_case_model(done->test, NULL),
-                                            done->test->inputs, done->test->n_inputs});
+    facts_of(&facts, &(struct facts_source){.engine = info->label,
+                                            .version = info->version,
+                                            .verdict = verdict,
+                                            .settlement = settlement,
+                                            .result = &done->results[engine],
+                                            .test = done->test});
     facts_nodes_text(node, &facts);
     const char *brief = settlement->count ? settlement->text : verdict->text;
     struct known_issue *issue = known_find(&run->known, &facts);

@@ -341,9 +341,12 @@ static void note_refusal(struct bench *b, const struct trial_done *done)
     judged.kind = VERDICT_REJECTED; /* also where the reference leaves open whether the model is valid */
     struct finding_facts facts;
     const struct engine_info *info = pool_engine(b->pool, b->number);
-    facts_of(&facts,
-             &(struct facts_source){info->label, info->version, &judged, settlement, &done->results[0], model,
-                                    done->test->inputs, done->test->n_inputs});
+    facts_of(&facts, &(struct facts_source){.engine = info->label,
+                                            .version = info->version,
+                                            .verdict = &judged,
+                                            .settlement = settlement,
+                                            .result = &done->results[0],
+                                            .test = done->test});
     facts_nodes_text(&node, &facts);
     const char *text = settlement->count ? settlement->text : verdict->text;
     struct known_issue *issue = known_find(&b->known, &facts);

@@ -122,7 +122,7 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     }
     struct bundle_case which = {
         .signature = signature,
-        .testcase = done->test,
+        .test = done->test,
         .reference = options->panel->reference >= 0 ? &done->reference : NULL,
         .settlement = &done->settlements[0],
         .n_engines = done->n_engines,
@@ -187,10 +187,12 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
     static const struct known_issues none;
     const struct engine_info *info = engine_of(options);
     struct finding_facts facts;
-    facts_of(&facts, &(struct facts_source){info->label, info->version, &done->judgement.verdicts[0],
-                                            &done->settlements[0], &done->results[0],
-                                            test_case_model(done->test, NULL), done->test->inputs,
-                                            done->test->n_inputs});
+    facts_of(&facts, &(struct facts_source){.engine = info->label,
+                                            .version = info->version,
+                                            .verdict = &done->judgement.verdicts[0],
+                                            .settlement = &done->settlements[0],
+                                            .result = &done->results[0],
+                                            .test = done->test});
     int status =
         known_mark(options->known ? options->known : &none, options->store, signature->text, &facts, err);
     facts_release(&facts);
@@ -214,7 +216,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         .result = &done->results[0],
     };
     struct bundle_case which = {.signature = signature,
-                                .testcase = done->test,
+                                .test = done->test,
                                 .settlement = &done->settlements[0],
                                 .n_engines = 1,
                                 .engines = &engine};

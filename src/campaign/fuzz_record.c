@@ -135,9 +135,12 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     int status = store_add(recorder->store, &finding, is_new, err);
     if (!status && *is_new) {
         struct finding_facts facts;
-        facts_of(&facts,
-                 &(struct facts_source){info->label, info->version, verdict, settlement, &done->results[i],
-                                        model, done->test->inputs, done->test->n_inputs});
+        facts_of(&facts, &(struct facts_source){.engine = info->label,
+                                                .version = info->version,
+                                                .verdict = verdict,
+                                                .settlement = settlement,
+                                                .result = &done->results[i],
+                                                .test = done->test});
         status = known_mark(recorder->known, recorder->store, signature.text, &facts, err);
         facts_release(&facts);
     }

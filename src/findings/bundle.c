@@ -109,7 +109,7 @@ static int write_data(const char *folder, const struct bundle_case *which, const
                       struct error *err)
 {
     char *set = file_join(folder, "test_data_set_0"), *bounds = file_join(folder, "bound");
-    int status = suite_write(folder, which->testcase, err);
+    int status = suite_write(folder, which->test, err);
     if (status == 0 && which->reference && which->reference->outcome == OUTCOME_OK)
         status = write_answer(set, which, model, err) || write_bounds(bounds, which->reference, model, err)
                      ? -1
@@ -212,7 +212,7 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     json_string(&json, "parameters", which->signature->attributes);
     add_culprits(&json, which, model);
     json_string(&json, "pass", which->pass);
-    json_string(&json, "recipe", which->testcase->recipe);
+    json_string(&json, "recipe", which->test->recipe);
     json_int(&json, "graph_nodes", (int64_t)model->graph->n_node);
     add_numbers(&json, which->engines[0].verdict);
     add_engines(&json, which);
@@ -276,7 +276,7 @@ const struct output_layout bundle_layout = {
 
 int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err)
 {
-    const struct model *model = test_case_model(which->testcase, err);
+    const struct model *model = test_case_model(which->test, err);
     struct output_folder output;
     if (!which->n_engines)
         return error_set(err, ERROR_USAGE, "a bundle needs an engine");

@@ -42,7 +42,7 @@ typedef int bundle_drawing(struct str *svg, const struct model *model, const siz
 
 struct bundle_case {
     const struct signature *signature;
-    const struct test_case *testcase;
+    const struct test_case *test;
     const struct result *reference;      /* with bounds; NULL when it could not compute the case */
     const struct settlement *settlement; /* of engines[0]; may be NULL */
     size_t n_engines;

@@ -244,10 +244,11 @@ static void init(struct finding_facts *facts)
     arena_init(&facts->arena);
 }
 
-void facts_of_nodes(struct finding_facts *facts, const struct model *model, const struct value *inputs,
-                    size_t n_inputs, const size_t *numbers, size_t count)
+void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, const size_t *numbers,
+                    size_t count)
 {
-    struct scene scene = {.model = model, .inputs = inputs, .n_inputs = n_inputs};
+    const struct model *model = test_case_model(test, NULL);
+    struct scene scene = {.model = model, .inputs = test->inputs, .n_inputs = test->n_inputs};
     init(facts);
     if (!model)
         return;
@@ -268,8 +269,8 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     enum verdict_kind kind = settled ? settlement->kind : source->verdict->kind;
     const struct verdict *verdict = settled ? &settlement->verdict : source->verdict;
     const struct result *result = source->result;
-    facts_of_nodes(facts, source->model, source->inputs, source->n_inputs,
-                   settlement ? settlement->nodes : NULL, settlement ? settlement->count : 0);
+    facts_of_nodes(facts, source->test, settlement ? settlement->nodes : NULL,
+                   settlement ? settlement->count : 0);
     facts->engine = arena_strdup(&facts->arena, source->engine);
     facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
     facts->symptom = symptom_of(source->verdict, settlement, result);

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/json_read.h"
 #include "base/str.h"
+#include "case/test_case.h"
 #include "findings/signature.h"
 
 /* What at least one element of a value is. */
@@ -70,9 +71,7 @@ struct facts_source {
     const struct verdict *verdict;
     const struct settlement *settlement; /* may be NULL, or blame no node */
     const struct result *result;         /* may be NULL */
-    const struct model *model;           /* NULL: no nodes are described */
-    const struct value *inputs;
-    size_t n_inputs;
+    const struct test_case *test;        /* no nodes are described when its model cannot be read */
 };
 
 /*
@@ -85,8 +84,8 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source);
  * Makes only the facts that need no engine: the opset and the nodes. `numbers` are the indices of the `count`
  * nodes to blame, ascending; if count is 0, all nodes are described. The caller releases *facts.
  */
-void facts_of_nodes(struct finding_facts *facts, const struct model *model, const struct value *inputs,
-                    size_t n_inputs, const size_t *numbers, size_t count);
+void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, const size_t *numbers,
+                    size_t count);
 void facts_release(struct finding_facts *facts);
 
 /* Appends a value as text: "float32[2,3] const nan least=-1 most=2"; nothing for one that was left out. */

@@ -407,11 +407,12 @@ struct known_issue *known_find(const struct known_issues *known, const struct fi
 void known_look_up(const void *context, const struct sample_finding *finding, struct engine_verdict *overall)
 {
     struct finding_facts facts;
-    const struct sample_results *sample = finding->sample;
-    facts_of(&facts,
-             &(struct facts_source){finding->engine->label, finding->engine->version, finding->verdict,
-                                    finding->settlement, finding->result, test_case_model(sample->test, NULL),
-                                    sample->test->inputs, sample->test->n_inputs});
+    facts_of(&facts, &(struct facts_source){.engine = finding->engine->label,
+                                            .version = finding->engine->version,
+                                            .verdict = finding->verdict,
+                                            .settlement = finding->settlement,
+                                            .result = finding->result,
+                                            .test = finding->sample->test});
     const struct known_issue *issue = known_find(context, &facts);
     overall->known = issue ? known_document(issue) : NULL;
     overall->accepted = issue && issue->accepted;

@@ -52,10 +52,10 @@ static bool is_plain(const char *name)
     return true;
 }
 
-static bool can_write(const struct test_case *testcase, const struct model *model)
+static bool can_write(const struct test_case *test, const struct model *model)
 {
-    for (size_t i = 0; i < testcase->n_inputs; i++) {
-        const struct value *input = &testcase->inputs[i];
+    for (size_t i = 0; i < test->n_inputs; i++) {
+        const struct value *input = &test->inputs[i];
         if (input->kind != VALUE_TENSOR || !c_type(input->tensors[0].type) || !input->name ||
             !is_plain(input->name))
             return false;
@@ -67,11 +67,11 @@ static bool can_write(const struct test_case *testcase, const struct model *mode
     return model->graph->n_output > 0;
 }
 
-static size_t all_elements(const struct test_case *testcase)
+static size_t all_elements(const struct test_case *test)
 {
     size_t count = 0;
-    for (size_t i = 0; i < testcase->n_inputs; i++)
-        count += testcase->inputs[i].tensors[0].count;
+    for (size_t i = 0; i < test->n_inputs; i++)
+        count += test->inputs[i].tensors[0].count;
     return count;
 }
 
@@ -83,11 +83,11 @@ static void add_dims(struct str *out, const struct shape *shape)
 }
 
 /* Declares an array xK with the values of input K, which larger cases read from the end of their file. */
-static void add_data(struct str *out, const struct test_case *testcase, size_t k)
+static void add_data(struct str *out, const struct test_case *test, size_t k)
 {
-    const struct tensor *tensor = &testcase->inputs[k].tensors[0];
+    const struct tensor *tensor = &test->inputs[k].tensors[0];
     const struct c_type *type = c_type(tensor->type);
-    bool in_line = all_elements(testcase) <= INLINE_ELEMENTS;
+    bool in_line = all_elements(test) <= INLINE_ELEMENTS;
     str_printf(out, "    static %s x%zu[%zu]", type->name, k, tensor->count ? tensor->count : 1);
     if (in_line && tensor->count) {
         str_add(out, " = {");
@@ -143,19 +143,19 @@ struct subject {
     const struct model *model;
 };
 
-static void set_input(struct program_template *template, const struct test_case *testcase, size_t k)
+static void set_input(struct program_template *template, const struct test_case *test, size_t k)
 {
-    const struct tensor *tensor = &testcase->inputs[k].tensors[0];
+    const struct tensor *tensor = &test->inputs[k].tensors[0];
     char type[40];
     struct str text;
     str_init(&text);
-    add_data(&text, testcase, k);
+    add_data(&text, test, k);
     template_set(template, "data", "%s", text.data);
     str_clear(&text);
     add_dims(&text, &tensor->shape);
     template_set(template, "dims", "%s", text.data);
     str_release(&text);
-    template_set(template, "name", "%s", testcase->inputs[k].name);
+    template_set(template, "name", "%s", test->inputs[k].name);
     template_set(template, "elements", "%zu", tensor->count);
     template_set(template, "rank", "%d", tensor->shape.rank);
     snprintf(type, sizeof type, "type.%s", dtype_name(tensor->type));
@@ -168,7 +168,7 @@ static void enter(struct program_template *template, bool input, size_t number)
     template_set(template, "number", "%zu", number);
     template_set(template, "comma", "%s", number ? ", " : "");
     if (input)
-        set_input(template, subject->which->testcase, number);
+        set_input(template, subject->which->test, number);
     else
         template_set(template, "name", "%s", subject->model->graph->output[number]->name);
 }
@@ -218,14 +218,14 @@ int program_write(struct str *out, const struct bundle_case *which, const struct
                   struct error *err)
 {
     const struct bundle_engine *engine = &which->engines[0];
-    if (!engine->profile || !engine->profile->program || !can_write(which->testcase, model) ||
+    if (!engine->profile || !engine->profile->program || !can_write(which->test, model) ||
         !c_type(output_type(which, model, wrong_output(which, model))))
         return 0;
     struct arena arena;
     struct subject subject = {which, model};
     struct program_template template = {
         .arena = &arena,
-        .n_inputs = which->testcase->n_inputs,
+        .n_inputs = which->test->n_inputs,
         .n_outputs = model->graph->n_output,
         .enter = enter,
         .context = &subject,

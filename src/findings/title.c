@@ -194,12 +194,12 @@ static struct operands look_at(const struct model *model, const Onnx__NodeProto 
 /* The data of a graph input or initialiser, which is the caller's when `own` says so. */
 static const struct tensor *find_data(const struct blamed *b, const char *name, struct tensor *own)
 {
-    const struct test_case *testcase = b->which->testcase;
+    const struct test_case *test = b->which->test;
     tensor_init(own);
-    for (size_t i = 0; i < testcase->n_inputs; i++)
-        if (testcase->inputs[i].kind == VALUE_TENSOR && testcase->inputs[i].name &&
-            strcmp(testcase->inputs[i].name, name) == 0)
-            return &testcase->inputs[i].tensors[0];
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (test->inputs[i].kind == VALUE_TENSOR && test->inputs[i].name &&
+            strcmp(test->inputs[i].name, name) == 0)
+            return &test->inputs[i].tensors[0];
     for (size_t i = 0; i < b->model->graph->n_initializer; i++)
         if (strcmp(b->model->graph->initializer[i]->name, name) == 0 &&
             model_weight(b->model, i, own, NULL) == 0)

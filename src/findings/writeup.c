@@ -125,11 +125,11 @@ static void add_model(struct str *out, const struct bundle_case *which, const st
     if (drawn)
         str_printf(out, "[map.svg](map.svg) is a drawing of it%s.\n\n",
                    which->settlement && which->settlement->count ? ", what is at fault marked" : "");
-    if (!which->testcase->n_inputs)
+    if (!which->test->n_inputs)
         return;
     str_add(out, "Inputs:\n\n```\n");
-    for (size_t i = 0; i < which->testcase->n_inputs; i++) {
-        const struct value *input = &which->testcase->inputs[i];
+    for (size_t i = 0; i < which->test->n_inputs; i++) {
+        const struct value *input = &which->test->inputs[i];
         add_value(out, input->name ? input->name : "?", input, 0);
     }
     str_add(out, "```\n\n");

@@ -71,10 +71,12 @@ static bool try_engine(const struct recorder *recorder, const struct suite_case 
             struct finding_facts facts;
             struct str text;
             str_init(&text);
-            facts_of(&facts, &(struct facts_source){info->label, info->version, &done.judgement.verdicts[0],
-                                                    &done.settlements[0], &done.results[0],
-                                                    test_case_model(done.test, NULL), done.test->inputs,
-                                                    done.test->n_inputs});
+            facts_of(&facts, &(struct facts_source){.engine = info->label,
+                                                    .version = info->version,
+                                                    .verdict = &done.judgement.verdicts[0],
+                                                    .settlement = &done.settlements[0],
+                                                    .result = &done.results[0],
+                                                    .test = done.test});
             facts_write(&text, &facts);
             printf("%s\"%s\": %s", comma, base_name(entry->folder), text.data);
             facts_release(&facts);
@@ -161,7 +163,7 @@ static void check_nodes(struct check *check, const struct witness *witness, cons
     str_init(&is);
     for (; count < witness->facts.n_nodes && count < 64; count++)
         numbers[count] = witness->facts.nodes[count].number;
-    facts_of_nodes(&now, test_case_model(test, NULL), test->inputs, test->n_inputs, numbers, count);
+    facts_of_nodes(&now, test, numbers, count);
     for (size_t i = 0; i < now.n_nodes; i++)
         fact_node_write(&is, &now.nodes[i]);
     for (size_t i = 0; i < witness->facts.n_nodes; i++)

@@ -191,7 +191,7 @@ static void a_bundle_reads_back(void **state)
         {"onnxruntime@1.3.0:opt=all", "unsupported"},
     };
     struct bundle_case which = {.signature = &scene.signature,
-                                .testcase = scene.test,
+                                .test = scene.test,
                                 .reference = &scene.reference,
                                 .n_engines = 1,
                                 .engines = &engine,
@@ -310,7 +310,7 @@ static void check_program(const char *engine, const char *path)
             scene.verdict.kind = kinds[k];
             struct bundle_engine at_fault = {
                 .label = label.data, .profile = &profile, .verdict = &scene.verdict, .result = &scene.result};
-            struct bundle_case which = {.testcase = scene.test,
+            struct bundle_case which = {.test = scene.test,
                                         .n_engines = 1,
                                         .engines = &at_fault,
                                         .source = k == 3 ? NULL : "    // the source\n"};
@@ -364,7 +364,7 @@ static void answers_spare_what_is_not_to_blame(void **state)
     struct bundle_engine engine = {
         .label = "e", .version = "1", .verdict = &scene.verdict, .result = &scene.result};
     struct bundle_case which = {.signature = &scene.signature,
-                                .testcase = scene.test,
+                                .test = scene.test,
                                 .reference = &scene.reference,
                                 .n_engines = 1,
                                 .engines = &engine};
@@ -463,11 +463,8 @@ static void check_title(const struct title_row *row)
         .verdict = &verdict,
         .result = &result,
     };
-    struct bundle_case which = {.signature = &signature,
-                                .testcase = test,
-                                .settlement = &settlement,
-                                .n_engines = 1,
-                                .engines = &engine};
+    struct bundle_case which = {
+        .signature = &signature, .test = test, .settlement = &settlement, .n_engines = 1, .engines = &engine};
     bundle_title(&title, &which, model);
     assert_string_equal(title.data, row->title);
     registry_free(registry);

@@ -34,9 +34,7 @@ static char *issue_with(const char *line)
     struct str text;
     str_init(&text);
     str_printf(&text, "[x]\nengine = a\nsymptom = wrong\noperators = Floor\ncause = c\n%s\n", line);
-    char *issue = str_detach(&text);
-    str_release(&text);
-    return issue;
+    return str_detach(&text);
 }
 
 static void expect_refusal(const char *text, const char *due)
@@ -104,9 +102,7 @@ static void make_scene(struct scene *scene, const char *text, float first, float
     facts_of(&scene->facts, &(struct facts_source){.engine = "a@1.10.2:opt=all",
                                                    .version = "1.10.2",
                                                    .verdict = &verdict,
-                                                   .model = test_case_model(scene->test, NULL),
-                                                   .inputs = scene->test->inputs,
-                                                   .n_inputs = scene->test->n_inputs});
+                                                   .test = scene->test});
 }
 
 static void release_scene(struct scene *scene)
