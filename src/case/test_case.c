@@ -78,6 +78,27 @@ static void give_up_model(struct case_model *model)
     free(model);
 }
 
+static void equivalence_free(struct equivalence *equivalence)
+{
+    if (!equivalence)
+        return;
+    test_case_free(equivalence->origin);
+    free(equivalence->rewriting);
+    free(equivalence->knobs);
+    free(equivalence);
+}
+
+struct equivalence *test_case_set_origin(struct test_case *test, struct test_case *origin,
+                                         const char *rewriting)
+{
+    struct equivalence *equivalence = memory_zeroed(1, sizeof *equivalence);
+    equivalence->origin = test_case_share(origin);
+    equivalence->rewriting = memory_strdup(rewriting);
+    equivalence->knobs = memory_strdup("");
+    equivalence_free(test->equivalence);
+    return test->equivalence = equivalence;
+}
+
 void test_case_free(struct test_case *test)
 {
     if (!test)
@@ -93,6 +114,7 @@ void test_case_free(struct test_case *test)
     free(test->name);
     free(test->recipe);
     free(test->note);
+    equivalence_free(test->equivalence);
     free(test);
 }
 

@@ -18,6 +18,39 @@
 
 struct op;
 struct case_model; /* a model in both forms */
+struct test_case;
+
+/* What must hold between the answers to two equivalent cases. */
+enum relation {
+    RELATION_BOUNDS = 1, /* they differ by no more than the rounding errors of both allow */
+    RELATION_BITS,       /* they are the same, bit by bit: the engine is given the same work to do */
+};
+
+/* Which rows (places along the first axis) of the outputs answer the original case. */
+enum rows {
+    ROWS_ALL = 0,
+    ROWS_FIRST,    /* the first ones: the inputs have further rows */
+    ROWS_REVERSED, /* all, in reverse order */
+};
+
+/*
+ * What makes a case equivalent to another one: its model, its inputs or the way in which it is run were
+ * changed by rules (rules/rule.h) that may not change the answer. Graph outputs of the original are found in
+ * the rewritten model by their names.
+ */
+struct equivalence {
+    struct test_case *origin; /* one share of the original case */
+    char *rewriting;          /* owned; the rules and where they were applied, "auto-pad@y" */
+    enum relation relation;
+    enum rows rows;
+    bool nothing_new; /* the model has no operator, attribute or type that the original has not, so that an
+                         engine that answers the original may not refuse it */
+    /* How it is run, when not like the original: */
+    char *knobs;  /* owned; "opt=none,threads=4", added to the engine's label; "": none */
+    bool fresh;   /* in a new process */
+    bool again;   /* twice in one session; the second answer counts */
+    bool by_path; /* as a file, with weights in another file beside it */
+};
 
 struct test_case {
     struct case_model *model; /* see test_case_model and test_case_bytes */
@@ -31,8 +64,10 @@ struct test_case {
     /* Generated cases only: */
     char *note;             /* owned; "illegal kernel_shape=0", or ""; never NULL */
     const struct op *first; /* the operator of the first node, or NULL when not known */
-    size_t shares;          /* beyond the first */
-    bool is_view;           /* the inputs belong to someone else */
+    /* Rewritten cases only: */
+    struct equivalence *equivalence; /* owned; NULL: the case stands alone */
+    size_t shares;                   /* beyond the first */
+    bool is_view;                    /* the inputs belong to someone else */
 };
 
 /* Make a case without inputs and with an empty recipe. It takes over the model, or the bytes (heap). */
@@ -54,6 +89,11 @@ void test_case_free(struct test_case *test); /* gives up one share; accepts NULL
 
 /* Replaces the model by another, which the case takes over. Only for the maker of the case. */
 void test_case_set_model(struct test_case *test, struct model *model);
+
+/* Makes the case a rewritten form of `origin`, of which it takes a share, by the rules that `rewriting`
+ * names. The caller fills in the rest of the result. Only for the maker of the case. */
+struct equivalence *test_case_set_origin(struct test_case *test, struct test_case *origin,
+                                         const char *rewriting);
 
 /* Both copy the text. Only for the maker of the case. */
 void test_case_set_name(struct test_case *test, const char *name);

@@ -1,7 +1,7 @@
 /* The one sentence on top of a report: which operator, under which condition, does what instead of what. */
 #include "findings/bundle.h"
 #include "findings/model_text.h"
-#include "findings/value_types.h"
+#include "eval/value_types.h"
 #include "judge/verdict.h"
 #include "model/build.h"
 #include "model/describe.h"

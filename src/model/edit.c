@@ -75,6 +75,37 @@ int model_set_outputs(struct model *model, const char *const *names, size_t coun
     return result;
 }
 
+struct redirection {
+    struct arena *arena;
+    const char *from, *to;
+};
+
+static void redirect_one(const struct redirection *redirection, char **name)
+{
+    if (text_equal(*name, redirection->from))
+        *name = arena_strdup(redirection->arena, redirection->to);
+}
+
+static int redirect_node(void *context, Onnx__NodeProto *node, int depth)
+{
+    const struct redirection *redirection = context;
+    (void)depth;
+    for (size_t i = 0; i < node->n_input; i++)
+        redirect_one(redirection, &node->input[i]);
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        Onnx__GraphProto *body = node->attribute[i]->g;
+        for (size_t k = 0; body && k < body->n_output; k++)
+            redirect_one(redirection, &body->output[k]->name);
+    }
+    return 0;
+}
+
+void graph_redirect(struct arena *arena, Onnx__GraphProto *graph, const char *from, const char *to)
+{
+    struct redirection redirection = {arena, from, to};
+    model_each_node(graph, redirect_node, &redirection);
+}
+
 int model_sort_nodes(struct model *model, struct error *err)
 {
     struct model_index index;

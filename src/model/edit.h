@@ -43,6 +43,10 @@ int model_cut_between(struct model **part, const struct model_index *index, cons
  * were appended. */
 int model_sort_nodes(struct model *model, struct error *err);
 
+/* Makes every node of the graph, and of the bodies of its nodes, that uses value `from` use value `to`
+ * instead. The outputs of the graph keep their names; those of bodies change. */
+void graph_redirect(struct arena *arena, Onnx__GraphProto *graph, const char *from, const char *to);
+
 /* Replaces the initialiser's value, its type and shape included; it must exist. */
 int model_replace_initializer(struct model *model, const char *name, const struct tensor *tensor,
                               struct error *err);

@@ -45,10 +45,6 @@ bool pass_is_plain(const char *type, size_t length);
 int pass_cut(struct subject *part, const struct subject *whole, const struct record *record,
              const size_t *nodes, size_t count);
 
-/* Makes every node of the graph, and of the bodies of its nodes, that uses value `from` use value `to`
- * instead. The outputs of the graph keep their names. */
-void pass_rename(struct arena *arena, Onnx__GraphProto *graph, const char *from, const char *to);
-
 /* Copies `size` places of a tensor along an axis, from `start` on. */
 int pass_slice(struct tensor *part, const struct tensor *from, int axis, int64_t start, int64_t size);
 

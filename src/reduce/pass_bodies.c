@@ -1,6 +1,7 @@
 /* Passes for If, Loop and Scan: replace the node by its body, and make the body smaller. */
 #include "base/str.h"
 #include "model/build.h"
+#include "model/edit.h"
 #include "ops/op.h"
 #include "reduce/pass.h"
 
@@ -118,7 +119,7 @@ static void list_bodies(const struct subject *subject, const struct record *reco
 
 static void rename_outputs(struct arena *arena, Onnx__GraphProto *body, const char *from, const char *to)
 {
-    pass_rename(arena, body, from, to);
+    graph_redirect(arena, body, from, to);
     for (size_t i = 0; i < body->n_output; i++)
         if (text_equal(body->output[i]->name, from))
             body->output[i]->name = arena_strdup(arena, to);

@@ -99,37 +99,6 @@ static int apply_outputs(struct subject *copy, const struct record *record, cons
 
 const struct pass pass_outputs = {"outputs", list_outputs, apply_outputs};
 
-struct rename {
-    struct arena *arena;
-    const char *from, *to;
-};
-
-static void rename_one(const struct rename *rename, char **name)
-{
-    if (text_equal(*name, rename->from))
-        *name = arena_strdup(rename->arena, rename->to);
-}
-
-static int rename_node(void *context, Onnx__NodeProto *node, int depth)
-{
-    const struct rename *rename = context;
-    (void)depth;
-    for (size_t i = 0; i < node->n_input; i++)
-        rename_one(rename, &node->input[i]);
-    for (size_t i = 0; i < node->n_attribute; i++) {
-        Onnx__GraphProto *body = node->attribute[i]->g;
-        for (size_t k = 0; body && k < body->n_output; k++)
-            rename_one(rename, &body->output[k]->name);
-    }
-    return 0;
-}
-
-void pass_rename(struct arena *arena, Onnx__GraphProto *graph, const char *from, const char *to)
-{
-    struct rename rename = {arena, from, to};
-    model_each_node(graph, rename_node, &rename);
-}
-
 static bool is_output(const Onnx__GraphProto *graph, const char *name)
 {
     for (size_t i = 0; i < graph->n_output; i++)
@@ -205,7 +174,7 @@ static int apply_bypass(struct subject *copy, const struct record *record, const
     const Onnx__NodeProto *node = graph->node[edit->b];
     const char *from = node->output[0], *to = node->input[edit->c];
     remove_node(graph, edit->b);
-    pass_rename(&model->arena, graph, from, to);
+    graph_redirect(&model->arena, graph, from, to);
     return !is_output(graph, from) || replace_output(model, graph, from, to) ? 0 : 1;
 }
 

@@ -1,6 +1,7 @@
-#include "findings/value_types.h"
+#include "eval/value_types.h"
 
 #include "base/memory.h"
+#include "base/str.h"
 #include "eval/evaluate.h"
 #include "model/index.h"
 
@@ -124,25 +125,72 @@ static void infer(struct value_types *types, const struct model *model, const On
     free(inputs);
 }
 
-void value_types_init(struct value_types *types, const struct model *model)
+/* The sizes that a model declares may be symbolic, or those of other inputs. */
+static void note_given(struct value_types *types, const char *name, const struct value *input)
+{
+    if (!input || input->kind != VALUE_TENSOR)
+        return;
+    struct bounded *value = slot(types, name);
+    value->type = input->tensors[0].type;
+    value->shape = input->tensors[0].shape;
+    if (shape_count(&value->shape, &value->count, NULL))
+        value->shape.rank = -1;
+}
+
+static void note_declared(struct value_types *types, const struct model *model)
 {
     const Onnx__GraphProto *graph = model->graph;
-    struct model_index index;
-    *types = (struct value_types){0};
-    map_init(&types->names);
-    for (size_t i = 0; i < graph->n_input; i++)
-        note_info(types, graph->input[i]);
     for (size_t i = 0; i < graph->n_value_info; i++)
         note_info(types, graph->value_info[i]);
     for (size_t i = 0; i < graph->n_output; i++)
         note_info(types, graph->output[i]);
+}
+
+static bool is_given(const struct value *inputs, size_t n_inputs, const char *name)
+{
+    for (size_t i = 0; i < n_inputs; i++)
+        if (inputs[i].name && text_equal(inputs[i].name, name))
+            return true;
+    return false;
+}
+
+/* An initialiser is only a default where an input of its name is given. */
+static void infer_all(struct value_types *types, const struct model *model, const struct value *inputs,
+                      size_t n_inputs)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    struct model_index index;
     for (size_t i = 0; i < graph->n_initializer; i++)
-        note_initializer(types, model, i);
+        if (!is_given(inputs, n_inputs, graph->initializer[i]->name))
+            note_initializer(types, model, i);
     if (model_index_init(&index, model, NULL))
         return;
     for (size_t i = 0; i < graph->n_node; i++)
         infer(types, model, graph->node[index.order[i]]);
     model_index_release(&index);
+}
+
+void value_types_init(struct value_types *types, const struct model *model)
+{
+    *types = (struct value_types){0};
+    map_init(&types->names);
+    for (size_t i = 0; i < model->graph->n_input; i++)
+        note_info(types, model->graph->input[i]);
+    note_declared(types, model);
+    infer_all(types, model, NULL, 0);
+}
+
+void value_types_init_for(struct value_types *types, const struct model *model, const struct value *inputs,
+                          size_t n_inputs)
+{
+    *types = (struct value_types){0};
+    map_init(&types->names);
+    for (size_t i = 0; i < model->graph->n_input; i++) {
+        const char *name = model->graph->input[i]->name;
+        note_given(types, name, value_for_input(inputs, n_inputs, name, i));
+    }
+    infer_all(types, model, inputs, n_inputs);
+    note_declared(types, model);
 }
 
 void value_types_release(struct value_types *types)

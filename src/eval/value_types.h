@@ -2,8 +2,8 @@
  * Element types and shapes of the values in a model's top graph, as far as the model declares them or the
  * operator table can infer them. Shapes that depend on data are not known.
  */
-#ifndef FINDINGS_VALUE_TYPES_H
-#define FINDINGS_VALUE_TYPES_H
+#ifndef EVAL_VALUE_TYPES_H
+#define EVAL_VALUE_TYPES_H
 
 #include "base/map.h"
 #include "bounds/bounded.h"
@@ -17,6 +17,13 @@ struct value_types {
 
 /* Infers the types of a model, which must outlive *types. The caller releases *types. */
 void value_types_init(struct value_types *types, const struct model *model);
+
+/*
+ * The same for the given inputs, whose shapes replace those that the model declares for any value, so that
+ * symbolic dimensions are known. Inputs are found by name.
+ */
+void value_types_init_for(struct value_types *types, const struct model *model, const struct value *inputs,
+                          size_t n_inputs);
 void value_types_release(struct value_types *types);
 
 /* Returns what is known of a value, or NULL when nothing is known or the name is "". It lives in *types. */

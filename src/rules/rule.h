@@ -1,0 +1,58 @@
+/*
+ * Equivalence rules: what may be changed about a case without changing its answer (after EAGLE, ICSE 2022).
+ *
+ * A rule is one `const struct rule rule_NAME` and one row in meson.build; a file holds one rule or a small
+ * family. It says where it may be applied, what it changes, and which relation must hold between the two
+ * answers of one engine.
+ *
+ * A rule must be an identity of ONNX: true for every value that the inputs may have, NaN, infinities and
+ * empty tensors included, up to rounding. Where it holds only under conditions, it checks them and otherwise
+ * does not apply. Relations are judged with the bounds of both forms (judge/pair.h), so a rule may round
+ * differently, but not more often than its own operators account for.
+ */
+#ifndef RULES_RULE_H
+#define RULES_RULE_H
+
+#include "rules/rewrite.h"
+
+enum rule_scope {
+    RULE_NODE = 1, /* at a node of the top graph */
+    RULE_VALUE,    /* at a value of the top graph: an input, an initialiser or the output of a node */
+    RULE_MODEL,    /* the model as a whole, or all its inputs */
+    RULE_RUN,      /* the way in which it is run; model and inputs stay as they are */
+};
+
+/* Where a rule is applied. */
+struct rule_site {
+    Onnx__NodeProto *node;           /* RULE_NODE */
+    const struct index_value *value; /* RULE_VALUE */
+    const char *knob;                /* RULE_RUN with `each_knob`: "opt=none" */
+};
+
+struct rule {
+    const char *name;    /* "auto-pad": in recipes, stores and on command lines, so it never changes */
+    int paper;           /* its number in EAGLE's list, 1 to 16; 0: it is not there */
+    const char *summary; /* one line: what is written instead of what */
+    enum rule_scope scope;
+    enum relation relation;
+    const char *operators; /* RULE_NODE: "Conv|ConvTranspose"; NULL: any, of any domain */
+    bool each_knob;        /* RULE_RUN: applied once for each setting of the engine (rewriting.h) */
+    bool nothing_new;      /* see struct equivalence */
+    /*
+     * Applies the rule to rewrite->model, rewrite->inputs or rewrite->way. Returns 1 when it did, 0 when it
+     * does not apply at this site (the model may then be changed half-way: it is thrown away), -1 with an
+     * error when something else failed.
+     */
+    int (*apply)(struct rewrite *rewrite, const struct rule_site *site, struct error *err);
+};
+
+/* All rules, in the order of meson.build. */
+extern const struct rule *const rules_all[];
+extern const size_t rules_count;
+
+const struct rule *rule_find(const char *name); /* NULL when there is none */
+
+/* Whether the rule's operators include this one. */
+bool rule_takes(const struct rule *rule, const char *op_type);
+
+#endif
