@@ -25,8 +25,7 @@ static bool selects_kernels(const Assay__KnobInfo *info)
     return !is_graph(info) && !(info && info->kind == ASSAY__KNOB_INFO__KIND__SCHEDULE);
 }
 
-/* As given, the last one where it is given twice; else the default. */
-static const char *value_of(const struct engine_spec *spec, const Assay__KnobInfo *info)
+const char *knobs_value(const struct engine_spec *spec, const Assay__KnobInfo *info)
 {
     for (size_t i = spec->knobs; i-- > 0;)
         if (text_equal(spec->knob_names[i], info->name))
@@ -76,7 +75,7 @@ bool knobs_are_plain(const struct engine_spec *spec, const Assay__Welcome *welco
 {
     for (size_t i = 0; i < welcome->n_knobs; i++)
         if (is_graph(welcome->knobs[i]) &&
-            !text_equal(value_of(spec, welcome->knobs[i]), welcome->knobs[i]->plain))
+            !text_equal(knobs_value(spec, welcome->knobs[i]), welcome->knobs[i]->plain))
             return false;
     return true;
 }

@@ -21,6 +21,10 @@ char *knobs_kernels(struct arena *arena, const struct engine_spec *spec, const A
  * value. */
 bool knobs_are_plain(const struct engine_spec *spec, const Assay__Welcome *welcome);
 
+/* The value of a knob that the engine declares: as given, the last one where it is given twice; else its
+ * default. */
+const char *knobs_value(const struct engine_spec *spec, const Assay__KnobInfo *info);
+
 /* The plain setting of the engine: the same kernels, the graph as it is written, all other knobs at their
  * defaults. Knobs and label are in the arena; everything else is shared with `spec`. */
 const struct engine_spec *knobs_plain(struct arena *arena, const struct engine_spec *spec,

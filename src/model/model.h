@@ -112,4 +112,10 @@ int model_tensor_read(const Onnx__TensorProto *proto, struct tensor *tensor, str
 int model_tensor_check(const Onnx__TensorProto *proto, struct error *err); /* would model_tensor_read work? */
 Onnx__TensorProto *model_tensor_write(struct arena *arena, const char *name, const struct tensor *tensor);
 
+/* model_tensor_write puts numbers into raw_data; this one into the field for their type, such as float_data.
+ * model_tensor_is_raw tells the two apart. */
+Onnx__TensorProto *model_tensor_write_typed(struct arena *arena, const char *name,
+                                            const struct tensor *tensor);
+bool model_tensor_is_raw(const Onnx__TensorProto *proto);
+
 #endif

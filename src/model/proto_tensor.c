@@ -48,7 +48,7 @@ static size_t field_items(const Onnx__TensorProto *proto, enum field field)
 }
 
 /* Some writers leave an empty raw_data beside typed data: then the typed data counts. */
-static bool is_raw(const Onnx__TensorProto *proto)
+bool model_tensor_is_raw(const Onnx__TensorProto *proto)
 {
     return proto->has_raw_data && proto->raw_data.len > 0;
 }
@@ -59,13 +59,13 @@ static int check_amount(const Onnx__TensorProto *proto, enum dtype type, const s
     char text[SHAPE_TEXT_SIZE];
     size_t items;
     enum field field = field_of(type, &items);
-    if (is_raw(proto) && type == DTYPE_STRING)
+    if (model_tensor_is_raw(proto) && type == DTYPE_STRING)
         return error_set(err, ERROR_FORMAT, "strings must not be stored in raw_data");
-    if (is_raw(proto)
+    if (model_tensor_is_raw(proto)
             ? proto->raw_data.len / dtype_size(type) == count && proto->raw_data.len % dtype_size(type) == 0
             : field_items(proto, field) / items == count && field_items(proto, field) % items == 0)
         return 0;
-    if (is_raw(proto))
+    if (model_tensor_is_raw(proto))
         return error_set(err, ERROR_FORMAT, "%s%s needs %zu elements of %zu bytes, but there are %zu bytes",
                          dtype_name(type), shape_text(shape, text), count, dtype_size(type),
                          proto->raw_data.len);
@@ -174,7 +174,7 @@ int model_tensor_read(const Onnx__TensorProto *proto, struct tensor *tensor, str
     enum field field = field_of(type, &items);
     if (field == FIELD_STRING)
         return read_strings(proto, &shape, tensor, err);
-    if (is_raw(proto))
+    if (model_tensor_is_raw(proto))
         return tensor_from_bytes(tensor, type, &shape, proto->raw_data.data, proto->raw_data.len, err);
     if (tensor_alloc(tensor, type, &shape, 0, err))
         return -1;
@@ -196,7 +196,7 @@ static void write_strings(struct arena *arena, Onnx__TensorProto *proto, const s
     }
 }
 
-Onnx__TensorProto *model_tensor_write(struct arena *arena, const char *name, const struct tensor *tensor)
+static Onnx__TensorProto *write_head(struct arena *arena, const char *name, const struct tensor *tensor)
 {
     Onnx__TensorProto *proto = arena_alloc(arena, sizeof *proto);
     onnx__tensor_proto__init(proto);
@@ -205,12 +205,66 @@ Onnx__TensorProto *model_tensor_write(struct arena *arena, const char *name, con
     proto->data_type = tensor->type;
     proto->n_dims = (size_t)tensor->shape.rank;
     proto->dims = arena_copy(arena, tensor->shape.dims, proto->n_dims * sizeof *proto->dims);
+    return proto;
+}
+
+Onnx__TensorProto *model_tensor_write(struct arena *arena, const char *name, const struct tensor *tensor)
+{
+    Onnx__TensorProto *proto = write_head(arena, name, tensor);
     if (tensor->type == DTYPE_STRING) {
         write_strings(arena, proto, tensor);
     } else {
         proto->has_raw_data = true;
         proto->raw_data.len = tensor->size;
         proto->raw_data.data = arena_copy(arena, tensor->data, tensor->size);
+    }
+    return proto;
+}
+
+static void write_int32s(struct arena *arena, Onnx__TensorProto *proto, const struct tensor *tensor)
+{
+    bool bits = tensor->type == DTYPE_FLOAT16 || tensor->type == DTYPE_BFLOAT16;
+    proto->n_int32_data = tensor->count;
+    proto->int32_data = arena_array(arena, tensor->count, sizeof *proto->int32_data);
+    for (size_t i = 0; i < tensor->count; i++)
+        proto->int32_data[i] =
+            bits ? ((const uint16_t *)tensor->data)[i] : (int32_t)dtype_load(tensor->type, tensor->data, i);
+}
+
+static void write_uint64s(struct arena *arena, Onnx__TensorProto *proto, const struct tensor *tensor)
+{
+    proto->n_uint64_data = tensor->count;
+    proto->uint64_data = arena_array(arena, tensor->count, sizeof *proto->uint64_data);
+    for (size_t i = 0; i < tensor->count; i++)
+        proto->uint64_data[i] = (uint64_t)dtype_load(tensor->type, tensor->data, i);
+}
+
+Onnx__TensorProto *model_tensor_write_typed(struct arena *arena, const char *name,
+                                            const struct tensor *tensor)
+{
+    size_t items;
+    Onnx__TensorProto *proto = write_head(arena, name, tensor);
+    switch (field_of(tensor->type, &items)) {
+    case FIELD_FLOAT:
+        proto->n_float_data = tensor->count * items;
+        proto->float_data = arena_copy(arena, tensor->data, tensor->size);
+        break;
+    case FIELD_INT64:
+        proto->n_int64_data = tensor->count;
+        proto->int64_data = arena_copy(arena, tensor->data, tensor->size);
+        break;
+    case FIELD_DOUBLE:
+        proto->n_double_data = tensor->count * items;
+        proto->double_data = arena_copy(arena, tensor->data, tensor->size);
+        break;
+    case FIELD_UINT64:
+        write_uint64s(arena, proto, tensor);
+        break;
+    case FIELD_STRING:
+        write_strings(arena, proto, tensor);
+        break;
+    default:
+        write_int32s(arena, proto, tensor);
     }
     return proto;
 }

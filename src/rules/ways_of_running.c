@@ -37,3 +37,111 @@ const struct rule rule_again = {
     .nothing_new = true,
     .apply = again,
 };
+
+static int fresh(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)site;
+    (void)err;
+    rewrite->way->fresh = true;
+    return 1;
+}
+
+const struct rule rule_fresh = {
+    .name = "fresh",
+    .summary = "the same case in a new process",
+    .scope = RULE_RUN,
+    .relation = RELATION_BITS,
+    .nothing_new = true,
+    .apply = fresh,
+};
+
+/* Nothing is changed: between the two runs the process answers whatever else is at hand. */
+static int after_another(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)rewrite;
+    (void)site;
+    (void)err;
+    return 1;
+}
+
+const struct rule rule_after_another = {
+    .name = "after-another",
+    .summary = "the same case once more in the same process, loaded again after others",
+    .scope = RULE_RUN,
+    .relation = RELATION_BITS,
+    .nothing_new = true,
+    .apply = after_another,
+};
+
+/* Memory that is not zeroed but full of a pattern, so that whoever reads what nobody wrote gets other
+ * numbers. */
+static int dirty_memory(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)site;
+    (void)err;
+    rewrite_add_knobs(rewrite, "perturb=170");
+    return 1;
+}
+
+const struct rule rule_dirty_memory = {
+    .name = "dirty-memory",
+    .summary = "allocated memory full of a pattern instead of zeros",
+    .scope = RULE_RUN,
+    .relation = RELATION_BITS,
+    .nothing_new = true,
+    .apply = dirty_memory,
+};
+
+static int one_thread(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)site;
+    (void)err;
+    rewrite_add_knobs(rewrite, "threads=1");
+    return 1;
+}
+
+const struct rule rule_one_thread = {
+    .name = "one-thread",
+    .paper = 1,
+    .summary = "one thread",
+    .scope = RULE_RUN,
+    .relation = RELATION_BOUNDS,
+    .nothing_new = true,
+    .apply = one_thread,
+};
+
+static int four_threads(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)site;
+    (void)err;
+    rewrite_add_knobs(rewrite, "threads=4");
+    return 1;
+}
+
+const struct rule rule_four_threads = {
+    .name = "four-threads",
+    .paper = 1,
+    .summary = "four threads",
+    .scope = RULE_RUN,
+    .relation = RELATION_BOUNDS,
+    .nothing_new = true,
+    .apply = four_threads,
+};
+
+static int binding(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)site;
+    (void)err;
+    rewrite_add_knobs(rewrite, "binding=on");
+    return 1;
+}
+
+const struct rule rule_binding = {
+    .name = "binding",
+    .paper = 11,
+    .summary = "inputs and outputs bound to memory beforehand, against passed at each run",
+    .scope = RULE_RUN,
+    .relation = RELATION_BITS,
+    .nothing_new = true,
+    .apply = binding,
+};

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 static const struct shape scalar = {0, {0}};
 
@@ -234,6 +235,28 @@ static void typed_fields_are_read(void **state)
     assert_int_equal(model_tensor_read(&complex, &tensor, NULL), 0);
     assert_memory_equal(tensor.data, complex.float_data, 16);
     tensor_release(&tensor);
+}
+
+static void typed_fields_are_written(void **state)
+{
+    static const long double numbers[] = {-2.5L, 1, 200, (long double)NAN, 1e300L, 0};
+    struct shape shape = shape_make(2, (const int64_t[]){2, 3});
+    struct arena arena;
+    (void)state;
+    arena_init(&arena);
+    for (int type = DTYPE_FLOAT; type < DTYPE_COUNT; type++) {
+        struct tensor tensor, back;
+        assert_int_equal(tensor_alloc(&tensor, (enum dtype)type, &shape, 0, NULL), 0);
+        for (size_t i = 0; i < tensor.count; i++)
+            tensor_set(&tensor, i, numbers[i]);
+        Onnx__TensorProto *proto = model_tensor_write_typed(&arena, "t", &tensor);
+        assert_false(model_tensor_is_raw(proto));
+        assert_int_equal(model_tensor_read(proto, &back, NULL), 0);
+        assert_true(tensor_identical(&tensor, &back));
+        tensor_release(&tensor);
+        tensor_release(&back);
+    }
+    arena_release(&arena);
 }
 
 static void refuse_tensor(const Onnx__TensorProto *proto, const char *why)
@@ -530,6 +553,7 @@ int main(void)
         cmocka_unit_test(many_additions_keep_their_order),
         cmocka_unit_test(all_types_round_trip),
         cmocka_unit_test(typed_fields_are_read),
+        cmocka_unit_test(typed_fields_are_written),
         cmocka_unit_test(dims_are_held_against_data),
         cmocka_unit_test_setup_teardown(large_weights_stay_in_the_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(external_data_goes_out_and_comes_back, make_folder, remove_folder),

@@ -1,0 +1,130 @@
+#include "rules/knob_settings.h"
+
+#include "base/str.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { SETTINGS = 512 }; /* at most; an engine may declare anything */
+
+struct setting {
+    const Assay__KnobInfo *info;
+    const char *text;
+};
+
+struct settings {
+    struct arena *arena;
+    const struct engine_spec *spec;
+    size_t count;
+    struct setting *items;
+};
+
+static void add(struct settings *all, const Assay__KnobInfo *info, const char *value)
+{
+    if (all->count == SETTINGS || text_equal(value, knobs_value(all->spec, info)))
+        return;
+    all->items[all->count++] = (struct setting){info, arena_printf(all->arena, "%s=%s", info->name, value)};
+}
+
+/* "PATH", "NAME": a word for what the user writes. */
+static bool is_placeholder(const char *value)
+{
+    for (const char *at = value; *at; at++)
+        if (!isupper((unsigned char)*at))
+            return false;
+    return *value;
+}
+
+static void add_numbers(struct settings *all, const Assay__KnobInfo *info)
+{
+    static const struct {
+        long long number;
+        const char *text;
+    } tried[] = {{1, "1"}, {4, "4"}};
+    long long low = 1, high = 4;
+    const char *dots = strstr(info->values, "..");
+    if (dots) {
+        const char *first = arena_printf(all->arena, "%.*s", (int)(dots - info->values), info->values);
+        if (!text_int64(first, &low) || !text_int64(dots + 2, &high))
+            return;
+    }
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+        if (tried[i].number >= low && tried[i].number <= high)
+            add(all, info, tried[i].text);
+}
+
+/* The members of a list; those of a set ("A+B") are not placeholders, however they are written. */
+static void add_members(struct settings *all, const Assay__KnobInfo *info, const char *separator)
+{
+    for (const char *at = info->values; *at;) {
+        size_t length = strcspn(at, separator);
+        const char *value = arena_printf(all->arena, "%.*s", (int)length, at);
+        if (*value && (*separator == '+' || !is_placeholder(value)))
+            add(all, info, value);
+        at += length;
+        at += *at == *separator;
+    }
+}
+
+static void add_knob(struct settings *all, const Assay__KnobInfo *info)
+{
+    if (strchr(info->values, '|'))
+        add_members(all, info, "|");
+    else if (strchr(info->values, '+'))
+        add_members(all, info, "+");
+    else if (text_equal(info->values, "N") || strstr(info->values, ".."))
+        add_numbers(all, info);
+}
+
+/* Members of a set are many and alike: they are not paired. */
+static bool is_pair(const struct setting *a, const struct setting *b)
+{
+    return a->info != b->info && !strchr(a->info->values, '+') && !strchr(b->info->values, '+');
+}
+
+static size_t count_pairs(const struct settings *all)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = i + 1; k < all->count; k++)
+            pairs += is_pair(&all->items[i], &all->items[k]);
+    return pairs;
+}
+
+/* Where there are too many pairs, those at even distances in the list of all. */
+static size_t add_pairs(const struct settings *all, const char **texts)
+{
+    size_t pairs = count_pairs(all), taken = pairs < KNOB_PAIRS ? pairs : KNOB_PAIRS, number = 0, count = 0;
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = i + 1; k < all->count; k++) {
+            if (!is_pair(&all->items[i], &all->items[k]))
+                continue;
+            if (count < taken && number++ == count * pairs / taken)
+                texts[count++] = arena_printf(all->arena, "%s,%s", all->items[i].text, all->items[k].text);
+        }
+    return count;
+}
+
+static size_t collect(struct settings *all, const Assay__Welcome *welcome, bool kernels, const char **texts)
+{
+    all->count = 0;
+    for (size_t i = 0; i < welcome->n_knobs; i++)
+        if ((welcome->knobs[i]->kind == ASSAY__KNOB_INFO__KIND__KERNELS) == kernels)
+            add_knob(all, welcome->knobs[i]);
+    for (size_t i = 0; i < all->count; i++)
+        texts[i] = all->items[i].text;
+    return kernels ? all->count : all->count + add_pairs(all, texts + all->count);
+}
+
+struct knob_settings knob_settings(struct arena *arena, const struct engine_spec *spec,
+                                   const Assay__Welcome *welcome)
+{
+    struct settings all = {.arena = arena, .spec = spec};
+    const char **settings = arena_array(arena, SETTINGS + KNOB_PAIRS, sizeof *settings);
+    const char **kernels = arena_array(arena, SETTINGS, sizeof *kernels);
+    all.items = arena_array(arena, SETTINGS, sizeof *all.items);
+    struct knob_settings result = {.settings = settings, .kernels = kernels};
+    result.count = collect(&all, welcome, false, settings);
+    result.n_kernels = collect(&all, welcome, true, kernels);
+    return result;
+}
