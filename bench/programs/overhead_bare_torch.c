@@ -53,8 +53,8 @@ static void make_script(struct script *script, const struct overhead_case *one, 
     struct tensor input = one->input;
     struct value value = {.name = (char[]){"x"}, .kind = VALUE_TENSOR, .count = 1, .tensors = &input};
     if (model_parse(&model, one->model, one->size, &err) < 0 || model_index_init(&index, model, &err) < 0 ||
-        program_new(&program, &index, FACE_EAGER, cache, &value, 1, 1, (const char *const[]){"y"}, "", &err) <
-            0)
+        program_new(&program, &index, FACE_EAGER, false, cache, &value, 1, 1, (const char *const[]){"y"}, "",
+                    &err) < 0)
         fail(err.message);
     keep_script(script, program);
     program_free(program);
@@ -85,7 +85,7 @@ static void bare_case(const struct script *script, const struct overhead_case *o
             fail(message);
         buffers[i] = (struct face_buffer){script->names[i], weight};
     }
-    if (face_module_new(&module, script->text, script->n_weights, buffers, FACE_EAGER, message) < 0 ||
+    if (face_module_new(&module, script->text, script->n_weights, buffers, FACE_EAGER, false, message) < 0 ||
         face_tensor_new(&input, &one->input, message) < 0 ||
         face_module_run(module, 1, (const struct face_tensor *const[]){input}, 1, &output, message) < 0 ||
         face_tensor_read(output, &result, message) < 0)

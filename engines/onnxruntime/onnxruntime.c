@@ -139,9 +139,19 @@ static int set_options(struct adapter_call *call, const struct ort *ort)
         return -1;
     if (disable[0] != '\0' && set_disabled(call, ort, disable) < 0)
         return -1;
-    return save[0] == '\0'
+    if (ort_reload_start(call, save) < 0)
+        return -1;
+    return save[0] == '\0' || ort->reload_options
                ? 0
                : ort_check(call, ORT_STAGE_START, ort->api->SetOptimizedModelFilePath(ort->options, save));
+}
+
+static int set_binding(struct adapter_call *call, struct ort *ort)
+{
+    int off = adapter_choice(call, "binding");
+    if (off < 0)
+        return -1;
+    return off ? 0 : ort_check(call, ORT_STAGE_START, ort->api->CreateRunOptions(&ort->bound_run));
 }
 
 /* Hello offers no passes where none can be left out. */
@@ -172,7 +182,7 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
         return -1;
     if (ort->minor < PASSES_API)
         forget_passes(call->adapter);
-    return set_options(call, ort);
+    return set_options(call, ort) < 0 ? -1 : set_binding(call, ort);
 }
 
 static void unload(struct adapter_call *call)
@@ -263,6 +273,10 @@ static int load(struct adapter_call *call, const struct adapter_model *model, st
         ort->loaded.session = NULL;
         return -1;
     }
+    if (ort->reload_options && ort_reload(call) < 0) {
+        unload(call);
+        return -1;
+    }
     if (list_inputs(call, loaded) < 0 || list_outputs(call, loaded) < 0 || choose_outputs(call, model) < 0) {
         unload(call);
         return -1;
@@ -308,6 +322,18 @@ static void run_values_release(const struct ort *ort, struct run_values *values,
         free(values->outputs);
 }
 
+static int run_session(struct adapter_call *call, struct run_values *values, size_t count)
+{
+    const struct ort *ort = call->engine;
+    const struct ort_session *session = &ort->loaded;
+    if (ort->bound_run)
+        return ort_run_bound(call, values->names, values->inputs, count, values->outputs);
+    return ort_check(
+        call, ORT_STAGE_RUN,
+        ort->api->Run(session->session, NULL, values->names, (const OrtValue *const *)values->inputs, count,
+                      (const char *const *)session->outputs, session->n_outputs, values->outputs));
+}
+
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
                struct adapter_outputs *outputs)
 {
@@ -323,12 +349,8 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
         values.names[i] = inputs[i].name ? inputs[i].name : "";
         result = ort_value_in(call, &inputs[i], &values.inputs[i]);
     }
-    if (result == 0) {
-        result = ort_check(
-            call, ORT_STAGE_RUN,
-            ort->api->Run(session->session, NULL, values.names, (const OrtValue *const *)values.inputs, count,
-                          (const char *const *)session->outputs, session->n_outputs, values.outputs));
-    }
+    if (result == 0)
+        result = run_session(call, &values, count);
     for (size_t i = 0; i < session->n_outputs && result == 0; i++)
         result = ort_value_out(call, values.outputs[i], adapter_output(outputs, session->outputs[i]));
     run_values_release(ort, &values, count, session->n_outputs);
@@ -343,9 +365,12 @@ static void stop(void *engine)
         unload(&call);
         ort->api->ReleaseMemoryInfo(ort->memory);
         ort->api->ReleaseSessionOptions(ort->options);
+        ort->api->ReleaseSessionOptions(ort->reload_options);
+        ort->api->ReleaseRunOptions(ort->bound_run);
         ort->api->ReleaseEnv(ort->env);
     }
     /* The library stays open: its threads and static objects do not take well to dlclose. */
+    free(ort ? ort->reload_path : NULL);
     free(ort);
 }
 
@@ -389,6 +414,18 @@ int main(int argc, char **argv)
          .values = "PATH",
          .value = "",
          .help = "where to write the optimised model at load",
+         .kind = KNOB_SCHEDULE},
+        {.name = "reload",
+         .values = "no|onnx|ort",
+         .value = "no",
+         .help = "save the optimised model, in ONNX's or the library's own format, and run what is loaded "
+                 "from the file",
+         .kind = KNOB_GRAPH,
+         .plain = "no"},
+        {.name = "binding",
+         .values = "on|off",
+         .value = "off",
+         .help = "feed inputs and outputs through an IoBinding",
          .kind = KNOB_SCHEDULE},
         {0},
     };

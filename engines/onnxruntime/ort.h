@@ -25,6 +25,12 @@ struct ort {
     OrtSessionOptions *options;
     OrtMemoryInfo *memory;   /* describes plain CPU memory, for tensors that Assay owns */
     OrtAllocator *allocator; /* the library's default one; not owned */
+    /* knob binding; NULL: off. The library's functions want one, even if nothing is set in it. */
+    OrtRunOptions *bound_run;
+    /* knob reload; NULL: no. The options of the session that is made from the saved model. */
+    OrtSessionOptions *reload_options;
+    char *reload_path; /* where `options` let the optimised model be saved */
+    bool reload_keep;  /* it was the user who named the file */
     struct ort_session loaded;
 };
 
@@ -39,5 +45,15 @@ int ort_check(struct adapter_call *call, enum ort_stage stage, OrtStatus *status
  */
 int ort_value_in(struct adapter_call *call, const struct value *value, OrtValue **out);
 int ort_value_out(struct adapter_call *call, const OrtValue *from, struct value *value);
+
+/* Prepares for knob reload. Called when all other options are set. */
+int ort_reload_start(struct adapter_call *call, const char *save);
+/* Replaces the session, which was made with `options`, by one of the model that it saved. */
+int ort_reload(struct adapter_call *call);
+
+/* Runs the loaded model through an IoBinding. The outputs are those of the session, in its order; the caller
+ * releases each. */
+int ort_run_bound(struct adapter_call *call, const char *const *names, OrtValue *const *inputs, size_t count,
+                  OrtValue **outputs);
 
 #endif

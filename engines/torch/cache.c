@@ -106,7 +106,7 @@ int cache_module(struct cache *cache, const char *text, struct face_module **mod
         str_release(&renamed);
         return 0;
     }
-    result = face_module_new(module, renamed.data, 0, NULL, FACE_EAGER, message);
+    result = face_module_new(module, renamed.data, 0, NULL, FACE_EAGER, false, message);
     if (result == 0) {
         cache->entries = memory_grow(cache->entries, &cache->room, cache->count + 1, sizeof *cache->entries);
         struct entry *entry = &cache->entries[cache->count];

@@ -34,6 +34,7 @@ struct program {
     struct arena arena;
     const struct model_index *index;
     enum face_mode mode;
+    bool reload;
     const char *source;
     struct cache *cache;
     size_t n_slots, room;
@@ -61,6 +62,12 @@ static int library_error(struct error *err, const char *message)
 {
     enum error_code code = adapter_says(message, lacking) ? ERROR_UNSUPPORTED : ERROR_IO;
     return error_set(err, code, "%.480s", message);
+}
+
+/* Whether the steps are the program. */
+static bool is_steps(const struct program *p)
+{
+    return p->mode == FACE_EAGER && !p->reload;
 }
 
 static size_t add_slot(struct program *p, const char *name)
@@ -324,7 +331,7 @@ static int compile_whole(struct program *p, struct error *err)
     struct str text;
     str_init(&text);
     size_t n_buffers = program_write(p, &text, buffers);
-    int result = face_module_new(&p->whole, text.data, n_buffers, buffers, p->mode, message);
+    int result = face_module_new(&p->whole, text.data, n_buffers, buffers, p->mode, p->reload, message);
     str_release(&text);
     free(buffers);
     return result < 0 ? library_error(err, message) : 0;
@@ -355,10 +362,10 @@ static int build(struct program *p, const struct value *inputs, size_t count, st
     p->fresh = true;
     if (*p->source && write_source(p, p->n_outputs, p->outputs, err) < 0)
         return -1;
-    return p->mode == FACE_EAGER ? 0 : compile_whole(p, err);
+    return is_steps(p) ? 0 : compile_whole(p, err);
 }
 
-int program_new(struct program **made, const struct model_index *index, enum face_mode mode,
+int program_new(struct program **made, const struct model_index *index, enum face_mode mode, bool reload,
                 struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
                 const char *const *outputs, const char *source, struct error *err)
 {
@@ -367,6 +374,7 @@ int program_new(struct program **made, const struct model_index *index, enum fac
     str_init(&p->body);
     p->index = index;
     p->mode = mode;
+    p->reload = reload;
     p->source = source;
     p->cache = cache;
     *made = p;
@@ -444,7 +452,7 @@ int program_run(struct program *p, const struct value *inputs, size_t count, str
     p->fresh = false;
     if (!fresh && set_inputs(p, inputs, count, err) < 0)
         return -1;
-    if (p->mode == FACE_EAGER ? !fresh && run_steps(p, err) < 0 : run_whole(p, err) < 0)
+    if (is_steps(p) ? !fresh && run_steps(p, err) < 0 : run_whole(p, err) < 0)
         return -1;
     return read_outputs(p, outputs, err);
 }

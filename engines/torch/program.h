@@ -3,9 +3,9 @@
  *
  * To make a program, the nodes are taken in order, and each is run as a step of its own as soon as its lines
  * are written (emit.h). So the row of the next node gets the types, shapes and values of its inputs from the
- * library itself. In eager mode the steps are the program. In the other modes all lines together, with
- * weights as buffers, become one module, so that freezing, optimisation or the fuser sees the whole; the
- * steps only serve to write it.
+ * library itself. In eager mode the steps are the program. In the other modes, and with `reload`, all lines
+ * together, with weights as buffers, become one module, so that freezing, optimisation or the fuser sees the
+ * whole; the steps only serve to write it.
  */
 #ifndef TORCH_PROGRAM_H
 #define TORCH_PROGRAM_H
@@ -19,7 +19,7 @@ struct program;
 /* source: the path of a file to which the program so far is written before each step runs (source.h), or "".
  * Fails with ERROR_UNSUPPORTED, with ERROR_INVALID when a node breaks ONNX's rules, or with another code when
  * the library fails. */
-int program_new(struct program **made, const struct model_index *index, enum face_mode mode,
+int program_new(struct program **made, const struct model_index *index, enum face_mode mode, bool reload,
                 struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
                 const char *const *outputs, const char *source, struct error *err);
 void program_free(struct program *program);

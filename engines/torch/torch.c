@@ -9,6 +9,7 @@
 
 struct torch {
     enum face_mode mode;
+    bool reload;
     const char *source; /* a file, or "" */
     struct cache *cache;
     struct adapter_graph graph;
@@ -18,12 +19,14 @@ struct torch {
 static int start(struct adapter_call *call, void **engine, struct str *version)
 {
     struct torch *torch = memory_zeroed(1, sizeof *torch);
-    int threads, mode;
+    int threads, mode, no_reload;
     *engine = torch;
     str_add(version, face_version());
-    if ((threads = adapter_number(call, "threads", 1, 256)) < 0 || (mode = adapter_choice(call, "mode")) < 0)
+    if ((threads = adapter_number(call, "threads", 1, 256)) < 0 ||
+        (mode = adapter_choice(call, "mode")) < 0 || (no_reload = adapter_choice(call, "reload")) < 0)
         return -1;
     torch->mode = (enum face_mode)mode;
+    torch->reload = !no_reload;
     if (!face_has_mode(torch->mode))
         return adapter_fail(call, ADAPTER_REJECTED, "mode=%s: libtorch %s does not have this mode",
                             adapter_knob(call->adapter, "mode"), face_version());
@@ -38,7 +41,8 @@ static void unload(struct adapter_call *call)
     struct torch *torch = call->engine;
     program_free(torch->program);
     adapter_graph_unload(&torch->graph);
-    *torch = (struct torch){.mode = torch->mode, .source = torch->source, .cache = torch->cache};
+    *torch = (struct torch){
+        .mode = torch->mode, .reload = torch->reload, .source = torch->source, .cache = torch->cache};
 }
 
 /* What no row can serve is said before the first run. */
@@ -77,8 +81,9 @@ static int prepare(struct torch *torch, const struct value *inputs, size_t count
     program_free(torch->program);
     torch->program = NULL;
     cache_trim(torch->cache);
-    return program_new(&torch->program, &torch->graph.index, torch->mode, torch->cache, inputs, count,
-                       torch->graph.n_outputs, (const char *const *)torch->graph.outputs, torch->source, err);
+    return program_new(&torch->program, &torch->graph.index, torch->mode, torch->reload, torch->cache, inputs,
+                       count, torch->graph.n_outputs, (const char *const *)torch->graph.outputs,
+                       torch->source, err);
 }
 
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
@@ -122,6 +127,12 @@ int main(int argc, char **argv)
          .help = "how the graph is prepared and run",
          .kind = KNOB_GRAPH,
          .plain = "eager"},
+        {.name = "reload",
+         .values = "yes|no",
+         .value = "no",
+         .help = "save the graph as one module and run what is loaded again",
+         .kind = KNOB_GRAPH,
+         .plain = "no"},
         {.name = "source",
          .values = "PATH",
          .value = "",

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -204,10 +205,19 @@ torch::jit::Module in_mode(torch::jit::Module module, enum face_mode mode)
     return module;
 }
 
+/* Through the library's own archive, in memory. */
+torch::jit::Module reloaded(const torch::jit::Module &module)
+{
+    std::stringstream archive;
+    module.save(archive);
+    return torch::jit::load(archive);
+}
+
 } // namespace
 
 int face_module_new(struct face_module **made, const char *text, size_t n_buffers,
-                    const struct face_buffer *buffers, enum face_mode mode, char message[FACE_MESSAGE_SIZE])
+                    const struct face_buffer *buffers, enum face_mode mode, bool reload,
+                    char message[FACE_MESSAGE_SIZE])
 {
     *made = nullptr;
     return guarded(message, [&] {
@@ -225,8 +235,13 @@ int face_module_new(struct face_module **made, const char *text, size_t n_buffer
             return say(message,
                        ("unsupported by this release: " + std::string(after_traceback(e.what()))).c_str());
         }
+        if (reload && mode != FACE_FREEZE)
+            module = reloaded(module);
+        module = in_mode(module, mode);
+        if (reload && mode == FACE_FREEZE)
+            module = reloaded(module);
         /* One run is profiled, the next one compiles, the third is the compiled one. */
-        *made = new face_module{in_mode(module, mode), mode, mode == FACE_NNC ? 2 : 0};
+        *made = new face_module{module, mode, mode == FACE_NNC ? 2 : 0};
         return 0;
     });
 }

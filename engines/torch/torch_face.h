@@ -40,7 +40,9 @@ void face_tensor_meta(const struct face_tensor *tensor, enum dtype *type, struct
 
 /*
  * A module whose only method is the text `def forward(self, ...): ...`, which returns a list of tensors.
- * Buffers become its attributes, by name; they are shared, not copied.
+ * Buffers become its attributes, by name; they are shared, not copied. With `reload` the module is saved, and
+ * what is loaded again takes its place: in mode FACE_FREEZE the frozen module, else the one that was written,
+ * because an optimised one cannot be saved.
  */
 struct face_module;
 struct face_buffer {
@@ -48,7 +50,8 @@ struct face_buffer {
     const struct face_tensor *tensor;
 };
 int face_module_new(struct face_module **made, const char *text, size_t n_buffers,
-                    const struct face_buffer *buffers, enum face_mode mode, char message[FACE_MESSAGE_SIZE]);
+                    const struct face_buffer *buffers, enum face_mode mode, bool reload,
+                    char message[FACE_MESSAGE_SIZE]);
 void face_module_free(struct face_module *module);
 
 /* Runs the module, which must return exactly n_outputs tensors. The caller owns them. */

@@ -130,6 +130,59 @@ static void every_release_computes_and_tells_its_version(void **state)
     value_release(&x);
 }
 
+/* Where the graph changes on its way: with opt=all the two nodes become one, or none. */
+static void every_release_reloads_and_binds(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"reload=onnx", "reload=ort", "binding=on", "reload=ort,binding=on"};
+    struct value x = input("x", DTYPE_FLOAT, 3, (float[]){1, -2, 0.5F}, 12);
+    struct model *model = chain("Neg", DTYPE_FLOAT, 3, 13);
+    for (size_t i = 0; i < 4 * sizeof releases / sizeof *releases; i++) {
+        struct bench bench;
+        char label[64];
+        snprintf(label, sizeof label, "onnxruntime@%s:%s", releases[i / 4], ways[i % 4]);
+        bench_open(&bench, label);
+        for (int k = 0; k < 2; k++) { /* a second model, too, finds its own file */
+            struct result result = bench_run(&bench, model, &x, 1);
+            if (result.outcome != OUTCOME_OK)
+                fail_msg("%s: %s", label, result.message);
+            assert_memory_equal(result.outputs[0].tensors[0].data, ((float[]){-1, 2, -0.5F}), 12);
+            assert_true(tensor_identical(&result.outputs[1].tensors[0], &x.tensors[0]));
+            result_release(&result);
+        }
+        bench_close(&bench);
+    }
+    model_free(model);
+    value_release(&x);
+}
+
+static void reloading_keeps_the_file_that_the_user_named(void **state)
+{
+    (void)state;
+    struct bench bench;
+    char label[120], path[64] = "/tmp/assay-test-XXXXXX";
+    struct value x = input("x", DTYPE_FLOAT, 3, (float[]){1, -2, 0.5F}, 12);
+    struct model *model = chain("Neg", DTYPE_FLOAT, 3, 13);
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    snprintf(label, sizeof label, "onnxruntime@1.23.2:reload=ort,save=%s", path);
+    bench_open(&bench, label);
+    struct result result = bench_run(&bench, model, &x, 1);
+    assert_int_equal(result.outcome, OUTCOME_OK);
+    char *data;
+    size_t size;
+    assert_int_equal(file_read(path, 1 << 20, &data, &size, NULL), 0);
+    assert_true(size > 8);
+    assert_memory_equal(data + 4, "ORTM", 4); /* the mark of its own format */
+    free(data);
+    unlink(path);
+    result_release(&result);
+    bench_close(&bench);
+    model_free(model);
+    value_release(&x);
+}
+
 static void every_type_goes_through_bit_by_bit(void **state)
 {
     (void)state;
@@ -424,6 +477,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_release_computes_and_tells_its_version),
+        cmocka_unit_test(every_release_reloads_and_binds),
+        cmocka_unit_test(reloading_keeps_the_file_that_the_user_named),
         cmocka_unit_test(every_type_goes_through_bit_by_bit),
         cmocka_unit_test(strings_go_in_and_out),
         cmocka_unit_test(empty_tensors_and_scalars),
