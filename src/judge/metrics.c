@@ -6,6 +6,7 @@
 
 const struct metrics_thresholds metrics_cradle = {.k = 5, .class = 8, .mad = 0.2, .percent = 0};
 const struct metrics_tolerance metrics_conformance = {.rtol = 1e-3, .atol = 1e-5, .scale = 1e-5};
+const struct metrics_tolerance metrics_eagle = {.rtol = 1e-5, .atol = 1e-2};
 const char *const metrics_class_bin_name[METRICS_CLASS_BINS] = {"16", "15-8", "7-4", "3-2", "1", "0"};
 const char *const metrics_mad_bin_name[METRICS_MAD_BINS] = {"0.8-1.0", "0.6-0.8", "0.4-0.6", "0.2-0.4",
                                                             "0.0-0.2"};

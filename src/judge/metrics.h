@@ -84,6 +84,8 @@ struct metrics_tolerance {
 };
 extern const struct metrics_tolerance
     metrics_conformance; /* 1e-3, 1e-5, 1e-5: the tolerance for ONNX's own test cases */
+extern const struct metrics_tolerance
+    metrics_eagle; /* 1e-5, 1e-2: for equivalent models (EAGLE, ICSE 2022) */
 
 struct metrics_difference {
     size_t count;

@@ -32,6 +32,7 @@ enum verdict_kind {
     VERDICT_HANG,       /* no answer within the deadline */
     VERDICT_MEMORY,     /* it exceeded its memory limit */
     VERDICT_GARBAGE,    /* its answer breaks the protocol */
+    VERDICT_INCONSISTENT,     /* another answer to an equivalent model (judge/pair.h) */
     VERDICT_NONDETERMINISTIC, /* a repeated run gave different bytes */
     VERDICT_NO_ENGINE,        /* it could not be started: trouble, not a finding */
     VERDICT_COUNT
@@ -51,7 +52,7 @@ enum verdict_class {
     CLASS_FORM = 1 << 9,      /* type or shape is wrong */
     CLASS_REFUSAL = 1 << 10,  /* an error message on a valid case */
     CLASS_DEATH = 1 << 11,    /* the process crashed, hung or broke its limits or the protocol */
-    CLASS_UNSTABLE = 1 << 12, /* answers to the same case differ */
+    CLASS_UNSTABLE = 1 << 12, /* answers to the same case, or to equivalent ones, differ */
     CLASS_TROUBLE = 1 << 13,  /* the engine could not be started */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,

@@ -376,6 +376,7 @@ static void findings_are_what_engines_must_mend(void **state)
     assert_false(verdict_is_finding(VERDICT_SUSPECT));
     assert_false(verdict_is_finding(VERDICT_IMPRECISE));
     assert_true(verdict_is_finding(VERDICT_WRONG));
+    assert_true(verdict_is_finding(VERDICT_INCONSISTENT));
     assert_true(verdict_is_finding(VERDICT_NONDETERMINISTIC));
     assert_false(verdict_is_finding(VERDICT_NO_ENGINE));
 }
