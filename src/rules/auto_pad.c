@@ -1,77 +1,65 @@
-/* Rule 2 of EAGLE: padding that auto_pad computes, by a Pad node. */
-#include "rules/rule.h"
-
+/* Rule 2 of EAGLE: padding that auto_pad computes, by the attribute pads and by a Pad node. */
 #include "base/str.h"
+#include "rules/rule.h"
+#include "rules/window.h"
 
 #include <math.h>
 
 /*
- * Sizes of the padding in front and behind for SAME_UPPER and SAME_LOWER, as ONNX defines them: the output
- * has ceil(input / stride) places, and the odd one goes behind with SAME_UPPER.
+ * What a Pad node must add so that the operator answers as if it padded itself; NULL when nothing does. Conv
+ * and LpPool add zeros, ConvInteger its zero point. MaxPool takes no padding into account, so that only the
+ * lowest number may stand for it. AveragePool counts what a Pad node adds.
  */
-static void same_pads(int64_t input, int64_t kernel, int64_t stride, int64_t dilation, bool upper,
-                      int64_t *front, int64_t *behind)
+static const char *filling(struct rewrite *rewrite, const Onnx__NodeProto *node, const struct rule_window *w)
 {
-    int64_t output = (input + stride - 1) / stride;
-    int64_t total = (output - 1) * stride + (kernel - 1) * dilation + 1 - input;
-    total = total > 0 ? total : 0;
-    *front = upper ? total / 2 : total - total / 2;
-    *behind = total - *front;
+    enum dtype type = rewrite_input(rewrite, node, 0)->type;
+    if (text_equal(node->op_type, "MaxPool"))
+        return rewrite_scalar(rewrite, type, 0, dtype_is_float(type) ? -INFINITY : dtype_lowest(type));
+    if (text_equal(node->op_type, "AveragePool") && (node_int(node, "count_include_pad", 0) != 1 || w->ceil))
+        return NULL;
+    if (!text_equal(node->op_type, "ConvInteger") || !rewrite_has_input(node, 2))
+        return rewrite_scalar(rewrite, type, 0, 0);
+    const struct bounded *zero = rewrite_input(rewrite, node, 2);
+    struct shape scalar = {.rank = 0};
+    if (!zero || zero->count != 1)
+        return NULL;
+    return zero->shape.rank == 0 ? node->input[2] : rewrite_reshape(rewrite, node->input[2], &scalar);
 }
 
-static bool window(const struct rewrite *rewrite, const Onnx__NodeProto *node, int spatial,
-                   int64_t sizes[3][TENSOR_MAX_RANK])
+/* ONNX does not say how pools place windows that are dilated or leave gaps when auto_pad is SAME. */
+static bool is_defined(const Onnx__NodeProto *node, const struct rule_window *w)
 {
-    const char *const names[3] = {"kernel_shape", "strides", "dilations"};
-    for (int k = 0; k < 3; k++) {
-        const int64_t *values;
-        size_t count;
-        bool given = node_ints(node, names[k], &values, &count);
-        if (given && count != (size_t)spatial)
+    if (!w->same || text_equal(node->op_type, "Conv") || text_equal(node->op_type, "ConvInteger"))
+        return true;
+    for (int i = 0; i < w->axes; i++)
+        if (w->dilation[i] != 1)
             return false;
-        for (int i = 0; i < spatial; i++)
-            sizes[k][i] = given ? values[i] : 1;
-        if (k > 0 || given)
-            continue;
-        const struct bounded *weights = rewrite_input(rewrite, node, 1);
-        if (!weights || weights->shape.rank != spatial + 2)
-            return false;
-        for (int i = 0; i < spatial; i++)
-            sizes[0][i] = weights->shape.dims[i + 2];
-    }
-    for (int i = 0; i < spatial; i++)
-        if (sizes[0][i] < 1 || sizes[1][i] < 1 || sizes[2][i] < 1)
-            return false;
-    return true;
+    return !w->gaps;
 }
 
-/* Conv adds zeros; MaxPool takes no padding into account, so only the lowest number may stand for it. */
-static int by_pad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pad_in_front(struct rewrite *rewrite, Onnx__NodeProto *node, const struct rule_window *w)
 {
-    (void)err;
-    Onnx__NodeProto *node = site->node;
-    const char *auto_pad = rewrite_string(rewrite, node, "auto_pad", "NOTSET");
-    bool upper = text_equal(auto_pad, "SAME_UPPER"), maximum = text_equal(node->op_type, "MaxPool");
-    const struct bounded *x = rewrite_input(rewrite, node, 0);
-    int64_t sizes[3][TENSOR_MAX_RANK], pads[2 * TENSOR_MAX_RANK] = {0};
-    if ((!upper && !text_equal(auto_pad, "SAME_LOWER")) || !x || x->shape.rank < 3 || x->count == 0 ||
-        rewrite_opset(rewrite) < 11 || !rewrite_one_output(node))
+    bool maximum = text_equal(node->op_type, "MaxPool");
+    if (!rewrite_one_output(node) || !is_defined(node, w) || w->disputed ||
+        (maximum && !window_never_outside(w)))
         return 0;
-    if (maximum && x->type != DTYPE_FLOAT && x->type != DTYPE_DOUBLE)
+    const char *fill = filling(rewrite, node, w);
+    const char *padded = fill ? window_pad(rewrite, node->input[0], w, fill) : NULL;
+    if (!padded || padded == node->input[0])
         return 0;
-    int rank = x->shape.rank, spatial = rank - 2;
-    if (!window(rewrite, node, spatial, sizes))
-        return 0;
-    for (int i = 0; i < spatial; i++)
-        same_pads(x->shape.dims[i + 2], sizes[0][i], sizes[1][i], sizes[2][i], upper, &pads[i + 2],
-                  &pads[rank + i + 2]);
-    const char *amounts = rewrite_ints(rewrite, pads, 2 * (size_t)rank);
-    const char *fill = rewrite_scalar(rewrite, x->type, 0, maximum ? -INFINITY : 0);
-    const char *padded = rewrite_op(rewrite, "Pad", NULL, node->input[0], amounts, fill, NULL);
     rewrite_set_input(rewrite, node, 0, padded);
     node_remove_attribute(node, "auto_pad");
     node_remove_attribute(node, "pads");
     return 1;
+}
+
+static int auto_pad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    struct rule_window window;
+    (void)err;
+    if (rewrite_opset(rewrite) < 11 || !window_read(rewrite, site->node, &window) || !window.same)
+        return 0;
+    return pad_in_front(rewrite, site->node, &window);
 }
 
 const struct rule rule_auto_pad = {
@@ -80,6 +68,66 @@ const struct rule rule_auto_pad = {
     .summary = "padding by auto_pad against a Pad node in front",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,
-    .operators = "Conv|MaxPool",
-    .apply = by_pad,
+    .operators = "Conv|ConvInteger|MaxPool|AveragePool|LpPool",
+    .apply = auto_pad,
+};
+
+static int pads_by_pad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    struct rule_window window;
+    (void)err;
+    if (rewrite_opset(rewrite) < 11 || !window_read(rewrite, site->node, &window) || window.automatic)
+        return 0;
+    return pad_in_front(rewrite, site->node, &window);
+}
+
+const struct rule rule_pads_by_pad = {
+    .name = "pads-by-pad",
+    .paper = 2,
+    .summary = "the attribute pads against a Pad node in front",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Conv|ConvInteger|MaxPool|AveragePool|LpPool",
+    .apply = pads_by_pad,
+};
+
+/* The padding that auto_pad or output_shape stand for, as the attribute pads lists it. */
+static bool resolve_pads(struct rewrite *rewrite, const Onnx__NodeProto *node, int64_t *pads)
+{
+    struct rule_deconvolution d;
+    struct rule_window w;
+    bool transposed = text_equal(node->op_type, "ConvTranspose");
+    if (transposed ? !deconvolution_read(rewrite, node, &d) || !d.automatic
+                   : !window_read(rewrite, node, &w) || !w.automatic || !is_defined(node, &w))
+        return false;
+    int axes = transposed ? d.axes : w.axes;
+    for (int i = 0; i < axes; i++) {
+        pads[i] = transposed ? d.begin[i] : w.begin[i];
+        pads[axes + i] = transposed ? d.end[i] : w.end[i];
+    }
+    return true;
+}
+
+static int explicit_pads(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    Onnx__NodeProto *node = site->node;
+    int64_t pads[2 * WINDOW_AXES];
+    (void)err;
+    if (!resolve_pads(rewrite, node, pads))
+        return 0;
+    size_t axes = (size_t)rewrite_input(rewrite, node, 0)->shape.rank - 2;
+    node_remove_attribute(node, "output_shape");
+    node_remove_attribute(node, "auto_pad");
+    node_set_ints(&rewrite->model->arena, node, "pads", pads, 2 * axes);
+    return 1;
+}
+
+const struct rule rule_auto_pad_explicit = {
+    .name = "auto-pad-explicit",
+    .paper = 2,
+    .summary = "padding by auto_pad or output_shape against the same padding in pads",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Conv|ConvInteger|ConvTranspose|MaxPool|AveragePool|LpPool",
+    .apply = explicit_pads,
 };

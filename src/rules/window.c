@@ -1,0 +1,249 @@
+#include "rules/window.h"
+
+#include "base/str.h"
+
+/* Larger sizes make no sense, and products of two of them stay far from overflow. */
+static const int64_t largest_size = INT64_C(1) << 20;
+
+static bool read_sizes(const Onnx__NodeProto *node, const char *name, int expected, int64_t least,
+                       int64_t *sizes)
+{
+    const int64_t *values;
+    size_t count;
+    if (!node_ints(node, name, &values, &count) || count == 0)
+        return true;
+    if (count != (size_t)expected)
+        return false;
+    for (int i = 0; i < expected; i++) {
+        if (values[i] < least || values[i] > largest_size)
+            return false;
+        sizes[i] = values[i];
+    }
+    return true;
+}
+
+/* The kernel is that of the weights, or the attribute that pools must have. */
+static bool read_kernel(const struct rewrite *rewrite, const Onnx__NodeProto *node, bool pool,
+                        struct rule_window *w)
+{
+    const struct bounded *weights = pool ? NULL : rewrite_input(rewrite, node, 1);
+    if (!pool && (!weights || weights->shape.rank != w->axes + 2))
+        return false;
+    for (int i = 0; i < w->axes; i++)
+        w->kernel[i] = weights ? weights->shape.dims[i + 2] : 0;
+    if (pool && !read_sizes(node, "kernel_shape", w->axes, 1, w->kernel))
+        return false;
+    w->taps = 1;
+    for (int i = 0; i < w->axes; i++) {
+        if (w->kernel[i] < 1 || w->kernel[i] > largest_size || w->taps > largest_size)
+            return false;
+        w->taps *= w->kernel[i];
+    }
+    return true;
+}
+
+static bool read_attributes(const struct rewrite *rewrite, const Onnx__NodeProto *node, bool pool,
+                            struct rule_window *w)
+{
+    int64_t pads[2 * WINDOW_AXES] = {0};
+    for (int i = 0; i < w->axes; i++)
+        w->stride[i] = w->dilation[i] = 1;
+    if (!read_kernel(rewrite, node, pool, w) || !read_sizes(node, "strides", w->axes, 1, w->stride) ||
+        !read_sizes(node, "dilations", w->axes, 1, w->dilation) ||
+        !read_sizes(node, "pads", 2 * w->axes, 0, pads))
+        return false;
+    for (int i = 0; i < w->axes; i++) {
+        w->begin[i] = w->automatic ? 0 : pads[i];
+        w->end[i] = w->automatic ? 0 : pads[w->axes + i];
+    }
+    w->ceil = pool && node_int(node, "ceil_mode", 0) != 0;
+    w->groups = pool ? 1 : node_int(node, "group", 1);
+    return w->groups >= 1 && w->groups <= largest_size;
+}
+
+int64_t window_extent(const struct rule_window *w, int axis)
+{
+    return (w->kernel[axis] - 1) * w->dilation[axis] + 1;
+}
+
+/* As ONNX defines it, the output has ceil(input / stride) places, and the odd one goes behind with
+ * SAME_UPPER. */
+static void pad_same(struct rule_window *w, int i, bool upper)
+{
+    w->out[i] = (w->in[i] + w->stride[i] - 1) / w->stride[i];
+    int64_t total = (w->out[i] - 1) * w->stride[i] + window_extent(w, i) - w->in[i];
+    w->gaps |= total < 0;
+    total = total > 0 ? total : 0;
+    w->begin[i] = upper ? total / 2 : total - total / 2;
+    w->end[i] = total - w->begin[i];
+}
+
+static bool place(struct rule_window *w, int i)
+{
+    int64_t room = w->in[i] + w->begin[i] + w->end[i] - window_extent(w, i);
+    if (room < 0)
+        return false;
+    w->out[i] = (room + (w->ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+    if ((w->out[i] - 1) * w->stride[i] >= w->in[i] + w->begin[i] && w->ceil) {
+        w->disputed = true;
+        w->out[i]--;
+    }
+    return w->out[i] > 0;
+}
+
+bool window_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct rule_window *w)
+{
+    const struct bounded *x = rewrite_input(rewrite, node, 0);
+    const char *auto_pad = rewrite_string(rewrite, node, "auto_pad", "NOTSET");
+    bool upper = text_equal(auto_pad, "SAME_UPPER"), valid = text_equal(auto_pad, "VALID");
+    bool pool = !text_equal(node->op_type, "Conv") && !text_equal(node->op_type, "ConvInteger");
+    if (!x || x->shape.rank < 3 || x->shape.rank > 2 + WINDOW_AXES || x->count == 0)
+        return false;
+    *w = (struct rule_window){.axes = x->shape.rank - 2,
+                              .same = upper || text_equal(auto_pad, "SAME_LOWER"),
+                              .automatic = !text_equal(auto_pad, "NOTSET")};
+    if (w->automatic && !w->same && !valid)
+        return false;
+    if (!read_attributes(rewrite, node, pool, w))
+        return false;
+    /* Engines differ in whether auto_pad heeds ceil_mode. */
+    if (w->ceil && w->automatic)
+        return false;
+    for (int i = 0; i < w->axes; i++) {
+        w->in[i] = x->shape.dims[i + 2];
+        if (w->in[i] > largest_size || window_extent(w, i) > largest_size)
+            return false;
+        if (w->same)
+            pad_same(w, i, upper);
+        else if (!place(w, i))
+            return false;
+    }
+    return true;
+}
+
+/* How many of the places start + k * dilation, 0 <= k < kernel, are in [low, high). */
+static int64_t places_between(const struct rule_window *w, int axis, int64_t start, int64_t low, int64_t high)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < w->kernel[axis]; k++) {
+        int64_t at = start + k * w->dilation[axis];
+        count += at >= low && at < high;
+    }
+    return count;
+}
+
+int64_t window_inside(const struct rule_window *w, int axis, int64_t position, bool padded)
+{
+    int64_t start = position * w->stride[axis] - w->begin[axis];
+    if (padded)
+        return places_between(w, axis, start, -w->begin[axis], w->in[axis] + w->end[axis]);
+    return places_between(w, axis, start, 0, w->in[axis]);
+}
+
+bool window_never_outside(const struct rule_window *w)
+{
+    for (int i = 0; i < w->axes; i++) {
+        /* Windows far from the ends are inside anyway; this bounds the work for hostile sizes. */
+        if (w->kernel[i] > 1000 || w->out[i] > 100000)
+            return false;
+        for (int64_t k = 0; k < w->out[i]; k++)
+            if (window_inside(w, i, k, false) < 1)
+                return false;
+    }
+    return true;
+}
+
+const char *window_pad(struct rewrite *rewrite, const char *value, const struct rule_window *w,
+                       const char *fill)
+{
+    int64_t pads[2 * (WINDOW_AXES + 2)] = {0}, total = 0;
+    int rank = w->axes + 2;
+    for (int i = 0; i < w->axes; i++) {
+        pads[i + 2] = w->begin[i];
+        pads[rank + i + 2] = w->end[i];
+        total += w->begin[i] + w->end[i];
+    }
+    if (total == 0)
+        return value;
+    return rewrite_op(rewrite, "Pad", NULL, value, rewrite_ints(rewrite, pads, 2 * (size_t)rank), fill, NULL);
+}
+
+/*
+ * Padding from a given size of the output: the odd one goes behind with SAME_UPPER. An output larger than the
+ * data gives would need negative padding, and how it is halved is not defined.
+ */
+static bool pads_for(struct rule_deconvolution *d, int i, int64_t full, bool upper)
+{
+    int64_t total = full - d->out[i];
+    if (total < 0)
+        return false;
+    d->begin[i] = upper ? total / 2 : total - total / 2;
+    d->end[i] = total - d->begin[i];
+    return true;
+}
+
+static bool place_deconvolution(struct rule_deconvolution *d, int i, bool same, bool upper, bool shaped)
+{
+    int64_t extent = (d->kernel[i] - 1) * d->dilation[i] + 1;
+    int64_t most = d->stride[i] > d->dilation[i] ? d->stride[i] : d->dilation[i];
+    int64_t full = (d->in[i] - 1) * d->stride[i] + d->extra[i] + extent;
+    if (d->in[i] > largest_size || extent > largest_size || d->extra[i] >= most || full > largest_size)
+        return false;
+    if (same && !shaped)
+        d->out[i] = d->in[i] * d->stride[i];
+    if (same && !shaped && d->extra[i] > 0)
+        return false;
+    if (same || shaped)
+        return pads_for(d, i, full, upper) && d->out[i] > 0;
+    d->out[i] = full - d->begin[i] - d->end[i];
+    return d->out[i] > 0;
+}
+
+static bool read_deconvolution(const struct rewrite *rewrite, const Onnx__NodeProto *node,
+                               struct rule_deconvolution *d)
+{
+    const struct bounded *x = rewrite_input(rewrite, node, 0), *weights = rewrite_input(rewrite, node, 1);
+    int64_t pads[2 * WINDOW_AXES] = {0};
+    if (!x || !weights || x->shape.rank < 3 || x->shape.rank > 2 + WINDOW_AXES || x->count == 0 ||
+        weights->shape.rank != x->shape.rank)
+        return false;
+    *d = (struct rule_deconvolution){.axes = x->shape.rank - 2, .groups = node_int(node, "group", 1)};
+    for (int i = 0; i < d->axes; i++) {
+        d->in[i] = x->shape.dims[i + 2];
+        d->kernel[i] = weights->shape.dims[i + 2];
+        d->stride[i] = d->dilation[i] = 1;
+        if (d->kernel[i] < 1 || d->kernel[i] > largest_size)
+            return false;
+    }
+    if (!read_sizes(node, "strides", d->axes, 1, d->stride) ||
+        !read_sizes(node, "dilations", d->axes, 1, d->dilation) ||
+        !read_sizes(node, "output_padding", d->axes, 0, d->extra) ||
+        !read_sizes(node, "output_shape", d->axes, 1, d->out) ||
+        !read_sizes(node, "pads", 2 * d->axes, 0, pads))
+        return false;
+    for (int i = 0; i < d->axes; i++) {
+        d->begin[i] = pads[i];
+        d->end[i] = pads[d->axes + i];
+    }
+    return d->groups >= 1 && x->shape.dims[1] % d->groups == 0 && weights->shape.dims[0] == x->shape.dims[1];
+}
+
+bool deconvolution_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct rule_deconvolution *d)
+{
+    const char *auto_pad = rewrite_string(rewrite, node, "auto_pad", "NOTSET");
+    bool upper = text_equal(auto_pad, "SAME_UPPER"), same = upper || text_equal(auto_pad, "SAME_LOWER");
+    bool valid = text_equal(auto_pad, "VALID"), unset = text_equal(auto_pad, "NOTSET");
+    if (rewrite_opset(rewrite) < 11 || !read_deconvolution(rewrite, node, d) || (!same && !valid && !unset))
+        return false;
+    bool shaped = d->out[0] > 0;
+    if (shaped && valid)
+        return false;
+    d->automatic = shaped || !unset;
+    for (int i = 0; i < d->axes; i++) {
+        if (valid)
+            d->begin[i] = d->end[i] = 0;
+        if (!place_deconvolution(d, i, same, upper, shaped))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,61 @@
+/*
+ * The sliding window of a Conv, ConvInteger, MaxPool, AveragePool or LpPool node, with defaults filled in and
+ * auto_pad resolved, for rules that write the same windows in another way.
+ */
+#ifndef RULES_WINDOW_H
+#define RULES_WINDOW_H
+
+#include "rules/rewrite.h"
+
+enum { WINDOW_AXES = 3 };
+
+struct rule_window {
+    int axes; /* spatial ones */
+    int64_t in[WINDOW_AXES], out[WINDOW_AXES];
+    int64_t kernel[WINDOW_AXES], stride[WINDOW_AXES], dilation[WINDOW_AXES];
+    int64_t begin[WINDOW_AXES], end[WINDOW_AXES]; /* padding; that of auto_pad when `same` */
+    int64_t groups;
+    int64_t taps;   /* of the whole kernel */
+    bool same;      /* auto_pad is SAME_UPPER or SAME_LOWER */
+    bool automatic; /* auto_pad is given and not NOTSET */
+    bool gaps;      /* SAME, and windows leave gaps: the padding would be negative; it is taken as 0 */
+    bool ceil;
+    /* ceil_mode, and a last window would start in the padding at the end. Versions of ONNX differ in whether
+     * it exists; in `out` it does not. */
+    bool disputed;
+};
+
+/* False when something is not known, not valid, or beyond what rules handle: more than three spatial axes,
+ * an empty input, sizes beyond a million. */
+bool window_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct rule_window *window);
+
+/* (kernel - 1) * dilation + 1 */
+int64_t window_extent(const struct rule_window *window, int axis);
+
+/* How many places of the window at `position` of one axis are in the input, or, with `padded`, in the input
+ * or its padding. */
+int64_t window_inside(const struct rule_window *window, int axis, int64_t position, bool padded);
+
+/* Whether every window has at least one place in the input. */
+bool window_never_outside(const struct rule_window *window);
+
+/* A Pad node that surrounds the spatial axes of `value` with `fill`; returns `value` when there is nothing to
+ * add. */
+const char *window_pad(struct rewrite *rewrite, const char *value, const struct rule_window *window,
+                       const char *fill);
+
+/* The window of a ConvTranspose node, whose output is (in - 1) * stride + extent + extra - begin - end. */
+struct rule_deconvolution {
+    int axes;
+    int64_t in[WINDOW_AXES], out[WINDOW_AXES];
+    int64_t kernel[WINDOW_AXES], stride[WINDOW_AXES], dilation[WINDOW_AXES];
+    int64_t begin[WINDOW_AXES], end[WINDOW_AXES]; /* as pads, auto_pad or output_shape say */
+    int64_t extra[WINDOW_AXES];                   /* output_padding */
+    int64_t groups;
+    bool automatic; /* auto_pad is given and not NOTSET, or there is an output_shape */
+};
+
+/* False as window_read, and also when ONNX leaves open where the output starts. */
+bool deconvolution_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct rule_deconvolution *d);
+
+#endif
