@@ -130,16 +130,18 @@ static void try_rule(const struct rule *rule, uint64_t seed, size_t cases, struc
             continue;
         if (rewriting_steps(&list, test, &choice, NULL) == 0)
             for (size_t k = 0; k < list.count && k < 4; k++) {
+                /* Every case with another choice of what the rule leaves open. */
+                char step[300];
+                snprintf(step, sizeof step, "%s#%zu", list.steps[k], i);
                 tally->tried++;
-                int status = rewriting_apply(test, list.steps[k], &other, &err);
+                int status = rewriting_apply(test, step, &other, &err);
                 if (status == 1) {
                     tally->applied++;
                     hold(test, other, tally, tally->wrong < 5);
                     test_case_free(other);
                 } else if (status < 0 || err.code == ERROR_INVALID) {
                     tally->invalid++;
-                    snprintf(tally->why, sizeof tally->why, "%s | %s: %s", test->recipe, list.steps[k],
-                             err.message);
+                    snprintf(tally->why, sizeof tally->why, "%s | %s: %s", test->recipe, step, err.message);
                 }
             }
         rewriting_steps_free(&list);

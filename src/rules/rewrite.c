@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "model/edit.h"
 #include "model/tree.h"
+#include "ops/op.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,6 +29,13 @@ bool rewrite_has_input(const Onnx__NodeProto *node, size_t number)
 const struct bounded *rewrite_input(const struct rewrite *rewrite, const Onnx__NodeProto *node, size_t number)
 {
     return rewrite_has_input(node, number) ? rewrite_type(rewrite, node->input[number]) : NULL;
+}
+
+bool rewrite_takes(const struct rewrite *rewrite, const char *op_type, enum dtype type)
+{
+    const struct op *op = op_find(op_type);
+    int opset = rewrite_opset(rewrite);
+    return op && opset >= OP_OLDEST && dtype_in(type, op_types_at(op, opset));
 }
 
 bool rewrite_one_output(const Onnx__NodeProto *node)
@@ -276,6 +284,22 @@ const char *rewrite_slice(struct rewrite *rewrite, const char *value, int64_t ax
     return rewrite_op(rewrite, "Slice", NULL, value, from, to, rewrite_ints(rewrite, &axis, 1), NULL);
 }
 
+/* From opset 13 on the sizes are an input. */
+void rewrite_split(struct rewrite *rewrite, const char *value, int64_t axis, const int64_t *sizes,
+                   size_t count, const char **parts)
+{
+    struct arena *arena = &rewrite->model->arena;
+    bool by_input = rewrite_opset(rewrite) >= 13;
+    const char *inputs[2] = {value, by_input ? rewrite_ints(rewrite, sizes, count) : NULL};
+    for (size_t i = 0; i < count; i++)
+        parts[i] = rewrite_name(rewrite, "part");
+    Onnx__NodeProto *node = model_add_node(rewrite->model, "Split", rewrite_name(rewrite, "Split"),
+                                           by_input ? 2 : 1, inputs, count, parts);
+    node_set_int(arena, node, "axis", axis);
+    if (!by_input)
+        node_set_ints(arena, node, "split", sizes, count);
+}
+
 const char *rewrite_cast(struct rewrite *rewrite, const char *value, enum dtype type)
 {
     Onnx__NodeProto *node;
@@ -293,8 +317,26 @@ const char *rewrite_concat(struct rewrite *rewrite, int64_t axis, const char *co
     return result;
 }
 
+static int uses_it(void *context, Onnx__NodeProto *node, int depth)
+{
+    const struct naming *naming = context;
+    (void)depth;
+    for (size_t i = 0; i < node->n_input; i++)
+        if (text_equal(node->input[i], naming->name))
+            return 1;
+    return 0;
+}
+
 void rewrite_result(struct rewrite *rewrite, const char *from, const char *to)
 {
+    Onnx__GraphProto *graph = rewrite->model->graph;
+    Onnx__NodeProto *last = graph->n_node ? graph->node[graph->n_node - 1] : NULL;
+    struct naming naming = {from};
+    if (last && last->n_output == 1 && text_equal(last->output[0], from) &&
+        !model_index_find(&rewrite->index, from) && !model_each_node(graph, uses_it, &naming)) {
+        last->output[0] = arena_strdup(&rewrite->model->arena, to);
+        return;
+    }
     rewrite_op_to(rewrite, to, "Identity", from, NULL);
 }
 

@@ -43,6 +43,10 @@ const struct bounded *rewrite_input(const struct rewrite *rewrite, const Onnx__N
 /* Whether the node has this input: it is there and not "". */
 bool rewrite_has_input(const Onnx__NodeProto *node, size_t number);
 
+/* Whether the reference has the operator, in the form of the model's opset, for this type of its first input.
+ * False for opsets before 11. */
+bool rewrite_takes(const struct rewrite *rewrite, const char *op_type, enum dtype type);
+
 /* Whether the node has only its first output. */
 bool rewrite_one_output(const Onnx__NodeProto *node);
 
@@ -91,12 +95,14 @@ const char *rewrite_unsqueeze(struct rewrite *rewrite, const char *value, int64_
 const char *rewrite_squeeze(struct rewrite *rewrite, const char *value, int64_t axis);
 const char *rewrite_slice(struct rewrite *rewrite, const char *value, int64_t axis, int64_t start,
                           int64_t end);
+void rewrite_split(struct rewrite *rewrite, const char *value, int64_t axis, const int64_t *sizes,
+                   size_t count, const char **parts);
 const char *rewrite_cast(struct rewrite *rewrite, const char *value, enum dtype type);
 const char *rewrite_concat(struct rewrite *rewrite, int64_t axis, const char *const *values, size_t count);
 const char *rewrite_reduce(struct rewrite *rewrite, const char *op_type, const char *value,
                            const int64_t *axes, size_t n_axes, bool keepdims);
 
-/* Gives the value made by the last helper another name: an Identity from `from` to `to`. */
+/* Gives the value made by the last helper another name; through an Identity when it is used already. */
 void rewrite_result(struct rewrite *rewrite, const char *from, const char *to);
 
 /* --- Changing --- */
