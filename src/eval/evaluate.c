@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "eval/older_opsets.h"
 #include "eval/scope.h"
+#include "model/function.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 struct evaluator {
     const struct model *model;
+    struct model *inlined; /* a copy without calls of the model's own functions; NULL: it has none */
     struct evaluate_options options;
     struct model_index index;
     int opset;
@@ -325,18 +327,36 @@ static int check_node(void *context, Onnx__NodeProto *node, int depth)
     return op ? 0 : -1;
 }
 
+/* A copy of a model that has functions, with their calls inlined; *copy stays NULL for other models. */
+static int inline_functions(struct model **copy, const struct model *model, struct error *err)
+{
+    if (model->proto->n_functions == 0)
+        return 0;
+    if (model_clone(copy, model, err))
+        return -1;
+    if (model_inline_functions(*copy, err) == 0)
+        return 0;
+    model_free(*copy);
+    *copy = NULL;
+    return -1;
+}
+
 int evaluator_new(struct evaluator **evaluator, const struct model *model,
                   const struct evaluate_options *options, struct error *err)
 {
     *evaluator = NULL;
     struct check_context check = {model_opset(model), err};
-    if (model_each_node(model->graph, check_node, &check))
+    struct model *copy = NULL;
+    if (inline_functions(&copy, model, err))
         return -1;
+    model = copy ? copy : model;
     struct evaluator *made = memory_zeroed(1, sizeof *made);
-    if (model_index_init(&made->index, model, err)) {
+    if (model_each_node(model->graph, check_node, &check) || model_index_init(&made->index, model, err)) {
+        model_free(copy);
         free(made);
         return -1;
     }
+    made->inlined = copy;
     made->model = model;
     made->options = options ? *options : no_options;
     made->opset = check.opset;
@@ -349,6 +369,7 @@ void evaluator_free(struct evaluator *evaluator)
     if (!evaluator)
         return;
     model_index_release(&evaluator->index);
+    model_free(evaluator->inlined);
     free(evaluator);
 }
 

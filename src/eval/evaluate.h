@@ -37,9 +37,9 @@ struct evaluate_options {
 };
 
 /*
- * Prepares a model, which is borrowed. Fails with ERROR_UNSUPPORTED, naming the operator, when the table does
- * not have one at its opset, and with ERROR_INVALID when the model breaks the rules of ONNX in a way that
- * shows without data.
+ * Prepares a model, which is borrowed; calls of its own functions are evaluated as the nodes of these. Fails
+ * with ERROR_UNSUPPORTED, naming the operator, when the table does not have one at its opset, and with
+ * ERROR_INVALID when the model breaks the rules of ONNX in a way that shows without data.
  */
 int evaluator_new(struct evaluator **evaluator, const struct model *model,
                   const struct evaluate_options *options, struct error *err);

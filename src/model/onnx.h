@@ -57,6 +57,18 @@ int onnx_schema(const char *domain, const char *op_type, int opset, struct onnx_
 int onnx_function_body(const char *domain, const char *op_type, int opset, uint8_t **function, size_t *size,
                        struct error *err);
 
+/*
+ * The function body of one node, given as a serialised NodeProto: the operator's own, or the one that its
+ * schema builds for this node. `types` are the element types of the node's inputs (0: omitted or not known).
+ * -1 when it has none.
+ */
+int onnx_function_body_for(const uint8_t *node, size_t node_size, int opset, const int *types, size_t n_types,
+                           uint8_t **function, size_t *size, struct error *err);
+
+/* The default values of an operator's attributes, as a serialised NodeProto with these attributes. */
+int onnx_attribute_defaults(const char *domain, const char *op_type, int opset, uint8_t **node, size_t *size,
+                            struct error *err);
+
 #ifdef __cplusplus
 }
 #endif

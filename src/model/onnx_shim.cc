@@ -19,6 +19,7 @@ extern "C" {
 #include <cstring>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace
 {
@@ -374,5 +375,54 @@ extern "C" int onnx_function_body(const char *domain, const char *op_type, int o
             return error_set(err, ERROR_NOT_FOUND, "%.100s has no function body%s", op_type,
                              found->HasContextDependentFunction() ? " that holds for every node" : "");
         return hand_over_message(*found->GetFunction(), function, size, err);
+    });
+}
+
+// The inputs' types as a schema's builder asks for them; shapes are not told.
+static std::vector<TypeProto> tensor_types(const int *types, size_t count)
+{
+    std::vector<TypeProto> made(count);
+    for (size_t i = 0; i < count; i++)
+        if (types[i])
+            made[i].mutable_tensor_type()->set_elem_type(types[i]);
+    return made;
+}
+
+extern "C" int onnx_function_body_for(const uint8_t *bytes, size_t length, int opset, const int *types,
+                                      size_t n_types, uint8_t **function, size_t *size, struct error *err)
+{
+    *function = nullptr;
+    *size = 0;
+    return guarded(err, ERROR_INVALID, [&] {
+        NodeProto node;
+        if (length > INT_MAX || !node.ParseFromArray(bytes, static_cast<int>(length)))
+            return error_set(err, ERROR_FORMAT, "not a protobuf NodeProto");
+        const OpSchema *found = find_schema(node.domain().c_str(), node.op_type().c_str(), opset);
+        if (found && found->HasFunction())
+            return hand_over_message(*found->GetFunction(), function, size, err);
+        FunctionProto built;
+        FunctionBodyBuildContextImpl context(node, tensor_types(types, n_types));
+        if (!found || !found->HasContextDependentFunction() ||
+            !found->BuildContextDependentFunction(context, built))
+            return error_set(err, ERROR_NOT_FOUND, "%.100s has no function body at opset %d",
+                             node.op_type().c_str(), opset);
+        return hand_over_message(built, function, size, err);
+    });
+}
+
+extern "C" int onnx_attribute_defaults(const char *domain, const char *op_type, int opset, uint8_t **node,
+                                       size_t *size, struct error *err)
+{
+    *node = nullptr;
+    *size = 0;
+    return guarded(err, ERROR_INVALID, [&] {
+        const OpSchema *found = find_schema(domain, op_type, opset);
+        if (!found)
+            return error_set(err, ERROR_NOT_FOUND, "there is no operator %.100s at opset %d", op_type, opset);
+        NodeProto made;
+        for (const auto &attribute : found->attributes())
+            if (attribute.second.default_value.has_name())
+                *made.add_attribute() = attribute.second.default_value;
+        return hand_over_message(made, node, size, err);
     });
 }

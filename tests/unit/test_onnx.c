@@ -258,6 +258,32 @@ static void schemas_and_functions(void **state)
     assert_int_equal(onnx_function_body("", "Nothing", 14, &function, &size, &err), -1);
 }
 
+/* The body of Softmax depends on the node; its axis has a default value. */
+static void functions_of_a_node(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct model *model = model_new(13);
+    Onnx__NodeProto *node = model_add_node(model, "Softmax", NULL, 1, NAMES("x"), 1, NAMES("y"));
+    size_t size = onnx__node_proto__get_packed_size(node), length;
+    uint8_t *bytes = memory_zeroed(size + 1, 1), *function, *defaults;
+    onnx__node_proto__pack(node, bytes);
+    assert_int_equal(
+        onnx_function_body_for(bytes, size, 13, (int[]){DTYPE_FLOAT}, 1, &function, &length, &err), 0);
+    Onnx__FunctionProto *proto = onnx__function_proto__unpack(NULL, length, function);
+    assert_true(proto->n_node > 3);
+    onnx__function_proto__free_unpacked(proto, NULL);
+    free(function);
+    assert_int_equal(onnx_function_body_for(bytes, size, 12, NULL, 0, &function, &length, &err), -1);
+    free(bytes);
+    assert_int_equal(onnx_attribute_defaults("", "Softmax", 13, &defaults, &length, &err), 0);
+    Onnx__NodeProto *values = onnx__node_proto__unpack(NULL, length, defaults);
+    assert_int_equal(node_int(values, "axis", 0), -1);
+    onnx__node_proto__free_unpacked(values, NULL);
+    free(defaults);
+    model_free(model);
+}
+
 static void repack(const char *path, size_t *checked)
 {
     struct model *model, *again;
@@ -338,6 +364,7 @@ int main(void)
         cmocka_unit_test(text_goes_in_and_out),
         cmocka_unit_test(opsets_are_converted),
         cmocka_unit_test(schemas_and_functions),
+        cmocka_unit_test(functions_of_a_node),
         cmocka_unit_test(all_official_models_survive_repacking),
         cmocka_unit_test(the_newest_opset_is_that_of_the_official_models),
     };

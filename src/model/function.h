@@ -1,0 +1,37 @@
+/*
+ * Functions: operators that are defined by nodes, in a model's own list of functions or in ONNX's schemas,
+ * and calls of them replaced by these nodes.
+ */
+#ifndef MODEL_FUNCTION_H
+#define MODEL_FUNCTION_H
+
+#include "model/model.h"
+
+/* The function of the model that a node calls; NULL when it calls none. */
+const Onnx__FunctionProto *model_function(const struct model *model, const Onnx__NodeProto *node);
+
+/* The version of an operator set that a function, or a model, imports; 0 when it imports none. "ai.onnx" is
+ * the same as "". */
+int64_t function_opset(const Onnx__FunctionProto *function, const char *domain);
+int64_t model_opset_of(const struct model *model, const char *domain);
+
+/* Makes a name that nothing in the model has; `stem` may be part of it. */
+typedef const char *function_namer(void *context, const char *stem);
+
+/*
+ * Replaces a node of the top graph by the nodes of a function's body, which are appended. Attributes that the
+ * body refers to are those of the call or, where it lacks them, those of `defaults` (NULL: none); an
+ * attribute that neither has is left out. An input that the call omits is omitted in the body.
+ */
+void function_inline(struct model *model, const Onnx__NodeProto *call, const Onnx__FunctionProto *function,
+                     const Onnx__NodeProto *defaults, function_namer *namer, void *context);
+
+/*
+ * Inlines all calls of the model's own functions in the top graph, also those that functions make, if the
+ * function imports the default operator set at the model's version; other calls stay. Fails with ERROR_LIMIT
+ * when that makes too many nodes, as functions that call each other in a circle do.
+ */
+enum { FUNCTION_MAX_NODES = 100000 };
+int model_inline_functions(struct model *model, struct error *err);
+
+#endif
