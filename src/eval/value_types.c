@@ -46,12 +46,12 @@ static void note_info(struct value_types *types, const Onnx__ValueInfoProto *inf
 }
 
 /* Small constants with their values: a Reshape needs its shape. */
-static void note_initializer(struct value_types *types, const struct model *model, size_t number)
+static void note_weight(struct value_types *types, const struct model *model, size_t number,
+                        const Onnx__TensorProto *tensor, size_t n_dims, const int64_t *dims)
 {
-    const Onnx__TensorProto *tensor = model->graph->initializer[number];
-    if (dtype_check(tensor->data_type, NULL) || tensor->n_dims > TENSOR_MAX_RANK)
+    if (dtype_check(tensor->data_type, NULL) || n_dims > TENSOR_MAX_RANK)
         return;
-    struct shape shape = shape_make((int)tensor->n_dims, tensor->dims);
+    struct shape shape = shape_make((int)n_dims, dims);
     size_t count;
     if (shape_count(&shape, &count, NULL))
         return;
@@ -68,6 +68,20 @@ static void note_initializer(struct value_types *types, const struct model *mode
     value->type = (enum dtype)tensor->data_type;
     value->shape = shape;
     value->count = count;
+}
+
+static void note_initializer(struct value_types *types, const struct model *model, size_t number)
+{
+    const Onnx__TensorProto *tensor = model->graph->initializer[number];
+    note_weight(types, model, number, tensor, tensor->n_dims, tensor->dims);
+}
+
+static void note_sparse(struct value_types *types, const struct model *model, size_t number)
+{
+    const Onnx__SparseTensorProto *sparse = model->graph->sparse_initializer[number];
+    if (sparse->values)
+        note_weight(types, model, model->graph->n_initializer + number, sparse->values, sparse->n_dims,
+                    sparse->dims);
 }
 
 /* False when an input is not known well enough. */
@@ -163,6 +177,8 @@ static void infer_all(struct value_types *types, const struct model *model, cons
     for (size_t i = 0; i < graph->n_initializer; i++)
         if (!is_given(inputs, n_inputs, graph->initializer[i]->name))
             note_initializer(types, model, i);
+    for (size_t i = 0; i < graph->n_sparse_initializer; i++)
+        note_sparse(types, model, i);
     if (model_index_init(&index, model, NULL))
         return;
     for (size_t i = 0; i < graph->n_node; i++)

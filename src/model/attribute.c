@@ -91,6 +91,14 @@ void node_set_tensor(struct arena *arena, Onnx__NodeProto *node, const char *nam
     attribute->t = model_tensor_write(arena, name, tensor);
 }
 
+void node_set_sparse(struct arena *arena, Onnx__NodeProto *node, const char *name,
+                     Onnx__SparseTensorProto *sparse)
+{
+    Onnx__AttributeProto *attribute =
+        renew(arena, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR);
+    attribute->sparse_tensor = sparse;
+}
+
 void node_set_graph(struct arena *arena, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *graph)
 {
     Onnx__AttributeProto *attribute = renew(arena, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);

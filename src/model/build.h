@@ -40,6 +40,8 @@ void node_set_strings(struct arena *arena, Onnx__NodeProto *node, const char *na
                       size_t count);
 void node_set_tensor(struct arena *arena, Onnx__NodeProto *node, const char *name,
                      const struct tensor *tensor);
+void node_set_sparse(struct arena *arena, Onnx__NodeProto *node, const char *name,
+                     Onnx__SparseTensorProto *sparse);
 void node_set_graph(struct arena *arena, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *graph);
 void node_remove_attribute(Onnx__NodeProto *node, const char *name);
 

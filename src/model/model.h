@@ -104,7 +104,14 @@ int model_weight(const struct model *model, size_t index, struct tensor *tensor,
  */
 bool model_weight_view(const struct model *model, size_t index, struct tensor *view);
 
+/*
+ * Sparse tensors as dense ones and back. Zeros are left out, except negative ones; `linear`: each index is
+ * one number instead of one for each dimension. A tensor of rank 0, without elements or of strings has no
+ * sparse form: NULL.
+ */
 int model_sparse_read(const Onnx__SparseTensorProto *sparse, struct tensor *dense, struct error *err);
+Onnx__SparseTensorProto *model_sparse_write(struct arena *arena, const char *name, const struct tensor *dense,
+                                            bool linear);
 
 /* A TensorProto inside the tree (an attribute, a subgraph's initialiser, an input_0.pb) as a tensor and back.
  */

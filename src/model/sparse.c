@@ -1,4 +1,4 @@
-/* Sparse initialisers, read as dense tensors (model_sparse_read of model.h). */
+/* Sparse tensors as dense ones and back (model_sparse_read and _write of model.h). */
 #include "model/model.h"
 
 #include <string.h>
@@ -70,4 +70,55 @@ int model_sparse_read(const Onnx__SparseTensorProto *sparse, struct tensor *dens
     if (result)
         tensor_release(dense);
     return result ? -1 : 0;
+}
+
+static bool is_zero(const struct tensor *dense, size_t at)
+{
+    size_t item = dtype_size(dense->type);
+    const uint8_t *bytes = (const uint8_t *)dense->data + at * item;
+    for (size_t i = 0; i < item; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static void put_index(int64_t *index, size_t at, const struct shape *shape)
+{
+    int64_t rest = (int64_t)at;
+    for (int k = shape->rank; k-- > 0;) {
+        index[k] = rest % shape->dims[k];
+        rest /= shape->dims[k];
+    }
+}
+
+Onnx__SparseTensorProto *model_sparse_write(struct arena *arena, const char *name, const struct tensor *dense,
+                                            bool linear)
+{
+    size_t item = dtype_size(dense->type), kept = 0, columns = linear ? 1 : (size_t)dense->shape.rank;
+    if (!item || !dense->count || dense->shape.rank == 0)
+        return NULL;
+    struct tensor values = {.type = dense->type, .data = arena_alloc(arena, dense->size)};
+    struct tensor indices = {.type = DTYPE_INT64,
+                             .data = arena_array(arena, dense->count, columns * sizeof(int64_t))};
+    for (size_t i = 0; i < dense->count; i++) {
+        int64_t *index = (int64_t *)indices.data + kept * columns;
+        if (is_zero(dense, i))
+            continue;
+        memcpy((char *)values.data + kept++ * item, (const char *)dense->data + i * item, item);
+        if (linear)
+            *index = (int64_t)i;
+        else
+            put_index(index, i, &dense->shape);
+    }
+    values.shape = shape_make(1, (const int64_t[]){(int64_t)kept});
+    indices.shape = shape_make(linear ? 1 : 2, (const int64_t[]){(int64_t)kept, (int64_t)columns});
+    values.size = kept * item;
+    indices.size = kept * columns * sizeof(int64_t);
+    Onnx__SparseTensorProto *sparse = arena_alloc(arena, sizeof *sparse);
+    onnx__sparse_tensor_proto__init(sparse);
+    sparse->values = model_tensor_write(arena, name, &values);
+    sparse->indices = model_tensor_write(arena, "", &indices);
+    sparse->n_dims = (size_t)dense->shape.rank;
+    sparse->dims = arena_copy(arena, dense->shape.dims, sparse->n_dims * sizeof *sparse->dims);
+    return sparse;
 }

@@ -11,11 +11,14 @@
 
 /* ---- Constant ---- */
 
-static int constant_tensor(struct op_call *call, const Onnx__TensorProto *proto)
+static int constant_tensor(struct op_call *call, const Onnx__AttributeProto *a)
 {
     struct tensor tensor;
-    if (!proto || model_tensor_read(proto, &tensor, call->err))
-        return proto ? -1 : call_invalid(call, "value is not a tensor");
+    if (!a->t && !a->sparse_tensor)
+        return call_invalid(call, "%s is not a tensor", a->name);
+    if (a->t ? model_tensor_read(a->t, &tensor, call->err)
+             : model_sparse_read(a->sparse_tensor, &tensor, call->err))
+        return -1;
     struct bounded *out = call_output_known(call, 0, tensor.type, &tensor.shape);
     for (size_t i = 0; out && i < out->count; i++)
         out->value[i] = tensor_get(&tensor, i);
@@ -29,8 +32,8 @@ static int eval_constant(struct op_call *call)
     if (node->n_attribute != 1)
         return call_invalid(call, "has %zu attributes instead of one", node->n_attribute);
     const Onnx__AttributeProto *a = node->attribute[0];
-    if (strcmp(a->name, "value") == 0)
-        return constant_tensor(call, a->t);
+    if (strcmp(a->name, "value") == 0 || (call->opset >= 11 && strcmp(a->name, "sparse_value") == 0))
+        return constant_tensor(call, a);
     bool floats = strcmp(a->name, "value_floats") == 0, one_float = strcmp(a->name, "value_float") == 0;
     bool ints = strcmp(a->name, "value_ints") == 0, one_int = strcmp(a->name, "value_int") == 0;
     if (call->opset < 12 || !(floats || one_float || ints || one_int))

@@ -210,13 +210,20 @@ static const char *first_output(const Onnx__NodeProto *node)
     return "";
 }
 
+/* Rules name operators of ONNX; one of another domain that has the same name is another operator. */
+static bool takes_node(const struct rule *rule, const Onnx__NodeProto *node)
+{
+    return rule_takes(rule, node->op_type) &&
+           (!rule->operators || !node->domain || !*node->domain || text_equal(node->domain, "ai.onnx"));
+}
+
 static void list_sites(struct rewriting_steps *list, const struct rule *rule, const struct model_index *index,
                        const struct rule_choice *choice)
 {
     const Onnx__GraphProto *graph = index->model->graph;
     if (rule->scope == RULE_NODE)
         for (size_t i = 0; i < graph->n_node; i++) {
-            if (rule_takes(rule, graph->node[i]->op_type) && *first_output(graph->node[i]))
+            if (takes_node(rule, graph->node[i]) && *first_output(graph->node[i]))
                 add_step(list, rule, first_output(graph->node[i]));
         }
     else if (rule->scope == RULE_VALUE)
@@ -271,7 +278,7 @@ static int find_site(const struct rewrite *rewrite, const struct step *step, str
     if (value->source != SOURCE_NODE)
         return 0;
     site->node = rewrite->model->graph->node[value->number];
-    return rule_takes(step->rule, site->node->op_type);
+    return takes_node(step->rule, site->node);
 }
 
 static int not_here(const struct step *step, struct error *err)

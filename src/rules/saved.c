@@ -1,6 +1,8 @@
 /* Rule 16 of EAGLE: the model written and read again, in the forms that files and engines have for it. */
 #include "rules/rule.h"
 
+#include <string.h>
+
 enum { ITEMS = 1 << 20 }; /* larger weights stay as they are: their copies would be in memory */
 
 /* Moves the elements of a tensor to the other place that the format has for them. Types that are not known
@@ -71,39 +73,25 @@ const struct rule rule_external_data = {
     .apply = external_data,
 };
 
+/* Engines have their own names for the formats that they save to, so the setting comes from what they
+ * declare. */
 static int reloaded(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
-    (void)site;
     (void)err;
-    rewrite_add_knobs(rewrite, "reload=onnx");
+    if (strncmp(site->knob, "reload=", 7) != 0 || strchr(site->knob, ','))
+        return 0;
+    rewrite_add_knobs(rewrite, site->knob);
     return 1;
 }
 
-/* The engine optimises what it has already optimised, so it may round otherwise. */
+/* The engine may optimise what it has already optimised, and round otherwise. */
 const struct rule rule_reloaded = {
     .name = "reloaded",
     .paper = 16,
-    .summary = "the optimised model saved by the engine as ONNX and loaded again",
+    .summary = "the model as the engine saves it, loaded again: as ONNX or in a format of its own",
     .scope = RULE_RUN,
     .relation = RELATION_BOUNDS,
+    .each_knob = true,
     .nothing_new = true,
     .apply = reloaded,
-};
-
-static int reloaded_own(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
-{
-    (void)site;
-    (void)err;
-    rewrite_add_knobs(rewrite, "reload=own");
-    return 1;
-}
-
-const struct rule rule_reloaded_own = {
-    .name = "reloaded-own",
-    .paper = 16,
-    .summary = "the optimised model saved in the engine's own format and loaded again",
-    .scope = RULE_RUN,
-    .relation = RELATION_BOUNDS,
-    .nothing_new = true,
-    .apply = reloaded_own,
 };

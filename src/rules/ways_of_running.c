@@ -1,10 +1,22 @@
 /* Rules that leave model and inputs as they are and run them in another way. */
 #include "rules/rule.h"
 
+#include <string.h>
+
+/* Whether a single setting is one that another rule is about. */
+static bool has_a_rule(const char *setting)
+{
+    static const char *const names[] = {"binding=", "perturb=", "reload=", "threads="};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(setting, names[i], strlen(names[i])) == 0 && !strchr(setting, ','))
+            return true;
+    return false;
+}
+
 static int knob(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
     (void)err;
-    if (!*site->knob)
+    if (!*site->knob || has_a_rule(site->knob))
         return 0;
     rewrite_add_knobs(rewrite, site->knob);
     return 1;
@@ -13,7 +25,7 @@ static int knob(struct rewrite *rewrite, const struct rule_site *site, struct er
 const struct rule rule_knob = {
     .name = "knob",
     .paper = 1,
-    .summary = "another setting of the engine: optimised or not, other threads, other memory",
+    .summary = "another setting of the engine: optimised or not, other memory, two settings at once",
     .scope = RULE_RUN,
     .relation = RELATION_BOUNDS,
     .each_knob = true,

@@ -259,6 +259,29 @@ static void typed_fields_are_written(void **state)
     arena_release(&arena);
 }
 
+static void sparse_tensors_are_written(void **state)
+{
+    static const float numbers[] = {0, 1, -0.0f, 0, 0, NAN};
+    struct shape shape = shape_make(2, (const int64_t[]){2, 3});
+    struct tensor tensor, back;
+    struct arena arena;
+    (void)state;
+    arena_init(&arena);
+    assert_int_equal(tensor_from_bytes(&tensor, DTYPE_FLOAT, &shape, numbers, sizeof numbers, NULL), 0);
+    for (int linear = 0; linear < 2; linear++) {
+        Onnx__SparseTensorProto *sparse = model_sparse_write(&arena, "t", &tensor, linear);
+        assert_int_equal(sparse->values->dims[0], 3);
+        assert_int_equal(sparse->indices->n_dims, linear ? 1 : 2);
+        assert_int_equal(model_sparse_read(sparse, &back, NULL), 0);
+        assert_true(tensor_identical(&tensor, &back));
+        tensor_release(&back);
+    }
+    tensor.shape.rank = 0;
+    assert_null(model_sparse_write(&arena, "t", &tensor, true));
+    tensor_release(&tensor);
+    arena_release(&arena);
+}
+
 static void refuse_tensor(const Onnx__TensorProto *proto, const char *why)
 {
     struct tensor tensor;
@@ -554,6 +577,7 @@ int main(void)
         cmocka_unit_test(all_types_round_trip),
         cmocka_unit_test(typed_fields_are_read),
         cmocka_unit_test(typed_fields_are_written),
+        cmocka_unit_test(sparse_tensors_are_written),
         cmocka_unit_test(dims_are_held_against_data),
         cmocka_unit_test_setup_teardown(large_weights_stay_in_the_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(external_data_goes_out_and_comes_back, make_folder, remove_folder),
