@@ -416,7 +416,7 @@ int main(int argc, char **argv)
          .help = "where to write the optimised model at load",
          .kind = KNOB_SCHEDULE},
         {.name = "reload",
-         .values = "no|onnx|ort",
+         .values = "no|onnx|own",
          .value = "no",
          .help = "save the optimised model, in ONNX's or the library's own format, and run what is loaded "
                  "from the file",

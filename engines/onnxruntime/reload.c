@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { RELOAD_NO, RELOAD_ONNX, RELOAD_ORT }; /* in the order of the knob's values */
+enum { RELOAD_NO, RELOAD_ONNX, RELOAD_OWN }; /* in the order of the knob's values */
 
 /* A worker's TMPDIR is its scratch folder; elsewhere the number of the process keeps workers apart. */
 static char *scratch_file(const char *ending)
@@ -42,7 +42,7 @@ int ort_reload_start(struct adapter_call *call, const char *save)
         return format;
     ort->reload_keep = save[0] != '\0';
     ort->reload_path =
-        ort->reload_keep ? memory_strdup(save) : scratch_file(format == RELOAD_ORT ? "ort" : "onnx");
+        ort->reload_keep ? memory_strdup(save) : scratch_file(format == RELOAD_OWN ? "ort" : "onnx");
     /* The copy is made before the path is set: the second session saves nothing. */
     if (ort_check(call, ORT_STAGE_START, ort->api->CloneSessionOptions(ort->options, &ort->reload_options)) <
             0 ||
@@ -51,7 +51,7 @@ int ort_reload_start(struct adapter_call *call, const char *save)
         ort_check(call, ORT_STAGE_START,
                   ort->api->SetOptimizedModelFilePath(ort->options, ort->reload_path)) < 0)
         return -1;
-    return format == RELOAD_ORT ? set_format(call, ort) : 0;
+    return format == RELOAD_OWN ? set_format(call, ort) : 0;
 }
 
 int ort_reload(struct adapter_call *call)

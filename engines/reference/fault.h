@@ -1,8 +1,10 @@
 /*
- * Planted faults: published bugs of real frameworks in ONNX form, the ground truth for everything that claims
- * to find bugs.
+ * Planted faults: bugs in the manner of real frameworks, in ONNX form, the ground truth for everything that
+ * claims to find bugs.
  *
- * There is one file for each paper and one row for each fault. A fault is active only when its condition
+ * There is one file for each paper whose published bugs these are, and one row for each fault. The faults in
+ * faults_graph.c and faults_running.c are not published ones: they are there so that every equivalence rule
+ * (src/rules) has something to find, and their paper is "rules". A fault is active only when its condition
  * holds; everywhere else the engine is right. The reference without a fault never runs this code: the
  * evaluator's hook is set only when a fault is asked for.
  */
@@ -12,12 +14,23 @@
 #include "model/index.h"
 #include "ops/op.h"
 
-/* What a fault may look at besides the call: the model around the node, and the engine's opt knob. */
+/* How the engine's model came into memory, knob `reload`, in the order of the knob's values. */
+enum fault_reload { RELOAD_NO, RELOAD_ONNX, RELOAD_OWN };
+
+struct fault_memory; /* what faults keep from run to run; see fault_memory.h */
+
+/* What a fault may look at besides the call: the model around the node, the engine's knobs, and the past. */
 struct fault_scene {
     const struct fault *fault;
     const struct model *model;
     const struct model_index *index;
     bool optimised; /* opt=all */
+    int threads;
+    bool bound; /* binding=on */
+    enum fault_reload reload;
+    bool from_file; /* the model was loaded by its path */
+    size_t loads;   /* how often this process has loaded the same model before */
+    struct fault_memory *memory;
 };
 
 struct fault {
@@ -30,10 +43,13 @@ struct fault {
     int (*eval)(const struct fault_scene *scene, struct op_call *call);
     /* Called when a model is loaded. May be NULL. */
     void (*load)(const struct fault_scene *scene);
+    /* Changes a model that was loaded, as an optimiser or a reader of files does. May be NULL. */
+    void (*edit)(const struct fault_scene *scene, struct model *model);
 };
 
 /* Each file's rows end with a NULL name. */
-extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[];
+extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[],
+    faults_graph[], faults_running[];
 
 /* The fault with that name; NULL when there is none. */
 const struct fault *fault_find(const char *name);

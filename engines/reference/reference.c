@@ -13,6 +13,7 @@
 #include "engine/wire_bounds.h"
 #include "eval/evaluate.h"
 #include "fault.h"
+#include "fault_memory.h"
 #include "graph.h"
 
 #include <math.h>
@@ -46,8 +47,14 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     if (strcmp(fault, "none") != 0 && !(reference->scene.fault = fault_find(fault)))
         return adapter_fail(call, ADAPTER_REJECTED, "no fault is called %s; see assay engines --faults",
                             fault);
-    reference->scene.optimised = strcmp(adapter_knob(call->adapter, "opt"), "all") == 0;
-    return 0;
+    struct fault_scene *scene = &reference->scene;
+    int reload = adapter_choice(call, "reload");
+    scene->optimised = strcmp(adapter_knob(call->adapter, "opt"), "all") == 0;
+    scene->threads = adapter_number(call, "threads", 1, 256);
+    scene->bound = on(call, "binding");
+    scene->reload = reload < 0 ? RELOAD_NO : (enum fault_reload)reload;
+    scene->memory = fault_memory_new();
+    return scene->threads < 0 || reload < 0 ? -1 : 0;
 }
 
 static int disturb_hook(void *context, struct op_call *call)
@@ -109,6 +116,27 @@ static int make_evaluator(struct reference *reference, bool bounds, struct evalu
     return evaluator_new(made, reference->graph.model, &options, err);
 }
 
+/* What the fault does to the model before it is evaluated; the index is then made anew. */
+static int plant(struct reference *reference, const struct adapter_model *model, struct error *err)
+{
+    struct fault_scene *scene = &reference->scene;
+    struct adapter_graph *graph = &reference->graph;
+    scene->model = graph->model;
+    scene->index = &graph->index;
+    if (!scene->fault)
+        return 0;
+    scene->from_file = model->path != NULL;
+    scene->loads = fault_memory_load(scene->memory, graph->model);
+    if (scene->fault->load)
+        scene->fault->load(scene);
+    if (!scene->fault->edit)
+        return 0;
+    scene->fault->edit(scene, graph->model);
+    graph->model->path = NULL;
+    model_index_release(&graph->index);
+    return model_index_init(&graph->index, graph->model, err);
+}
+
 static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
 {
     struct reference *reference = call->engine;
@@ -118,10 +146,8 @@ static int load(struct adapter_call *call, const struct adapter_model *model, st
         return adapter_fail_error(call, &err);
     if (on(call, "disturb"))
         read_disturbance(reference);
-    reference->scene.model = reference->graph.model;
-    reference->scene.index = &reference->graph.index;
-    if (reference->scene.fault && reference->scene.fault->load)
-        reference->scene.fault->load(&reference->scene);
+    if (plant(reference, model, &err))
+        return adapter_fail_error(call, &err);
     /* Made here, so that an operator that the table lacks is said at load. */
     return make_evaluator(reference, true, &reference->exact, &err) ? adapter_fail_error(call, &err) : 0;
 }
@@ -171,7 +197,10 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
 
 static void stop(void *engine)
 {
-    free(engine);
+    struct reference *reference = engine;
+    if (reference)
+        fault_memory_free(reference->scene.memory);
+    free(reference);
 }
 
 int main(int argc, char **argv)
@@ -190,6 +219,22 @@ int main(int argc, char **argv)
          .help = "all: planted faults of an optimiser are active",
          .kind = KNOB_GRAPH,
          .plain = "none"},
+        {.name = "threads",
+         .values = "1..256",
+         .value = "1",
+         .help = "how many threads planted faults take there to be; there is always one",
+         .kind = KNOB_SCHEDULE},
+        {.name = "binding",
+         .values = "on|off",
+         .value = "off",
+         .help = "on: planted faults of bound inputs and outputs are active",
+         .kind = KNOB_SCHEDULE},
+        {.name = "reload",
+         .values = "no|onnx|own",
+         .value = "no",
+         .help = "planted faults of models saved as ONNX, or in a format of their own, are active",
+         .kind = KNOB_GRAPH,
+         .plain = "no"},
         {.name = "round",
          .values = "on|off",
          .value = "off",

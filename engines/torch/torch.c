@@ -19,14 +19,14 @@ struct torch {
 static int start(struct adapter_call *call, void **engine, struct str *version)
 {
     struct torch *torch = memory_zeroed(1, sizeof *torch);
-    int threads, mode, no_reload;
+    int threads, mode, reload;
     *engine = torch;
     str_add(version, face_version());
     if ((threads = adapter_number(call, "threads", 1, 256)) < 0 ||
-        (mode = adapter_choice(call, "mode")) < 0 || (no_reload = adapter_choice(call, "reload")) < 0)
+        (mode = adapter_choice(call, "mode")) < 0 || (reload = adapter_choice(call, "reload")) < 0)
         return -1;
     torch->mode = (enum face_mode)mode;
-    torch->reload = !no_reload;
+    torch->reload = reload == 1;
     if (!face_has_mode(torch->mode))
         return adapter_fail(call, ADAPTER_REJECTED, "mode=%s: libtorch %s does not have this mode",
                             adapter_knob(call->adapter, "mode"), face_version());
@@ -128,9 +128,9 @@ int main(int argc, char **argv)
          .kind = KNOB_GRAPH,
          .plain = "eager"},
         {.name = "reload",
-         .values = "yes|no",
+         .values = "no|own",
          .value = "no",
-         .help = "save the graph as one module and run what is loaded again",
+         .help = "own: save the graph as one module and run what is loaded again",
          .kind = KNOB_GRAPH,
          .plain = "no"},
         {.name = "source",

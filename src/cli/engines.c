@@ -215,7 +215,7 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
         table_add(&table, STYLE_PLAIN, "%s", knob_kind(knob->kind));
         size_t faults = count_faults(knob->help);
         if (faults)
-            table_add(&table, STYLE_PLAIN, "plant one of %zu published bugs; --faults lists them", faults);
+            table_add(&table, STYLE_PLAIN, "plant one of %zu bugs; --faults lists them", faults);
         else
             table_add(&table, STYLE_PLAIN, "%s", knob->help);
     }

@@ -134,7 +134,7 @@ static void every_release_computes_and_tells_its_version(void **state)
 static void every_release_reloads_and_binds(void **state)
 {
     (void)state;
-    static const char *const ways[] = {"reload=onnx", "reload=ort", "binding=on", "reload=ort,binding=on"};
+    static const char *const ways[] = {"reload=onnx", "reload=own", "binding=on", "reload=own,binding=on"};
     struct value x = input("x", DTYPE_FLOAT, 3, (float[]){1, -2, 0.5F}, 12);
     struct model *model = chain("Neg", DTYPE_FLOAT, 3, 13);
     for (size_t i = 0; i < 4 * sizeof releases / sizeof *releases; i++) {
@@ -166,7 +166,7 @@ static void reloading_keeps_the_file_that_the_user_named(void **state)
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    snprintf(label, sizeof label, "onnxruntime@1.23.2:reload=ort,save=%s", path);
+    snprintf(label, sizeof label, "onnxruntime@1.23.2:reload=own,save=%s", path);
     bench_open(&bench, label);
     struct result result = bench_run(&bench, model, &x, 1);
     assert_int_equal(result.outcome, OUTCOME_OK);
