@@ -3,29 +3,6 @@
 #include "rules/rule.h"
 #include "rules/window.h"
 
-#include <math.h>
-
-/*
- * What a Pad node must add so that the operator answers as if it padded itself; NULL when nothing does. Conv
- * and LpPool add zeros, ConvInteger its zero point. MaxPool takes no padding into account, so that only the
- * lowest number may stand for it. AveragePool counts what a Pad node adds.
- */
-static const char *filling(struct rewrite *rewrite, const Onnx__NodeProto *node, const struct rule_window *w)
-{
-    enum dtype type = rewrite_input(rewrite, node, 0)->type;
-    if (text_equal(node->op_type, "MaxPool"))
-        return rewrite_scalar(rewrite, type, 0, dtype_is_float(type) ? -INFINITY : dtype_lowest(type));
-    if (text_equal(node->op_type, "AveragePool") && (node_int(node, "count_include_pad", 0) != 1 || w->ceil))
-        return NULL;
-    if (!text_equal(node->op_type, "ConvInteger") || !rewrite_has_input(node, 2))
-        return rewrite_scalar(rewrite, type, 0, 0);
-    const struct bounded *zero = rewrite_input(rewrite, node, 2);
-    struct shape scalar = {.rank = 0};
-    if (!zero || zero->count != 1)
-        return NULL;
-    return zero->shape.rank == 0 ? node->input[2] : rewrite_reshape(rewrite, node->input[2], &scalar);
-}
-
 /* ONNX does not say how pools place windows that are dilated or leave gaps when auto_pad is SAME. */
 static bool is_defined(const Onnx__NodeProto *node, const struct rule_window *w)
 {
@@ -43,7 +20,7 @@ static int pad_in_front(struct rewrite *rewrite, Onnx__NodeProto *node, const st
     if (!rewrite_one_output(node) || !is_defined(node, w) || w->disputed ||
         (maximum && !window_never_outside(w)))
         return 0;
-    const char *fill = filling(rewrite, node, w);
+    const char *fill = window_fill(rewrite, node, w);
     const char *padded = fill ? window_pad(rewrite, node->input[0], w, fill) : NULL;
     if (!padded || padded == node->input[0])
         return 0;

@@ -6,6 +6,7 @@
 #include "model/tree.h"
 #include "ops/op.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,43 @@ bool rewrite_constant_ints(const struct rewrite *rewrite, const char *name, int6
         values[i] = (int64_t)tensor_get(&tensor, i);
     tensor_release(&tensor);
     return fits;
+}
+
+static size_t find_case_input(const struct rewrite *rewrite, const char *name)
+{
+    const Onnx__GraphProto *graph = rewrite->model->graph;
+    for (size_t i = 0; i < rewrite->n_inputs; i++)
+        if (rewrite->inputs[i].name ? text_equal(rewrite->inputs[i].name, name)
+                                    : i < graph->n_input && text_equal(graph->input[i]->name, name))
+            return i;
+    return rewrite->n_inputs;
+}
+
+static bool all_finite(const struct tensor *tensor)
+{
+    for (size_t i = 0; i < tensor->count; i++)
+        if (!isfinite(tensor_get(tensor, i)))
+            return false;
+    return true;
+}
+
+bool rewrite_is_finite(const struct rewrite *rewrite, const char *name)
+{
+    const struct bounded *type = rewrite_type(rewrite, name);
+    if (!type || !dtype_is_float(type->type))
+        return type && dtype_is_integer(type->type);
+    size_t number = find_case_input(rewrite, name);
+    if (number < rewrite->n_inputs) {
+        const struct value *value = &rewrite->inputs[number];
+        return value->kind == VALUE_TENSOR && dtype_is_float(value->tensors[0].type) &&
+               all_finite(&value->tensors[0]);
+    }
+    struct tensor constant;
+    if (rewrite_constant(rewrite, name, &constant, NULL) != 1)
+        return false;
+    bool finite = dtype_is_float(constant.type) && all_finite(&constant);
+    tensor_release(&constant);
+    return finite;
 }
 
 const char *rewrite_string(struct rewrite *rewrite, const Onnx__NodeProto *node, const char *name,
@@ -409,16 +447,6 @@ void rewrite_add_knobs(struct rewrite *rewrite, const char *knobs)
     str_printf(&all, "%s%s%s", rewrite->way->knobs, *rewrite->way->knobs ? "," : "", knobs);
     free(rewrite->way->knobs);
     rewrite->way->knobs = str_detach(&all);
-}
-
-static size_t find_case_input(const struct rewrite *rewrite, const char *name)
-{
-    const Onnx__GraphProto *graph = rewrite->model->graph;
-    for (size_t i = 0; i < rewrite->n_inputs; i++)
-        if (rewrite->inputs[i].name ? text_equal(rewrite->inputs[i].name, name)
-                                    : i < graph->n_input && text_equal(graph->input[i]->name, name))
-            return i;
-    return rewrite->n_inputs;
 }
 
 int rewrite_set_case_input(struct rewrite *rewrite, const char *name, struct tensor *tensor,

@@ -60,6 +60,10 @@ int rewrite_constant(const struct rewrite *rewrite, const char *name, struct ten
 bool rewrite_constant_ints(const struct rewrite *rewrite, const char *name, int64_t *values, size_t max,
                            size_t *count);
 
+/* Whether no element of a value can be NaN or infinite: it is of an integer type, or its elements are known
+ * because it is constant or an input of the case. */
+bool rewrite_is_finite(const struct rewrite *rewrite, const char *name);
+
 /* The text of a string attribute in the model's arena, `otherwise` when it is absent. */
 const char *rewrite_string(struct rewrite *rewrite, const Onnx__NodeProto *node, const char *name,
                            const char *otherwise);

@@ -2,8 +2,10 @@
 
 #include "base/str.h"
 
+#include <math.h>
+
 /* Larger sizes make no sense, and products of two of them stay far from overflow. */
-static const int64_t largest_size = INT64_C(1) << 20;
+static const int64_t largest_size = INT64_C(1) << 20, largest_image = INT64_C(1) << 27;
 
 static bool read_sizes(const Onnx__NodeProto *node, const char *name, int expected, int64_t least,
                        int64_t *sizes)
@@ -66,6 +68,11 @@ int64_t window_extent(const struct rule_window *w, int axis)
     return (w->kernel[axis] - 1) * w->dilation[axis] + 1;
 }
 
+static int64_t padded_size(const struct rule_window *w, int axis)
+{
+    return w->in[axis] + w->begin[axis] + w->end[axis];
+}
+
 /* As ONNX defines it, the output has ceil(input / stride) places, and the odd one goes behind with
  * SAME_UPPER. */
 static void pad_same(struct rule_window *w, int i, bool upper)
@@ -102,6 +109,7 @@ bool window_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct ru
     *w = (struct rule_window){.axes = x->shape.rank - 2,
                               .same = upper || text_equal(auto_pad, "SAME_LOWER"),
                               .automatic = !text_equal(auto_pad, "NOTSET")};
+    int64_t image = 1;
     if (w->automatic && !w->same && !valid)
         return false;
     if (!read_attributes(rewrite, node, pool, w))
@@ -116,6 +124,9 @@ bool window_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct ru
         if (w->same)
             pad_same(w, i, upper);
         else if (!place(w, i))
+            return false;
+        image *= padded_size(w, i);
+        if (image > largest_image)
             return false;
     }
     return true;
@@ -166,6 +177,117 @@ const char *window_pad(struct rewrite *rewrite, const char *value, const struct 
     if (total == 0)
         return value;
     return rewrite_op(rewrite, "Pad", NULL, value, rewrite_ints(rewrite, pads, 2 * (size_t)rank), fill, NULL);
+}
+
+const char *window_fill(struct rewrite *rewrite, const Onnx__NodeProto *node, const struct rule_window *w)
+{
+    enum dtype type = rewrite_input(rewrite, node, 0)->type;
+    if (text_equal(node->op_type, "MaxPool"))
+        return rewrite_scalar(rewrite, type, 0, dtype_is_float(type) ? -INFINITY : dtype_lowest(type));
+    if (text_equal(node->op_type, "AveragePool") && (node_int(node, "count_include_pad", 0) != 1 || w->ceil))
+        return NULL;
+    if (!text_equal(node->op_type, "ConvInteger") || !rewrite_has_input(node, 2))
+        return rewrite_scalar(rewrite, type, 0, 0);
+    const struct bounded *zero = rewrite_input(rewrite, node, 2);
+    struct shape scalar = {.rank = 0};
+    if (!zero || zero->count != 1)
+        return NULL;
+    return zero->shape.rank == 0 ? node->input[2] : rewrite_reshape(rewrite, node->input[2], &scalar);
+}
+
+struct rule_window window_cover(const struct rule_window *w)
+{
+    struct rule_window cover = *w;
+    for (int i = 0; i < w->axes; i++) {
+        int64_t end = (w->out[i] - 1) * w->stride[i] + window_extent(w, i) - w->in[i] - w->begin[i];
+        cover.end[i] = end > w->end[i] ? end : w->end[i];
+    }
+    return cover;
+}
+
+/* The place of a tap along each axis. */
+static void tap_place(const struct rule_window *w, int64_t tap, int64_t *place)
+{
+    for (int i = w->axes - 1; i >= 0; i--) {
+        place[i] = tap % w->kernel[i];
+        tap /= w->kernel[i];
+    }
+}
+
+const char *window_tap(struct rewrite *rewrite, const char *padded, const struct rule_window *w, int64_t tap)
+{
+    int64_t from[WINDOW_AXES], to[WINDOW_AXES], axes[WINDOW_AXES];
+    tap_place(w, tap, from);
+    for (int i = 0; i < w->axes; i++) {
+        from[i] *= w->dilation[i];
+        to[i] = from[i] + (w->out[i] - 1) * w->stride[i] + 1;
+        axes[i] = i + 2;
+    }
+    size_t count = (size_t)w->axes;
+    const char *first = rewrite_ints(rewrite, from, count), *last = rewrite_ints(rewrite, to, count),
+               *along = rewrite_ints(rewrite, axes, count), *steps = rewrite_ints(rewrite, w->stride, count);
+    return rewrite_op(rewrite, "Slice", NULL, padded, first, last, along, steps, NULL);
+}
+
+/* Where in a padded image the elements of all windows are, [taps, places]. */
+static const char *window_indices(struct rewrite *rewrite, const struct rule_window *w, int64_t places)
+{
+    struct tensor table;
+    struct shape shape = shape_make(2, (const int64_t[]){w->taps, places});
+    if (tensor_alloc(&table, DTYPE_INT64, &shape, 0, NULL))
+        return NULL;
+    int64_t *at = table.data;
+    for (int64_t tap = 0; tap < w->taps; tap++)
+        for (int64_t place = 0; place < places; place++, at++) {
+            int64_t of_tap[WINDOW_AXES], rest = place, step = 1;
+            tap_place(w, tap, of_tap);
+            for (int i = w->axes - 1; i >= 0; i--) {
+                *at += (rest % w->out[i] * w->stride[i] + of_tap[i] * w->dilation[i]) * step;
+                rest /= w->out[i];
+                step *= padded_size(w, i);
+            }
+        }
+    const char *name = rewrite_tensor(rewrite, &table);
+    tensor_release(&table);
+    return name;
+}
+
+/* Limits of what is written out. */
+enum { SLICES_MAX = 32, PLACES_MAX = 1 << 17, UNFOLDED_MAX = 1 << 22 };
+
+static const char *unfold_by_gather(struct rewrite *rewrite, const char *padded, const struct bounded *x,
+                                    const struct rule_window *w, int64_t places)
+{
+    struct shape flat = shape_make(3, (const int64_t[]){x->shape.dims[0], x->shape.dims[1], 1});
+    const char *indices = window_indices(rewrite, w, places);
+    Onnx__NodeProto *node;
+    if (!indices)
+        return NULL;
+    for (int i = 0; i < w->axes; i++)
+        flat.dims[2] *= padded_size(w, i);
+    const char *row = rewrite_reshape(rewrite, padded, &flat);
+    const char *result = rewrite_op(rewrite, "Gather", &node, row, indices, NULL);
+    node_set_int(&rewrite->model->arena, node, "axis", 2);
+    return result;
+}
+
+const char *window_unfold(struct rewrite *rewrite, const char *padded, const struct bounded *x,
+                          const struct rule_window *w)
+{
+    int64_t places = 1;
+    const char *taps[SLICES_MAX];
+    for (int i = 0; i < w->axes; i++)
+        if (padded_size(w, i) > PLACES_MAX || (places *= w->out[i]) > PLACES_MAX)
+            return NULL;
+    if (w->taps > PLACES_MAX / places ||
+        x->shape.dims[0] * x->shape.dims[1] > UNFOLDED_MAX / (places * w->taps))
+        return NULL;
+    if (w->taps > SLICES_MAX || rng_below(&rewrite->rng, 2) == 0)
+        return unfold_by_gather(rewrite, padded, x, w, places);
+    struct shape flat = shape_make(4, (const int64_t[]){x->shape.dims[0], x->shape.dims[1], w->taps, places});
+    for (int64_t tap = 0; tap < w->taps; tap++)
+        taps[tap] = rewrite_unsqueeze(rewrite, window_tap(rewrite, padded, w, tap), 2);
+    return rewrite_reshape(rewrite, rewrite_concat(rewrite, 2, taps, (size_t)w->taps), &flat);
 }
 
 /*

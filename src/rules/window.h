@@ -44,6 +44,28 @@ bool window_never_outside(const struct rule_window *window);
 const char *window_pad(struct rewrite *rewrite, const char *value, const struct rule_window *window,
                        const char *fill);
 
+/*
+ * What a Pad node must add so that the operator answers as if it padded itself; NULL when nothing does. Conv
+ * and LpPool add zeros, ConvInteger its zero point. MaxPool takes no padding into account, so that only the
+ * lowest number may stand for it. AveragePool counts what a Pad node adds.
+ */
+const char *window_fill(struct rewrite *rewrite, const Onnx__NodeProto *node,
+                        const struct rule_window *window);
+
+/* Makes the padding at the end large enough for windows that hang over it, as they may with ceil_mode. */
+struct rule_window window_cover(const struct rule_window *window);
+
+/* The elements of a padded value that lie under one tap of every window, [N, C, out ...]; taps are numbered
+ * as the elements of a kernel. */
+const char *window_tap(struct rewrite *rewrite, const char *padded, const struct rule_window *window,
+                       int64_t tap);
+
+/* All windows of a padded value as [N, C, taps, places], places being those of the output in row-major order;
+ * by Gather or by Slice and Concat, as the rewriting's random numbers will have it. NULL when that is too
+ * large. */
+const char *window_unfold(struct rewrite *rewrite, const char *padded, const struct bounded *x,
+                          const struct rule_window *window);
+
 /* The window of a ConvTranspose node, whose output is (in - 1) * stride + extent + extra - begin - end. */
 struct rule_deconvolution {
     int axes;
