@@ -153,7 +153,8 @@ static void try_rule(const struct rule *rule, uint64_t seed, size_t cases, struc
             for (size_t k = 0; k < list.count && k < 4; k++) {
                 /* Every case with another choice of what the rule leaves open. */
                 char step[300];
-                snprintf(step, sizeof step, "%s#%zu", list.steps[k], i);
+                snprintf(step, sizeof step, "%s#%zu",
+                         list.steps[list.count <= 4 ? k : (i + k * list.count / 4) % list.count], i);
                 tally->tried++;
                 int status = rewriting_apply(test, step, &other, &err);
                 if (status == 1) {
