@@ -112,4 +112,7 @@ const struct model *test_case_model(const struct test_case *test, struct error *
  */
 int test_case_bytes(const struct test_case *test, const uint8_t **bytes, size_t *size, struct error *err);
 
+/* Whether the model draws random numbers, so that its answers differ from run to run. */
+bool test_case_draws_numbers(const struct test_case *test);
+
 #endif

@@ -78,6 +78,22 @@ int handover_open_case(struct handover *handover, struct pool *pool, const struc
     return 0;
 }
 
+int handover_open_file(struct handover *handover, struct pool *pool, const struct test_case *test,
+                       struct error *err)
+{
+    *handover = (struct handover){0};
+    const struct model *model = test_case_model(test, err);
+    if (!model)
+        return -1;
+    if (!pool_is_local(pool))
+        return error_set(err, ERROR_NOT_FOUND, "an engine does not see files of this machine");
+    if (pool_folder(pool, &handover->folder, err))
+        return -1;
+    handover->file = file_join(handover->folder, "model.onnx");
+    handover->path = handover->file;
+    return model_save_external(model, handover->file, err);
+}
+
 void handover_close(struct handover *handover)
 {
     if (handover->folder)

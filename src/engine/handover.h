@@ -37,6 +37,11 @@ int handover_open(struct handover *handover, struct pool *pool, const struct mod
 /* The same for the model of a case, whose bytes are serialised once for all handovers. */
 int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,
                        struct error *err);
+
+/* Gives the model of a case as a file in any case, with its large weights in another file beside it. Fails
+ * when an engine does not see this machine's file system. */
+int handover_open_file(struct handover *handover, struct pool *pool, const struct test_case *test,
+                       struct error *err);
 void handover_close(struct handover *handover); /* accepts a zeroed one, also after a failure */
 
 /* Sets the model of a job. */

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engine/label.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,61 @@ bool knobs_are_plain(const struct engine_spec *spec, const Assay__Welcome *welco
             !text_equal(knobs_value(spec, welcome->knobs[i]), welcome->knobs[i]->plain))
             return false;
     return true;
+}
+
+/* "NAME", "N": a word for what the user writes. */
+static bool is_placeholder(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isupper((unsigned char)text[i]))
+            return false;
+    return length > 0;
+}
+
+/* Whether one of the values is this text; the values are divided by the separator. */
+static bool is_member(const char *values, char separator, const char *text, size_t length)
+{
+    for (const char *at = values;;) {
+        const char *end = strchr(at, separator);
+        size_t size = end ? (size_t)(end - at) : strlen(at);
+        if ((separator == '|' && is_placeholder(at, size)) ||
+            (size == length && strncmp(at, text, length) == 0))
+            return true;
+        if (!end)
+            return false;
+        at = end + 1;
+    }
+}
+
+/* See KnobInfo in engine.proto for how values are listed. */
+static bool lists_value(const char *values, const char *value)
+{
+    if (strchr(values, '|'))
+        return is_member(values, '|', value, strlen(value));
+    if (!strchr(values, '+'))
+        return true;
+    for (const char *at = value;; at++) {
+        size_t length = strcspn(at, "+");
+        if (!is_member(values, '+', at, length))
+            return false;
+        at += length;
+        if (!*at)
+            return true;
+    }
+}
+
+int knobs_check(const struct engine_spec *spec, const Assay__Welcome *welcome, struct error *err)
+{
+    for (size_t i = 0; i < spec->knobs; i++) {
+        const Assay__KnobInfo *info = find_info(welcome, spec->knob_names[i]);
+        if (!info)
+            return error_set(err, ERROR_NOT_FOUND, "%s has no knob '%.60s'", spec->name, spec->knob_names[i]);
+        if (!lists_value(info->values, spec->knob_values[i]) &&
+            !text_equal(info->default_value, spec->knob_values[i]))
+            return error_set(err, ERROR_NOT_FOUND, "the knob %.60s of %s has no value '%.60s'", info->name,
+                             spec->name, spec->knob_values[i]);
+    }
+    return 0;
 }
 
 static char *label_of(struct arena *arena, const struct engine_spec *spec)

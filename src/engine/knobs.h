@@ -25,6 +25,10 @@ bool knobs_are_plain(const struct engine_spec *spec, const Assay__Welcome *welco
  * default. */
 const char *knobs_value(const struct engine_spec *spec, const Assay__KnobInfo *info);
 
+/* Whether the engine knows all knobs that the spec gives it in hello, and lists their values. Says which it
+ * does not. */
+int knobs_check(const struct engine_spec *spec, const Assay__Welcome *welcome, struct error *err);
+
 /* The plain setting of the engine: the same kernels, the graph as it is written, all other knobs at their
  * defaults. Knobs and label are in the arena; everything else is shared with `spec`. */
 const struct engine_spec *knobs_plain(struct arena *arena, const struct engine_spec *spec,

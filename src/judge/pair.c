@@ -50,21 +50,16 @@ static size_t place_after(const struct pair *pair, const struct shape *before, s
 
 /* --- The references --- */
 
-static const struct value *find_output(const struct result *result, const char *name, size_t position)
+static const struct value *output_at(const struct result *result, size_t place)
 {
-    for (size_t i = 0; i < result->count; i++)
-        if (result->outputs[i].name && strcmp(result->outputs[i].name, name) == 0)
-            return &result->outputs[i];
-    if (position < result->count && !result->outputs[position].name)
-        return &result->outputs[position];
-    return NULL;
+    return place < result->count ? &result->outputs[place] : NULL;
 }
 
-static bool decode(struct bounded *b, const struct result *reference, const char *name, size_t position)
+static bool decode(struct bounded *b, const struct result *reference, size_t place)
 {
-    const struct value *value = find_output(reference, name, position);
+    const struct value *value = output_at(reference, place);
     return value && value->kind == VALUE_TENSOR && value->tensors[0].type != DTYPE_STRING &&
-           bounds_from_wire(b, &value->tensors[0], &reference->bounds[value - reference->outputs], NULL) == 0;
+           bounds_from_wire(b, &value->tensors[0], &reference->bounds[place], NULL) == 0;
 }
 
 /* As the judge does: bounds are doubles that were themselves rounded. */
@@ -119,6 +114,7 @@ static bool answered(const struct result *reference)
 void pair_set_references(struct pair *pair, const struct result *original_reference,
                          const struct result *rewritten_reference)
 {
+    pair->invalid = original_reference && original_reference->outcome == OUTCOME_REJECTED;
     if (original_reference && original_reference->outcome == OUTCOME_OK && rewritten_reference &&
         rewritten_reference->outcome == OUTCOME_REJECTED) {
         pair->bad_rewriting = true;
@@ -133,8 +129,8 @@ void pair_set_references(struct pair *pair, const struct result *original_refere
         struct bounded a, b;
         bounded_init(&a);
         bounded_init(&b);
-        pair->by_reference = decode(&a, original_reference, pair->outputs[i], i) &&
-                             decode(&b, rewritten_reference, pair->outputs[i], i);
+        pair->by_reference =
+            decode(&a, original_reference, i) && decode(&b, rewritten_reference, pair->places[i]);
         if (pair->by_reference)
             join_bounds(pair, i, &a, &b);
         bounded_release(&a);
@@ -168,6 +164,25 @@ static void count_rows(struct pair *pair, const struct test_case *origin, const 
     }
 }
 
+static void find_outputs(struct pair *pair, const Onnx__GraphProto *original,
+                         const Onnx__GraphProto *rewritten)
+{
+    pair->n_outputs = original->n_output;
+    pair->outputs = memory_zeroed(pair->n_outputs, sizeof *pair->outputs);
+    pair->places = memory_zeroed(pair->n_outputs, sizeof *pair->places);
+    for (size_t i = 0; i < pair->n_outputs; i++) {
+        size_t place = 0;
+        pair->outputs[i] = original->output[i]->name;
+        while (place < rewritten->n_output && strcmp(rewritten->output[place]->name, pair->outputs[i]) != 0)
+            place++;
+        pair->places[i] = place;
+        if (place == rewritten->n_output) {
+            pair->bad_rewriting = true;
+            snprintf(pair->reason, sizeof pair->reason, "it loses output %.60s", pair->outputs[i]);
+        }
+    }
+}
+
 int pair_open(struct pair *pair, const struct test_case *rewritten, const struct result *original_reference,
               const struct result *rewritten_reference, struct error *err)
 {
@@ -175,17 +190,16 @@ int pair_open(struct pair *pair, const struct test_case *rewritten, const struct
     *pair = (struct pair){
         .relation = equivalence->relation,
         .rows = equivalence->rows,
+        .random = rewritten->random || test_case_draws_numbers(equivalence->origin),
         .nothing_new = equivalence->nothing_new,
     };
     const struct model *model = test_case_model(equivalence->origin, err);
-    if (!model)
+    const struct model *form = test_case_model(rewritten, err);
+    if (!model || !form)
         return -1;
     if (pair->rows != ROWS_ALL)
         count_rows(pair, equivalence->origin, rewritten);
-    pair->n_outputs = model->graph->n_output;
-    pair->outputs = memory_zeroed(pair->n_outputs + 1, sizeof *pair->outputs);
-    for (size_t i = 0; i < pair->n_outputs; i++)
-        pair->outputs[i] = model->graph->output[i]->name;
+    find_outputs(pair, model->graph, form->graph);
     pair_set_references(pair, original_reference, rewritten_reference);
     return 0;
 }
@@ -196,6 +210,7 @@ void pair_close(struct pair *pair)
         free(pair->bounds[i].allowed);
     free(pair->bounds);
     free(pair->outputs);
+    free(pair->places);
     *pair = (struct pair){0};
 }
 
@@ -452,6 +467,10 @@ static bool judge_absence(const struct pair *pair, const struct result *original
     if (pair->bad_rewriting)
         snprintf(verdict->text, sizeof verdict->text, "not judged, as the rewriting is at fault: %.160s",
                  pair->reason);
+    else if (pair->random)
+        snprintf(verdict->text, sizeof verdict->text, "not judged, as the model draws random numbers");
+    else if (pair->invalid)
+        snprintf(verdict->text, sizeof verdict->text, "not judged, as the original is not valid");
     else if (original->outcome != OUTCOME_OK)
         snprintf(verdict->text, sizeof verdict->text, "not judged, as it does not answer the original (%s)",
                  outcome_name(original->outcome));
@@ -471,9 +490,9 @@ void pair_judge(const struct pair *pair, const struct result *original, const st
         return;
     verdict->kind = VERDICT_AGREES;
     for (size_t i = 0; i < pair->n_outputs; i++) {
-        const struct value *before = find_output(original, pair->outputs[i], i);
+        const struct value *before = output_at(original, i);
         if (before)
-            compare_values(&comparison, i, before, find_output(rewritten, pair->outputs[i], i));
+            compare_values(&comparison, i, before, output_at(rewritten, pair->places[i]));
     }
     conclude(&comparison);
 }

@@ -2,8 +2,8 @@
  * Holds one engine's answers to two equivalent cases against each other: the original and a rewritten form of
  * it (rules/rule.h).
  *
- * Outputs of the original are found in the rewritten answer by their names; the rewritten model may have
- * more. Where the reference computed both forms, two answers may be as far apart as the hard bounds of both
+ * Outputs of the original are found among those of the rewritten model by their names; it may have more.
+ * Where the reference computed both forms, two answers may be as far apart as the hard bounds of both
  * together, and what is farther apart is *inconsistent*, a finding. Elements whose bound is infinite in
  * either form are judged only when the relation is RELATION_BITS: the engine was given the same work, so even
  * what ONNX leaves open must come out the same.
@@ -25,9 +25,12 @@ struct pair {
     enum relation relation;
     enum rows rows;
     int64_t rows_before, rows_after; /* of the inputs, where `rows` chooses some */
+    bool random;                     /* answers differ from run to run: nothing is judged */
+    bool invalid;                    /* the reference calls the original invalid: neither is anything then */
     bool nothing_new;                /* an engine that answers the original may not refuse the other form */
     size_t n_outputs;
     const char **outputs; /* names of the original's outputs; owned array, borrowed names */
+    size_t *places;       /* where the rewritten model has them among its outputs; owned */
     /* From the references, for each output: */
     bool by_reference; /* the reference computed both forms */
     bool bad_rewriting;

@@ -1,24 +1,43 @@
 #include "trial/trial.h"
 
 #include "base/memory.h"
+#include "engine/handover.h"
+#include "judge/pair.h"
 #include "locate/refusal.h"
-#include "trial/sample_verdicts.h"
+#include "trial/origin.h"
+#include "trial/variants.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CRASH_TRIES = 3 };
+enum {
+    CRASH_TRIES = 3,
+    DEFAULT_AHEAD = 32,
+    FRESH_AHEAD = 8, /* cases in new processes, before one of them is waited for */
+};
 
 /* A case under way: what its job borrows. */
 struct flight {
     struct test_case *test;
     void *user;
+    bool hidden;           /* an original, whose answers go to `origin` and are not given back */
+    struct origin *origin; /* of a rewritten case: its original; one share */
+    const struct variant *variant;
+    struct handover handover;
+    bool same_work;  /* model and inputs are those of the original, and so is what the reference says */
+    struct run *run; /* back, and waiting for the original */
+    struct flight *next;
 };
 
 struct trials {
     struct trial_options options;
-    struct panel panel; /* where cases run */
-    struct runner *runner;
+    struct panel panel, fresh_panel; /* where cases run, and where those run that ask for new processes */
+    struct runner *runner, *fresh;   /* fresh: NULL until it is needed, or when it is the same */
+    struct variants *variants;
+    struct origins origins;
+    struct flight *waiting; /* for their originals */
+    size_t pending;         /* cases that were submitted and not given back */
     struct refusals *refusals;
 };
 
@@ -26,11 +45,16 @@ struct trials *trials_new(const struct trial_options *options)
 {
     struct trials *trials = memory_zeroed(1, sizeof *trials);
     trials->options = *options;
+    if (!trials->options.ahead)
+        trials->options.ahead = DEFAULT_AHEAD;
     trials->panel = *options->panel;
     if (options->fresh)
         trials->panel.pool = panel_fresh(options->panel);
+    trials->fresh_panel = trials->panel;
+    trials->fresh_panel.pool = options->panel->fresh;
     trials->runner = runner_new(
         &trials->panel, &(struct runner_options){.ahead = options->ahead, .crash_tries = CRASH_TRIES});
+    trials->variants = variants_new(&trials->panel, options->registry);
     trials->refusals = refusals_new();
     return trials;
 }
@@ -38,71 +62,230 @@ struct trials *trials_new(const struct trial_options *options)
 void trial_done_release(struct trial_done *done)
 {
     test_case_free(done->test);
-    result_release(&done->reference);
-    for (size_t i = 0; i < done->n_engines; i++)
+    if (!done->reference_borrowed)
+        result_release(&done->reference);
+    for (size_t i = 0; i < done->n_engines; i++) {
         settlement_release(&done->settlements[i]);
-    run_free(done->run);
+        result_release(&done->results[i]);
+    }
+    free(done->results);
     free(done->settlements);
+    free(done->engines);
+    free(done->pairs);
     judgement_release(&done->judgement);
+    origin_release(done->origin);
+}
+
+static void flight_free(struct flight *flight)
+{
+    handover_close(&flight->handover);
+    origin_release(flight->origin);
+    test_case_free(flight->test);
+    run_free(flight->run);
+    free(flight);
 }
 
 bool trials_room(const struct trials *trials)
 {
-    return runner_room(trials->runner);
+    return trials->pending < trials->options.ahead;
 }
 
 size_t trials_pending(const struct trials *trials)
 {
-    return runner_pending(trials->runner);
+    return trials->pending;
 }
 
 size_t trials_strays(const struct trials *trials)
 {
-    return runner_strays(trials->runner);
+    return runner_strays(trials->runner) + (trials->fresh ? runner_strays(trials->fresh) : 0);
+}
+
+/* --- Submitting --- */
+
+static struct runner *runner_for(struct trials *trials, const struct pool *pool)
+{
+    if (!pool || pool == trials->panel.pool)
+        return trials->runner;
+    if (!trials->fresh)
+        trials->fresh =
+            runner_new(&trials->fresh_panel, &(struct runner_options){.crash_tries = CRASH_TRIES});
+    return trials->fresh;
+}
+
+static void launch(struct trials *trials, struct flight *flight, int repeat, enum ask_reference ask)
+{
+    const struct variant *variant = flight->variant;
+    int *engines = memory_zeroed(trials->panel.count, sizeof *engines);
+    size_t count = 0;
+    struct job job = {
+        .n_inputs = flight->test->n_inputs,
+        .inputs = flight->test->inputs,
+        .repeat = repeat,
+        .user = flight,
+    };
+    handover_give(&flight->handover, &job);
+    for (size_t i = 0; i < trials->panel.count; i++)
+        if (variant->engines[i] >= 0)
+            engines[count++] = variant->engines[i];
+    runner_submit_to(runner_for(trials, variant->pool), &job, engines, count, ask);
+    free(engines);
+}
+
+/* The original of a rewritten case, unless it is there or under way. */
+static int launch_origin(struct trials *trials, struct flight *flight, struct error *err)
+{
+    struct test_case *test = flight->test->equivalence->origin;
+    bool is_new;
+    struct origin *origin = origins_find(&trials->origins, test, &is_new);
+    flight->origin = origin;
+    if (!is_new)
+        return 0;
+    struct flight *first = memory_zeroed(1, sizeof *first);
+    first->test = test_case_share(test);
+    first->hidden = true;
+    first->origin = origin;
+    origin->shares++;
+    first->variant = variants_find(trials->variants, "", false);
+    if (handover_open_case(&first->handover, trials->panel.pool, test, err)) {
+        origins_forget(&trials->origins, origin);
+        flight_free(first);
+        return -1;
+    }
+    launch(trials, first, trials->options.repeat, ASK_WHEN_NEEDED);
+    return 0;
+}
+
+static bool same_inputs(const struct test_case *a, const struct test_case *b)
+{
+    if (a->n_inputs != b->n_inputs)
+        return false;
+    for (size_t i = 0; i < a->n_inputs; i++) {
+        const struct value *x = &a->inputs[i], *y = &b->inputs[i];
+        bool same =
+            x->kind == y->kind && x->count == y->count && x->name && y->name && strcmp(x->name, y->name) == 0;
+        for (size_t k = 0; same && k < x->count; k++)
+            same = tensor_identical(&x->tensors[k], &y->tensors[k]);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+static int launch_rewritten(struct trials *trials, struct flight *flight, struct error *err)
+{
+    const struct equivalence *way = flight->test->equivalence;
+    flight->variant = variants_find(trials->variants, way->knobs, way->fresh);
+    flight->same_work = flight->test->model == way->origin->model && same_inputs(flight->test, way->origin);
+    struct pool *pool = flight->variant->pool ? flight->variant->pool : trials->panel.pool;
+    /* An engine on another machine gets bytes in any case. */
+    int (*open)(struct handover *, struct pool *, const struct test_case *, struct error *) =
+        way->by_path && pool_is_local(pool) ? handover_open_file : handover_open_case;
+    if (open(&flight->handover, pool, flight->test, err) || launch_origin(trials, flight, err))
+        return -1;
+    int repeat = trials->options.repeat;
+    launch(trials, flight, way->again && !repeat ? 1 : repeat,
+           flight->same_work ? ASK_NEVER : ASK_WHEN_NEEDED);
+    return 0;
+}
+
+static int launch_alone(struct trials *trials, struct flight *flight, struct error *err)
+{
+    const uint8_t *bytes;
+    size_t size;
+    if (test_case_bytes(flight->test, &bytes, &size, err))
+        return -1;
+    flight->handover = (struct handover){.bytes = bytes, .size = size};
+    flight->variant = variants_find(trials->variants, "", false);
+    launch(trials, flight, trials->options.repeat, ASK_WHEN_NEEDED);
+    return 0;
 }
 
 int trials_submit(struct trials *trials, struct test_case *test, void *user, struct error *err)
 {
-    const uint8_t *bytes;
-    size_t size;
-    if (test_case_bytes(test, &bytes, &size, err)) {
-        test_case_free(test);
+    struct flight *flight = memory_zeroed(1, sizeof *flight);
+    flight->test = test;
+    flight->user = user;
+    if ((test->equivalence ? launch_rewritten : launch_alone)(trials, flight, err)) {
+        flight_free(flight);
         return -1;
     }
-    struct flight *flight = memory_zeroed(1, sizeof *flight);
-    *flight = (struct flight){test, user};
-    struct job job = {
-        .model = bytes,
-        .model_size = size,
-        .n_inputs = test->n_inputs,
-        .inputs = test->inputs,
-        .repeat = trials->options.repeat,
-        .user = flight,
-    };
-    runner_submit(trials->runner, &job, ASK_WHEN_NEEDED);
+    trials->pending++;
     return 0;
 }
 
-/* Takes over what came back, and judges it. */
-static void judge_run(const struct trials *trials, struct run *run, struct trial_done *done)
+/* --- Judging --- */
+
+/* Results and settings by the engines' places in the panel; those that were not asked keep an empty result.
+ */
+static void take_results(const struct trials *trials, const struct flight *flight, struct run *run,
+                         struct trial_done *done, bool *repeats_differ)
 {
-    struct flight *flight = run->job.user;
-    size_t n = run->n_engines;
+    const struct variant *variant = flight->variant;
+    size_t taken = 0;
+    for (size_t i = 0; i < done->n_engines; i++) {
+        result_init(&done->results[i]);
+        done->engines[i] = panel_engine(&trials->panel, i);
+        if (variant->engines[i] < 0)
+            continue;
+        done->engines[i] = pool_engine(variant->pool, variant->engines[i]);
+        repeats_differ[i] = run->repeats_differ[taken];
+        done->results[i] = run_take(run, 0, taken++);
+    }
+    done->reference = run_take(run, 0, run->n_engines);
+    if (flight->same_work) {
+        done->reference = flight->origin->reference;
+        done->reference_borrowed = true;
+    }
+}
+
+/* An engine that was not asked lacks the setting, and does not lack the case. */
+static void note_unasked(const struct variant *variant, struct trial_done *done)
+{
+    for (size_t i = 0; i < done->n_engines; i++) {
+        if (variant->engines[i] >= 0)
+            continue;
+        struct verdict *verdict = &done->judgement.verdicts[i];
+        done->results[i].outcome = OUTCOME_UNSUPPORTED;
+        done->results[i].message = memory_strdup(variant->why[i]);
+        *verdict = (struct verdict){.kind = VERDICT_UNSUPPORTED, .unanswered = true};
+        snprintf(verdict->text, sizeof verdict->text, "%s", variant->why[i]);
+    }
+}
+
+/* Not every engine reads weights from a file beside the model, and that is no fault in the model. */
+static void excuse_files(struct trial_done *done)
+{
+    for (size_t i = 0; i < done->n_engines; i++) {
+        struct verdict *verdict = &done->judgement.verdicts[i];
+        if (verdict_is(verdict->kind, CLASS_REFUSAL))
+            verdict->kind = VERDICT_UNSUPPORTED;
+    }
+}
+
+/* Takes over what came back, and judges it. */
+static void judge_run(const struct trials *trials, struct flight *flight, struct run *run,
+                      struct trial_done *done)
+{
+    size_t n = trials->panel.count;
     *done = (struct trial_done){
         .test = flight->test,
         .user = flight->user,
-        .run = run,
         .n_engines = n,
-        .results = run->results,
-        .reference = run_take(run, 0, n),
+        .results = memory_zeroed(n, sizeof *done->results),
+        .engines = memory_zeroed(n, sizeof *done->engines),
         .settlements = memory_zeroed(n, sizeof *done->settlements),
     };
-    free(flight);
+    bool *differ = memory_zeroed(n, sizeof *differ);
     struct judge_entry *entries = memory_zeroed(n, sizeof *entries);
+    take_results(trials, flight, run, done, differ);
     for (size_t i = 0; i < n; i++)
-        entries[i] =
-            judge_entry_of(panel_engine(&trials->panel, i), &done->results[i], run->repeats_differ[i]);
-    judge_case(&done->judgement, run->asked ? &done->reference : NULL, entries, n);
+        entries[i] = judge_entry_of(done->engines[i], &done->results[i], differ[i]);
+    bool asked = flight->same_work ? flight->origin->asked : run->asked;
+    judge_case(&done->judgement, asked ? &done->reference : NULL, entries, n);
+    note_unasked(flight->variant, done);
+    if (flight->handover.path && flight->test->equivalence->by_path)
+        excuse_files(done);
+    free(differ);
     free(entries);
 }
 
@@ -129,19 +312,28 @@ static bool wants_settling(const struct trials *trials, const struct trial_done 
            (answered ? settle_wanted(verdict) : verdict_row(verdict->kind)->narrowed);
 }
 
+/* Where the engine is asked again about a case. */
+static struct settle_case where(const struct trials *trials, const struct flight *flight, size_t engine,
+                                bool refused)
+{
+    const struct variant *variant = flight->variant;
+    bool shared = refused && !*variant->knobs;
+    return (struct settle_case){
+        .pool = shared ? trials->options.panel->pool : variant->pool,
+        .engine = shared ? trials->panel.engines[engine] : variant->engines[engine],
+        .test = flight->test,
+    };
+}
+
 /* Refusals are asked about in any case; what is left to settle after that is settled where it is wanted. */
-static void settle_done(struct trials *trials, struct trial_done *done)
+static void settle_done(struct trials *trials, const struct flight *flight, struct trial_done *done)
 {
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
         bool refused = verdict_is(verdict->kind, CLASS_REFUSAL);
         if (!refused && !wants_settling(trials, done, i))
             continue;
-        struct settle_case which = {
-            .pool = refused ? trials->options.panel->pool : trials->panel.pool,
-            .engine = trials->panel.engines[i],
-            .test = done->test,
-        };
+        struct settle_case which = where(trials, flight, i, refused);
         refusal_decide(trials->refusals, &which, &done->results[i], verdict);
         if (!wants_settling(trials, done, i))
             continue;
@@ -150,18 +342,131 @@ static void settle_done(struct trials *trials, struct trial_done *done)
         else
             settle_refused(&which, verdict, &done->results[i], &done->settlements[i]);
     }
+}
+
+/* --- Pairs --- */
+
+/* An engine may lack what another setting of it has, when the setting selects other kernels. */
+static bool nothing_new(const struct trials *trials, const struct flight *flight,
+                        const struct trial_done *done, size_t engine)
+{
+    const struct equivalence *way = flight->test->equivalence;
+    return way->nothing_new && !way->by_path &&
+           (!*way->knobs || pool_same_kernels(panel_engine(&trials->panel, engine), done->engines[engine]));
+}
+
+static void judge_pair(struct trials *trials, const struct flight *flight, struct pair *pair,
+                       struct trial_done *done, size_t engine)
+{
+    struct verdict *verdict = &done->pairs[engine];
+    const struct result *result = &done->results[engine];
+    pair->nothing_new = nothing_new(trials, flight, done, engine);
+    pair_judge(pair, &done->origin_results[engine], result, verdict);
+    /* How a process ended is told by the case itself. */
+    if (verdict_is(done->judgement.verdicts[engine].kind, CLASS_DEATH))
+        *verdict = done->judgement.verdicts[engine];
+    if (!verdict_is(verdict->kind, CLASS_REFUSAL))
+        return;
+    struct settle_case which = where(trials, flight, engine, true);
+    refusal_decide(trials->refusals, &which, result, verdict);
+}
+
+static int rank(const struct verdict *verdict)
+{
+    return verdict_row(verdict->kind)->rank;
+}
+
+/* A pair counts where neither form is wrong by itself: then nothing else tells of it. */
+static bool pair_counts(const struct trial_done *done, size_t engine)
+{
+    static const unsigned loud = CLASS_SUSPECT | CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE;
+    const struct verdict *pair = &done->pairs[engine], *own = &done->judgement.verdicts[engine];
+    return verdict_is(pair->kind, loud) && !verdict_is_finding(own->kind) &&
+           !verdict_is_finding(done->origin_verdicts[engine].kind) && rank(pair) > rank(own);
+}
+
+static int judge_pairs(struct trials *trials, const struct flight *flight, struct trial_done *done,
+                       struct error *err)
+{
+    struct origin *origin = flight->origin;
+    struct pair pair;
+    done->origin = origin;
+    origin->shares++;
+    done->origin_results = origin->run->results;
+    done->origin_verdicts = origin->judgement.verdicts;
+    done->origin_reference = &origin->reference;
+    done->pairs = memory_zeroed(done->n_engines, sizeof *done->pairs);
+    if (pair_open(&pair, done->test, &origin->reference, &done->reference, err))
+        return -1;
+    done->bad_rewriting = pair.bad_rewriting;
+    for (size_t i = 0; i < done->n_engines; i++) {
+        judge_pair(trials, flight, &pair, done, i);
+        if (pair_counts(done, i))
+            done->judgement.verdicts[i] = done->pairs[i];
+    }
+    pair_close(&pair);
+    return 0;
+}
+
+/* --- Taking --- */
+
+/* The case of a flight whose run is back, and whose original is. */
+static int finish(struct trials *trials, struct flight *flight, struct trial_done *done, struct error *err)
+{
+    judge_run(trials, flight, flight->run, done);
+    settle_done(trials, flight, done);
+    int status = flight->origin ? judge_pairs(trials, flight, done, err) : 0;
     judge_blame(&done->judgement);
+    flight->test = NULL;
+    flight_free(flight);
+    trials->pending--;
+    if (status)
+        trial_done_release(done);
+    return status;
+}
+
+/* Takes a flight that waits no longer out of the list; NULL when there is none. */
+static struct flight *take_waiting(struct trials *trials)
+{
+    for (struct flight **at = &trials->waiting; *at; at = &(*at)->next) {
+        struct flight *flight = *at;
+        if (!flight->origin->back)
+            continue;
+        *at = flight->next;
+        return flight;
+    }
+    return NULL;
+}
+
+static int next_run(struct trials *trials, struct run **run, struct error *err)
+{
+    size_t fresh = trials->fresh ? runner_pending(trials->fresh) : 0;
+    bool wait = fresh && (fresh >= FRESH_AHEAD || !runner_pending(trials->runner));
+    return runner_next(wait ? trials->fresh : trials->runner, run, err);
 }
 
 int trials_next(struct trials *trials, struct trial_done *done, struct error *err)
 {
-    struct run *run;
-    int status = runner_next(trials->runner, &run, err);
-    if (status != 1)
-        return status;
-    judge_run(trials, run, done);
-    settle_done(trials, done);
-    return 1;
+    for (;;) {
+        struct flight *flight = take_waiting(trials);
+        if (flight)
+            return finish(trials, flight, done, err) ? -1 : 1;
+        struct run *run;
+        int status = next_run(trials, &run, err);
+        if (status != 1)
+            return status;
+        flight = run->job.user;
+        if (flight->hidden) {
+            origin_set(flight->origin, run, &trials->panel);
+            flight_free(flight);
+            continue;
+        }
+        flight->run = run;
+        if (!flight->origin)
+            return finish(trials, flight, done, err) ? -1 : 1;
+        flight->next = trials->waiting;
+        trials->waiting = flight;
+    }
 }
 
 int trials_run(struct trials *trials, const struct trial_source *source, struct error *err)
@@ -182,18 +487,29 @@ int trials_run(struct trials *trials, const struct trial_source *source, struct 
     return 0;
 }
 
+static void drain(struct runner *runner)
+{
+    struct run *run;
+    while (runner && runner_next(runner, &run, NULL) == 1) {
+        flight_free(run->job.user);
+        run_free(run);
+    }
+    runner_free(runner);
+}
+
 void trials_free(struct trials *trials)
 {
     if (!trials)
         return;
-    struct run *run;
-    while (runner_next(trials->runner, &run, NULL) == 1) {
-        struct flight *flight = run->job.user;
-        test_case_free(flight->test);
-        free(flight);
-        run_free(run);
+    drain(trials->runner);
+    drain(trials->fresh);
+    while (trials->waiting) {
+        struct flight *flight = trials->waiting;
+        trials->waiting = flight->next;
+        flight_free(flight);
     }
-    runner_free(trials->runner);
+    origins_release(&trials->origins);
+    variants_free(trials->variants);
     refusals_free(trials->refusals);
     free(trials);
 }

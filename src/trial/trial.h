@@ -5,12 +5,18 @@
  * comes back exactly once, with its judgement. A case crashes an engine only when it does so in three runs;
  * other crashes are only counted (trials_strays). The reference is asked unless all engines report that they
  * do not support the case.
+ *
+ * A rewritten case (test->equivalence) needs the answers to its original as well. The original is run unseen,
+ * once for all its rewritten forms that are submitted near each other, and the two answers of each engine are
+ * held against each other (judge/pair.h). The rewritten case runs in its own way: with other knobs, in new
+ * processes, twice, or from a file.
  */
 #ifndef TRIAL_TRIAL_H
 #define TRIAL_TRIAL_H
 
 #include "case/test_case.h"
 #include "engine/runner.h"
+#include "engine/registry.h"
 #include "judge/judge.h"
 #include "locate/settle.h"
 
@@ -23,18 +29,34 @@ struct trial_options {
     int repeat;   /* further runs of each case, to find nondeterminism */
     /* Settle wrong and suspect verdicts, and find the part of a graph that is refused alone. */
     bool settle;
+    /* For rewritten cases that need engines in other settings, which are added to the panel's pool. NULL: on
+     * such cases the verdict is unsupported. */
+    struct registry *registry;
 };
+
+struct origin;
 
 /* One finished case. The caller owns it and releases it with trial_done_release. */
 struct trial_done {
     struct test_case *test;
     struct result reference;
-    struct result *results; /* one for each engine of the panel; owned by `run` */
-    struct run *run;
+    bool reference_borrowed; /* it is that of the original, which has the same model and inputs */
+    struct result *results;  /* one for each engine of the panel */
     struct judgement judgement;
     struct settlement *settlements; /* one for each engine; its kind is untested where nothing was settled */
     size_t n_engines;
+    const struct engine_info **engines; /* each engine in the setting in which it ran the case */
     void *user;
+    /*
+     * Of a rewritten case, one for each engine; else NULL. When a pair is a finding or suspect, and neither
+     * of the two forms is so by itself, the verdict of the pair stands in `judgement`.
+     */
+    struct verdict *pairs;
+    const struct result *origin_results; /* the engines' answers to the original */
+    const struct verdict *origin_verdicts;
+    const struct result *origin_reference; /* untested when it was not asked */
+    bool bad_rewriting;                    /* the reference contradicts itself: the rule at hand is wrong */
+    struct origin *origin;                 /* owns the above */
 };
 void trial_done_release(struct trial_done *done);
 

@@ -82,6 +82,7 @@ struct trial {
     enum rows rows;
     int64_t rows_before, rows_after;
     bool nothing_new;
+    size_t place;                /* of the output in the rewritten form */
     struct result *reference[2]; /* NULL: not asked */
 };
 
@@ -96,9 +97,11 @@ static struct verdict judge(const struct trial *trial, struct result original, s
         .nothing_new = trial->nothing_new,
         .n_outputs = 1,
         .outputs = memory_zeroed(1, sizeof *pair.outputs),
+        .places = memory_zeroed(1, sizeof *pair.places),
     };
     struct verdict verdict;
     pair.outputs[0] = "y";
+    pair.places[0] = trial->place;
     pair_set_references(&pair, trial->reference[0], trial->reference[1]);
     pair_judge(&pair, &original, &rewritten, &verdict);
     if (bad)
@@ -286,7 +289,9 @@ static void types_and_shapes_must_be_the_same(void **state)
         v = judge(&trial, answer(F(1, 2, 3, 4)), answer_of(DTYPE_DOUBLE, &whole, F(1, 2, 3, 4)), NULL);
         assert_int_equal(v.kind, expected);
         struct result without = answer(F(1, 2, 3, 4));
-        value_set_name(&without.outputs[0], "z");
+        without.count = 0;
+        values_free(without.outputs, 1);
+        without.outputs = NULL;
         v = judge(&trial, answer(F(1, 2, 3, 4)), without, NULL);
         assert_int_equal(v.kind, expected);
         result_release(&a);
@@ -364,7 +369,7 @@ static void what_has_no_rows_is_not_compared(void **state)
     }
 }
 
-static void outputs_are_found_by_name(void **state)
+static void outputs_may_have_another_place(void **state)
 {
     (void)state;
     struct result rewritten;
@@ -376,7 +381,7 @@ static void outputs_are_found_by_name(void **state)
     struct result y = answer(F(1, 2, 3, 4));
     add_output(&rewritten, "y", &y.outputs[0].tensors[0]);
     result_release(&y);
-    struct verdict v = judge(&(struct trial){0}, answer(F(1, 2, 3, 4)), rewritten, NULL);
+    struct verdict v = judge(&(struct trial){.place = 1}, answer(F(1, 2, 3, 4)), rewritten, NULL);
     assert_int_equal(v.kind, VERDICT_AGREES);
     assert_int_equal(v.judged, N);
 }
@@ -435,7 +440,7 @@ int main(void)
         cmocka_unit_test(the_same_wrong_shape_is_consistent),
         cmocka_unit_test(rows_are_found_in_the_rewritten_form),
         cmocka_unit_test(what_has_no_rows_is_not_compared),
-        cmocka_unit_test(outputs_are_found_by_name),
+        cmocka_unit_test(outputs_may_have_another_place),
         cmocka_unit_test(a_refusal_counts_when_nothing_is_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

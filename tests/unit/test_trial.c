@@ -1,6 +1,7 @@
 #include "scene.h"
 
 #include "generate/operator_case.h"
+#include "rules/rewriting.h"
 #include "trial/trial.h"
 
 #include <stddef.h>
@@ -311,6 +312,146 @@ static void what_is_under_way_is_given_up_with_the_trials(void **state)
     scene_close(&scene);
 }
 
+/* --- Rewritten cases --- */
+
+/* SAME_UPPER pads one more at the end, where the kernel is even. */
+#define PADDED                                                     \
+    "g (float[1,1,5,5] x, float[1,1,2,2] w) => (float[1,1,5,5] y)" \
+    "{ r = Relu(x) y = Conv<auto_pad = \"SAME_UPPER\">(r, w) }"
+
+static struct test_case *rewritten(struct test_case *origin, const char *rewriting)
+{
+    struct test_case *made;
+    struct error err = {0};
+    if (rewriting_apply(origin, rewriting, &made, &err) != 1)
+        fail_msg("%s: %s", rewriting, err.message);
+    return made;
+}
+
+/* A rewriting of a case on one engine. */
+struct attempt {
+    const char *engine, *text, *rewriting;
+    long double first;
+    bool no_reference, no_registry, fresh, settle;
+};
+
+static struct trial_done attempt(struct scene *scene, const struct attempt *attempt)
+{
+    scene_open(scene, LABELS(attempt->engine));
+    if (attempt->no_reference)
+        scene->panel.reference = -1;
+    if (attempt->fresh)
+        panel_add_fresh(&scene->panel);
+    struct test_case *origin = case_of_text(attempt->text, attempt->first);
+    struct trial_options options = {
+        .registry = attempt->no_registry ? NULL : scene->registry,
+        .settle = attempt->settle,
+    };
+    struct trial_done done = try_one(scene, &options, rewritten(origin, attempt->rewriting));
+    test_case_free(origin);
+    return done;
+}
+
+static void both_forms_are_run_and_held_against_each_other(void **state)
+{
+    (void)state;
+#define DIVIDED "g (float16[4] x) => (float16[4] y) { y = Div(x, x) }"
+    static const struct {
+        struct attempt attempt;
+        enum verdict_kind origin, pair, judged;
+    } rows[] = {
+        /* Nothing is wrong. */
+        {{"reference:round=on", PADDED, "auto-pad@y", .first = -3},
+         VERDICT_AGREES,
+         VERDICT_AGREES,
+         VERDICT_AGREES},
+        /* The original is wrong, and its rewritten form is not. */
+        {{"reference:fault=same-pad-side,round=on", PADDED, "auto-pad@y", .first = -3},
+         VERDICT_WRONG,
+         VERDICT_INCONSISTENT,
+         VERDICT_AGREES},
+        {{"reference:fault=same-pad-side,round=on", PADDED, "auto-pad@y", .first = -3, .no_reference = true},
+         VERDICT_UNDECIDED,
+         VERDICT_SUSPECT,
+         VERDICT_SUSPECT},
+        {{"reference:round=on", PADDED, "auto-pad@y", .first = -3, .no_reference = true},
+         VERDICT_UNDECIDED,
+         VERDICT_AGREES,
+         VERDICT_UNDECIDED},
+        /* A setting that is asked for by its knob. */
+        {{"reference:fault=opt-div-reciprocal,opt=all,round=on", DIVIDED, "knob@opt=none", .first = 1e-5L},
+         VERDICT_WRONG,
+         VERDICT_INCONSISTENT,
+         VERDICT_AGREES},
+        {{"reference:round=on", DIVIDED, "knob@opt=all", .first = 1},
+         VERDICT_AGREES,
+         VERDICT_AGREES,
+         VERDICT_AGREES},
+        /* Settings that cannot be had. */
+        {{"reference:round=on", DIVIDED, "knob@opt=most", .first = 1},
+         VERDICT_AGREES,
+         VERDICT_UNTESTED,
+         VERDICT_UNSUPPORTED},
+        {{"reference:round=on", DIVIDED, "knob@turns=2", .first = 1},
+         VERDICT_AGREES,
+         VERDICT_UNTESTED,
+         VERDICT_UNSUPPORTED},
+        {{"reference:round=on", DIVIDED, "knob@opt=all", .first = 1, .no_registry = true},
+         VERDICT_AGREES,
+         VERDICT_UNTESTED,
+         VERDICT_UNSUPPORTED},
+        {{"reference:round=on", DIVIDED, "fresh", .first = 1},
+         VERDICT_AGREES,
+         VERDICT_UNTESTED,
+         VERDICT_UNSUPPORTED},
+        /* Ways of running. */
+        {{"reference:round=on", DIVIDED, "fresh", .first = 1, .fresh = true},
+         VERDICT_AGREES,
+         VERDICT_AGREES,
+         VERDICT_AGREES},
+        {{"reference:round=on", DIVIDED, "fresh knob@opt=all", .first = 1, .fresh = true},
+         VERDICT_AGREES,
+         VERDICT_AGREES,
+         VERDICT_AGREES},
+        {{"reference:round=on", DIVIDED, "external-data", .first = 1},
+         VERDICT_AGREES,
+         VERDICT_AGREES,
+         VERDICT_AGREES},
+        {{"bad:mode=differ", COPIED, "again", .first = 1},
+         VERDICT_AGREES,
+         VERDICT_AGREES,
+         VERDICT_NONDETERMINISTIC},
+        {{"bad:mode=stale", COPIED, "after-another", .first = 1, .no_reference = true},
+         VERDICT_UNDECIDED,
+         VERDICT_SUSPECT,
+         VERDICT_SUSPECT},
+        /* It ends before it answers. */
+        {{"bad:mode=segv-run", COPIED, "identity@x", .first = 1},
+         VERDICT_CRASH,
+         VERDICT_CRASH,
+         VERDICT_CRASH},
+        {{"bad:mode=reject-load", COPIED, "identity@x", .first = 1, .no_reference = true},
+         VERDICT_SUSPECT,
+         VERDICT_UNTESTED,
+         VERDICT_SUSPECT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scene scene;
+        struct trial_done done = attempt(&scene, &rows[i].attempt);
+        enum verdict_kind got[] = {done.origin_verdicts[0].kind, done.pairs[0].kind, verdict_on(&done, 0)};
+        enum verdict_kind due[] = {rows[i].origin, rows[i].pair, rows[i].judged};
+        for (size_t k = 0; k < 3; k++)
+            if (got[k] != due[k])
+                fail_msg("%s on %s: %s instead of %s at %zu (%s)", rows[i].attempt.rewriting,
+                         rows[i].attempt.engine, verdict_name(got[k]), verdict_name(due[k]), k,
+                         done.pairs[0].text);
+        assert_false(done.bad_rewriting);
+        assert_string_equal(done.test->equivalence->rewriting, rows[i].attempt.rewriting);
+        trial_done_release(&done);
+        scene_close(&scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +466,7 @@ int main(void)
         cmocka_unit_test(the_cases_of_a_source_are_run),
         cmocka_unit_test(a_source_that_fails_ends_the_run),
         cmocka_unit_test(what_is_under_way_is_given_up_with_the_trials),
+        cmocka_unit_test(both_forms_are_run_and_held_against_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,122 @@
+#include "trial/variants.h"
+
+#include "base/memory.h"
+#include "base/str.h"
+#include "engine/knobs.h"
+#include "engine/label.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct variants {
+    const struct panel *panel;
+    struct registry *registry;
+    struct variant *first;
+};
+
+struct variants *variants_new(const struct panel *panel, struct registry *registry)
+{
+    struct variants *variants = memory_zeroed(1, sizeof *variants);
+    variants->panel = panel;
+    variants->registry = registry;
+    return variants;
+}
+
+void variants_free(struct variants *variants)
+{
+    if (!variants)
+        return;
+    while (variants->first) {
+        struct variant *variant = variants->first;
+        variants->first = variant->next;
+        for (size_t i = 0; i < variants->panel->count; i++)
+            free(variant->why[i]);
+        free(variant->why);
+        free(variant->engines);
+        free(variant->knobs);
+        free(variant);
+    }
+    free(variants);
+}
+
+static char *part_text(struct label_part part)
+{
+    char *text = memory_zeroed(part.length + 1, 1);
+    if (part.length)
+        memcpy(text, part.text, part.length);
+    return text;
+}
+
+/* The label with all knobs of the list, each in place of its own former value; heap. */
+static char *label_with_knobs(const char *text, const char *knobs, struct error *err)
+{
+    struct label_part rest = label_part(knobs);
+    struct label_knob knob;
+    char *label = memory_strdup(text);
+    int status;
+    while ((status = label_next_knob(&rest, &knob)) > 0) {
+        char *name = part_text(knob.name), *value = part_text(knob.value);
+        char *longer = label_with(label, name, value);
+        free(name);
+        free(value);
+        free(label);
+        label = longer;
+    }
+    if (!status)
+        return label;
+    free(label);
+    error_set(err, ERROR_USAGE, "a knob must read name=value: '%.100s'", knobs);
+    return NULL;
+}
+
+/* The number of an engine with further knobs, -1 when it cannot have them. */
+static int add_engine(const struct variants *variants, struct pool *pool, int engine, const char *knobs,
+                      struct error *err)
+{
+    const struct engine_spec *spec;
+    if (!variants->registry)
+        return error_set(err, ERROR_NOT_FOUND, "other settings of the engine cannot be had here");
+    if (pool_starts(pool, engine, err))
+        return -1;
+    const struct engine_info *info = pool_engine(pool, engine);
+    char *label = label_with_knobs(info->label, knobs, err);
+    int status = label ? registry_find(variants->registry, label, &spec, err) : -1;
+    free(label);
+    if (status || knobs_check(spec, info->welcome, err))
+        return -1;
+    return pool_add(pool, spec);
+}
+
+static void choose_engines(const struct variants *variants, struct variant *variant)
+{
+    const struct panel *panel = variants->panel;
+    for (size_t i = 0; i < panel->count; i++) {
+        struct error err = {0};
+        variant->engines[i] = panel->engines[i];
+        if (!variant->pool)
+            variant->engines[i] = error_set(&err, ERROR_NOT_FOUND, "there are no fresh workers");
+        else if (*variant->knobs)
+            variant->engines[i] =
+                add_engine(variants, variant->pool, panel->engines[i], variant->knobs, &err);
+        if (variant->engines[i] < 0)
+            variant->why[i] = memory_strdup(err.message);
+    }
+}
+
+const struct variant *variants_find(struct variants *variants, const char *knobs, bool fresh)
+{
+    for (struct variant *at = variants->first; at; at = at->next)
+        if (at->fresh == fresh && text_equal(at->knobs, knobs))
+            return at;
+    struct variant *variant = memory_zeroed(1, sizeof *variant);
+    size_t count = variants->panel->count;
+    variant->knobs = memory_strdup(knobs);
+    variant->fresh = fresh;
+    variant->pool = fresh ? variants->panel->fresh : variants->panel->pool;
+    variant->engines = memory_zeroed(count, sizeof *variant->engines);
+    variant->why = memory_zeroed(count, sizeof *variant->why);
+    choose_engines(variants, variant);
+    variant->next = variants->first;
+    variants->first = variant;
+    return variant;
+}

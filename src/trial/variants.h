@@ -1,0 +1,32 @@
+/*
+ * The engines of a panel as a rewritten case wants them: with further knobs, in new processes.
+ *
+ * Engines in other settings are found in the registry and added to the panel's pool when they are first
+ * needed. An engine is not asked when it does not know a knob, or does not list the value: a worker that got
+ * it all the same would not start, and that would be held against the engine.
+ */
+#ifndef TRIAL_VARIANTS_H
+#define TRIAL_VARIANTS_H
+
+#include "engine/panel.h"
+
+/* One such setting of all engines. */
+struct variant {
+    char *knobs; /* "opt=none,threads=4"; "": none */
+    bool fresh;
+    struct pool *pool; /* where it runs */
+    int *engines;      /* numbers in that pool, one for each engine of the panel; -1: it is not asked */
+    char **why;        /* why it is not asked; NULL where it is */
+    struct variant *next;
+};
+
+struct variants;
+
+/* `panel` is where cases run that want nothing special. Without a registry no engine gets other knobs. */
+struct variants *variants_new(const struct panel *panel, struct registry *registry);
+void variants_free(struct variants *variants);
+
+/* The variant lives as long as the variants. */
+const struct variant *variants_find(struct variants *variants, const char *knobs, bool fresh);
+
+#endif
