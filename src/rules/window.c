@@ -290,6 +290,22 @@ const char *window_unfold(struct rewrite *rewrite, const char *padded, const str
     return rewrite_reshape(rewrite, rewrite_concat(rewrite, 2, taps, (size_t)w->taps), &flat);
 }
 
+const char *window_stuff(struct rewrite *rewrite, const char *value, enum dtype type, struct shape *shape,
+                         int axis, int64_t distance)
+{
+    int64_t pads[2 * (TENSOR_MAX_RANK + 1)] = {0}, size = shape->dims[axis];
+    size_t rank = (size_t)shape->rank + 1;
+    pads[rank + (size_t)axis + 1] = distance - 1;
+    const char *apart = rewrite_unsqueeze(rewrite, value, axis + 1);
+    const char *zero = rewrite_scalar(rewrite, type, 0, 0);
+    const char *amounts = rewrite_ints(rewrite, pads, 2 * rank);
+    const char *padded = rewrite_op(rewrite, "Pad", NULL, apart, amounts, zero, NULL);
+    shape->dims[axis] = size * distance;
+    const char *joined = rewrite_reshape(rewrite, padded, shape);
+    shape->dims[axis] = (size - 1) * distance + 1;
+    return rewrite_slice(rewrite, joined, axis, 0, shape->dims[axis]);
+}
+
 /*
  * Padding from a given size of the output: the odd one goes behind with SAME_UPPER. An output larger than the
  * data gives would need negative padding, and how it is halved is not defined.

@@ -66,6 +66,11 @@ const char *window_tap(struct rewrite *rewrite, const char *padded, const struct
 const char *window_unfold(struct rewrite *rewrite, const char *padded, const struct bounded *x,
                           const struct rule_window *window);
 
+/* Puts distance - 1 zeros between the elements along one axis of a value of the given type and shape; *shape
+ * becomes that of the result. */
+const char *window_stuff(struct rewrite *rewrite, const char *value, enum dtype type, struct shape *shape,
+                         int axis, int64_t distance);
+
 /* The window of a ConvTranspose node, whose output is (in - 1) * stride + extent + extra - begin - end. */
 struct rule_deconvolution {
     int axes;
