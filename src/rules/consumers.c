@@ -11,7 +11,7 @@ static int exposed(struct rewrite *rewrite, const struct rule_site *site, struct
     (void)err;
     if (!type || value->source != SOURCE_NODE || value->is_output)
         return 0;
-    model_add_output(rewrite->model, value->name, type->type, &type->shape);
+    rewrite_expose(rewrite, value->name, type);
     return 1;
 }
 
@@ -86,7 +86,7 @@ static void share_output(struct rewrite *rewrite, const char *original, const ch
     if (uses > 0 && uses + value->is_output > 1)
         redirect_some(rewrite, original, copy, uses, value->is_output);
     else if (type)
-        model_add_output(rewrite->model, copy, type->type, &type->shape);
+        rewrite_expose(rewrite, copy, type);
 }
 
 enum { MAX_OUTPUTS = 64 };

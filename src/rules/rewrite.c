@@ -16,6 +16,27 @@ int rewrite_opset(const struct rewrite *rewrite)
     return model_opset(rewrite->model);
 }
 
+static bool is_fixed(const Onnx__ValueInfoProto *info)
+{
+    if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
+        !info->type->tensor_type->shape)
+        return false;
+    const Onnx__TensorShapeProto *shape = info->type->tensor_type->shape;
+    for (size_t i = 0; i < shape->n_dim; i++)
+        if (shape->dim[i]->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+            return false;
+    return true;
+}
+
+bool rewrite_has_fixed_sizes(const struct rewrite *rewrite)
+{
+    const Onnx__GraphProto *graph = rewrite->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++)
+        if (!is_fixed(graph->input[i]))
+            return false;
+    return true;
+}
+
 const struct bounded *rewrite_type(const struct rewrite *rewrite, const char *name)
 {
     const struct bounded *type = value_types_find(&rewrite->types, name);
@@ -376,6 +397,20 @@ void rewrite_result(struct rewrite *rewrite, const char *from, const char *to)
         return;
     }
     rewrite_op_to(rewrite, to, "Identity", from, NULL);
+}
+
+Onnx__ValueInfoProto *rewrite_info(struct rewrite *rewrite, const char *name, const struct bounded *type)
+{
+    struct arena *arena = &rewrite->model->arena;
+    struct shape shape = type->shape;
+    for (int i = 0; i < shape.rank && !rewrite_has_fixed_sizes(rewrite); i++)
+        shape.dims[i] = -1;
+    return value_info_make(arena, name, type_make(arena, type->type, &shape));
+}
+
+void rewrite_expose(struct rewrite *rewrite, const char *name, const struct bounded *type)
+{
+    model_add_output(rewrite->model, name, type->type, NULL)->type = rewrite_info(rewrite, name, type)->type;
 }
 
 void rewrite_remove(struct rewrite *rewrite, const Onnx__NodeProto *node)

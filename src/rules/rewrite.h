@@ -33,6 +33,9 @@ struct rewrite {
 
 int rewrite_opset(const struct rewrite *rewrite);
 
+/* Whether the graph's inputs declare all their sizes. */
+bool rewrite_has_fixed_sizes(const struct rewrite *rewrite);
+
 /* Type and shape of a value, with all sizes known for the inputs of the case; NULL when they are not. */
 const struct bounded *rewrite_type(const struct rewrite *rewrite, const char *name);
 
@@ -108,6 +111,13 @@ const char *rewrite_reduce(struct rewrite *rewrite, const char *op_type, const c
 
 /* Gives the value made by the last helper another name; through an Identity when it is used already. */
 void rewrite_result(struct rewrite *rewrite, const char *from, const char *to);
+
+/* The declaration of a value, for an output of the graph or of a body. Sizes are declared only where the
+ * graph's inputs declare theirs: else they hold for the inputs of this case alone. */
+Onnx__ValueInfoProto *rewrite_info(struct rewrite *rewrite, const char *name, const struct bounded *type);
+
+/* Makes a value a graph output as well. */
+void rewrite_expose(struct rewrite *rewrite, const char *name, const struct bounded *type);
 
 /* --- Changing --- */
 

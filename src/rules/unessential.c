@@ -206,27 +206,6 @@ const struct rule rule_renamed = {
 
 /* --- Declared types --- */
 
-static bool is_static(const Onnx__ValueInfoProto *info)
-{
-    if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
-        !info->type->tensor_type->shape)
-        return false;
-    const Onnx__TensorShapeProto *shape = info->type->tensor_type->shape;
-    for (size_t i = 0; i < shape->n_dim; i++)
-        if (shape->dim[i]->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
-            return false;
-    return true;
-}
-
-/* What holds for the inputs of this case holds for all only when no size is left open. */
-static bool has_static_inputs(const Onnx__GraphProto *graph)
-{
-    for (size_t i = 0; i < graph->n_input; i++)
-        if (!is_static(graph->input[i]))
-            return false;
-    return true;
-}
-
 /* Declares the inner values whose types are known. Returns how many. */
 static size_t declare_all(struct rewrite *rewrite)
 {
@@ -246,7 +225,8 @@ static size_t declare_all(struct rewrite *rewrite)
     return count;
 }
 
-/* Declared types are dropped where there are any, else filled in. */
+/* Declared types are dropped where there are any, else filled in: where no size is left open, what holds for
+ * the inputs of this case holds for all. */
 static int value_info(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
     Onnx__GraphProto *graph = rewrite->model->graph;
@@ -254,7 +234,7 @@ static int value_info(struct rewrite *rewrite, const struct rule_site *site, str
     (void)err;
     rewrite->model->path = NULL;
     if (graph->n_value_info == 0)
-        return has_static_inputs(graph) && declare_all(rewrite) > 0;
+        return rewrite_has_fixed_sizes(rewrite) && declare_all(rewrite) > 0;
     graph->n_value_info = 0;
     return 1;
 }
