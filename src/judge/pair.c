@@ -459,6 +459,24 @@ static void judge_refusal(const struct pair *pair, const struct result *rewritte
              stage_name(rewritten->stage), rewritten->message ? rewritten->message : "");
 }
 
+/*
+ * The other way round: the original is refused and the rewritten form is answered. When the two are made of
+ * the same things, the refusal is a fault.
+ */
+static void judge_refused_original(const struct pair *pair, const struct result *original,
+                                   struct verdict *verdict)
+{
+    enum verdict_kind kind = verdict_of_outcome(original->outcome);
+    snprintf(verdict->text, sizeof verdict->text, "not judged, as it does not answer the original (%s)",
+             outcome_name(original->outcome));
+    if (!verdict_is(kind, CLASS_REFUSAL) || pair->by_reference || !pair->nothing_new || verdict->unanswered)
+        return;
+    verdict->kind = kind;
+    verdict->at_stage = true;
+    snprintf(verdict->text, sizeof verdict->text, "at %s, though it answers the rewritten form: %.160s",
+             stage_name(original->stage), original->message ? original->message : "");
+}
+
 /* What is said when there are no two answers that must be alike. True when that is so. */
 static bool judge_absence(const struct pair *pair, const struct result *original,
                           const struct result *rewritten, struct verdict *verdict)
@@ -472,8 +490,7 @@ static bool judge_absence(const struct pair *pair, const struct result *original
     else if (pair->invalid)
         snprintf(verdict->text, sizeof verdict->text, "not judged, as the original is not valid");
     else if (original->outcome != OUTCOME_OK)
-        snprintf(verdict->text, sizeof verdict->text, "not judged, as it does not answer the original (%s)",
-                 outcome_name(original->outcome));
+        judge_refused_original(pair, original, verdict);
     else if (verdict->unanswered)
         judge_refusal(pair, rewritten, verdict);
     else

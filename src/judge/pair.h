@@ -53,10 +53,10 @@ void pair_close(struct pair *pair);
 
 /*
  * Judges one engine's answers. The verdict is agrees, inconsistent or suspect; without a reference also
- * rejected or failed, when the rewritten form is refused though nothing in it is new. It is undecided when no
- * element could be judged, and untested when there is nothing to hold against each other, as one of the forms
- * has no answer; the text says why. In the verdict `expected` is the original's element and `got` that of the
- * rewritten form.
+ * rejected or failed, when one form is refused and the other answered though nothing in it is new. It is
+ * undecided when no element could be judged, and untested when there is nothing to hold against each other,
+ * as one of the forms has no answer; the text says why. In the verdict `expected` is the original's element
+ * and `got` that of the rewritten form.
  */
 void pair_judge(const struct pair *pair, const struct result *original, const struct result *rewritten,
                 struct verdict *verdict);

@@ -93,7 +93,7 @@ static bool is_chosen(const struct rule_choice *choice, const struct rule *rule)
 static void add_quoted(struct str *out, const char *text)
 {
     for (; *text; text++)
-        if (isalnum((unsigned char)*text) || strchr("_./:=-", *text))
+        if (isalnum((unsigned char)*text) || strchr("_./:=,-", *text))
             str_append(out, text, 1);
         else
             str_printf(out, "%%%02X", (unsigned char)*text);

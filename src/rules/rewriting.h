@@ -5,7 +5,7 @@
  *
  * are four rewritings; the second applies two rules in a row. Each step is RULE[@SITE][#VARIATION]. The site
  * is the name of a value: for a rule about nodes, the first output of the node; for a rule about settings, a
- * setting of the engine. Bytes of names other than letters, digits and _ . / : = - are written as %XX. The
+ * setting of the engine. Bytes of names other than letters, digits and _ . / : = , - are written as %XX. The
  * variation (default 0) is the seed of what the rule chooses freely. The same line applied to the same case
  * gives the same bytes.
  */

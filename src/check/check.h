@@ -1,0 +1,78 @@
+/*
+ * A model checked by equivalence rules: it is rewritten in many ways, and every engine must give the same
+ * answer to each of them (rules/rewriting.h, judge/pair.h).
+ *
+ * First each rule is applied at each of its sites alone, at most `sites` of them spread evenly over the
+ * model; then rewritings of several steps are drawn at random. Cases are run and judged by trials
+ * (trial/trial.h).
+ */
+#ifndef CHECK_CHECK_H
+#define CHECK_CHECK_H
+
+#include "rules/rewriting.h"
+#include "trial/trial.h"
+
+/* What an engine made of one rewriting. */
+enum check_answer {
+    CHECK_SAME = 1,   /* the answers agree, and some element of every output was compared */
+    CHECK_UNCOMPARED, /* no element of some output could be compared */
+    CHECK_LACKING,    /* the engine does not run the rewritten form, which it need not */
+    CHECK_WRONG,      /* the answer is wrong by the reference, and the one to the original is alike */
+    CHECK_CHANGED,    /* a finding */
+};
+
+/* A rewriting on which an engine fails. */
+struct check_finding {
+    size_t engine;            /* place in the panel */
+    enum check_answer answer; /* wrong or changed */
+    size_t sample;
+    struct test_case *test; /* one share of the rewritten case */
+    struct verdict verdict;
+    bool by_reference; /* the reference judged the answer to the rewritten form by itself */
+    char text[320];    /* what is wrong, one line, with the operator to blame where it is known */
+};
+
+struct check_engine {
+    size_t answers[CHECK_CHANGED + 1]; /* rewritings by enum check_answer */
+    struct verdict origin;             /* on the model as it is, of the first sample where it is a finding */
+    bool origin_known;
+    char lacking[200]; /* the first message of a rewritten form that it does not run */
+};
+
+struct check {
+    size_t n_engines;
+    struct check_engine *engines;
+    size_t samples;
+    size_t rewritings;  /* that were run, over all samples */
+    size_t untried;     /* steps left out because a rule has more sites than wanted */
+    size_t useless;     /* steps that do not apply */
+    size_t bad;         /* rewritings that the reference itself finds unequal: never held against an engine */
+    char bad_text[300]; /* the first of them */
+    size_t *by_rule;    /* rewritings for each rule */
+    size_t *changed_by_rule;
+    size_t n_findings, findings_capacity;
+    struct check_finding *findings;
+};
+
+struct check_options {
+    const struct panel *panel;
+    struct registry *registry; /* for rules about settings */
+    struct rule_choice choice;
+    size_t sites;  /* of each rule; 0: all */
+    size_t depth;  /* steps of the random rewritings; 0: 3 */
+    size_t random; /* how many of them */
+    uint64_t seed;
+    double seconds; /* no further rewriting is begun after so many; 0: no limit */
+    bool progress;
+};
+
+/* Checks one sample of a model and adds the result to *check, which is zeroed before the first. */
+int check_run(struct check *check, struct test_case *origin, const struct check_options *options,
+              struct error *err);
+void check_release(struct check *check);
+
+/* The finding of an engine whose rewriting is smallest: the fewest steps, then the fewest nodes; NULL: none.
+ */
+const struct check_finding *check_smallest(const struct check *check, size_t engine);
+
+#endif

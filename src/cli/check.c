@@ -1,0 +1,479 @@
+/* assay check: rewrites a model in ways that may not change its answer, and runs every form. */
+#include "check/check.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "campaign/follow_up.h"
+#include "cli/common.h"
+#include "model/valid.h"
+#include "report/fault_map.h"
+#include "report/text_table.h"
+#include "report/verdict_json.h"
+#include "rules/knob_settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    struct common common;
+    struct input_settings inputs;
+    const char *rules, *without, *bundle;
+    long long sites, depth, random;
+    double seconds;
+    bool all, kernels;
+};
+
+/* One model with its result. */
+struct checked {
+    const char *path;
+    struct check check;
+};
+
+/* --- Running --- */
+
+/* The other settings of all engines; each once. */
+static void gather_knobs(struct session *session, bool kernels, struct rule_choice *choice)
+{
+    const char **knobs = NULL;
+    size_t capacity = 0;
+    for (size_t i = 0; i < session->panel.count; i++) {
+        const struct engine_info *engine = panel_engine(&session->panel, i);
+        if (!engine->welcome)
+            continue;
+        struct knob_settings settings = knob_settings(&session->arena, engine->spec, engine->welcome);
+        for (size_t k = 0; k < settings.count + (kernels ? settings.n_kernels : 0); k++) {
+            const char *one =
+                k < settings.count ? settings.settings[k] : settings.kernels[k - settings.count];
+            bool there = false;
+            for (size_t j = 0; j < choice->n_knobs; j++)
+                there |= text_equal(knobs[j], one);
+            if (there)
+                continue;
+            knobs = memory_grow(knobs, &capacity, choice->n_knobs + 1, sizeof *knobs);
+            knobs[choice->n_knobs++] = one;
+        }
+    }
+    const char **kept = arena_array(&session->arena, choice->n_knobs + 1, sizeof *kept);
+    if (choice->n_knobs)
+        memcpy(kept, knobs, choice->n_knobs * sizeof *kept);
+    choice->knobs = kept;
+    free(knobs);
+}
+
+static int check_sample(struct check *check, const struct test_case *model, const struct inputs *inputs,
+                        size_t sample, const struct check_options *options, struct error *err)
+{
+    struct test_case *test = test_case_same_model(model);
+    test_case_set_name(test, model->name);
+    int status = inputs_get(inputs, sample, &test->inputs, err);
+    test->n_inputs = status ? 0 : inputs->count;
+    if (status == 0)
+        status = check_run(check, test, options, err);
+    test_case_free(test);
+    return status;
+}
+
+static int check_model(struct checked *entry, const struct settings *settings, struct session *session,
+                       const struct rule_choice *choice, struct error *err)
+{
+    struct model *model;
+    struct inputs inputs = {0};
+    struct check_options options = {
+        .panel = &session->panel,
+        .registry = session->registry,
+        .choice = *choice,
+        .sites = settings->all ? 0 : (size_t)settings->sites,
+        .depth = (size_t)settings->depth,
+        .random = (size_t)settings->random,
+        .seed = (uint64_t)settings->inputs.seed,
+        .seconds = settings->seconds,
+        .progress = true,
+    };
+    if (model_open(&model, entry->path, err))
+        return -1;
+    struct test_case *test = test_case_new(model);
+    test_case_set_name(test, file_base(entry->path));
+    int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
+    for (size_t i = 0; status == 0 && i < inputs.samples; i++)
+        status = check_sample(&entry->check, test, &inputs, i, &options, err);
+    inputs_release(&inputs);
+    test_case_free(test);
+    return status ? error_prefix(err, "%s", entry->path) : 0;
+}
+
+/* The inputs and the model are looked at before any engine starts: what is wrong with them is the user's
+ * mistake. */
+static int look_at_model(const char *path, const struct settings *settings, struct error *err)
+{
+    struct model *model;
+    struct inputs inputs = {0};
+    if (model_open(&model, path, err))
+        return -1;
+    int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
+    inputs_release(&inputs);
+    model_free(model);
+    return status ? error_prefix(err, "%s", path) : 0;
+}
+
+/* --- What it means for the exit status --- */
+
+static void stand(const struct checked *entry, const char *const *labels, struct standing *standing)
+{
+    for (size_t i = 0; i < entry->check.n_engines; i++) {
+        const struct check_engine *engine = &entry->check.engines[i];
+        if (engine->answers[CHECK_CHANGED] || engine->answers[CHECK_WRONG] ||
+            verdict_is_finding(engine->origin.kind))
+            standing_finding(standing);
+        else if (!engine->answers[CHECK_SAME])
+            standing_trouble(standing, "%s: no rewriting of %s could be compared%s%s", labels[i],
+                             file_base(entry->path), *engine->origin.text ? ": " : "", engine->origin.text);
+    }
+}
+
+/* --- Text --- */
+
+static const struct check_finding *smallest_of_rule(const struct check *check, size_t engine,
+                                                    const struct rule *rule)
+{
+    const struct check_finding *best = NULL;
+    for (size_t i = 0; i < check->n_findings; i++) {
+        const struct check_finding *finding = &check->findings[i];
+        const char *rewriting = finding->test->equivalence->rewriting;
+        if (finding->engine != engine || finding->answer != CHECK_CHANGED ||
+            rewriting_rule(rewriting) != rule)
+            continue;
+        if (!best || rewriting_depth(rewriting) < rewriting_depth(best->test->equivalence->rewriting))
+            best = finding;
+    }
+    return best;
+}
+
+static size_t count_of_rule(const struct check *check, size_t engine, const struct rule *rule)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < check->n_findings; i++)
+        count += check->findings[i].engine == engine && check->findings[i].answer == CHECK_CHANGED &&
+                 rewriting_rule(check->findings[i].test->equivalence->rewriting) == rule;
+    return count;
+}
+
+static void print_findings(const struct check *check, size_t engine, struct str *out, bool colour)
+{
+    for (size_t i = 0; i < rules_count; i++) {
+        const struct check_finding *finding = smallest_of_rule(check, engine, rules_all[i]);
+        if (!finding)
+            continue;
+        size_t count = count_of_rule(check, engine, rules_all[i]);
+        str_add(out, "  ");
+        style_print(out, colour, STYLE_HEAD, "%s", finding->test->equivalence->rewriting);
+        if (count > 1)
+            str_printf(out, " (and %zu more of this rule)", count - 1);
+        str_printf(out, "\n      %s\n      ", rules_all[i]->summary);
+        style_print(out, colour, verdict_style(finding->verdict.kind), "%s",
+                    verdict_name(finding->verdict.kind));
+        str_add(out, ": ");
+        text_print(out, finding->text, 300);
+        str_add(out, "\n");
+    }
+}
+
+static void print_doubts(const struct check_engine *engine, struct str *out)
+{
+    if (engine->answers[CHECK_UNCOMPARED])
+        str_printf(out,
+                   "  On %zu rewritings some output could not be compared: its error bounds are infinite.\n",
+                   engine->answers[CHECK_UNCOMPARED]);
+    if (engine->answers[CHECK_LACKING]) {
+        str_printf(out, "  It does not run %zu of the rewritten forms, which is no finding; the first: ",
+                   engine->answers[CHECK_LACKING]);
+        text_print(out, engine->lacking, 200);
+        str_add(out, "\n");
+    }
+}
+
+/* A fault that the reference sees in the model as it is. */
+static void print_wrong(const struct checked *entry, size_t engine, const char *label, struct str *out,
+                        bool colour)
+{
+    const struct check_engine *of = &entry->check.engines[engine];
+    const struct check_finding *wrong = NULL;
+    for (size_t i = 0; i < entry->check.n_findings && !wrong; i++)
+        if (entry->check.findings[i].engine == engine && entry->check.findings[i].answer == CHECK_WRONG)
+            wrong = &entry->check.findings[i];
+    bool origin = verdict_is_finding(of->origin.kind);
+    if (!wrong && !origin)
+        return;
+    enum verdict_kind kind = origin ? of->origin.kind : wrong->verdict.kind;
+    str_printf(out, "%s: %s ", file_base(entry->path), label);
+    style_print(out, colour, STYLE_BAD, "%s", verdict_row(kind)->sentence);
+    str_printf(out, ", with the model as it is and on %zu rewritings alike: ", of->answers[CHECK_WRONG]);
+    text_print(out, wrong ? wrong->text : of->origin.text, 300);
+    str_add(out, "\n");
+}
+
+static void print_engine(const struct checked *entry, size_t i, const char *label, struct str *out,
+                         bool colour)
+{
+    const struct check_engine *engine = &entry->check.engines[i];
+    size_t same = engine->answers[CHECK_SAME] + engine->answers[CHECK_WRONG];
+    size_t changed = engine->answers[CHECK_CHANGED];
+    print_wrong(entry, i, label, out, colour);
+    str_printf(out, "%s: on %zu of %zu rewritings %s gives the same answer", file_base(entry->path), same,
+               same + changed + engine->answers[CHECK_UNCOMPARED], label);
+    if (changed) {
+        str_add(out, "; it changes, which it must not, when rewritten by\n");
+        print_findings(&entry->check, i, out, colour);
+    } else {
+        str_add(out, "\n");
+    }
+    print_doubts(engine, out);
+}
+
+static void print_model(const struct checked *entry, const char *const *labels, struct str *out, bool colour)
+{
+    const struct check *check = &entry->check;
+    for (size_t i = 0; i < check->n_engines; i++)
+        print_engine(entry, i, labels[i], out, colour);
+    if (check->untried)
+        str_printf(out, "  %zu further rewritings were not tried; --all tries every site of every rule.\n",
+                   check->untried);
+    if (check->bad)
+        str_printf(
+            out,
+            "  %zu rewritings were left out because the reference finds them unequal, such as %s: a fault "
+            "of Assay's.\n",
+            check->bad, check->bad_text);
+}
+
+/* --- JSON --- */
+
+static void json_engine(const struct check *check, size_t i, const char *label, struct json *json)
+{
+    const struct check_engine *engine = &check->engines[i];
+    json_object(json, NULL);
+    json_string(json, "engine", label);
+    json_string(json, "original", verdict_name(engine->origin.kind));
+    json_int(json, "same", (int64_t)engine->answers[CHECK_SAME]);
+    json_int(json, "wrong_alike", (int64_t)engine->answers[CHECK_WRONG]);
+    json_int(json, "changed", (int64_t)engine->answers[CHECK_CHANGED]);
+    json_int(json, "not_compared", (int64_t)engine->answers[CHECK_UNCOMPARED]);
+    json_int(json, "not_run", (int64_t)engine->answers[CHECK_LACKING]);
+    json_array(json, "findings");
+    for (size_t k = 0; k < check->n_findings; k++) {
+        const struct check_finding *finding = &check->findings[k];
+        if (finding->engine != i)
+            continue;
+        const struct rule *rule = rewriting_rule(finding->test->equivalence->rewriting);
+        json_object(json, NULL);
+        json_string(json, "rewriting", finding->test->equivalence->rewriting);
+        json_string(json, "rule", rule ? rule->name : NULL);
+        json_int(json, "sample", (int64_t)finding->sample);
+        json_string(json, "verdict", verdict_name(finding->verdict.kind));
+        json_bool(json, "changed", finding->answer == CHECK_CHANGED);
+        json_bool(json, "by_reference", finding->by_reference);
+        json_string(json, "text", finding->text);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+}
+
+static void json_rules(const struct check *check, struct json *json)
+{
+    json_array(json, "rules");
+    for (size_t i = 0; i < rules_count; i++) {
+        if (!check->by_rule || !check->by_rule[i])
+            continue;
+        json_object(json, NULL);
+        json_string(json, "name", rules_all[i]->name);
+        json_int(json, "rewritings", (int64_t)check->by_rule[i]);
+        json_int(json, "changed", (int64_t)check->changed_by_rule[i]);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void write_json(const struct checked *entries, size_t count, const char *const *labels,
+                       const struct standing *standing, struct str *out)
+{
+    struct json json;
+    json_init(&json, out, true);
+    json_object(&json, NULL);
+    standing_json(standing, &json);
+    json_array(&json, "models");
+    for (size_t m = 0; m < count; m++) {
+        const struct check *check = &entries[m].check;
+        json_object(&json, NULL);
+        json_string(&json, "model", entries[m].path);
+        json_int(&json, "samples", (int64_t)check->samples);
+        json_int(&json, "rewritings", (int64_t)check->rewritings);
+        json_int(&json, "not_tried", (int64_t)check->untried);
+        json_int(&json, "bad_rewritings", (int64_t)check->bad);
+        json_array(&json, "engines");
+        for (size_t i = 0; i < check->n_engines; i++)
+            json_engine(check, i, labels[i], &json);
+        json_end(&json);
+        json_rules(check, &json);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+}
+
+/* --- The bundle --- */
+
+/* The smallest rewriting on which an engine fails, with both models, reduced. */
+static int write_bundle(const struct checked *entries, size_t count, const struct settings *settings,
+                        struct session *session, struct str *out, struct error *err)
+{
+    const struct check_finding *best = NULL;
+    for (size_t m = 0; m < count && !best; m++)
+        for (size_t i = 0; i < entries[m].check.n_engines && !best; i++)
+            best = check_smallest(&entries[m].check, i);
+    if (!best)
+        return 0;
+    struct panel one = session->panel;
+    one.count = 1;
+    one.engines = &session->panel.engines[best->engine];
+    struct follow_up_options options = {
+        .registry = session->registry,
+        .panel = &one,
+        .draw = fault_map_svg,
+        .force = settings->common.force,
+    };
+    struct follow_up_done done;
+    struct test_case *test = test_case_share(best->test);
+    int status = follow_up_case(&options, test, settings->bundle, &done, err);
+    test_case_free(test);
+    if (status == 0)
+        str_printf(out, "%s: %s\n", settings->bundle,
+                   done.end == FOLLOW_UP_GONE
+                       ? "not written: the finding did not show again in a fresh process"
+                       : done.signature.name);
+    return status;
+}
+
+/* --- The command --- */
+
+static int report(const struct checked *entries, size_t count, const struct settings *settings,
+                  struct session *session, struct error *err)
+{
+    struct standing standing = {0};
+    struct str out;
+    bool colour = output_colour(&settings->common);
+    int status = 0;
+    str_init(&out);
+    for (size_t i = 0; i < count; i++)
+        stand(&entries[i], session->labels, &standing);
+    if (settings->common.format == FORMAT_JSON) {
+        write_json(entries, count, session->labels, &standing, &out);
+    } else {
+        standing_print(&standing, &out, colour);
+        for (size_t i = 0; i < count; i++)
+            print_model(&entries[i], session->labels, &out, colour);
+    }
+    if (settings->bundle) {
+        struct str note;
+        str_init(&note);
+        status = write_bundle(entries, count, settings, session, &note, err);
+        if (settings->common.format == FORMAT_TEXT)
+            str_add(&out, note.data);
+        str_release(&note);
+    }
+    if (status == 0)
+        status = output_write(&settings->common, &out, err);
+    str_release(&out);
+    return status ? -1 : standing_status(&standing);
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct settings *settings = raw;
+    struct rule_choice choice = {.rules = settings->rules, .without = settings->without};
+    struct session session = {0};
+    int status = 0;
+    if (words->count == 0)
+        return error_set(err, ERROR_USAGE, "give a model");
+    if (rule_choice_check(&choice, err) || output_check(&settings->common, err))
+        return -1;
+    for (size_t i = 0; i < words->count && status == 0; i++)
+        status = look_at_model(words->items[i], settings, err);
+    struct checked *entries = memory_zeroed(words->count, sizeof *entries);
+    if (status == 0)
+        status = session_open(&session, &settings->common, 1, true, err);
+    if (status == 0) {
+        panel_add_fresh(&session.panel);
+        pool_warm(session.panel.pool);
+        gather_knobs(&session, settings->kernels, &choice);
+    }
+    for (size_t i = 0; i < words->count && status == 0; i++) {
+        entries[i].path = words->items[i];
+        status = check_model(&entries[i], settings, &session, &choice, err);
+    }
+    if (status == 0)
+        status = report(entries, words->count, settings, &session, err);
+    for (size_t i = 0; i < words->count; i++)
+        check_release(&entries[i].check);
+    session_close(&session);
+    free(entries);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_REFERENCE(struct settings),
+    {0, "rules", OPTION_TEXT, "A,B", offsetof(struct settings, rules),
+     "apply only these rules ('assay rules' lists them)"},
+    {0, "without", OPTION_TEXT, "A,B", offsetof(struct settings, without), "leave these rules out"},
+    {0, "sites", OPTION_SEVERAL, "N", offsetof(struct settings, sites),
+     "apply each rule at no more than N places, spread over the model (default 10)"},
+    {0, "all", OPTION_FLAG, NULL, offsetof(struct settings, all), "apply each rule at every place"},
+    {0, "random", OPTION_COUNT, "N", offsetof(struct settings, random),
+     "also try N random rewritings of several steps (default 0)"},
+    {0, "depth", OPTION_SEVERAL, "N", offsetof(struct settings, depth),
+     "steps of a random rewriting (default 3)"},
+    {0, "kernels", OPTION_FLAG, NULL, offsetof(struct settings, kernels),
+     "also try settings of the engine that select other kernels, and may round otherwise by intent"},
+    {0, "time", OPTION_TIME, "TIME", offsetof(struct settings, seconds),
+     "begin no further rewriting after this time, for each sample"},
+    {'d', "data", OPTION_TEXT, "DIR", offsetof(struct settings, inputs.data),
+     "read inputs (.pb, .npy) from DIR"},
+    {'n', "samples", OPTION_SEVERAL, "N", offsetof(struct settings, inputs.random),
+     "use N random samples (default 1)"},
+    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, inputs.seed),
+     "seed of the random samples and rewritings (default 1)"},
+    {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(struct settings, inputs.dims),
+     "size of a symbolic dimension (default 1); repeatable"},
+    {0, "bundle", OPTION_TEXT, "DIR", offsetof(struct settings, bundle),
+     "reduce the smallest rewriting that changes the answer, and write it to DIR with both models"},
+    COMMON_OUTPUT(struct settings, "text|json"),
+};
+
+static const struct settings defaults = {.inputs = {.seed = 1}, .sites = 10, .depth = 3};
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "rewrite a model in ways that may not change an engine's answer",
+    .usage = "MODEL... -e ENGINE... [OPTION...]",
+    .about =
+        "Applies equivalence rules to the model: an operator by its formula, another order of nodes, other\n"
+        "settings of the engine, and so on. Every engine is held against itself: its answer to each "
+        "rewritten\n"
+        "form must be the one it gives to the model as it is. No second engine is needed. Where the "
+        "reference\n"
+        "knows all operators, its error bounds say how far two answers may be apart, and it also judges "
+        "each\n"
+        "form by itself; elsewhere, and with --no-reference, the published tolerance does, and what exceeds "
+        "it\n"
+        "is only suspect. docs/rules.md explains the rules.\n",
+    .examples = "  assay check model.onnx -e onnxruntime\n"
+                "  assay check model.onnx -e onnxruntime@1.12.0 --no-reference --bundle finding/\n"
+                "  assay check model.onnx -e opencv --rules auto-pad,identity --all\n"
+                "  assay check model.onnx -e onnxruntime -e torch --random 500 --depth 4 --time 10m\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};
