@@ -3,22 +3,10 @@
 #include "rules/rule.h"
 #include "rules/window.h"
 
-/* ONNX does not say how pools place windows that are dilated or leave gaps when auto_pad is SAME. */
-static bool is_defined(const Onnx__NodeProto *node, const struct rule_window *w)
-{
-    if (!w->same || text_equal(node->op_type, "Conv") || text_equal(node->op_type, "ConvInteger"))
-        return true;
-    for (int i = 0; i < w->axes; i++)
-        if (w->dilation[i] != 1)
-            return false;
-    return !w->gaps;
-}
-
 static int pad_in_front(struct rewrite *rewrite, Onnx__NodeProto *node, const struct rule_window *w)
 {
     bool maximum = text_equal(node->op_type, "MaxPool");
-    if (!rewrite_one_output(node) || !is_defined(node, w) || w->disputed ||
-        (maximum && !window_never_outside(w)))
+    if (!rewrite_one_output(node) || w->disputed || (maximum && !window_never_outside(w)))
         return 0;
     const char *fill = window_fill(rewrite, node, w);
     const char *padded = fill ? window_pad(rewrite, node->input[0], w, fill) : NULL;
@@ -75,7 +63,7 @@ static bool resolve_pads(struct rewrite *rewrite, const Onnx__NodeProto *node, i
     struct rule_window w;
     bool transposed = text_equal(node->op_type, "ConvTranspose");
     if (transposed ? !deconvolution_read(rewrite, node, &d) || !d.automatic
-                   : !window_read(rewrite, node, &w) || !w.automatic || !is_defined(node, &w))
+                   : !window_read(rewrite, node, &w) || !w.automatic)
         return false;
     int axes = transposed ? d.axes : w.axes;
     for (int i = 0; i < axes; i++) {

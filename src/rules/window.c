@@ -98,6 +98,17 @@ static bool place(struct rule_window *w, int i)
     return w->out[i] > 0;
 }
 
+/* ONNX does not say how pools place windows that are dilated or leave gaps when auto_pad is SAME. */
+static bool is_defined(const struct rule_window *w, bool pool)
+{
+    if (!w->same || !pool)
+        return true;
+    for (int i = 0; i < w->axes; i++)
+        if (w->dilation[i] != 1)
+            return false;
+    return !w->gaps;
+}
+
 bool window_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct rule_window *w)
 {
     const struct bounded *x = rewrite_input(rewrite, node, 0);
@@ -129,7 +140,7 @@ bool window_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct ru
         if (image > largest_image)
             return false;
     }
-    return true;
+    return is_defined(w, pool);
 }
 
 /* How many of the places start + k * dilation, 0 <= k < kernel, are in [low, high). */

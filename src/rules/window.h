@@ -25,8 +25,8 @@ struct rule_window {
     bool disputed;
 };
 
-/* False when something is not known, not valid, or beyond what rules handle: more than three spatial axes,
- * an empty input, sizes beyond a million. */
+/* False when something is not known, not valid, not defined by ONNX, or beyond what rules handle: more than
+ * three spatial axes, an empty input, sizes beyond a million. */
 bool window_read(struct rewrite *rewrite, const Onnx__NodeProto *node, struct rule_window *window);
 
 /* (kernel - 1) * dilation + 1 */
