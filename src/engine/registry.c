@@ -352,7 +352,17 @@ static const char *knob_variable(const struct entry *entry, const char *knob)
     for (size_t i = 0; i < entry->n_knob_variables; i++)
         if (text_equal(entry->knob_variables[i].name, knob))
             return entry->knob_variables[i].value;
-    return NULL;
+    return text_equal(knob, KNOB_PERTURB) ? "MALLOC_PERTURB_" : NULL;
+}
+
+static int check_knob(const struct pair *knob, struct error *err)
+{
+    long long pattern;
+    if (!text_equal(knob->name, KNOB_PERTURB) ||
+        (text_int64(knob->value, &pattern) && pattern >= 1 && pattern <= 255))
+        return 0;
+    return error_set(err, ERROR_USAGE, "the knob perturb takes a number from 1 to 255, not '%.60s'",
+                     knob->value);
 }
 
 static int set_knobs(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
@@ -368,6 +378,8 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
     size_t n_hidden = 0;
     for (size_t i = 0; i < count; i++) {
         const char *variable = knob_variable(entry, pairs[i].name);
+        if (check_knob(&pairs[i], err))
+            return -1;
         if (variable) {
             str_printf(environment, "%s=%s", variable, pairs[i].value);
             str_append(environment, "", 1);

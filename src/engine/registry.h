@@ -28,6 +28,8 @@
  * knob that must be set before the library is loaded; it is passed in that environment variable and not in
  * hello. launcher: the command brings its own isolation (ssh, docker). The other keys declare facts about the
  * engine itself (profile.h); like = NAME copies those of an earlier section.
+ *
+ * Every engine has the knob `perturb`, which goes to the environment variable MALLOC_PERTURB_.
  */
 #ifndef ENGINE_REGISTRY_H
 #define ENGINE_REGISTRY_H
@@ -44,6 +46,9 @@ extern "C" {
 #endif
 
 struct registry;
+
+/* A knob of every engine: memory is filled with this pattern, 1 to 255, when it is allocated and freed. */
+#define KNOB_PERTURB "perturb"
 
 /* One engine, ready to start. Strings live in the registry. */
 struct engine_spec {

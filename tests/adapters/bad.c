@@ -41,6 +41,16 @@ static void hang(void)
         pause();
 }
 
+/* A byte of memory that nobody wrote: so large a piece is new and zeroed, unless it is filled on purpose. */
+static int unwritten(void)
+{
+    enum { SIZE = 1 << 20 };
+    volatile unsigned char *memory = malloc(SIZE);
+    int byte = memory ? memory[SIZE / 2] : -1;
+    free((void *)memory);
+    return byte;
+}
+
 static void write_raw(const void *data, size_t size)
 {
     if (write(RAW_OUTPUT, data, size) < 0)
@@ -230,6 +240,8 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
     }
     if (is(call, "stale") && bad->cases > 1 && count && outputs->values[0].tensors[0].count)
         tensor_set(&outputs->values[0].tensors[0], 0, 77);
+    if (is(call, "unwritten") && count)
+        tensor_set(&outputs->values[0].tensors[0], 0, unwritten());
     if (is(call, "differ") && count)
         tensor_set(&outputs->values[0].tensors[0], 0, bad->runs);
     return 0;

@@ -304,6 +304,25 @@ static void engines_declare_themselves(void **state)
     registry_free(registry);
 }
 
+/* Every engine can be given dirty memory, without a word in its section. */
+static void memory_is_perturbed_by_the_environment(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state, "[plain]\ncommand = /bin/true\n", &err), 0);
+    assert_int_equal(registry_find(registry, "plain:perturb=170,opt=all", &spec, &err), 0);
+    assert_string_equal(variable(spec, "MALLOC_PERTURB_"), "170");
+    assert_int_equal(spec->knobs, 1);
+    assert_string_equal(spec->knob_names[0], "opt");
+    static const char *const bad[] = {"plain:perturb=0", "plain:perturb=256", "plain:perturb=on"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(registry_find(registry, bad[i], &spec, &err), -1);
+        assert_int_equal(err.code, ERROR_USAGE);
+    }
+    registry_free(registry);
+}
+
 /* What settings select, by the kinds that the reference engine itself declares. */
 static void settings_are_of_kinds(void **state)
 {
@@ -319,6 +338,8 @@ static void settings_are_of_kinds(void **state)
         {"reference:disturb=on,round=on,opt=all", "disturb=on,round=on", "reference:round=on,disturb=on"},
         {"hidden:isa=sse41", "isa=sse41", NULL}, /* goes into the environment */
         {"hidden:opt=all,isa=sse41,round=on", "isa=sse41,round=on", "hidden:isa=sse41,round=on"},
+        {"reference:perturb=7", "", NULL},
+        {"reference:perturb=7,opt=all", "", "reference"}, /* memory is no matter of kernels */
     };
     enum { COUNT = sizeof rows / sizeof *rows };
     struct registry *registry;
@@ -361,6 +382,7 @@ int main(void)
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(a_later_section_replaces_an_earlier),
         cmocka_unit_test(engines_declare_themselves),
+        cmocka_unit_test(memory_is_perturbed_by_the_environment),
         cmocka_unit_test(settings_are_of_kinds),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -425,6 +425,11 @@ static void both_forms_are_run_and_held_against_each_other(void **state)
          VERDICT_UNDECIDED,
          VERDICT_SUSPECT,
          VERDICT_SUSPECT},
+        {{"bad:mode=unwritten", COPIED, "dirty-memory", .no_reference = true},
+         VERDICT_UNDECIDED,
+         VERDICT_SUSPECT,
+         VERDICT_SUSPECT},
+        {{"bad:mode=good", COPIED, "dirty-memory"}, VERDICT_AGREES, VERDICT_AGREES, VERDICT_AGREES},
         /* It ends before it answers. */
         {{"bad:mode=segv-run", COPIED, "identity@x", .first = 1},
          VERDICT_CRASH,
@@ -452,6 +457,96 @@ static void both_forms_are_run_and_held_against_each_other(void **state)
     }
 }
 
+static void one_original_serves_all_its_forms(void **state)
+{
+    (void)state;
+    enum { FORMS = 5 };
+    struct scene scene;
+    scene_open(&scene, LABELS("identity"));
+    struct trials *trials = start(&scene, &(struct trial_options){.registry = scene.registry});
+    struct test_case *origin = case_of_text(COPIED, 1);
+    for (int i = 0; i < FORMS; i++)
+        submit(trials, rewritten(origin, "identity@x"), NULL);
+    assert_int_equal(trials_pending(trials), FORMS);
+    struct trial_done done[FORMS];
+    for (size_t i = 0; i < FORMS; i++) {
+        done[i] = next(trials);
+        assert_true(done[i].origin_results == done[0].origin_results);
+    }
+    trials_free(trials);
+    assert_true(tensor_get(&done[0].origin_results[0].outputs[0].tensors[0], 0) == 1);
+    for (size_t i = 0; i < FORMS; i++)
+        trial_done_release(&done[i]);
+    assert_int_equal(origin->shares, 0);
+    test_case_free(origin);
+    scene_close(&scene);
+}
+
+/* More originals than are kept, each with two forms: all come back, with their own original. */
+static void originals_that_are_not_kept_are_run_again(void **state)
+{
+    (void)state;
+    enum { ORIGINALS = 80, FORMS = 2 };
+    struct test_case *origins[ORIGINALS];
+    size_t back = 0, sent = 0;
+    struct scene scene;
+    scene_open(&scene, LABELS("bad:mode=good"));
+    struct trials *trials = start(&scene, &(struct trial_options){0});
+    for (int i = 0; i < ORIGINALS; i++)
+        origins[i] = case_of_text(COPIED, i);
+    while (back < (size_t)ORIGINALS * FORMS) {
+        for (; sent < (size_t)ORIGINALS * FORMS && trials_room(trials); sent++)
+            submit(trials, rewritten(origins[sent % ORIGINALS], "identity@x"), NULL);
+        struct trial_done done = next(trials);
+        const struct test_case *origin = done.test->equivalence->origin;
+        assert_int_equal(verdict_on(&done, 0), VERDICT_AGREES);
+        assert_int_equal(done.pairs[0].kind, VERDICT_AGREES);
+        assert_true(tensor_get(&done.origin_results[0].outputs[0].tensors[0], 0) ==
+                    tensor_get(&origin->inputs[0].tensors[0], 0));
+        trial_done_release(&done);
+        back++;
+    }
+    trials_free(trials);
+    for (int i = 0; i < ORIGINALS; i++) {
+        assert_int_equal(origins[i]->shares, 0);
+        test_case_free(origins[i]);
+    }
+    scene_close(&scene);
+}
+
+static void rewritten_cases_under_way_are_given_up(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("identity"));
+    struct test_case *origin = case_of_text(COPIED, 1);
+    struct trials *trials = start(&scene, &(struct trial_options){0});
+    for (int i = 0; i < 3; i++)
+        submit(trials, rewritten(origin, "identity@x"), NULL);
+    trials_free(trials);
+    assert_int_equal(origin->shares, 0);
+    test_case_free(origin);
+    scene_close(&scene);
+}
+
+/* The two forms do not mean the same: the rule is wrong, and no engine is. */
+static void a_wrong_rule_is_noticed(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("reference:round=on"));
+    struct test_case *origin = case_of_text(COPIED, 1);
+    struct test_case *form = case_of_text("g (float[4] x) => (float[4] y) { y = Neg(x) }", 1);
+    test_case_set_origin(form, origin, "identity@x")->relation = RELATION_BOUNDS;
+    struct trial_done done = try_one(&scene, &(struct trial_options){0}, form);
+    assert_true(done.bad_rewriting);
+    assert_int_equal(done.pairs[0].kind, VERDICT_UNTESTED);
+    assert_int_equal(verdict_on(&done, 0), VERDICT_AGREES);
+    trial_done_release(&done);
+    test_case_free(origin);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +562,10 @@ int main(void)
         cmocka_unit_test(a_source_that_fails_ends_the_run),
         cmocka_unit_test(what_is_under_way_is_given_up_with_the_trials),
         cmocka_unit_test(both_forms_are_run_and_held_against_each_other),
+        cmocka_unit_test(one_original_serves_all_its_forms),
+        cmocka_unit_test(originals_that_are_not_kept_are_run_again),
+        cmocka_unit_test(rewritten_cases_under_way_are_given_up),
+        cmocka_unit_test(a_wrong_rule_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
