@@ -68,11 +68,11 @@ bool rewrite_one_output(const Onnx__NodeProto *node)
     return node->n_output > 0 && *node->output[0];
 }
 
-/* Whether a graph input has this name, so that its initialiser is only a default. */
-static bool is_input(const struct model *model, const char *name)
+bool rewrite_is_input(const struct rewrite *rewrite, const char *name)
 {
-    for (size_t i = 0; i < model->graph->n_input; i++)
-        if (text_equal(model->graph->input[i]->name, name))
+    const Onnx__GraphProto *graph = rewrite->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++)
+        if (text_equal(graph->input[i]->name, name))
             return true;
     return false;
 }
@@ -183,7 +183,7 @@ static int names_it(void *context, Onnx__NodeProto *node, int depth)
 static bool is_taken(const struct rewrite *rewrite, const char *name)
 {
     struct naming naming = {name};
-    return model_index_find(&rewrite->index, name) || is_input(rewrite->model, name) ||
+    return model_index_find(&rewrite->index, name) || rewrite_is_input(rewrite, name) ||
            model_each_node(rewrite->model->graph, names_it, &naming);
 }
 
@@ -516,4 +516,47 @@ void rewrite_drop_case_input(struct rewrite *rewrite, const char *name)
     rewrite->n_inputs--;
     memmove(&rewrite->inputs[number], &rewrite->inputs[number + 1],
             (rewrite->n_inputs - number) * sizeof *rewrite->inputs);
+}
+
+void rewrite_add_case_input(struct rewrite *rewrite, const char *name, struct tensor *tensor)
+{
+    struct value *inputs = memory_zeroed(rewrite->n_inputs + 1, sizeof *inputs);
+    if (rewrite->n_inputs)
+        memcpy(inputs, rewrite->inputs, rewrite->n_inputs * sizeof *inputs);
+    free(rewrite->inputs);
+    rewrite->inputs = inputs;
+    model_add_input(rewrite->model, name, tensor->type, &tensor->shape);
+    struct value *added = &inputs[rewrite->n_inputs++];
+    value_init(added);
+    value_set_name(added, name);
+    value_set_tensor(added, tensor);
+    rewrite->model->path = NULL;
+}
+
+const struct tensor *rewrite_given(const struct rewrite *rewrite, const char *name)
+{
+    const Onnx__GraphProto *graph = rewrite->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        if (!text_equal(graph->input[i]->name, name))
+            continue;
+        const struct value *value = value_for_input(rewrite->inputs, rewrite->n_inputs, name, i);
+        return value && value->kind == VALUE_TENSOR ? &value->tensors[0] : NULL;
+    }
+    return NULL;
+}
+
+void rewrite_drop_initializer(struct rewrite *rewrite, size_t number)
+{
+    Onnx__GraphProto *graph = rewrite->model->graph;
+    rewrite->model->path = NULL;
+    if (number < graph->n_initializer) {
+        graph->n_initializer--;
+        memmove(&graph->initializer[number], &graph->initializer[number + 1],
+                (graph->n_initializer - number) * sizeof *graph->initializer);
+        return;
+    }
+    number -= graph->n_initializer;
+    graph->n_sparse_initializer--;
+    memmove(&graph->sparse_initializer[number], &graph->sparse_initializer[number + 1],
+            (graph->n_sparse_initializer - number) * sizeof *graph->sparse_initializer);
 }

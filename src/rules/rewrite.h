@@ -150,4 +150,16 @@ int rewrite_set_case_input(struct rewrite *rewrite, const char *name, struct ten
                            struct error *err);
 void rewrite_drop_case_input(struct rewrite *rewrite, const char *name);
 
+/* Adds an input to model and case; takes over the tensor's payload. */
+void rewrite_add_case_input(struct rewrite *rewrite, const char *name, struct tensor *tensor);
+
+/* What the case gives as an input; NULL when it gives no tensor, and for every other value. */
+const struct tensor *rewrite_given(const struct rewrite *rewrite, const char *name);
+
+/* Removes an initialiser, dense or sparse, by its number in the index. */
+void rewrite_drop_initializer(struct rewrite *rewrite, size_t number);
+
+/* Whether a name is that of an input of the graph; an initialiser of that name is only a default. */
+bool rewrite_is_input(const struct rewrite *rewrite, const char *name);
+
 #endif

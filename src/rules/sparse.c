@@ -2,8 +2,6 @@
  * negative ones are kept. */
 #include "rules/rule.h"
 
-#include "base/str.h"
-
 #include <string.h>
 
 enum {
@@ -11,24 +9,6 @@ enum {
     SPARSE_IR = 6,      /* the first IR version that has sparse tensors */
     SPARSE_OPSET = 11   /* the first opset whose Constant has them */
 };
-
-static void drop_initializer(struct rewrite *rewrite, size_t number)
-{
-    Onnx__GraphProto *graph = rewrite->model->graph;
-    graph->n_initializer--;
-    memmove(&graph->initializer[number], &graph->initializer[number + 1],
-            (graph->n_initializer - number) * sizeof *graph->initializer);
-    rewrite->model->path = NULL;
-}
-
-static void drop_sparse(struct rewrite *rewrite, size_t number)
-{
-    Onnx__GraphProto *graph = rewrite->model->graph;
-    graph->n_sparse_initializer--;
-    memmove(&graph->sparse_initializer[number], &graph->sparse_initializer[number + 1],
-            (graph->n_sparse_initializer - number) * sizeof *graph->sparse_initializer);
-    rewrite->model->path = NULL;
-}
 
 static void add_sparse(struct rewrite *rewrite, Onnx__SparseTensorProto *sparse)
 {
@@ -62,7 +42,7 @@ static int dense_to_sparse(struct rewrite *rewrite, const struct index_value *va
     tensor_release(&tensor);
     if (!sparse)
         return 0;
-    drop_initializer(rewrite, value->number);
+    rewrite_drop_initializer(rewrite, value->number);
     if (rewrite_opset(rewrite) >= SPARSE_OPSET && rng_chance(&rewrite->rng, 0.25)) {
         Onnx__NodeProto *node = rewrite_op_to(rewrite, value->name, "Constant", NULL);
         node_set_sparse(arena, node, "sparse_value", sparse);
@@ -79,7 +59,7 @@ static int sparse_to_dense(struct rewrite *rewrite, const struct index_value *va
         return -1;
     bool small = tensor.count <= ELEMENTS;
     if (small) {
-        drop_sparse(rewrite, value->number - rewrite->model->graph->n_initializer);
+        rewrite_drop_initializer(rewrite, value->number);
         model_add_initializer(rewrite->model, value->name, &tensor);
     }
     tensor_release(&tensor);
@@ -114,16 +94,6 @@ static int constant(struct rewrite *rewrite, Onnx__NodeProto *node, struct error
     return result;
 }
 
-/* Whether an initialiser may be replaced: one that is an input too is only a default. */
-static bool is_free(const struct rewrite *rewrite, const char *name)
-{
-    const Onnx__GraphProto *graph = rewrite->model->graph;
-    for (size_t i = 0; i < graph->n_input; i++)
-        if (text_equal(graph->input[i]->name, name))
-            return false;
-    return true;
-}
-
 static int sparse(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
     const struct index_value *value = site->value;
@@ -134,7 +104,7 @@ static int sparse(struct rewrite *rewrite, const struct rule_site *site, struct 
         return node_is_constant(graph->node[value->number])
                    ? constant(rewrite, graph->node[value->number], err)
                    : 0;
-    if (value->source != SOURCE_INITIALIZER || !is_free(rewrite, value->name))
+    if (value->source != SOURCE_INITIALIZER || rewrite_is_input(rewrite, value->name))
         return 0;
     return value->number < graph->n_initializer ? dense_to_sparse(rewrite, value, err)
                                                 : sparse_to_dense(rewrite, value, err);
