@@ -102,6 +102,34 @@ int rewrite_constant(const struct rewrite *rewrite, const char *name, struct ten
     return model_tensor_read(constant, tensor, err) ? -1 : 1;
 }
 
+int rewrite_known(const struct rewrite *rewrite, const char *name, struct tensor *tensor, struct error *err)
+{
+    const struct tensor *given = rewrite_given(rewrite, name);
+    if (given)
+        return tensor_copy(tensor, given, err) ? -1 : 1;
+    return rewrite_constant(rewrite, name, tensor, err);
+}
+
+bool rewrite_magnitudes(const struct rewrite *rewrite, const char *name, struct magnitudes *found)
+{
+    struct tensor tensor;
+    *found = (struct magnitudes){0};
+    if (rewrite_known(rewrite, name, &tensor, NULL) != 1)
+        return false;
+    bool numbers = dtype_in(tensor.type, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL));
+    for (size_t i = 0; numbers && i < tensor.count; i++) {
+        long double size = fabsl(tensor_get(&tensor, i));
+        numbers = isfinite(size);
+        found->zeros |= size == 0;
+        if (size > found->largest)
+            found->largest = size;
+        if (size > 0 && (found->least == 0 || size < found->least))
+            found->least = size;
+    }
+    tensor_release(&tensor);
+    return numbers;
+}
+
 bool rewrite_constant_ints(const struct rewrite *rewrite, const char *name, int64_t *values, size_t max,
                            size_t *count)
 {

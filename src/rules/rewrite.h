@@ -58,6 +58,17 @@ bool rewrite_one_output(const Onnx__NodeProto *node);
 int rewrite_constant(const struct rewrite *rewrite, const char *name, struct tensor *tensor,
                      struct error *err);
 
+/* The value of a constant, or what the case gives as an input. Returns as rewrite_constant does. */
+int rewrite_known(const struct rewrite *rewrite, const char *name, struct tensor *tensor, struct error *err);
+
+/* Least and largest magnitude of the numbers of a known value that are not 0 (0 and 0 when all are);
+ * `zeros`: some are 0. False when the value is not known or has a NaN or an infinity. */
+struct magnitudes {
+    long double least, largest;
+    bool zeros;
+};
+bool rewrite_magnitudes(const struct rewrite *rewrite, const char *name, struct magnitudes *found);
+
 /* A constant list of integers (axes, pads, shapes) in `values`; false when it is none, or has more than
  * `max`. */
 bool rewrite_constant_ints(const struct rewrite *rewrite, const char *name, int64_t *values, size_t max,
