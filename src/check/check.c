@@ -22,7 +22,8 @@ struct source {
     size_t done;
 };
 
-/* Of a rule with more sites than wanted, those that are spread evenly over its sites. */
+/* Of a rule with more sites than wanted, those that are spread evenly over its sites; of settings, which are
+ * listed by how much they differ (rules/knob_settings.h), the first. */
 static bool is_wanted(const struct rewriting_steps *list, size_t step, size_t sites)
 {
     size_t first = step, end = step;
@@ -33,6 +34,8 @@ static bool is_wanted(const struct rewriting_steps *list, size_t step, size_t si
     size_t count = end - first, at = step - first;
     if (sites == 0 || count <= sites)
         return true;
+    if (list->rules[step]->each_knob)
+        return at < sites;
     return at * sites / count != (at + 1) * sites / count;
 }
 
@@ -105,8 +108,26 @@ static int make(void *context, struct test_case **test, void **user, struct erro
     return 1;
 }
 
-static void keep_finding(struct check *check, size_t engine, const struct trial_done *done,
-                         enum check_answer answer)
+/* What the engine was asked to run is the rewritten form, in its own setting. */
+static const char *look_up(const struct known_issues *known, size_t engine, const struct trial_done *done)
+{
+    struct engine_verdict found = {0};
+    struct sample_results sample = {
+        .test = done->test, .results = done->results, .reference = &done->reference};
+    struct sample_finding finding = {
+        .engine = done->engines[engine],
+        .sample = &sample,
+        .result = &done->results[engine],
+        .verdict = &done->judgement.verdicts[engine],
+        .settlement = done->settlements[engine].count ? &done->settlements[engine] : NULL,
+    };
+    if (known && finding.engine)
+        known_look_up(known, &finding, &found);
+    return found.known;
+}
+
+static void keep_finding(struct check *check, const struct known_issues *known, size_t engine,
+                         const struct trial_done *done, enum check_answer answer)
 {
     check->findings = memory_grow(check->findings, &check->findings_capacity, check->n_findings + 1,
                                   sizeof *check->findings);
@@ -121,6 +142,7 @@ static void keep_finding(struct check *check, size_t engine, const struct trial_
         .by_reference = done->judgement.by_reference && !verdict_is(verdict->kind, CLASS_UNSTABLE),
     };
     const struct settlement *settled = &done->settlements[engine];
+    finding->known = look_up(known, engine, done);
     snprintf(finding->text, sizeof finding->text, "%s", settled->count ? settled->text : verdict->text);
 }
 
@@ -129,6 +151,8 @@ static enum check_answer answer_of(const struct trial_done *done, size_t engine)
 {
     const struct verdict *own = &done->judgement.verdicts[engine], *pair = &done->pairs[engine];
     bool alike = verdict_is(pair->kind, CLASS_AGREES | CLASS_UNJUDGED);
+    if (verdict_is(own->kind, CLASS_REFUSAL) && !done->test->equivalence->nothing_new)
+        return CHECK_LACKING;
     if (verdict_is_finding(own->kind))
         return verdict_is(own->kind, CLASS_WRONG_ANSWER) && alike ? CHECK_WRONG : CHECK_CHANGED;
     if (verdict_is(pair->kind, CLASS_SUSPECT))
@@ -138,7 +162,8 @@ static enum check_answer answer_of(const struct trial_done *done, size_t engine)
     return verdict_is(pair->kind, CLASS_AGREES) ? CHECK_SAME : CHECK_UNCOMPARED;
 }
 
-static void count_engine(struct check *check, const struct trial_done *done, size_t i)
+static void count_engine(struct check *check, const struct known_issues *known, const struct trial_done *done,
+                         size_t i)
 {
     struct check_engine *engine = &check->engines[i];
     const struct verdict *origin = &done->origin_verdicts[i];
@@ -154,7 +179,7 @@ static void count_engine(struct check *check, const struct trial_done *done, siz
         count_rules(done->test->equivalence->rewriting, check->changed_by_rule);
     /* What is wrong in every form is kept once. */
     if (answer == CHECK_CHANGED || (answer == CHECK_WRONG && engine->answers[CHECK_WRONG] == 1))
-        keep_finding(check, i, done, answer);
+        keep_finding(check, known, i, done, answer);
 }
 
 static int take(void *context, struct trial_done *done, struct error *err)
@@ -170,7 +195,7 @@ static int take(void *context, struct trial_done *done, struct error *err)
         check->rewritings++;
         count_rules(rewriting, check->by_rule);
         for (size_t i = 0; i < done->n_engines; i++)
-            count_engine(check, done, i);
+            count_engine(check, source->options->known, done, i);
     }
     trial_done_release(done);
     if (source->options->progress)

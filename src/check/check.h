@@ -9,6 +9,7 @@
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
+#include "findings/known_issues.h"
 #include "rules/rewriting.h"
 #include "trial/trial.h"
 
@@ -16,9 +17,10 @@
 enum check_answer {
     CHECK_SAME = 1,   /* the answers agree, and some element of every output was compared */
     CHECK_UNCOMPARED, /* no element of some output could be compared */
-    CHECK_LACKING,    /* the engine does not run the rewritten form, which it need not */
-    CHECK_WRONG,      /* the answer is wrong by the reference, and the one to the original is alike */
-    CHECK_CHANGED,    /* a finding */
+    CHECK_LACKING, /* the engine does not run the rewritten form, which has operators or attributes that the
+                      original has not */
+    CHECK_WRONG,   /* the answer is wrong by the reference, and the one to the original is alike */
+    CHECK_CHANGED, /* a finding */
 };
 
 /* A rewriting on which an engine fails. */
@@ -29,6 +31,7 @@ struct check_finding {
     struct test_case *test; /* one share of the rewritten case */
     struct verdict verdict;
     bool by_reference; /* the reference judged the answer to the rewritten form by itself */
+    const char *known; /* where its known issue is written up; NULL: it is not a known issue */
     char text[320];    /* what is wrong, one line, with the operator to blame where it is known */
 };
 
@@ -56,7 +59,8 @@ struct check {
 
 struct check_options {
     const struct panel *panel;
-    struct registry *registry; /* for rules about settings */
+    struct registry *registry;        /* for rules about settings */
+    const struct known_issues *known; /* must outlive the result; NULL: none */
     struct rule_choice choice;
     size_t sites;  /* of each rule; 0: all */
     size_t depth;  /* steps of the random rewritings; 0: 3 */

@@ -22,6 +22,8 @@ struct settings {
     long long sites, depth, random;
     double seconds;
     bool all, kernels;
+    const char *known;
+    bool no_known;
 };
 
 /* One model with its result. */
@@ -75,7 +77,7 @@ static int check_sample(struct check *check, const struct test_case *model, cons
 }
 
 static int check_model(struct checked *entry, const struct settings *settings, struct session *session,
-                       const struct rule_choice *choice, struct error *err)
+                       const struct rule_choice *choice, const struct known_issues *known, struct error *err)
 {
     struct model *model;
     struct inputs inputs = {0};
@@ -83,6 +85,7 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         .panel = &session->panel,
         .registry = session->registry,
         .choice = *choice,
+        .known = known,
         .sites = settings->all ? 0 : (size_t)settings->sites,
         .depth = (size_t)settings->depth,
         .random = (size_t)settings->random,
@@ -174,6 +177,8 @@ static void print_findings(const struct check *check, size_t engine, struct str 
                     verdict_name(finding->verdict.kind));
         str_add(out, ": ");
         text_print(out, finding->text, 300);
+        if (finding->known)
+            str_printf(out, " (known: %s)", finding->known);
         str_add(out, "\n");
     }
 }
@@ -185,7 +190,10 @@ static void print_doubts(const struct check_engine *engine, struct str *out)
                    "  On %zu rewritings some output could not be compared: its error bounds are infinite.\n",
                    engine->answers[CHECK_UNCOMPARED]);
     if (engine->answers[CHECK_LACKING]) {
-        str_printf(out, "  It does not run %zu of the rewritten forms, which is no finding; the first: ",
+        str_printf(out,
+                   "  It does not run %zu of the rewritten forms, which use operators or attributes that the "
+                   "model does not; the "
+                   "first: ",
                    engine->answers[CHECK_LACKING]);
         text_print(out, engine->lacking, 200);
         str_add(out, "\n");
@@ -272,6 +280,7 @@ static void json_engine(const struct check *check, size_t i, const char *label, 
         json_string(json, "verdict", verdict_name(finding->verdict.kind));
         json_bool(json, "changed", finding->answer == CHECK_CHANGED);
         json_bool(json, "by_reference", finding->by_reference);
+        json_string(json, "known", finding->known);
         json_string(json, "text", finding->text);
         json_end(json);
     }
@@ -397,6 +406,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "give a model");
     if (rule_choice_check(&choice, err) || output_check(&settings->common, err))
         return -1;
+    struct known_issues known;
+    struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
+    status = known_open(&known, &files, err);
     for (size_t i = 0; i < words->count && status == 0; i++)
         status = look_at_model(words->items[i], settings, err);
     struct checked *entries = memory_zeroed(words->count, sizeof *entries);
@@ -409,13 +421,14 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     }
     for (size_t i = 0; i < words->count && status == 0; i++) {
         entries[i].path = words->items[i];
-        status = check_model(&entries[i], settings, &session, &choice, err);
+        status = check_model(&entries[i], settings, &session, &choice, &known, err);
     }
     if (status == 0)
         status = report(entries, words->count, settings, &session, err);
     for (size_t i = 0; i < words->count; i++)
         check_release(&entries[i].check);
     session_close(&session);
+    known_release(&known);
     free(entries);
     return status;
 }
@@ -423,6 +436,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
+    COMMON_KNOWN(struct settings),
     {0, "rules", OPTION_TEXT, "A,B", offsetof(struct settings, rules),
      "apply only these rules ('assay rules' lists them)"},
     {0, "without", OPTION_TEXT, "A,B", offsetof(struct settings, without), "leave these rules out"},

@@ -76,10 +76,9 @@ static void add_knob(struct settings *all, const Assay__KnobInfo *info)
         add_numbers(all, info);
 }
 
-/* Members of a set are many and alike: they are not paired. */
 static bool is_pair(const struct setting *a, const struct setting *b)
 {
-    return a->info != b->info && !strchr(a->info->values, '+') && !strchr(b->info->values, '+');
+    return a->info != b->info;
 }
 
 static size_t count_pairs(const struct settings *all)
@@ -105,15 +104,34 @@ static size_t add_pairs(const struct settings *all, const char **texts)
     return count;
 }
 
+static bool is_set(const Assay__KnobInfo *info)
+{
+    return !strchr(info->values, '|') && strchr(info->values, '+');
+}
+
+static void add_knobs(struct settings *all, const Assay__Welcome *welcome, bool kernels, bool sets)
+{
+    for (size_t i = 0; i < welcome->n_knobs; i++)
+        if ((welcome->knobs[i]->kind == ASSAY__KNOB_INFO__KIND__KERNELS) == kernels &&
+            is_set(welcome->knobs[i]) == sets)
+            add_knob(all, welcome->knobs[i]);
+}
+
+/* What differs most comes first: single knobs, then pairs, then the many members of sets. */
 static size_t collect(struct settings *all, const Assay__Welcome *welcome, bool kernels, const char **texts)
 {
+    size_t count = 0;
     all->count = 0;
-    for (size_t i = 0; i < welcome->n_knobs; i++)
-        if ((welcome->knobs[i]->kind == ASSAY__KNOB_INFO__KIND__KERNELS) == kernels)
-            add_knob(all, welcome->knobs[i]);
-    for (size_t i = 0; i < all->count; i++)
-        texts[i] = all->items[i].text;
-    return kernels ? all->count : all->count + add_pairs(all, texts + all->count);
+    add_knobs(all, welcome, kernels, false);
+    for (; count < all->count; count++)
+        texts[count] = all->items[count].text;
+    if (!kernels)
+        count += add_pairs(all, texts + count);
+    size_t singles = all->count;
+    add_knobs(all, welcome, kernels, true);
+    for (size_t i = singles; i < all->count; i++)
+        texts[count++] = all->items[i].text;
+    return count;
 }
 
 struct knob_settings knob_settings(struct arena *arena, const struct engine_spec *spec,

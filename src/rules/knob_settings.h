@@ -15,7 +15,8 @@ enum { KNOB_PAIRS = 32 };
 
 struct knob_settings {
     /* Knobs about the graph and the schedule, which may not change what the engine can run: "opt=none" each,
-     * then at most KNOB_PAIRS pairs of two knobs, "opt=none,threads=4". */
+     * then at most KNOB_PAIRS pairs of two knobs, "opt=none,threads=4", then members of sets, which are not
+     * paired, as they are many and alike. */
     size_t count;
     const char *const *settings;
     /* Knobs that select kernels. With them an engine may refuse more, and may round otherwise by intent. */
