@@ -146,6 +146,19 @@ int pool_plain(struct pool *pool, int engine)
     return pool_add(pool, plain);
 }
 
+void pool_rest(struct pool *pool, int engine)
+{
+    if (pool->engines[engine]->pending)
+        return;
+    for (size_t i = 0; i < pool->n_seats; i++) {
+        struct seat *seat = pool->seats[i];
+        if (seat->engine != engine || seat->state != SEAT_READY || seat->tasks.count)
+            continue;
+        pool->engines[engine]->counters.recycled++;
+        seat_end(seat, CAUSE_RETIRED, NULL);
+    }
+}
+
 struct pool_counters pool_counters(const struct pool *pool, int engine)
 {
     return pool->engines[engine]->counters;

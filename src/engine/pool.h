@@ -103,6 +103,10 @@ int pool_next(struct pool *pool, double timeout, struct job *job, struct result 
  * pool_next. */
 int pool_run_one(struct pool *pool, const struct job *job, struct result *result, struct error *err);
 
+/* Ends the workers of an engine that has no jobs; its next job starts one again. For settings that are seldom
+ * needed. */
+void pool_rest(struct pool *pool, int engine);
+
 /* How many workers were started, and how many ended for which reason; for the containment bench and status
  * screens. */
 struct pool_counters {

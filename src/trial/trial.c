@@ -87,7 +87,7 @@ static void flight_free(struct flight *flight)
 
 bool trials_room(const struct trials *trials)
 {
-    return trials->pending < trials->options.ahead;
+    return trials->pending < trials->options.ahead && variants_room(trials->variants);
 }
 
 size_t trials_pending(const struct trials *trials)

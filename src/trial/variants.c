@@ -12,6 +12,7 @@ struct variants {
     const struct panel *panel;
     struct registry *registry;
     struct variant *first;
+    uint64_t clock;
 };
 
 struct variants *variants_new(const struct panel *panel, struct registry *registry)
@@ -103,11 +104,45 @@ static void choose_engines(const struct variants *variants, struct variant *vari
     }
 }
 
-const struct variant *variants_find(struct variants *variants, const char *knobs, bool fresh)
+/* Whether it has engines of its own, with jobs under way. */
+static bool is_busy(const struct variants *variants, const struct variant *variant)
 {
-    for (struct variant *at = variants->first; at; at = at->next)
-        if (at->fresh == fresh && text_equal(at->knobs, knobs))
-            return at;
+    for (size_t i = 0; *variant->knobs && i < variants->panel->count; i++)
+        if (variant->engines[i] >= 0 && pool_pending(variant->pool, variant->engines[i]))
+            return true;
+    return false;
+}
+
+bool variants_room(const struct variants *variants)
+{
+    size_t busy = 0;
+    for (const struct variant *at = variants->first; at; at = at->next)
+        busy += is_busy(variants, at);
+    return busy < VARIANTS_AWAKE;
+}
+
+/* Ends the workers of the variant that was asked for longest ago, when too many are awake. */
+static void let_one_rest(const struct variants *variants)
+{
+    struct variant *oldest = NULL;
+    size_t awake = 0;
+    for (struct variant *at = variants->first; at; at = at->next) {
+        if (!*at->knobs || at->resting)
+            continue;
+        awake++;
+        if ((!oldest || at->used < oldest->used) && !is_busy(variants, at))
+            oldest = at;
+    }
+    if (!oldest || awake <= VARIANTS_AWAKE)
+        return;
+    oldest->resting = true;
+    for (size_t i = 0; i < variants->panel->count; i++)
+        if (oldest->engines[i] >= 0)
+            pool_rest(oldest->pool, oldest->engines[i]);
+}
+
+static struct variant *make_variant(struct variants *variants, const char *knobs, bool fresh)
+{
     struct variant *variant = memory_zeroed(1, sizeof *variant);
     size_t count = variants->panel->count;
     variant->knobs = memory_strdup(knobs);
@@ -118,5 +153,18 @@ const struct variant *variants_find(struct variants *variants, const char *knobs
     choose_engines(variants, variant);
     variant->next = variants->first;
     variants->first = variant;
+    return variant;
+}
+
+const struct variant *variants_find(struct variants *variants, const char *knobs, bool fresh)
+{
+    struct variant *variant = variants->first;
+    while (variant && !(variant->fresh == fresh && text_equal(variant->knobs, knobs)))
+        variant = variant->next;
+    if (!variant)
+        variant = make_variant(variants, knobs, fresh);
+    variant->used = ++variants->clock;
+    variant->resting = false;
+    let_one_rest(variants);
     return variant;
 }

@@ -17,6 +17,8 @@ struct variant {
     struct pool *pool; /* where it runs */
     int *engines;      /* numbers in that pool, one for each engine of the panel; -1: it is not asked */
     char **why;        /* why it is not asked; NULL where it is */
+    bool resting;      /* its workers were ended, as others were needed meanwhile */
+    uint64_t used;     /* when it was last asked for */
     struct variant *next;
 };
 
@@ -26,7 +28,12 @@ struct variants;
 struct variants *variants_new(const struct panel *panel, struct registry *registry);
 void variants_free(struct variants *variants);
 
-/* The variant lives as long as the variants. */
+/* The variant lives as long as the variants. A worker stays for each of its engines, so the workers of the
+ * variant that was not needed for longest are ended when there are more than VARIANTS_AWAKE. */
+enum { VARIANTS_AWAKE = 8 };
 const struct variant *variants_find(struct variants *variants, const char *knobs, bool fresh);
+
+/* Whether fewer than VARIANTS_AWAKE variants have cases under way. */
+bool variants_room(const struct variants *variants);
 
 #endif

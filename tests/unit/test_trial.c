@@ -1,10 +1,12 @@
 #include "scene.h"
 
+#include "base/memory.h"
 #include "generate/operator_case.h"
 #include "rules/rewriting.h"
 #include "trial/trial.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 enum { CASES = 40 };
 
@@ -482,6 +484,41 @@ static void one_original_serves_all_its_forms(void **state)
     scene_close(&scene);
 }
 
+/* Each setting is an engine of its own, but only a few of them keep their workers. */
+static void settings_that_are_not_needed_rest(void **state)
+{
+    (void)state;
+    enum { SETTINGS = 20, TURNS = 2 };
+    struct scene scene;
+    scene_open(&scene, LABELS("reference:round=on"));
+    struct trials *trials = start(&scene, &(struct trial_options){.registry = scene.registry});
+    struct test_case *origin = case_of_text(COPIED, 1);
+    size_t back = 0;
+    for (int sent = 0; back < SETTINGS * TURNS;) {
+        for (; sent < SETTINGS * TURNS && trials_room(trials); sent++) {
+            char knobs[20];
+            snprintf(knobs, sizeof knobs, "perturb=%d", sent % SETTINGS + 1);
+            struct test_case *form = rewritten(origin, "after-another");
+            free(form->equivalence->knobs);
+            form->equivalence->knobs = memory_strdup(knobs);
+            submit(trials, form, NULL);
+        }
+        struct trial_done done = next(trials);
+        assert_int_equal(done.pairs[0].kind, VERDICT_AGREES);
+        trial_done_release(&done);
+        back++;
+    }
+    trials_free(trials);
+    test_case_free(origin);
+    size_t started = 0, ended = 0;
+    for (int i = 0; i < SETTINGS + 2; i++) {
+        started += pool_counters(scene.panel.pool, i).started;
+        ended += pool_counters(scene.panel.pool, i).recycled;
+    }
+    assert_true(started - ended <= 2 + 8 + 1);
+    scene_close(&scene);
+}
+
 /* More originals than are kept, each with two forms: all come back, with their own original. */
 static void originals_that_are_not_kept_are_run_again(void **state)
 {
@@ -563,6 +600,7 @@ int main(void)
         cmocka_unit_test(what_is_under_way_is_given_up_with_the_trials),
         cmocka_unit_test(both_forms_are_run_and_held_against_each_other),
         cmocka_unit_test(one_original_serves_all_its_forms),
+        cmocka_unit_test(settings_that_are_not_needed_rest),
         cmocka_unit_test(originals_that_are_not_kept_are_run_again),
         cmocka_unit_test(rewritten_cases_under_way_are_given_up),
         cmocka_unit_test(a_wrong_rule_is_noticed),
