@@ -2,16 +2,40 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "case/inputs.h"
 #include "generate/operator_case.h"
 #include "model/edit.h"
+#include "model/onnx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERATORS = 2000, SITES = 6 };
+enum { OPERATORS = 2000, SITES = 6, SETTINGS = 60 };
 
-enum turn { TURN_FAULT, TURN_RULE, TURN_GRAPH, TURN_WEIGHTS, TURN_COUNT };
+enum turn { TURN_FAULT, TURN_RULE, TURN_GRAPH, TURN_WEIGHTS, TURN_BY_HAND, TURN_COUNT };
+
+/* Forms that are hardly ever drawn, or never: values with several consumers, operands of other shapes, nodes
+ * on constants alone, functions, fused neighbours. */
+static const char *const by_hand[] = {
+    "g (float[3,4] x) => (float[3,4] y) { a = local.f(x) b = Neg(a) y = local.f(b) } "
+    "<opset_import: [\"\" : 13], domain: \"local\"> f (a) => (b) { c = Tanh(a) b = Add(c, a) }",
+    "g (float[3,4] x) => (float[3,4] y, float[3,4] z) "
+    "{ a = Relu(x) b = Tanh(a) c = Neg(a) d = Sub(b, c) y = Mul(d, a) e = Abs(d) z = Sub(e, b) }",
+    "g (float[3,1] x, float[3,4] w) => (float[3,4] y) { a = Add(x, w) b = Mul(x, a) y = Max(x, b) }",
+    "g (float[1,2,5,5] x) => (float[1,3,3,3] y) <float[3,2,3,3] w = {"
+    "1,-2,3,-1,2,-3,1,2,-1, 2,1,-1,3,-2,1,-1,1,2, -3,1,2,2,-1,1,1,-2,3, 1,1,-2,-1,2,3,-1,1,2, "
+    "2,-1,3,1,1,-2,3,2,-1,"
+    "-1,3,1,2,-2,1,1,3,-1}, float[3] b = {0.5,-1.5,2.5}> { a = Conv(x, w, b) y = Relu(a) }",
+    "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1.5,-2,3,-1}, float[2] b = {0.5,-1.5}>"
+    "{ y = Conv(x, w, b) }",
+    "g (float[2,6] x) => (float[2,6] y) <float[1,3] v = {1.1,2.3,3.7}, float[1,3] w = {4.1,5.3,6.7}>"
+    "{ a = Concat<axis = 1>(v, w) b = Exp(a) y = Add(x, b) }",
+    "g (float[4,3] x) => (float[2,3] y) <int64[1] k = {2}> { y, i = TopK<axis = 0>(x, k) }",
+    "g (float[2,3,4] x) => (float[2,1,1] y) { a = Abs(x) y = ReduceProd<axes = [1, 2]>(a) }",
+    "g (float[4] x) => (float[4] y) <bool yes = {1}> { y = If (yes) <then_branch = t () => (float[4] a) "
+    "{ a = Relu(x) }, else_branch = e () => (float[4] b) { b = Neg(x) }> }",
+};
 
 /* Appends "A|B" as "A,B". */
 static void add_operators(char *list, const char *operators)
@@ -55,12 +79,48 @@ static int freeze(struct test_case *test, struct error *err)
     return 0;
 }
 
+/* Of every fourth opset, with inputs of normal numbers. */
+static struct test_case *make_by_hand(uint64_t seed, uint64_t index)
+{
+    size_t count = sizeof by_hand / sizeof *by_hand;
+    struct str text;
+    uint8_t *bytes;
+    size_t size;
+    str_init(&text);
+    str_printf(&text, "<ir_version: 8, opset_import: [\"\" : %d, \"local\" : 1]> %s",
+               13 + (int)(index / count % 2) * 2, by_hand[index % count]);
+    struct error err = {0};
+    int failed = onnx_parse_text(text.data, &bytes, &size, &err);
+    str_release(&text);
+    if (failed) {
+        fprintf(stderr, "model %d by hand: %s\n", (int)(index % count), err.message);
+        exit(2);
+    }
+    struct test_case *test = test_case_from_bytes(bytes, size);
+    struct inputs inputs = {0};
+    struct value *values = NULL;
+    const struct model *model = test_case_model(test, &err);
+    if (!model || inputs_random(&inputs, model, 1, seed + index, NULL, 0, &err) ||
+        inputs_get(&inputs, 0, &values, &err) || test_case_add_inputs(test, values, inputs.count, &err)) {
+        fprintf(stderr, "inputs of model %d by hand: %s\n", (int)(index % count), err.message);
+        exit(2);
+    }
+    values_free(values, inputs.count);
+    inputs_release(&inputs);
+    char recipe[64];
+    snprintf(recipe, sizeof recipe, "by hand %d seed %d", (int)(index % count), (int)(seed + index));
+    test_case_set_recipe(test, recipe);
+    return test;
+}
+
 static struct test_case *make(const struct rule_case_options *options, uint64_t index)
 {
     struct test_case *test = NULL;
     char operators[OPERATORS] = "";
     enum turn turn = (enum turn)(index % TURN_COUNT);
     const char *of_rule = node_operators(options->rule);
+    if (turn == TURN_BY_HAND)
+        return make_by_hand(options->seed, index / TURN_COUNT);
     if (turn != TURN_RULE || !of_rule)
         add_operators(operators, options->operators);
     if (turn == TURN_RULE || turn == TURN_GRAPH || !*operators)
@@ -69,6 +129,10 @@ static struct test_case *make(const struct rule_case_options *options, uint64_t 
                                         .max_opset = index % 8 < 6 ? 17 : 0,
                                         .min_nodes = 2,
                                         .max_nodes = 6};
+    if (turn != TURN_RULE || !of_rule) {
+        generate.fill = options->fill;
+        generate.types = options->types;
+    }
     uint64_t seed = hash_combine(options->seed, hash_text(options->rule->name));
     int failed = turn == TURN_GRAPH ? generate_graph(seed, index, &generate, &test, NULL)
                                     : generate_one(seed, index, &generate, &test, NULL);
@@ -84,7 +148,8 @@ static int rewrite_somewhere(struct test_case *test, const struct rule_choice *c
 {
     struct rewriting_steps list;
     int result = rewriting_steps(&list, test, choice, err) ? -1 : 0;
-    for (size_t i = 0; result == 0 && i < SITES && list.count; i++) {
+    size_t tries = list.count && list.rules[0]->each_knob ? SETTINGS : SITES;
+    for (size_t i = 0; result == 0 && i < tries && list.count; i++) {
         struct str text;
         str_init(&text);
         str_printf(&text, "%s#%d", list.steps[rng_below(rng, list.count)], (int)rng_below(rng, 100));

@@ -2,11 +2,14 @@
 #ifndef BENCH_RULE_CASES_H
 #define BENCH_RULE_CASES_H
 
+#include "ops/draw.h"
 #include "rules/rewriting.h"
 
 struct rule_case_options {
     const struct rule *rule;
     const char *operators; /* "Conv|MaxPool", operators that the cases should have; "any" or NULL: all */
+    int fill;              /* FILL_... + 1; 0: any */
+    dtype_set types;       /* of primary inputs; 0: all */
     uint64_t seed;
     /* The settings of the engine that the rule about settings is applied to. */
     size_t n_knobs;

@@ -111,7 +111,7 @@ static bool is_stretched(const struct shape *small, const struct shape *large)
     return shift >= 0 && differs;
 }
 
-/* A first operand that is stretched is read round and round, whichever dimensions of it are 1. */
+/* A first operand that is stretched is taken for a single number. */
 static int broadcast_left(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
@@ -129,7 +129,7 @@ static int broadcast_left(const struct fault_scene *scene, struct op_call *call)
             return -1;
         }
         for (size_t i = 0; i < wide->count; i++)
-            wide->value[i] = a->value[i % a->count];
+            wide->value[i] = a->value[0];
     }
     return patch_eval(&patch);
 }
@@ -266,6 +266,60 @@ static int next_node_only(const struct fault_scene *scene, struct op_call *call)
     return patch_eval(&patch);
 }
 
+/* A name with a slash is taken for that of a variable, which nobody has set. */
+static int slash_in_name(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    size_t at = 0;
+    while (at < call->node->n_input && !strchr(call->node->input[at], '/'))
+        at++;
+    if (at >= call->node->n_input || !patch_init(&patch, call))
+        return call->op->eval(call);
+    struct bounded *unset = patch_input(&patch, at);
+    if (unset && dtype_is_float(unset->type))
+        memset(unset->value, 0, unset->count * sizeof *unset->value);
+    return patch_eval(&patch);
+}
+
+static void drop_last(struct bounded *out, bool drop)
+{
+    if (drop && out->value && out->count)
+        out->value[out->count - 1] = 0;
+}
+
+/* Memory is planned for values whose shapes are declared, one element too little. */
+static int declared_short(const struct fault_scene *scene, struct op_call *call)
+{
+    const Onnx__GraphProto *graph = scene->model->graph;
+    bool declared = false;
+    if (call->op->eval(call))
+        return -1;
+    for (size_t i = 0; i < graph->n_value_info; i++)
+        declared |= text_equal(graph->value_info[i]->name, call->node->output[0]);
+    drop_last(&call->outputs[0], declared);
+    return 0;
+}
+
+/* What was once right for the models of some exporter is done to all that name a version of theirs. */
+static int producer_workaround(const struct fault_scene *scene, struct op_call *call)
+{
+    const char *version = scene->model->proto->producer_version;
+    if (call->op->eval(call))
+        return -1;
+    drop_last(&call->outputs[0], version && *version);
+    return 0;
+}
+
+/* The last element of what a node makes inside a function or a body is lost. */
+static int body_short(const struct fault_scene *scene, struct op_call *call)
+{
+    if (call->op->eval(call))
+        return -1;
+    drop_last(&call->outputs[0], !model_index_find(scene->index, call->node->output[0]));
+    return 0;
+}
+
 const struct fault faults_graph[] = {
     {.name = "transposes-merged",
      .paper = "rules",
@@ -301,7 +355,7 @@ const struct fault faults_graph[] = {
      .paper = "rules",
      .operators = "Add|Sub|Mul|Div|Max|Min",
      .parameter = "-",
-     .summary = "a first operand that is stretched is repeated as if only leading dimensions were",
+     .summary = "a first operand that is stretched is taken for a scalar",
      .eval = broadcast_left},
     {.name = "folded-as-halves",
      .paper = "rules",
@@ -345,5 +399,29 @@ const struct fault faults_graph[] = {
      .parameter = "-",
      .summary = "a node that does not directly follow the one that makes its input loses an element",
      .eval = next_node_only},
+    {.name = "slash-in-name",
+     .paper = "rules",
+     .operators = "any",
+     .parameter = "names",
+     .summary = "values whose name has a slash read as zeros",
+     .eval = slash_in_name},
+    {.name = "declared-short",
+     .paper = "rules",
+     .operators = "any",
+     .parameter = "value_info",
+     .summary = "a value whose shape the model declares loses its last element",
+     .eval = declared_short},
+    {.name = "producer-workaround",
+     .paper = "rules",
+     .operators = "any",
+     .parameter = "producer_version",
+     .summary = "results lose their last element in a model that names its producer's version",
+     .eval = producer_workaround},
+    {.name = "body-short",
+     .paper = "rules",
+     .operators = "any",
+     .parameter = "-",
+     .summary = "what a node makes in a function or in the body of another node loses its last element",
+     .eval = body_short},
     {0},
 };

@@ -6,6 +6,7 @@
 #include "fault_memory.h"
 #include "patch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,12 +158,12 @@ static void saved_without_strings(const struct fault_scene *scene, struct model 
     }
 }
 
-static void saved_as_halves(const struct fault_scene *scene, struct model *model)
+static void saved_as_integers(const struct fault_scene *scene, struct model *model)
 {
     for (size_t i = 0; scene->reload == RELOAD_OWN && i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
         for (size_t k = 0; k < node->n_attribute; k++)
-            node->attribute[k]->f = (float)dtype_round(DTYPE_FLOAT16, node->attribute[k]->f);
+            node->attribute[k]->f = truncf(node->attribute[k]->f);
     }
 }
 
@@ -170,25 +171,25 @@ const struct fault faults_running[] = {
     {.name = "sum-not-cleared",
      .paper = "rules",
      .operators = "MatMul|Gemm|Conv|ReduceSum|ReduceMean",
-     .parameter = "-",
+     .parameter = "(past runs)",
      .summary = "adds to what the run before left in its buffer",
      .eval = sum_not_cleared},
     {.name = "halves-stay",
      .paper = "rules",
      .operators = "any",
-     .parameter = "-",
+     .parameter = "(past models)",
      .summary = "float32 is computed as float16 in a process that has seen float16",
      .eval = halves_stay},
     {.name = "tuned-kernel",
      .paper = "rules",
      .operators = "any",
-     .parameter = "-",
+     .parameter = "(past models)",
      .summary = "leaves out the last element when the process loads a model for the second time",
      .eval = tuned_kernel},
     {.name = "crop-unwritten",
      .paper = "rules",
      .operators = "Pad",
-     .parameter = "pads",
+     .parameter = "(past contents of memory)",
      .summary = "with negative pads the output is memory that nobody wrote",
      .eval = crop_unwritten},
     {.name = "threads-tail",
@@ -221,11 +222,11 @@ const struct fault faults_running[] = {
      .parameter = "(reload=onnx)",
      .summary = "a saved model has lost its attributes that are strings",
      .edit = saved_without_strings},
-    {.name = "saved-as-halves",
+    {.name = "saved-as-integers",
      .paper = "rules",
      .operators = "any",
      .parameter = "(reload=own)",
-     .summary = "a saved model has its float attributes as halves",
-     .edit = saved_as_halves},
+     .summary = "a saved model has its float attributes as whole numbers",
+     .edit = saved_as_integers},
     {0},
 };
