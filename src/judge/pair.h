@@ -5,8 +5,9 @@
  * Outputs of the original are found among those of the rewritten model by their names; it may have more.
  * Where the reference computed both forms, two answers may be as far apart as the hard bounds of both
  * together, and what is farther apart is *inconsistent*, a finding. Elements whose bound is infinite in
- * either form are judged only when the relation is RELATION_BITS: the engine was given the same work, so even
- * what ONNX leaves open must come out the same.
+ * either form count as judged when they are alike by the tolerance of ONNX's own test cases, and are never a
+ * finding, unless the relation is RELATION_BITS: the engine was given the same work, so even what ONNX leaves
+ * open must come out the same.
  *
  * First the reference is held against itself: when its own exact values for the two forms are farther apart
  * than their bounds, the rewriting is at fault and nothing is judged (bad_rewriting).

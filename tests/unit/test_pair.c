@@ -169,6 +169,17 @@ static void what_nothing_bounds_is_judged_by_its_bits_alone(void **state)
     assert_true(v.expected == 3 && v.got == 9);
 }
 
+static void what_nothing_bounds_may_be_alike(void **state)
+{
+    (void)state;
+    assert_int_equal(judge_floats(RELATION_BOUNDS, INFINITY, F(1, 2, 3, 4), F(1, 2, 3, 4.0001f)).kind,
+                     VERDICT_AGREES);
+    struct verdict v = judge_floats(RELATION_BOUNDS, INFINITY, F(1, 2, 3, 4), F(1, 2, 9, NAN));
+    assert_int_equal(v.kind, VERDICT_AGREES);
+    assert_int_equal(v.judged, 2);
+    assert_int_equal(v.undecided, 2);
+}
+
 static void rounding_is_no_difference_of_bits(void **state)
 {
     (void)state;
@@ -431,6 +442,7 @@ int main(void)
         cmocka_unit_test(the_bounds_of_both_forms_decide),
         cmocka_unit_test(nan_meets_nan_and_zero_has_no_sign),
         cmocka_unit_test(what_nothing_bounds_is_judged_by_its_bits_alone),
+        cmocka_unit_test(what_nothing_bounds_may_be_alike),
         cmocka_unit_test(rounding_is_no_difference_of_bits),
         cmocka_unit_test(rounding_elsewhere_excuses_a_jump),
         cmocka_unit_test(a_bad_rewriting_blames_no_engine),
