@@ -23,6 +23,10 @@ enum { ONNX_UNCHECKABLE = 1 };
 
 int onnx_max_opset(void);
 
+/* Fills libonnx's table of schemas, which it otherwise does when it first needs one. That takes 15 ms, so who
+ * calls libonnx in a fork for every model does this before. Cheap when it is done already. */
+void onnx_prepare(void);
+
 /* Checks a model: 0 valid, -1 invalid (err says why), or ONNX_UNCHECKABLE. */
 int onnx_check(const uint8_t *model, size_t size, struct error *err);
 

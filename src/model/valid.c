@@ -60,6 +60,7 @@ int model_valid(const struct model *model, struct error *err)
     strip_weights(copy);
     add_shapes(copy, copy->graph->input, copy->graph->n_input);
     add_shapes(copy, copy->graph->output, copy->graph->n_output);
+    onnx_prepare();
     if (model_pack(copy, &packed.data, &packed.size, NULL) == 0)
         result = isolated_run(check, &packed, &nothing, &size, &why);
     free(nothing);
