@@ -1,22 +1,25 @@
 /*
  * Equivalence rules against planted faults: which rule finds which fault, on the faulty engine alone?
  *
- *     bench_rules [--tries N] [--enough N] [--needed] [--healthy N] [--seed S] [--rules A,B] [--faults A,B]
+ *     bench_rules [--tries N] [--enough N] [--pairs FILE] [--healthy N] [--seed S] [--rules A,B] [--faults
+ * A,B]
+ *                 [--loud]
  *
  * For each fault and each rule, cases suited to both are drawn, rewritten by the rule, and both forms are run
  * on reference:fault=NAME,round=on. Found is what the two answers alone betray: they differ by more than
  * rounding (judge/pair.h), or one form ends the engine and the other does not. What the healthy reference
  * says of either form counts for nothing here; it only gives the bounds of rounding.
  *
- * A pair of rule and fault is left after `enough` (3) finds or `tries` (40) cases. With --needed it is left
- * out when both the rule and the fault have a find already. Then `healthy` (20,000) rewritten cases run on
+ * A pair of rule and fault is left after `enough` (3) finds or `tries` (40) cases. --pairs names a file with
+ * the pairs to try, a rule and a fault on each line; else all are tried. --loud prints each find. Then
+ * `healthy` (20,000) rewritten cases run on
  * the healthy reference:round=on, where nothing may be found. The last lines are read by bench/rules:
  *
  *     rules N of N eagle N of N faults N of N
  *     healthy N alarms N suspects N
  *     not true N
  */
-#include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -71,7 +74,8 @@ static const struct hint hints[] = {
 struct bench {
     struct registry *registry;
     size_t tries, enough, healthy;
-    bool needed, loud;
+    bool loud;
+    char *pairs; /* "\nRULE FAULT\nRULE FAULT\n"; NULL: all */
     uint64_t seed;
     const char *only_rules, *only_faults;
     size_t n_rows;
@@ -164,11 +168,19 @@ static bool is_found(const struct trial_done *done)
     return one && (verdict_is_finding(pair) || is_death(before) || is_death(after));
 }
 
+/* Whether the file of pairs has this rule with the fault at hand. */
+static bool is_paired(const struct bench *bench, const char *rule)
+{
+    char line[200];
+    snprintf(line, sizeof line, "\n%s %s\n", rule, bench->row->name);
+    return strstr(bench->pairs, line) != NULL;
+}
+
 static bool is_left_out(const struct bench *bench, size_t rule)
 {
     const struct cell *cell = &bench->row->cells[rule];
     return cell->found >= bench->enough || !is_listed(bench->only_rules, rules_all[rule]->name) ||
-           (bench->needed && bench->row->found && bench->served[rule]);
+           (bench->pairs && !is_paired(bench, rules_all[rule]->name));
 }
 
 static struct hint hint_of(const struct row *row)
@@ -369,12 +381,27 @@ static void print_totals(const struct bench *bench)
            bench->n_rows);
 }
 
+static char *read_pairs(const char *path)
+{
+    struct error err = {0};
+    struct str text;
+    char *data;
+    size_t size;
+    if (file_read(path, 1 << 20, &data, &size, &err))
+        die(path, &err);
+    str_init(&text);
+    str_add(&text, "\n");
+    str_append(&text, data, size);
+    free(data);
+    return str_detach(&text);
+}
+
 static void read_options(struct bench *bench, int argc, char **argv)
 {
     static const struct option options[] = {
         {"tries", required_argument, NULL, 't'},
         {"enough", required_argument, NULL, 'n'},
-        {"needed", no_argument, NULL, 'N'},
+        {"pairs", required_argument, NULL, 'p'},
         {"loud", no_argument, NULL, 'l'},
         {"healthy", required_argument, NULL, 'h'},
         {"seed", required_argument, NULL, 's'},
@@ -391,8 +418,8 @@ static void read_options(struct bench *bench, int argc, char **argv)
         case 'n':
             bench->enough = strtoul(optarg, NULL, 10);
             break;
-        case 'N':
-            bench->needed = true;
+        case 'p':
+            bench->pairs = read_pairs(optarg);
             break;
         case 'l':
             bench->loud = true;
@@ -426,6 +453,7 @@ static void release(struct bench *bench)
     }
     free(bench->rows);
     free(bench->served);
+    free(bench->pairs);
     registry_free(bench->registry);
 }
 
