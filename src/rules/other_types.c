@@ -101,8 +101,6 @@ static const struct typed_op typed_ops[] = {
     {"Unsqueeze", SAME_ALWAYS, 1, 1},
     {"Flatten", SAME_ALWAYS, 1, 1},
     {"Identity", SAME_ALWAYS, 1, 1},
-    {"Compress", SAME_ALWAYS, 1, 1},
-    {"ReverseSequence", SAME_ALWAYS, 1, 1},
     {"Trilu", SAME_ALWAYS, 1, 1},
     {"Where", SAME_ALWAYS, 2 | 4, 1},
     {"Max", SAME_ALWAYS, ALL, 1},
