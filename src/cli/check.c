@@ -72,6 +72,9 @@ static int check_sample(struct check *check, const struct test_case *model, cons
     test->n_inputs = status ? 0 : inputs->count;
     if (status == 0)
         status = check_run(check, test, options, err);
+    for (size_t i = 0; status == 0 && i < check->n_engines; i++)
+        if (check->engines[i].origin.invalid)
+            status = inputs_invalid(inputs, sample, check->engines[i].origin.text, err);
     test_case_free(test);
     return status;
 }
@@ -189,7 +192,11 @@ static void print_doubts(const struct check_engine *engine, struct str *out)
         str_printf(out,
                    "  On %zu rewritings some output could not be compared: its error bounds are infinite.\n",
                    engine->answers[CHECK_UNCOMPARED]);
-    if (engine->answers[CHECK_LACKING]) {
+    if (engine->answers[CHECK_LACKING] && engine->origin.unanswered) {
+        str_add(out, "  It does not answer the model as it is: ");
+        text_print(out, engine->origin.text, 200);
+        str_add(out, "\n");
+    } else if (engine->answers[CHECK_LACKING]) {
         str_printf(out,
                    "  It does not run %zu of the rewritten forms, which use operators or attributes that the "
                    "model does not; the "
