@@ -12,7 +12,7 @@
 
 struct rewriting {
     struct model *model;
-    rewrite_known known;
+    rewrites_known known;
     const void *context;
     size_t names; /* made up so far */
 };
@@ -338,7 +338,7 @@ static const struct rule {
 
 enum { N_RULES = sizeof rules / sizeof *rules };
 
-size_t rewrite(struct model *model, size_t most, struct rng *rng, rewrite_known known, const void *context,
+size_t rewrite(struct model *model, size_t most, struct rng *rng, rewrites_known known, const void *context,
                char *told, size_t size)
 {
     struct rewriting r = {.model = model, .known = known, .context = context};

@@ -11,11 +11,11 @@
 #include "model/model.h"
 
 /* What is known of a value by its name: type and shape; NULL: nothing. */
-typedef const struct bounded *(*rewrite_known)(const void *context, const char *name);
+typedef const struct bounded *(*rewrites_known)(const void *context, const char *name);
 
 /* Rewrites up to `most` places; which ones go into `told` ("mul-through MatMul v3; ..."). How many there
  * were. */
-size_t rewrite(struct model *model, size_t most, struct rng *rng, rewrite_known known, const void *context,
+size_t rewrite(struct model *model, size_t most, struct rng *rng, rewrites_known known, const void *context,
                char *told, size_t size);
 
 #endif

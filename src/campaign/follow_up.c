@@ -5,10 +5,10 @@
 #include "campaign/engine_source.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
-#include "generate/operator_case.h"
 #include "reduce/reduce.h"
 #include "reduce/subject.h"
 #include "releases/bisect.h"
+#include "rules/rewriting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,14 +31,8 @@ int follow_up_try(const struct panel *panel, struct test_case *test, struct tria
 bool follow_up_signature(const struct panel *panel, size_t engine, const struct trial_done *done,
                          struct signature *signature)
 {
-    const struct verdict *verdict = &done->judgement.verdicts[engine];
-    const struct model *model = verdict_is_finding(verdict->kind) ? test_case_model(done->test, NULL) : NULL;
-    if (!model)
-        return false;
     const struct engine_info *info = panel_engine(panel, engine);
-    signature_of(signature, info->label, info->profile, verdict, &done->settlements[engine], model,
-                 &done->results[engine]);
-    return true;
+    return signature_of_trial(signature, info->label, info->profile, done, engine);
 }
 
 /* From here on the engine in question is the first of the panel. */
@@ -391,7 +385,7 @@ static int follow_up(const struct follow_up_options *options, const char *signat
 {
     struct test_case *made;
     struct trial_done trial;
-    if (generate_recipe(recipe, &made, err))
+    if (rewriting_recipe(recipe, &made, err))
         return -1;
     int status = try_smallest(options, signature, made, &trial, done, err);
     test_case_free(made);

@@ -9,6 +9,7 @@
 #include "campaign/fuzz_record.h"
 #include "campaign/fuzz_state.h"
 #include "generate/case_maker.h"
+#include "rules/knob_settings.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,6 +36,7 @@ struct fuzz {
     struct fuzz_state state;
     struct fuzz_probe probe;
     struct known_issues known;
+    struct arena arena; /* settings of the engines */
     struct trials *trials;
     double started, before; /* clock at the start; elapsed of earlier starts */
     double kept;            /* clock when progress was kept last */
@@ -56,6 +58,9 @@ static char *describe(const struct fuzz_options *options)
                options->probe ? "yes" : "no");
     for (size_t i = 0; i < options->panel->count; i++)
         str_printf(&text, " %s", panel_engine(options->panel, i)->label);
+    if (s->rules_share > 0)
+        str_printf(&text, ", rules %s, share %g, depth %zu", s->rules.rules ? s->rules.rules : "all",
+                   s->rules_share, s->rules_depth);
     char *recipe = recipe_text(", cases", 0, 0, &s->generate);
     str_add(&text, recipe);
     free(recipe);
@@ -414,20 +419,32 @@ static int open_known(struct fuzz *fuzz, struct error *err)
     return known_open(&fuzz->known, &files, err);
 }
 
+/* Rules about settings need the engines' knobs; pairs of them would be a process each. */
+static void choose_rules(struct fuzz *fuzz, struct rule_choice *rules)
+{
+    const struct panel *panel = fuzz->options->panel;
+    rules->n_knobs = knob_settings_of_panel(&fuzz->arena, panel, false, false, &rules->knobs);
+    if (!panel->fresh && !rules->without)
+        rules->without = "fresh";
+}
+
 static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
     /* Whatever may be wrong with the options comes before the folder. */
-    if (options_check(&source.generate, err) || open_known(fuzz, err) || store_check_folder(o->folder, err) ||
-        check_store(o->folder, err) || lock_folder(fuzz, err) ||
-        store_open(&fuzz->store, o->folder, STORE_CREATE, err) || check_options(fuzz, err))
+    if (options_check(&source.generate, err) || rule_choice_check(&source.rules, err) ||
+        open_known(fuzz, err) || store_check_folder(o->folder, err) || check_store(o->folder, err) ||
+        lock_folder(fuzz, err) || store_open(&fuzz->store, o->folder, STORE_CREATE, err) ||
+        check_options(fuzz, err))
         return -1;
     if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))
         return -1;
     source.n_engines = fuzz->probe.n_engines;
     source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;
     source.all_lack = fuzz->probe.all_lack;
+    if (source.rules_share > 0)
+        choose_rules(fuzz, &source.rules);
     return fuzz_source_new(&fuzz->source, &source, err);
 }
 
@@ -462,10 +479,13 @@ static int check_engines(const struct panel *panel, struct error *err)
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
     struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
-    struct trial_options trials = {.panel = options->panel, .settle = true};
+    struct trial_options trials = {.panel = options->panel, .settle = true, .registry = options->registry};
+    arena_init(&fuzz.arena);
     *status = (struct fuzz_status){0};
-    if (check_engines(options->panel, err))
+    if (check_engines(options->panel, err)) {
+        arena_release(&fuzz.arena);
         return -1;
+    }
     init_status(&fuzz);
     fuzz_state_init(&fuzz.state, status);
     int result = open_campaign(&fuzz, err);
@@ -479,6 +499,7 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     fuzz_probe_release(&fuzz.probe);
     fuzz_state_release(&fuzz.state);
     known_release(&fuzz.known);
+    arena_release(&fuzz.arena);
     store_close(fuzz.store);
     if (fuzz.lock >= 0)
         close(fuzz.lock);

@@ -57,8 +57,10 @@ struct fuzz_status {
     size_t waiting;         /* findings that are not reduced and bundled yet */
     size_t kinds[VERDICT_COUNT];
     struct coverage_figures coverage;
-    size_t tree;           /* nodes of the search tree */
-    char last[FUZZ_TITLE]; /* the newest finding */
+    size_t tree;             /* nodes of the search tree */
+    char last[FUZZ_TITLE];   /* the newest finding */
+    size_t bad_rewritings;   /* in this start: rules that the reference itself finds to change the answer */
+    char bad_rewriting[200]; /* the recipe of the first */
     char stopped[300]; /* why the campaign ended before its time: an engine that no longer starts; or "" */
 };
 
@@ -73,7 +75,7 @@ void fuzz_stands(const struct fuzz_status *status, struct standing *standing);
 struct fuzz_options {
     const struct panel *panel;
     const char *folder;
-    struct fuzz_source_options source; /* fuzz_run fills in what engines lack */
+    struct fuzz_source_options source; /* fuzz_run fills in what engines lack, and their knobs for rules */
     double seconds;                    /* of this start; 0: no limit */
     uint64_t count;                    /* cases of the campaign; 0: no limit */
     const char *known;                 /* a file of known issues besides those that are installed, or NULL */

@@ -1,7 +1,7 @@
 #include "campaign/fuzz_record.h"
 
 #include "base/hash.h"
-#include "findings/signature.h"
+#include "campaign/follow_up.h"
 #include "judge/metrics.h"
 
 #include <inttypes.h>
@@ -56,6 +56,8 @@ static double seconds_of(const struct result *result)
 void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
 {
     status->cases++;
+    if (done->bad_rewriting && !status->bad_rewritings++)
+        snprintf(status->bad_rewriting, sizeof status->bad_rewriting, "%s", done->test->recipe);
     for (size_t i = 0; i < done->n_engines; i++) {
         struct fuzz_engine *engine = &status->engines[i];
         engine->verdicts[done->judgement.verdicts[i].kind]++;
@@ -87,6 +89,9 @@ void fuzz_stands(const struct fuzz_status *status, struct standing *standing)
         standing_finding(standing);
     if (*status->stopped)
         standing_trouble(standing, "%s", status->stopped);
+    if (status->bad_rewritings)
+        standing_trouble(standing, "%zu rewritten cases are not equivalent, which is a fault of Assay: %s",
+                         status->bad_rewritings, status->bad_rewriting);
     if (!status->cases)
         standing_trouble(standing, "no case was run");
     for (size_t i = 0; i < status->judged_engines && status->cases; i++)
@@ -106,18 +111,18 @@ static void operators_text(struct str *out, const struct model *model, const str
 static int record_one(const struct fuzz_recorder *recorder, const struct trial_done *done, size_t i,
                       uint64_t *hash, bool *is_new, struct error *err)
 {
-    const struct model *model = test_case_model(done->test, err);
-    if (!model)
+    const struct test_case *subject = trial_done_subject(done, i);
+    const struct model *model = test_case_model(subject, err);
+    struct signature signature;
+    if (!model || !follow_up_signature(recorder->panel, i, done, &signature))
         return -1;
     const struct verdict *verdict = &done->judgement.verdicts[i];
     const struct settlement *settlement = &done->settlements[i];
     const struct engine_info *info = panel_engine(recorder->panel, i);
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
     const char *text = settlement->count ? settlement->text : verdict->text;
-    struct signature signature;
     struct str operators;
     str_init(&operators);
-    signature_of(&signature, info->label, info->profile, verdict, settlement, model, &done->results[i]);
     operators_text(&operators, model, settlement);
     struct finding finding = {
         .signature = signature.text,
@@ -140,7 +145,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
                                                 .verdict = verdict,
                                                 .settlement = settlement,
                                                 .result = &done->results[i],
-                                                .test = done->test});
+                                                .test = subject});
         status = known_mark(recorder->known, recorder->store, signature.text, &facts, err);
         facts_release(&facts);
     }
@@ -148,18 +153,34 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     return status;
 }
 
+static bool is_finding(const struct trial_done *done, size_t engine)
+{
+    return done && verdict_is_finding(done->judgement.verdicts[engine].kind);
+}
+
+/* A rewritten form that only repeats what its original shows is no further finding. */
+static bool repeats(const struct panel *panel, const struct trial_done *done, size_t engine)
+{
+    struct signature own, original;
+    return is_finding(done->original, engine) && follow_up_signature(panel, engine, done, &own) &&
+           follow_up_signature(panel, engine, done->original, &original) && signature_equal(&own, &original);
+}
+
 int fuzz_record(const struct fuzz_recorder *recorder, const struct trial_done *done,
                 void (*met)(void *context, uint64_t signature, bool is_new), void *context, struct error *err)
 {
     int status = 0;
-    for (size_t i = 0; i < done->n_engines && !status; i++) {
-        uint64_t hash = 0;
-        bool is_new = false;
-        if (!verdict_is_finding(done->judgement.verdicts[i].kind))
-            continue;
-        status = record_one(recorder, done, i, &hash, &is_new, err);
-        if (!status)
-            met(context, hash, is_new);
+    for (size_t i = 0; i < done->n_engines; i++) {
+        const struct trial_done *both[] = {done->original, done};
+        for (size_t k = 0; k < 2 && !status; k++) {
+            uint64_t hash = 0;
+            bool is_new = false;
+            if (!is_finding(both[k], i) || (k == 1 && repeats(recorder->panel, done, i)))
+                continue;
+            status = record_one(recorder, both[k], i, &hash, &is_new, err);
+            if (!status)
+                met(context, hash, is_new);
+        }
     }
     return status;
 }

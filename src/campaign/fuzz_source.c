@@ -11,7 +11,15 @@
 #include <string.h>
 
 /* Attempts at one case: its own numbers as indices of generators, so that no two cases share one. */
-enum { ATTEMPTS = 64, REDRAWS = 3, MOST_CANDIDATES = 16, FEWEST_BLOCKS = 2, MOST_BLOCKS = 15, NO_NODE = -1 };
+enum {
+    ATTEMPTS = 64,
+    REDRAWS = 3,
+    MOST_CANDIDATES = 16,
+    FEWEST_BLOCKS = 2,
+    MOST_BLOCKS = 15,
+    NO_NODE = -1,
+    RULE_TRIES = 30
+};
 
 /* While blocks lack more than this on average, guidance draws none without asking for its need. */
 static const double enough = 0.1;
@@ -307,6 +315,23 @@ static int make_blocks(struct fuzz_source *source, uint64_t index, struct rng *r
     return -1;
 }
 
+/* Replaces the case by a rewritten form of it, if it is its turn: numbers of its own, so that without rules
+ * nothing changes. */
+static void rewrite_some(const struct fuzz_source *source, uint64_t index, struct test_case **test)
+{
+    const struct fuzz_source_options *options = &source->options;
+    struct rng root = rng_seed(hash_combine(options->seed, hash_text("rules"))),
+               rng = rng_split(&root, index);
+    struct test_case *rewritten;
+    if (!(options->rules_share > 0) || !rng_chance(&rng, options->rules_share))
+        return;
+    size_t depth = 1 + (size_t)rng_below(&rng, options->rules_depth ? options->rules_depth : 1);
+    if (rewriting_draw(*test, &options->rules, depth, RULE_TRIES, &rng, &rewritten, NULL) != 1)
+        return;
+    test_case_free(*test);
+    *test = rewritten;
+}
+
 int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out, size_t *node,
                      struct error *err)
 {
@@ -327,7 +352,10 @@ int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_cas
             blocks = (size_t)rng_range(&rng, FEWEST_BLOCKS, MOST_BLOCKS);
         status = make_blocks(source, index, &rng, blocks, &generate, out, node, err);
     }
-    return status ? -1 : 0;
+    if (status)
+        return -1;
+    rewrite_some(source, index, out);
+    return 0;
 }
 
 void fuzz_source_reward(struct fuzz_source *source, size_t node)

@@ -12,6 +12,7 @@
 #include "guide/coverage.h"
 #include "guide/mcts.h"
 #include "releases/probe_file.h"
+#include "rules/rewriting.h"
 
 enum fuzz_strategy { FUZZ_RANDOM, FUZZ_MCTS };
 
@@ -24,6 +25,11 @@ struct fuzz_source_options {
     size_t blocks;     /* of every graph; 0: 2 to 15, and a third of the cases are single operators */
     bool redraw;       /* a graph that adds no coverage is drawn again, three times at most */
     struct generate_options generate; /* ops, opset, types ... */
+    /* This part of the cases, from 0 to 1, is rewritten by at most `rules_depth` of the chosen rules; where
+     * none applies, the case stays as it is. */
+    double rules_share;
+    size_t rules_depth;
+    struct rule_choice rules;
     /*
      * What engines lack. One graph avoids what the first engine lacks, the next what the second lacks, and so
      * on; then one avoids only what all lack.

@@ -113,7 +113,7 @@ static const char *look_up(const struct known_issues *known, size_t engine, cons
 {
     struct engine_verdict found = {0};
     struct sample_results sample = {
-        .test = done->test, .results = done->results, .reference = &done->reference};
+        .test = trial_done_subject(done, engine), .results = done->results, .reference = &done->reference};
     struct sample_finding finding = {
         .engine = done->engines[engine],
         .sample = &sample,

@@ -34,35 +34,6 @@ struct checked {
 
 /* --- Running --- */
 
-/* The other settings of all engines; each once. */
-static void gather_knobs(struct session *session, bool kernels, struct rule_choice *choice)
-{
-    const char **knobs = NULL;
-    size_t capacity = 0;
-    for (size_t i = 0; i < session->panel.count; i++) {
-        const struct engine_info *engine = panel_engine(&session->panel, i);
-        if (!engine->welcome)
-            continue;
-        struct knob_settings settings = knob_settings(&session->arena, engine->spec, engine->welcome);
-        for (size_t k = 0; k < settings.count + (kernels ? settings.n_kernels : 0); k++) {
-            const char *one =
-                k < settings.count ? settings.settings[k] : settings.kernels[k - settings.count];
-            bool there = false;
-            for (size_t j = 0; j < choice->n_knobs; j++)
-                there |= text_equal(knobs[j], one);
-            if (there)
-                continue;
-            knobs = memory_grow(knobs, &capacity, choice->n_knobs + 1, sizeof *knobs);
-            knobs[choice->n_knobs++] = one;
-        }
-    }
-    const char **kept = arena_array(&session->arena, choice->n_knobs + 1, sizeof *kept);
-    if (choice->n_knobs)
-        memcpy(kept, knobs, choice->n_knobs * sizeof *kept);
-    choice->knobs = kept;
-    free(knobs);
-}
-
 static int check_sample(struct check *check, const struct test_case *model, const struct inputs *inputs,
                         size_t sample, const struct check_options *options, struct error *err)
 {
@@ -424,7 +395,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status == 0) {
         panel_add_fresh(&session.panel);
         pool_warm(session.panel.pool);
-        gather_knobs(&session, settings->kernels, &choice);
+        choice.n_knobs =
+            knob_settings_of_panel(&session.arena, &session.panel, settings->kernels, true, &choice.knobs);
     }
     for (size_t i = 0; i < words->count && status == 0; i++) {
         entries[i].path = words->items[i];

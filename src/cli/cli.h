@@ -21,6 +21,7 @@
 enum option_kind {
     OPTION_FLAG,    /* bool */
     OPTION_TEXT,    /* const char * */
+    OPTION_MAYBE,   /* const char *: --name=TEXT, or --name alone for "" */
     OPTION_LIST,    /* struct cli_list; repeatable */
     OPTION_COUNT,   /* long long, >= 0 */
     OPTION_SEVERAL, /* long long, >= 1 */

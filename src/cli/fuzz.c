@@ -24,7 +24,9 @@ struct settings {
     double time;
     long long count, seed, blocks, opset;
     int strategy;
-    const char *ops, *known, *replay;
+    const char *ops, *known, *replay, *rules;
+    double rules_share;
+    long long rules_depth;
     bool no_known, no_probe, no_reduce;
 };
 
@@ -133,6 +135,9 @@ static int fuzz(const struct settings *settings, struct session *session, struct
                    .strategy = settings->strategy ? FUZZ_RANDOM : FUZZ_MCTS,
                    .blocks = (size_t)settings->blocks,
                    .redraw = true,
+                   .rules_share = settings->rules ? settings->rules_share : 0,
+                   .rules_depth = (size_t)settings->rules_depth,
+                   .rules = {.rules = settings->rules && *settings->rules ? settings->rules : NULL},
                    .generate = {.ops = settings->ops, .opset = (int)settings->opset}},
         .seconds = settings->time,
         .count = (uint64_t)settings->count,
@@ -200,9 +205,10 @@ static int replay(const struct settings *settings, struct session *session, stru
     struct str out;
     const uint8_t *bytes;
     size_t size;
-    if (generate_recipe(settings->replay, &made, err) || test_case_bytes(made, &bytes, &size, err))
+    if (rewriting_recipe(settings->replay, &made, err) || test_case_bytes(made, &bytes, &size, err))
         return -1;
-    struct trial_options options = {.panel = &session->panel, .settle = true};
+    struct trial_options options = {.panel = &session->panel, .settle = true, .registry = session->registry};
+    panel_add_fresh(&session->panel);
     struct trials *trials = trials_new(&options);
     str_init(&out);
     str_printf(&out, "%s\n%zu nodes, %zu bytes, hash %016" PRIx64 "\n\n", made->recipe,
@@ -232,6 +238,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "fuzz takes engines with -e, not '%s'", words->items[0]);
     if (!settings->replay && !settings->common.output)
         return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    if (settings->rules && settings->rules_share > 1)
+        return error_set(err, ERROR_USAGE, "--rules-share takes a number from 0 to 1, not %g",
+                         settings->rules_share);
     if (settings->opset && (settings->opset < OPSET_FIRST || settings->opset > OPSET_LAST))
         return error_set(err, ERROR_USAGE, "--opset takes %d to %d, not %lld", OPSET_FIRST, OPSET_LAST,
                          settings->opset);
@@ -259,6 +268,12 @@ static const struct cli_option options[] = {
      "use only these operators, also for probing"},
     {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset),
      "use only this opset (default: 11 to 21)"},
+    {0, "rules", OPTION_MAYBE, "A,B,...", offsetof(struct settings, rules),
+     "rewrite some of the cases by these equivalence rules (default: all)"},
+    {0, "rules-share", OPTION_NUMBER, "P", offsetof(struct settings, rules_share),
+     "the part of the cases that is rewritten (default 0.3)"},
+    {0, "rules-depth", OPTION_SEVERAL, "N", offsetof(struct settings, rules_depth),
+     "apply up to N rules in a row (default 1)"},
     COMMON_KNOWN(struct settings),
     {0, "no-probe", OPTION_FLAG, NULL, offsetof(struct settings, no_probe),
      "do not ask the engines beforehand which operators they lack"},
@@ -270,7 +285,8 @@ static const struct cli_option options[] = {
      "how the summary is written"},
 };
 
-static const struct settings defaults = {.common.deadline = 10, .seed = 1};
+static const struct settings defaults = {
+    .common.deadline = 10, .seed = 1, .rules_share = 0.3, .rules_depth = 1};
 
 const struct command command_fuzz = {
     .name = "fuzz",
@@ -282,10 +298,13 @@ const struct command command_fuzz = {
         "finding in DIR. Operators and combinations that were covered least are chosen next (--strategy\n"
         "mcts), or all at random. An existing campaign is resumed when its folder and the same options are\n"
         "given again, also after a kill; Ctrl-C stops it cleanly. Every case has a recipe, one line of text\n"
-        "from which --replay makes the case again on any machine.\n",
+        "from which --replay makes the case again on any machine. With --rules, some cases are rewritten "
+        "into\n"
+        "equivalent ones ('assay rules'), and each engine must answer both forms alike.\n",
     .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
                 "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
                 "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
+                "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"
                 "  assay fuzz -e onnxruntime@1.12.0 --replay 'one seed=1 index=12'\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

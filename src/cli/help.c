@@ -48,7 +48,9 @@ static void add_option(struct table *table, const struct cli_option *option)
     else
         str_add(&text, "    ");
     str_printf(&text, "--%s", option->name);
-    if (option->kind != OPTION_FLAG)
+    if (option->kind == OPTION_MAYBE)
+        str_printf(&text, "[=%s]", option->argument);
+    else if (option->kind != OPTION_FLAG)
         str_printf(&text, " %s", option->argument);
     table_add(table, STYLE_PLAIN, "%s", text.data);
     table_add(table, STYLE_PLAIN, "%s", option->help);

@@ -139,6 +139,7 @@ static int store(const struct cli_option *option, const char *text, struct arena
         *(bool *)member = true;
         break;
     case OPTION_TEXT:
+    case OPTION_MAYBE:
         *(const char **)member = text;
         break;
     case OPTION_LIST:
@@ -182,6 +183,8 @@ static int take(const struct command *command, const struct cli_option *option, 
             return error_set(err, ERROR_USAGE, "--%s takes no value", option->name);
         return store(option, NULL, arena, settings, err);
     }
+    if (option->kind == OPTION_MAYBE)
+        return store(option, attached ? attached : "", arena, settings, err);
     if (!attached && at->next == at->count)
         return error_set(err, ERROR_USAGE, "--%s needs a value: %s", option->name, option->argument);
     if (!attached && text_starts(at->argv[at->next], "--") &&

@@ -8,6 +8,7 @@
 #include "judge/message.h"
 #include "model/index.h"
 #include "ops/op.h"
+#include "rules/rewriting.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -459,6 +460,38 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     write_down(signature);
     str_release(&part);
     value_types_release(&types);
+}
+
+void signature_of_pair(struct signature *signature, const char *engine, const struct engine_profile *profile,
+                       const struct verdict *verdict, const struct settlement *settlement,
+                       const struct model *original, const char *rules)
+{
+    signature_of(signature, engine, profile, verdict, settlement, original, NULL);
+    snprintf(signature->message, sizeof signature->message, "%s", rules);
+    signature->n_named = 0;
+    write_down(signature);
+}
+
+bool signature_of_trial(struct signature *signature, const char *label, const struct engine_profile *profile,
+                        const struct trial_done *done, size_t engine)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[engine];
+    const struct settlement *settlement = &done->settlements[engine];
+    const struct model *model = verdict_is_finding(verdict->kind) || verdict->of_pair
+                                    ? test_case_model(trial_done_subject(done, engine), NULL)
+                                    : NULL;
+    if (!model)
+        return false;
+    if (!verdict->of_pair) {
+        signature_of(signature, label, profile, verdict, settlement, model, &done->results[engine]);
+        return true;
+    }
+    struct str rules;
+    str_init(&rules);
+    rewriting_rules(&rules, done->test->equivalence->rewriting);
+    signature_of_pair(signature, label, profile, verdict, settlement, model, rules.data);
+    str_release(&rules);
+    return true;
 }
 
 bool signature_equal(const struct signature *a, const struct signature *b)

@@ -19,7 +19,8 @@
  *   out, because they differ between cases of the same bug.
  * - message: the message of an engine that refused or failed, without numbers, names, addresses and paths.
  *   Types and attributes are then left out, because the same message comes with many of them. For an engine
- *   that died, the top stack frames.
+ *   that died, the top stack frames. For one that gives another answer to an equivalent model, the rules that
+ *   made that model; the other parts are those of the original.
  *
  * A signature depends on the arguments of signature_of alone and is the same on every machine.
  */
@@ -31,6 +32,7 @@
 #include "engine/profile.h"
 #include "locate/settle.h"
 #include "model/model.h"
+#include "trial/trial.h"
 
 /* How a finding shows. Values below VERDICT_COUNT are verdicts; the others are narrower or wider than one. */
 enum symptom {
@@ -98,6 +100,19 @@ bool signature_parse(struct signature *signature, const char *text);
 void signature_of(struct signature *signature, const char *engine, const struct engine_profile *profile,
                   const struct verdict *verdict, const struct settlement *settlement,
                   const struct model *model, const struct result *result);
+
+/*
+ * Makes the signature of a finding about a pair of equivalent cases (verdict->of_pair). `original` is the
+ * original's model, `rules` are the rules that were applied ("auto-pad+identity"): they are its message.
+ */
+void signature_of_pair(struct signature *signature, const char *engine, const struct engine_profile *profile,
+                       const struct verdict *verdict, const struct settlement *settlement,
+                       const struct model *original, const char *rules);
+
+/* The signature of what a trial found on an engine (its place in the panel), of the case or of the pair;
+ * false when that is no finding. */
+bool signature_of_trial(struct signature *signature, const char *label, const struct engine_profile *profile,
+                        const struct trial_done *done, size_t engine);
 
 bool signature_equal(const struct signature *a, const struct signature *b);
 

@@ -439,15 +439,13 @@ static void describe_jump(const struct comparison *c)
 static void conclude(const struct comparison *c)
 {
     struct verdict *verdict = c->verdict;
-    enum verdict_kind differs = c->pair->by_reference ? VERDICT_INCONSISTENT : VERDICT_SUSPECT;
-    if (c->form) {
-        verdict->kind = differs;
-    } else if (verdict->wrong) {
-        verdict->kind = differs;
-        describe(c);
-    } else if (jumps_for_no_reason(c)) {
-        verdict->kind = differs;
-        describe_jump(c);
+    verdict->of_pair = c->form || verdict->wrong || jumps_for_no_reason(c);
+    if (verdict->of_pair) {
+        verdict->kind = c->pair->by_reference ? VERDICT_INCONSISTENT : VERDICT_SUSPECT;
+        if (!c->form && verdict->wrong)
+            describe(c);
+        else if (!c->form)
+            describe_jump(c);
     } else if (verdict->total && !verdict->judged) {
         verdict->kind = VERDICT_UNDECIDED;
         snprintf(verdict->text, sizeof verdict->text, "none of %zu elements can be judged", verdict->total);

@@ -1,6 +1,7 @@
 #include "rules/knob_settings.h"
 
 #include "base/str.h"
+#include "engine/label.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -145,4 +146,40 @@ struct knob_settings knob_settings(struct arena *arena, const struct engine_spec
     result.count = collect(&all, welcome, false, settings);
     result.n_kernels = collect(&all, welcome, true, kernels);
     return result;
+}
+
+static bool is_listed(const char *const *texts, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(texts[i], text))
+            return true;
+    return false;
+}
+
+static bool has_two_knobs(const char *setting)
+{
+    struct label_part rest = label_part(setting);
+    struct label_knob knob;
+    return label_next_knob(&rest, &knob) > 0 && label_next_knob(&rest, &knob) > 0;
+}
+
+size_t knob_settings_of_panel(struct arena *arena, const struct panel *panel, bool kernels, bool pairs,
+                              const char *const **settings)
+{
+    size_t room = panel->count * (2 * SETTINGS + KNOB_PAIRS), count = 0;
+    const char **texts = arena_array(arena, room, sizeof *texts);
+    for (size_t i = 0; i < panel->count; i++) {
+        const struct engine_info *engine = panel_engine(panel, i);
+        if (!engine->welcome)
+            continue;
+        struct knob_settings own = knob_settings(arena, engine->spec, engine->welcome);
+        for (size_t k = 0; k < own.count; k++)
+            if (!is_listed(texts, count, own.settings[k]) && (pairs || !has_two_knobs(own.settings[k])))
+                texts[count++] = own.settings[k];
+        for (size_t k = 0; kernels && k < own.n_kernels; k++)
+            if (!is_listed(texts, count, own.kernels[k]))
+                texts[count++] = own.kernels[k];
+    }
+    *settings = texts;
+    return count;
 }

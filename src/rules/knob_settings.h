@@ -10,6 +10,7 @@
 #define RULES_KNOB_SETTINGS_H
 
 #include "engine/knobs.h"
+#include "engine/panel.h"
 
 enum { KNOB_PAIRS = 32 };
 
@@ -27,5 +28,12 @@ struct knob_settings {
 /* All settings of the engine that differ from the one at hand in one or two knobs, in the arena. */
 struct knob_settings knob_settings(struct arena *arena, const struct engine_spec *spec,
                                    const Assay__Welcome *welcome);
+
+/*
+ * The settings of all engines of a panel that have started, each once, in the arena; returns how many.
+ * `kernels`: those that select kernels too; `pairs`: those of two knobs too.
+ */
+size_t knob_settings_of_panel(struct arena *arena, const struct panel *panel, bool kernels, bool pairs,
+                              const char *const **settings);
 
 #endif

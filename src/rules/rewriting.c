@@ -3,6 +3,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "engine/label.h"
+#include "generate/operator_case.h"
 #include "model/edit.h"
 #include "model/valid.h"
 
@@ -182,6 +184,57 @@ size_t rewriting_depth(const char *rewriting)
         rewriting += strspn(rewriting, " ");
     }
     return count;
+}
+
+/* "knob(opt,threads)": what the settings are about, without their values. */
+static void add_rule(struct str *out, const struct step *step)
+{
+    str_add(out, step->rule->name);
+    if (!step->rule->each_knob)
+        return;
+    struct label_part knobs = label_part(step->site);
+    struct label_knob knob;
+    for (const char *before = "("; label_next_knob(&knobs, &knob) > 0; before = ",") {
+        str_add(out, before);
+        str_append(out, knob.name.text, knob.name.length);
+    }
+    str_add(out, ")");
+}
+
+void rewriting_rules(struct str *out, const char *rewriting)
+{
+    struct str all;
+    str_init(&all);
+    while (*rewriting) {
+        struct step step;
+        struct str one;
+        if (read_step(&rewriting, &step, NULL)) {
+            free(step.site);
+            break;
+        }
+        str_init(&one);
+        add_rule(&one, &step);
+        if (!all.length || !lists(all.data, '+', one.data))
+            str_printf(&all, "%s%s", all.length ? "+" : "", one.data);
+        str_release(&one);
+        free(step.site);
+    }
+    str_add(out, all.data);
+    str_release(&all);
+}
+
+long rewriting_node(const char *rewriting, const struct model *original)
+{
+    const Onnx__GraphProto *graph = original->graph;
+    struct step step;
+    long number = -1;
+    int status = read_step(&rewriting, &step, NULL);
+    for (size_t i = 0; !status && !*rewriting && step.rule->scope == RULE_NODE && i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            if (*step.site && strcmp(graph->node[i]->output[k], step.site) == 0)
+                number = (long)i;
+    free(step.site);
+    return number;
 }
 
 /* --- Listing --- */
@@ -446,6 +499,25 @@ out:
     values_free(rewrite.inputs, rewrite.n_inputs);
     free(way.knobs);
     return result;
+}
+
+int rewriting_recipe(const char *recipe, struct test_case **out, struct error *err)
+{
+    static const char divider[] = " | ";
+    const char *at = strstr(recipe, divider);
+    struct test_case *origin;
+    *out = NULL;
+    if (!at)
+        return generate_recipe(recipe, out, err);
+    char *first = memory_strdup(recipe);
+    first[at - recipe] = '\0';
+    int status = generate_recipe(first, &origin, err);
+    free(first);
+    if (status)
+        return -1;
+    status = rewriting_apply(origin, at + strlen(divider), out, err) == 1 ? 0 : -1;
+    test_case_free(origin);
+    return status;
 }
 
 /* --- Drawing --- */

@@ -12,6 +12,7 @@
 #ifndef RULES_REWRITING_H
 #define RULES_REWRITING_H
 
+#include "base/str.h"
 #include "rules/rule.h"
 
 enum { REWRITING_MAX_DEPTH = 16 };
@@ -62,5 +63,17 @@ int rewriting_draw(struct test_case *origin, const struct rule_choice *choice, s
 /* "rule@site" of the last step, its rule, and how many steps a rewriting has. */
 const struct rule *rewriting_rule(const char *rewriting);
 size_t rewriting_depth(const char *rewriting);
+
+/* Appends the rules of a rewriting, each once, in their order: "auto-pad+identity". A rule about settings has
+ * the names of the knobs with it: "knob(opt,threads)". */
+void rewriting_rules(struct str *out, const char *rewriting);
+
+/* The number of the node of the original at which a rewriting of one step was applied; -1 when it has more
+ * steps or is not about a node. */
+long rewriting_node(const char *rewriting, const struct model *original);
+
+/* Makes a case from its recipe, which may end in a rewriting: "one seed=1 index=2 | auto-pad@y". Fails with
+ * ERROR_NOT_FOUND when the rewriting does not apply. */
+int rewriting_recipe(const char *recipe, struct test_case **out, struct error *err);
 
 #endif

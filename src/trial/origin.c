@@ -16,29 +16,19 @@ void origin_release(struct origin *origin)
         return;
     }
     test_case_free(origin->test);
-    run_free(origin->run);
-    result_release(&origin->reference);
-    judgement_release(&origin->judgement);
+    if (origin->back)
+        trial_done_release(&origin->done);
     free(origin);
 }
 
-void origin_set(struct origin *origin, struct run *run, const struct panel *panel)
+void origin_set(struct origin *origin, const struct trial_done *done)
 {
-    size_t n = run->n_engines;
-    struct judge_entry *entries = memory_zeroed(n, sizeof *entries);
-    origin->run = run;
-    origin->asked = run->asked;
-    origin->reference = run_take(run, 0, n);
-    for (size_t i = 0; i < n; i++) {
-        const struct result *result = run_result(run, 0, i);
-        entries[i] = judge_entry_of(panel_engine(panel, i), result, run->repeats_differ[i]);
-        origin->size += values_size(result->outputs, result->count);
-    }
-    /* The reference sends each value, its exact form in two parts and two bounds. */
-    origin->size += 5 * values_size(origin->reference.outputs, origin->reference.count);
-    judge_case(&origin->judgement, origin->asked ? &origin->reference : NULL, entries, n);
+    origin->done = *done;
     origin->back = true;
-    free(entries);
+    for (size_t i = 0; i < done->n_engines; i++)
+        origin->size += values_size(done->results[i].outputs, done->results[i].count);
+    /* The reference sends each value, its exact form in two parts and two bounds. */
+    origin->size += 5 * values_size(done->reference.outputs, done->reference.count);
 }
 
 static struct origin *take_out(struct origins *origins, size_t place)
@@ -89,7 +79,6 @@ struct origin *origins_find(struct origins *origins, struct test_case *test, boo
         make_room(origins);
         origin = memory_zeroed(1, sizeof *origin);
         origin->test = test_case_share(test);
-        result_init(&origin->reference);
         origins->kept[origins->count++] = origin;
     }
     origin->shares++;

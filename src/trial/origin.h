@@ -8,25 +8,20 @@
 #ifndef TRIAL_ORIGIN_H
 #define TRIAL_ORIGIN_H
 
-#include "case/test_case.h"
-#include "engine/runner.h"
-#include "judge/judge.h"
+#include "trial/trial.h"
 
 struct origin {
     struct test_case *test;
-    bool back;       /* it has run; else all below is empty */
-    struct run *run; /* owns the results */
-    bool asked;      /* the reference was asked */
-    struct result reference;
-    struct judgement judgement;
-    size_t shares; /* beyond the first */
-    size_t size;   /* of the results, in bytes */
-    uint64_t used; /* when it was last asked for */
+    bool back;              /* it has run; else all below is empty */
+    struct trial_done done; /* judged and settled like any case */
+    size_t shares;          /* beyond the first */
+    size_t size;            /* of the results, in bytes */
+    uint64_t used;          /* when it was last asked for */
 };
 void origin_release(struct origin *origin); /* gives up one share; accepts NULL */
 
-/* Takes over what came back for the original. */
-void origin_set(struct origin *origin, struct run *run, const struct panel *panel);
+/* Takes over the finished original. */
+void origin_set(struct origin *origin, const struct trial_done *done);
 
 enum { ORIGINS_KEPT = 64 };
 

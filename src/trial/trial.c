@@ -4,6 +4,7 @@
 #include "engine/handover.h"
 #include "judge/pair.h"
 #include "locate/refusal.h"
+#include "rules/rewriting.h"
 #include "trial/origin.h"
 #include "trial/variants.h"
 
@@ -74,6 +75,11 @@ void trial_done_release(struct trial_done *done)
     free(done->pairs);
     judgement_release(&done->judgement);
     origin_release(done->origin);
+}
+
+const struct test_case *trial_done_subject(const struct trial_done *done, size_t engine)
+{
+    return done->judgement.verdicts[engine].of_pair ? done->test->equivalence->origin : done->test;
 }
 
 static void flight_free(struct flight *flight)
@@ -232,8 +238,10 @@ static void take_results(const struct trials *trials, const struct flight *fligh
         done->results[i] = run_take(run, 0, taken++);
     }
     done->reference = run_take(run, 0, run->n_engines);
+    done->asked = run->asked;
     if (flight->same_work) {
-        done->reference = flight->origin->reference;
+        done->reference = flight->origin->done.reference;
+        done->asked = flight->origin->done.asked;
         done->reference_borrowed = true;
     }
 }
@@ -280,8 +288,7 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
     take_results(trials, flight, run, done, differ);
     for (size_t i = 0; i < n; i++)
         entries[i] = judge_entry_of(done->engines[i], &done->results[i], differ[i]);
-    bool asked = flight->same_work ? flight->origin->asked : run->asked;
-    judge_case(&done->judgement, asked ? &done->reference : NULL, entries, n);
+    judge_case(&done->judgement, done->asked ? &done->reference : NULL, entries, n);
     note_unasked(flight->variant, done);
     if (flight->handover.path && flight->test->equivalence->by_path)
         excuse_files(done);
@@ -368,7 +375,28 @@ static void judge_pair(struct trials *trials, const struct flight *flight, struc
     if (!verdict_is(verdict->kind, CLASS_REFUSAL))
         return;
     struct settle_case which = where(trials, flight, engine, true);
+    if (result->outcome == OUTCOME_OK) { /* it is the original that was refused */
+        which.pool = trials->options.panel->pool;
+        which.engine = trials->panel.engines[engine];
+        which.test = flight->origin->test;
+        result = &done->origin_results[engine];
+    }
     refusal_decide(trials->refusals, &which, result, verdict);
+}
+
+/* Where a rule was applied at a node, that node is what the answer depends on. */
+static void blame_site(struct trial_done *done, size_t engine)
+{
+    const struct test_case *subject = trial_done_subject(done, engine);
+    const struct model *model = test_case_model(subject, NULL);
+    struct settlement *settlement = &done->settlements[engine];
+    long node = model ? rewriting_node(done->test->equivalence->rewriting, model) : -1;
+    settlement_release(settlement);
+    *settlement = (struct settlement){0};
+    if (node < 0)
+        return;
+    settlement_blame(settlement, &done->judgement.verdicts[engine], &(size_t){(size_t)node}, 1);
+    settlement_describe(settlement, model);
 }
 
 static int rank(const struct verdict *verdict)
@@ -392,17 +420,20 @@ static int judge_pairs(struct trials *trials, const struct flight *flight, struc
     struct pair pair;
     done->origin = origin;
     origin->shares++;
-    done->origin_results = origin->run->results;
-    done->origin_verdicts = origin->judgement.verdicts;
-    done->origin_reference = &origin->reference;
+    done->original = &origin->done;
+    done->origin_results = origin->done.results;
+    done->origin_verdicts = origin->done.judgement.verdicts;
     done->pairs = memory_zeroed(done->n_engines, sizeof *done->pairs);
-    if (pair_open(&pair, done->test, &origin->reference, &done->reference, err))
+    if (pair_open(&pair, done->test, &origin->done.reference, &done->reference, err))
         return -1;
     done->bad_rewriting = pair.bad_rewriting;
     for (size_t i = 0; i < done->n_engines; i++) {
         judge_pair(trials, flight, &pair, done, i);
-        if (pair_counts(done, i))
-            done->judgement.verdicts[i] = done->pairs[i];
+        if (!pair_counts(done, i))
+            continue;
+        done->judgement.verdicts[i] = done->pairs[i];
+        if (done->pairs[i].of_pair)
+            blame_site(done, i);
     }
     pair_close(&pair);
     return 0;
@@ -415,11 +446,11 @@ static int finish(struct trials *trials, struct flight *flight, struct trial_don
 {
     judge_run(trials, flight, flight->run, done);
     settle_done(trials, flight, done);
-    int status = flight->origin ? judge_pairs(trials, flight, done, err) : 0;
+    int status = flight->origin && !flight->hidden ? judge_pairs(trials, flight, done, err) : 0;
     judge_blame(&done->judgement);
+    trials->pending -= !flight->hidden;
     flight->test = NULL;
     flight_free(flight);
-    trials->pending--;
     if (status)
         trial_done_release(done);
     return status;
@@ -456,12 +487,15 @@ int trials_next(struct trials *trials, struct trial_done *done, struct error *er
         if (status != 1)
             return status;
         flight = run->job.user;
+        flight->run = run;
         if (flight->hidden) {
-            origin_set(flight->origin, run, &trials->panel);
-            flight_free(flight);
+            struct origin *origin = flight->origin;
+            origin->shares++;
+            finish(trials, flight, done, err);
+            origin_set(origin, done);
+            origin_release(origin);
             continue;
         }
-        flight->run = run;
         if (!flight->origin)
             return finish(trials, flight, done, err) ? -1 : 1;
         flight->next = trials->waiting;

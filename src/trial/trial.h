@@ -40,6 +40,7 @@ struct origin;
 struct trial_done {
     struct test_case *test;
     struct result reference;
+    bool asked;              /* the reference was asked */
     bool reference_borrowed; /* it is that of the original, which has the same model and inputs */
     struct result *results;  /* one for each engine of the panel */
     struct judgement judgement;
@@ -49,16 +50,21 @@ struct trial_done {
     void *user;
     /*
      * Of a rewritten case, one for each engine; else NULL. When a pair is a finding or suspect, and neither
-     * of the two forms is so by itself, the verdict of the pair stands in `judgement`.
+     * of the two forms is so by itself, the verdict of the pair stands in `judgement` (of_pair), and the
+     * settlement names the node of the original at which the rule was applied, where there is one.
      */
     struct verdict *pairs;
-    const struct result *origin_results; /* the engines' answers to the original */
+    const struct trial_done *original;   /* the original, judged and settled by itself; NULL: not rewritten */
+    const struct result *origin_results; /* its results and verdicts */
     const struct verdict *origin_verdicts;
-    const struct result *origin_reference; /* untested when it was not asked */
-    bool bad_rewriting;                    /* the reference contradicts itself: the rule at hand is wrong */
-    struct origin *origin;                 /* owns the above */
+    bool bad_rewriting;    /* the reference contradicts itself: the rule at hand is wrong */
+    struct origin *origin; /* owns the original */
 };
 void trial_done_release(struct trial_done *done);
+
+/* What the verdict on an engine is about, and the nodes of its settlement are in: the case, or its original
+ * where the verdict is that of the pair. */
+const struct test_case *trial_done_subject(const struct trial_done *done, size_t engine);
 
 struct trials;
 struct trials *trials_new(const struct trial_options *options);

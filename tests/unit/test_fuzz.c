@@ -15,6 +15,7 @@ struct plan {
     uint64_t seed, count;
     enum fuzz_strategy strategy;
     const char *ops;
+    const char *rules; /* "": all; NULL: none */
     bool (*watch)(void *context, const struct fuzz_status *status);
 };
 
@@ -28,8 +29,12 @@ static int run_plan(const struct scene *scene, const struct plan *plan, struct f
         .source = {.seed = plan->seed,
                    .strategy = plan->strategy,
                    .blocks = 2,
-                   .generate = {.ops = plan->ops ? plan->ops : "Concat,Pad,Relu,Add"}},
+                   .generate = {.ops = plan->ops ? plan->ops : "Concat,Pad,Relu,Add"},
+                   .rules_share = plan->rules ? 0.5 : 0,
+                   .rules_depth = 2,
+                   .rules = {.rules = plan->rules && *plan->rules ? plan->rules : NULL}},
         .count = plan->count,
+        .registry = scene->registry,
         .no_known = true,
         .watch = plan->watch,
     };
@@ -315,6 +320,95 @@ static void other_options_and_absent_engines_are_refused(void **state)
     scene_close(&scene);
 }
 
+/* Whether two cases are the same bytes. */
+static void assert_same_case(const struct test_case *a, const struct test_case *b)
+{
+    const uint8_t *one, *two;
+    size_t n_one, n_two;
+    assert_int_equal(test_case_bytes(a, &one, &n_one, NULL), 0);
+    assert_int_equal(test_case_bytes(b, &two, &n_two, NULL), 0);
+    assert_int_equal(n_one, n_two);
+    assert_memory_equal(one, two, n_one);
+    assert_int_equal(a->n_inputs, b->n_inputs);
+    for (size_t i = 0; i < a->n_inputs; i++)
+        assert_true(tensor_identical(&a->inputs[i].tensors[0], &b->inputs[i].tensors[0]));
+}
+
+/* Rules rewrite some cases, and leave what is made as it was; the recipe makes the rewritten one again. */
+static void a_rewritten_case_has_a_recipe(void **state)
+{
+    (void)state;
+    enum { MADE = 60 };
+    struct fuzz_source *sources[2];
+    struct error err = {0};
+    size_t rewritten = 0;
+    for (size_t i = 0; i < 2; i++) {
+        struct fuzz_source_options options = {
+            .seed = 3, .blocks = 3, .rules_share = i ? 0.5 : 0, .rules_depth = 2};
+        if (fuzz_source_new(&sources[i], &options, &err))
+            fail_msg("%s", err.message);
+    }
+    for (uint64_t i = 0; i < MADE; i++) {
+        struct test_case *plain, *other, *again;
+        size_t node;
+        if (fuzz_source_make(sources[0], i, &plain, &node, &err) ||
+            fuzz_source_make(sources[1], i, &other, &node, &err) ||
+            rewriting_recipe(other->recipe, &again, &err))
+            fail_msg("%s", err.message);
+        assert_same_case(other, again);
+        assert_same_case(plain, other->equivalence ? other->equivalence->origin : other);
+        assert_int_equal(strncmp(plain->recipe, other->recipe, strlen(plain->recipe)), 0);
+        rewritten += other->equivalence != NULL;
+        test_case_free(plain);
+        test_case_free(other);
+        test_case_free(again);
+    }
+    assert_in_range(rewritten, MADE / 4, MADE * 3 / 4);
+    fuzz_source_free(sources[0]);
+    fuzz_source_free(sources[1]);
+}
+
+/* Two Transposes in a row are wrong, and no case has any before it is rewritten. */
+static void rules_find_what_plain_cases_do_not(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("reference:fault=transposes-merged,round=on"));
+    struct plan plan = {"plain", .seed = 1, .count = 60, .ops = "Relu,Add"};
+    struct fuzz_status status = run_well(&scene, &plan);
+    assert_int_equal(status.findings, 0);
+    fuzz_status_release(&status);
+    plan.folder = "rules";
+    plan.rules = "transpose-pair";
+    status = run_well(&scene, &plan);
+    assert_true(status.findings > 0);
+    assert_int_equal(status.bad_rewritings, 0);
+    fuzz_status_release(&status);
+    struct error err = {0};
+    plan.rules = "identity";
+    assert_int_equal(run_plan(&scene, &plan, &status, &err), -1);
+    assert_int_equal(err.code, ERROR_USAGE);
+    fuzz_status_release(&status);
+    plan = (struct plan){"none", .seed = 1, .count = 5, .rules = "no-such-rule"};
+    assert_int_equal(run_plan(&scene, &plan, &status, &err), -1);
+    fuzz_status_release(&status);
+    scene_close(&scene);
+}
+
+static void rules_find_nothing_in_a_healthy_engine(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS("reference:round=on"));
+    struct plan plan = {"campaign", .seed = 5, .count = 150, .ops = "Conv,Relu,Add,MaxPool,Softmax",
+                        .rules = ""};
+    struct fuzz_status status = run_well(&scene, &plan);
+    assert_int_equal(status.findings, 0);
+    assert_int_equal(status.bad_rewritings, 0);
+    fuzz_status_release(&status);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +419,9 @@ int main(void)
         cmocka_unit_test(a_healthy_engine_has_no_findings),
         cmocka_unit_test(an_engine_that_lacks_everything_is_trouble),
         cmocka_unit_test(other_options_and_absent_engines_are_refused),
+        cmocka_unit_test(a_rewritten_case_has_a_recipe),
+        cmocka_unit_test(rules_find_what_plain_cases_do_not),
+        cmocka_unit_test(rules_find_nothing_in_a_healthy_engine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
