@@ -320,6 +320,37 @@ static int body_short(const struct fault_scene *scene, struct op_call *call)
     return 0;
 }
 
+/* The first operand with fewer dimensions than another one is taken for a single number. */
+static int fewer_dimensions(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    int rank = 0;
+    if (!patch_init(&patch, call))
+        return call->op->eval(call);
+    for (size_t i = 0; i < call->n_inputs; i++)
+        rank = call->inputs[i] && call->inputs[i]->shape.rank > rank ? call->inputs[i]->shape.rank : rank;
+    size_t number = 0;
+    while (number < call->n_inputs && (!call->inputs[number] || call->inputs[number]->shape.rank == rank))
+        number++;
+    struct bounded *x = number < call->n_inputs ? patch_input(&patch, number) : NULL;
+    for (size_t i = 1; x && i < x->count; i++)
+        x->value[i] = x->value[0];
+    return patch_eval(&patch);
+}
+
+static int older_sum_short(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    if (call->opset >= 13 || !patch_init(&patch, call))
+        return call->op->eval(call);
+    struct bounded *x = patch_input(&patch, 0);
+    if (x && x->count)
+        x->value[0] = 0;
+    return patch_eval(&patch);
+}
+
 const struct fault faults_graph[] = {
     {.name = "transposes-merged",
      .paper = "rules",
@@ -423,5 +454,17 @@ const struct fault faults_graph[] = {
      .parameter = "-",
      .summary = "what a node makes in a function or in the body of another node loses its last element",
      .eval = body_short},
+    {.name = "fewer-dimensions",
+     .paper = "rules",
+     .operators = "Add|Sub|Mul|Div|Max|Min|Pow|PRelu",
+     .parameter = "-",
+     .summary = "an operand with fewer dimensions than the result is taken for a scalar",
+     .eval = fewer_dimensions},
+    {.name = "older-sum-short",
+     .paper = "rules",
+     .operators = "ReduceSum",
+     .parameter = "axes",
+     .summary = "leaves out its first element where axes are an attribute, before opset 13",
+     .eval = older_sum_short},
     {0},
 };

@@ -160,34 +160,52 @@ static int slim(struct rewrite *rewrite, const Onnx__NodeProto *node, size_t num
     return drop_leading(rewrite, node, number, &tensor->shape) ? 1 : changed;
 }
 
+/* A constant is stored in its smaller form. Returns 1, 0 when it has none or is not constant, or -1. */
+static int slim_constant(struct rewrite *rewrite, Onnx__NodeProto *node, size_t number, struct error *err)
+{
+    struct tensor tensor;
+    int result = rewrite_constant(rewrite, node->input[number], &tensor, err);
+    if (result != 1)
+        return result;
+    result = slim(rewrite, node, number, &tensor, err);
+    if (result == 1)
+        rewrite_set_input(rewrite, node, number, rewrite_tensor(rewrite, &tensor));
+    tensor_release(&tensor);
+    return result;
+}
+
+/* Other operands lose their dimensions of 1 in front by a Reshape. */
+static int slim_value(struct rewrite *rewrite, Onnx__NodeProto *node, size_t number, const struct bounded *in)
+{
+    struct shape shape = in->shape;
+    if (!drop_leading(rewrite, node, number, &shape) || !rewrite_takes(rewrite, "Reshape", in->type))
+        return 0;
+    rewrite_set_input(rewrite, node, number, rewrite_reshape(rewrite, node->input[number], &shape));
+    return 1;
+}
+
 static int shrink(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
     Onnx__NodeProto *node = site->node;
-    const struct bounded *out = rewrite_type(rewrite, node->output[0]);
     int changed = 0;
-    if (!out || *node->domain || rewrite_opset(rewrite) < 11)
+    if (*node->domain || rewrite_opset(rewrite) < 11)
         return 0;
     /* PRelu's first input is never broadcast. */
     for (size_t i = text_equal(node->op_type, "PRelu"); i < node->n_input && changed == 0; i++) {
-        struct tensor tensor;
         const struct bounded *in = rewrite_input(rewrite, node, i);
-        if (!in || in->count == 0 || in->count > MAX_ELEMENTS || dtype_size(in->type) == 0 ||
-            in->shape.rank > out->shape.rank)
+        if (!in || in->count == 0 || in->count > MAX_ELEMENTS || dtype_size(in->type) == 0)
             continue;
-        int known = rewrite_constant(rewrite, node->input[i], &tensor, err);
-        if (known != 1)
-            continue;
-        changed = slim(rewrite, node, i, &tensor, err);
-        if (changed == 1)
-            rewrite_set_input(rewrite, node, i, rewrite_tensor(rewrite, &tensor));
-        tensor_release(&tensor);
+        changed = slim_constant(rewrite, node, i, err);
+        if (changed == 0)
+            changed = slim_value(rewrite, node, i, in);
     }
     return changed;
 }
 
 const struct rule rule_scalar_weight = {
     .name = "scalar-weight",
-    .summary = "a constant operand with equal elements, or dimensions of 1, by a smaller one that broadcasts",
+    .summary =
+        "an operand with equal elements, or dimensions of 1 in front, by a smaller one that broadcasts",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,
     .operators = BROADCASTING,
