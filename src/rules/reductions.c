@@ -39,37 +39,14 @@ struct task {
     bool keepdims;
 };
 
-static bool mark_axes(struct task *task, const int64_t *axes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        int64_t axis = axes[i] < 0 ? axes[i] + task->x->shape.rank : axes[i];
-        if (axis < 0 || axis >= task->x->shape.rank || task->reduced[axis])
-            return false;
-        task->reduced[axis] = true;
-        task->count++;
-    }
-    return true;
-}
-
 /* Axes come as an attribute or as a constant input; without any, all are reduced. */
 static bool read_axes(const struct rewrite *rewrite, const Onnx__NodeProto *node, struct task *task)
 {
-    int64_t values[TENSOR_MAX_RANK];
-    const int64_t *axes = values;
-    size_t count = 0;
-    if (rewrite_has_input(node, 1)) {
-        if (!rewrite_constant_ints(rewrite, node->input[1], values, TENSOR_MAX_RANK, &count))
-            return false;
-    } else if (node_attribute(node, "axes") && !node_ints(node, "axes", &axes, &count)) {
+    int64_t axes[TENSOR_MAX_RANK];
+    if (!rewrite_reduced_axes(rewrite, node, task->x->shape.rank, axes, &task->count))
         return false;
-    }
-    if (count > 0)
-        return mark_axes(task, axes, count);
-    if (node_int(node, "noop_with_empty_axes", 0))
-        return false;
-    for (int i = 0; i < task->x->shape.rank; i++)
-        task->reduced[i] = true;
-    task->count = (size_t)task->x->shape.rank;
+    for (size_t i = 0; i < task->count; i++)
+        task->reduced[axes[i]] = true;
     return true;
 }
 

@@ -181,6 +181,43 @@ bool rewrite_is_finite(const struct rewrite *rewrite, const char *name)
     return finite;
 }
 
+/* Marks the axes that a list names; false when one is out of range or named twice. */
+static bool mark_axes(const int64_t *axes, size_t count, int rank, bool marked[TENSOR_MAX_RANK])
+{
+    for (size_t i = 0; i < count; i++) {
+        if (axes[i] < -rank || axes[i] >= rank)
+            return false;
+        int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+        if (marked[axis])
+            return false;
+        marked[axis] = true;
+    }
+    return true;
+}
+
+bool rewrite_reduced_axes(const struct rewrite *rewrite, const Onnx__NodeProto *node, int rank,
+                          int64_t axes[TENSOR_MAX_RANK], size_t *count)
+{
+    int64_t values[TENSOR_MAX_RANK];
+    const int64_t *named = values;
+    bool marked[TENSOR_MAX_RANK] = {false};
+    size_t n_named = 0;
+    if (rewrite_has_input(node, 1)) {
+        if (!rewrite_constant_ints(rewrite, node->input[1], values, TENSOR_MAX_RANK, &n_named))
+            return false;
+    } else if (node_attribute(node, "axes") && !node_ints(node, "axes", &named, &n_named)) {
+        return false;
+    }
+    if ((n_named == 0 && node_int(node, "noop_with_empty_axes", 0)) ||
+        !mark_axes(named, n_named, rank, marked))
+        return false;
+    *count = 0;
+    for (int i = 0; i < rank; i++)
+        if (n_named == 0 || marked[i])
+            axes[(*count)++] = i;
+    return true;
+}
+
 const char *rewrite_string(struct rewrite *rewrite, const Onnx__NodeProto *node, const char *name,
                            const char *otherwise)
 {

@@ -78,6 +78,14 @@ bool rewrite_constant_ints(const struct rewrite *rewrite, const char *name, int6
  * because it is constant or an input of the case. */
 bool rewrite_is_finite(const struct rewrite *rewrite, const char *name);
 
+/*
+ * The axes that a reduction reduces, counted from the front and ascending: from its attribute or its constant
+ * input, all when it names none. False when they are not constant or not valid, or when there is nothing to
+ * do (noop_with_empty_axes).
+ */
+bool rewrite_reduced_axes(const struct rewrite *rewrite, const Onnx__NodeProto *node, int rank,
+                          int64_t axes[TENSOR_MAX_RANK], size_t *count);
+
 /* The text of a string attribute in the model's arena, `otherwise` when it is absent. */
 const char *rewrite_string(struct rewrite *rewrite, const Onnx__NodeProto *node, const char *name,
                            const char *otherwise);
