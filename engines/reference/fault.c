@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const struct fault *const papers[] = {faults_cradle,        faults_audee, faults_eagle,
-                                             faults_graph_fuzzing, faults_graph, faults_running};
+                                             faults_graph_fuzzing, faults_graph, faults_images,
+                                             faults_running};
 
 enum { PAPERS = sizeof papers / sizeof *papers };
 

@@ -3,10 +3,10 @@
  * claims to find bugs.
  *
  * There is one file for each paper whose published bugs these are, and one row for each fault. The faults in
- * faults_graph.c and faults_running.c are not published ones: they are there so that every equivalence rule
- * (src/rules) has something to find, and their paper is "rules". A fault is active only when its condition
- * holds; everywhere else the engine is right. The reference without a fault never runs this code: the
- * evaluator's hook is set only when a fault is asked for.
+ * faults_graph.c, faults_images.c and faults_running.c are not published ones: they are there so that every
+ * equivalence rule (src/rules) has something to find, and their paper is "rules". A fault is active only when
+ * its condition holds; everywhere else the engine is right. The reference without a fault never runs this
+ * code: the evaluator's hook is set only when a fault is asked for.
  */
 #ifndef REFERENCE_FAULT_H
 #define REFERENCE_FAULT_H
@@ -49,7 +49,7 @@ struct fault {
 
 /* Each file's rows end with a NULL name. */
 extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[],
-    faults_graph[], faults_running[];
+    faults_graph[], faults_images[], faults_running[];
 
 /* The fault with that name; NULL when there is none. */
 const struct fault *fault_find(const char *name);
