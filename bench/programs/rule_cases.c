@@ -31,6 +31,8 @@ static const char *const by_hand[] = {
     "{ y = Conv(x, w, b) }",
     "g (float[2,6] x) => (float[2,6] y) <float[1,3] v = {1.1,2.3,3.7}, float[1,3] w = {4.1,5.3,6.7}>"
     "{ a = Concat<axis = 1>(v, w) b = Exp(a) y = Add(x, b) }",
+    "g (float[6] x) => (int8[6] y) { y = Cast<to = 3>(x) }",
+    "g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {2.5,2.5,2.5,2.5}> { y = Mul(x, w) }",
     "g (float[4,3] x) => (float[2,3] y) <int64[1] k = {2}> { y, i = TopK<axis = 0>(x, k) }",
     "g (float[2,3,4] x) => (float[2,1,1] y) { a = Abs(x) y = ReduceProd<axes = [1, 2]>(a) }",
     "g (float[4] x) => (float[4] y) <bool yes = {1}> { y = If (yes) <then_branch = t () => (float[4] a) "
@@ -79,37 +81,66 @@ static int freeze(struct test_case *test, struct error *err)
     return 0;
 }
 
-/* Of every fourth opset, with inputs of normal numbers. */
-static struct test_case *make_by_hand(uint64_t seed, uint64_t index)
+/* Whether the text has one of the operators "A|B"; NULL and "any" are any. */
+static bool has_operator(const char *text, const char *operators)
 {
-    size_t count = sizeof by_hand / sizeof *by_hand;
+    if (!operators || text_equal(operators, "any"))
+        return true;
+    while (*operators) {
+        size_t length = strcspn(operators, "|");
+        for (const char *at = text; (at = strstr(at, " = ")) != NULL;) {
+            at += strlen(" = ");
+            if (strncmp(at, operators, length) == 0 && strchr("(< ", at[length]))
+                return true;
+        }
+        operators += length + (operators[length] == '|');
+    }
+    return false;
+}
+
+/* The text of one of those that have the operators, or of any if none has. */
+static const char *text_by_hand(const char *operators, uint64_t index)
+{
+    enum { COUNT = sizeof by_hand / sizeof *by_hand };
+    const char *fitting[COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        if (has_operator(by_hand[i], operators))
+            fitting[count++] = by_hand[i];
+    return count ? fitting[index % count] : by_hand[index % COUNT];
+}
+
+static void must(int failed, const char *text, const struct error *err)
+{
+    if (!failed)
+        return;
+    fprintf(stderr, "%s: %s\n", text, err->message);
+    exit(2);
+}
+
+/* Inputs are normal numbers. */
+static struct test_case *make_by_hand(const char *operators, uint64_t seed, uint64_t index)
+{
+    const char *made = text_by_hand(operators, index);
+    struct error err = {0};
+    struct inputs inputs = {0};
+    struct value *values = NULL;
     struct str text;
     uint8_t *bytes;
     size_t size;
     str_init(&text);
-    str_printf(&text, "<ir_version: 8, opset_import: [\"\" : %d, \"local\" : 1]> %s",
-               13 + (int)(index / count % 2) * 2, by_hand[index % count]);
-    struct error err = {0};
-    int failed = onnx_parse_text(text.data, &bytes, &size, &err);
+    str_printf(&text, "<ir_version: 8, opset_import: [\"\" : %d, \"local\" : 1]> %s", index % 2 ? 15 : 13,
+               made);
+    must(onnx_parse_text(text.data, &bytes, &size, &err), made, &err);
     str_release(&text);
-    if (failed) {
-        fprintf(stderr, "model %d by hand: %s\n", (int)(index % count), err.message);
-        exit(2);
-    }
     struct test_case *test = test_case_from_bytes(bytes, size);
-    struct inputs inputs = {0};
-    struct value *values = NULL;
     const struct model *model = test_case_model(test, &err);
-    if (!model || inputs_random(&inputs, model, 1, seed + index, NULL, 0, &err) ||
-        inputs_get(&inputs, 0, &values, &err) || test_case_add_inputs(test, values, inputs.count, &err)) {
-        fprintf(stderr, "inputs of model %d by hand: %s\n", (int)(index % count), err.message);
-        exit(2);
-    }
+    must(!model || inputs_random(&inputs, model, 1, seed + index, NULL, 0, &err) ||
+             inputs_get(&inputs, 0, &values, &err) || test_case_add_inputs(test, values, inputs.count, &err),
+         made, &err);
     values_free(values, inputs.count);
     inputs_release(&inputs);
-    char recipe[64];
-    snprintf(recipe, sizeof recipe, "by hand %d seed %d", (int)(index % count), (int)(seed + index));
-    test_case_set_recipe(test, recipe);
+    test_case_set_recipe(test, made);
     return test;
 }
 
@@ -120,7 +151,8 @@ static struct test_case *make(const struct rule_case_options *options, uint64_t 
     enum turn turn = (enum turn)(index % TURN_COUNT);
     const char *of_rule = node_operators(options->rule);
     if (turn == TURN_BY_HAND)
-        return make_by_hand(options->seed, index / TURN_COUNT);
+        return make_by_hand(index / TURN_COUNT % 2 && of_rule ? of_rule : options->operators, options->seed,
+                            index / TURN_COUNT);
     if (turn != TURN_RULE || !of_rule)
         add_operators(operators, options->operators);
     if (turn == TURN_RULE || turn == TURN_GRAPH || !*operators)

@@ -351,6 +351,99 @@ static int older_sum_short(const struct fault_scene *scene, struct op_call *call
     return patch_eval(&patch);
 }
 
+/* The last element of every plane is not read; the first one stands for it. */
+static int global_pool_short(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    if (!patch_init(&patch, call))
+        return call->op->eval(call);
+    struct bounded *x = patch_input(&patch, 0);
+    size_t plane = x && x->shape.rank > 2 ? shape_span(&x->shape, 2, x->shape.rank) : 0;
+    for (size_t at = 0; plane && at < x->count; at += plane)
+        x->value[at + plane - 1] = x->value[at];
+    return patch_eval(&patch);
+}
+
+static int nearest_is_ceil(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    if (!text_equal(call_string(call, "mode", "nearest"), "nearest") || !patch_init(&patch, call))
+        return call->op->eval(call);
+    patch_string(&patch, "nearest_mode", "ceil");
+    return patch_eval(&patch);
+}
+
+/* A constant operand of lower rank than the other is missed when weights are laid out. */
+static int flat_weight_unread(const struct fault_scene *scene, struct op_call *call)
+{
+    struct patch patch;
+    size_t at = 0;
+    if (call->n_inputs != 2 || !call->inputs[0] || !call->inputs[1])
+        return call->op->eval(call);
+    while (at < 2 && (!is_constant(scene, call->node->input[at]) ||
+                      call->inputs[at]->shape.rank >= call->inputs[1 - at]->shape.rank))
+        at++;
+    if (at == 2 || !patch_init(&patch, call))
+        return call->op->eval(call);
+    struct bounded *unread = patch_input(&patch, at);
+    for (size_t i = 0; unread && i < unread->count; i++)
+        unread->value[i] = 1;
+    return patch_eval(&patch);
+}
+
+static int depth_order(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    if (!text_equal(call_string(call, "mode", "DCR"), "DCR") || !patch_init(&patch, call))
+        return call->op->eval(call);
+    patch_string(&patch, "mode", "CRD");
+    return patch_eval(&patch);
+}
+
+static int scatter_short(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    if (call->op->eval(call))
+        return -1;
+    drop_last(&call->outputs[0], true);
+    return 0;
+}
+
+static int dequantize_no_zero(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    if (call->n_inputs < 3 || !patch_init(&patch, call))
+        return call->op->eval(call);
+    patch.node.n_input = patch.call.n_inputs = 2;
+    return patch_eval(&patch);
+}
+
+static int state_ignored(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    enum { INITIAL_H = 5 };
+    struct patch patch;
+    if (call->n_inputs <= INITIAL_H || !call->inputs[INITIAL_H] || !patch_init(&patch, call))
+        return call->op->eval(call);
+    struct bounded *state = patch_input(&patch, INITIAL_H);
+    if (state)
+        memset(state->value, 0, state->count * sizeof *state->value);
+    return patch_eval(&patch);
+}
+
+/* Kernels registered anew for opset 14 have another loop. */
+static int newer_opset_short(const struct fault_scene *scene, struct op_call *call)
+{
+    if (call->op->eval(call))
+        return -1;
+    drop_last(&call->outputs[0], model_opset(scene->model) >= 14);
+    return 0;
+}
+
 const struct fault faults_graph[] = {
     {.name = "transposes-merged",
      .paper = "rules",
@@ -466,5 +559,53 @@ const struct fault faults_graph[] = {
      .parameter = "axes",
      .summary = "leaves out its first element where axes are an attribute, before opset 13",
      .eval = older_sum_short},
+    {.name = "global-pool-short",
+     .paper = "rules",
+     .operators = "GlobalAveragePool|GlobalMaxPool|GlobalLpPool",
+     .parameter = "-",
+     .summary = "reads the first element of each plane instead of the last",
+     .eval = global_pool_short},
+    {.name = "nearest-is-ceil",
+     .paper = "rules",
+     .operators = "Resize",
+     .parameter = "nearest_mode",
+     .summary = "takes the next element instead of the nearest one",
+     .eval = nearest_is_ceil},
+    {.name = "flat-weight-unread",
+     .paper = "rules",
+     .operators = "Add|Sub|Mul|Div|Max|Min|Pow",
+     .parameter = "-",
+     .summary = "a constant operand of lower rank than the other reads as ones",
+     .eval = flat_weight_unread},
+    {.name = "depth-order",
+     .paper = "rules",
+     .operators = "DepthToSpace",
+     .parameter = "mode",
+     .summary = "orders depth as CRD although DCR is asked for",
+     .eval = depth_order},
+    {.name = "scatter-short",
+     .paper = "rules",
+     .operators = "ScatterElements|ScatterND",
+     .parameter = "-",
+     .summary = "loses the last element of its result",
+     .eval = scatter_short},
+    {.name = "dequantize-no-zero",
+     .paper = "rules",
+     .operators = "DequantizeLinear",
+     .parameter = "x_zero_point",
+     .summary = "the zero point is ignored",
+     .eval = dequantize_no_zero},
+    {.name = "state-ignored",
+     .paper = "rules",
+     .operators = "LSTM|GRU|RNN",
+     .parameter = "initial_h",
+     .summary = "the initial state is ignored",
+     .eval = state_ignored},
+    {.name = "newer-opset-short",
+     .paper = "rules",
+     .operators = "Add|Sub|Mul|Div|Relu|Identity|Reshape",
+     .parameter = "opset",
+     .summary = "loses the last element from opset 14 on",
+     .eval = newer_opset_short},
     {0},
 };
