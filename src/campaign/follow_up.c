@@ -14,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int follow_up_try(const struct panel *panel, struct test_case *test, struct trial_done *done,
-                  struct error *err)
+static int try_case(const struct panel *panel, struct registry *registry, struct test_case *test,
+                    struct trial_done *done, struct error *err)
 {
-    struct trial_options trial = {.panel = panel, .fresh = true, .repeat = 1, .settle = true};
+    struct trial_options trial = {
+        .panel = panel, .registry = registry, .fresh = true, .repeat = 1, .settle = true};
     struct trials *trials = trials_new(&trial);
     int status = trials_submit(trials, test_case_share(test), NULL, err);
     if (!status)
@@ -26,6 +27,12 @@ int follow_up_try(const struct panel *panel, struct test_case *test, struct tria
     return status == 1   ? 0
            : status == 0 ? error_set(err, ERROR_IO, "the engines gave back no result for the case")
                          : -1;
+}
+
+int follow_up_try(const struct panel *panel, struct test_case *test, struct trial_done *done,
+                  struct error *err)
+{
+    return try_case(panel, NULL, test, done, err);
 }
 
 bool follow_up_signature(const struct panel *panel, size_t engine, const struct trial_done *done,
@@ -99,34 +106,50 @@ static void look_back(struct past *past, const struct follow_up_options *options
     free(engine);
 }
 
-static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
-                        const struct signature *signature, const struct past *past, const char *folder,
-                        bool force, struct error *err)
+/* The finding as a bundle has it, on the first `count` engines. */
+static void describe(const struct follow_up_options *options, const struct trial_done *done,
+                     const struct signature *signature, struct bundle_engine *engines, size_t count,
+                     struct bundle_case *which)
 {
-    struct bundle_engine *engines = memory_zeroed(done->n_engines, sizeof *engines);
-    for (size_t i = 0; i < done->n_engines; i++) {
+    bool pair = done->judgement.verdicts[0].of_pair;
+    const struct trial_done *subject = pair ? done->original : done;
+    for (size_t i = 0; i < count; i++) {
         const struct engine_info *info = panel_engine(options->panel, i);
         engines[i] = (struct bundle_engine){
             .label = info->label,
             .version = info->version,
             .profile = info->profile,
             .verdict = &done->judgement.verdicts[i],
-            .result = &done->results[i],
+            .result = &subject->results[i],
+            .rewritten = pair ? &done->results[i] : NULL,
         };
     }
-    struct bundle_case which = {
+    bool referenced = options->panel->reference >= 0;
+    *which = (struct bundle_case){
         .signature = signature,
-        .test = done->test,
-        .reference = options->panel->reference >= 0 ? &done->reference : NULL,
+        .test = subject->test,
+        .reference = referenced ? &subject->reference : NULL,
         .settlement = &done->settlements[0],
-        .n_engines = done->n_engines,
+        .n_engines = count,
         .engines = engines,
-        .n_history = past->count,
-        .history = past->history,
-        .pass = past->pass,
-        .draw = options->draw,
+        .rewriting = done->test->equivalence ? done->test->equivalence->rewriting : NULL,
+        .rewritten = pair ? done->test : NULL,
+        .rewritten_reference = pair && referenced ? &done->reference : NULL,
     };
-    char *source = engine_source_of(options->registry, engine_of(options), done->test);
+}
+
+static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
+                        const struct signature *signature, const struct past *past, const char *folder,
+                        bool force, struct error *err)
+{
+    struct bundle_engine *engines = memory_zeroed(done->n_engines, sizeof *engines);
+    struct bundle_case which;
+    describe(options, done, signature, engines, done->n_engines, &which);
+    which.n_history = past->count;
+    which.history = past->history;
+    which.pass = past->pass;
+    which.draw = options->draw;
+    char *source = engine_source_of(options->registry, engine_of(options), which.test);
     which.source = source;
     int status = bundle_write(folder, &which, force, err);
     free(source);
@@ -186,7 +209,7 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
                                             .verdict = &done->judgement.verdicts[0],
                                             .settlement = &done->settlements[0],
                                             .result = &done->results[0],
-                                            .test = done->test});
+                                            .test = trial_done_subject(done, 0)});
     int status =
         known_mark(options->known ? options->known : &none, options->store, signature->text, &facts, err);
     facts_release(&facts);
@@ -198,22 +221,14 @@ static int store_kept(const struct follow_up_options *options, const char *from,
                       bool known, struct error *err)
 {
     const struct engine_info *info = engine_of(options);
+    struct bundle_engine engine;
+    struct bundle_case which;
     struct str title;
-    const struct model *model = test_case_model(done->test, err);
+    const struct model *model = test_case_model(trial_done_subject(done, 0), err);
     if (!model)
         return -1;
     str_init(&title);
-    struct bundle_engine engine = {
-        .label = info->label,
-        .profile = info->profile,
-        .verdict = &done->judgement.verdicts[0],
-        .result = &done->results[0],
-    };
-    struct bundle_case which = {.signature = signature,
-                                .test = done->test,
-                                .settlement = &done->settlements[0],
-                                .n_engines = 1,
-                                .engines = &engine};
+    describe(options, done, signature, &engine, 1, &which);
     bundle_title(&title, &which, model);
     struct finding finding = {
         .signature = signature->text,
@@ -252,9 +267,10 @@ static int keep_past(const struct follow_up_options *options, const struct signa
     return 0;
 }
 
+/* Of a rewritten case, those of its original. */
 static size_t count_nodes(const struct test_case *test)
 {
-    const struct model *model = test_case_model(test, NULL);
+    const struct model *model = test_case_model(test->equivalence ? test->equivalence->origin : test, NULL);
     return model ? model->graph->n_node : 0;
 }
 
@@ -314,6 +330,8 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
         .pool = pool,
         .engine = options->panel->engines[0],
         .companion = companion_of(options->panel, pool),
+        .panel = options->panel,
+        .registry = options->registry,
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
     };
     struct reduce_stats stats = {0};
@@ -323,7 +341,7 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
     done->reduce_seconds += stats.seconds;
     struct signature whole;
     size_t nodes = count_nodes(smaller);
-    int status = follow_up_try(options->panel, smaller, trial, NULL);
+    int status = try_case(options->panel, options->registry, smaller, trial, NULL);
     test_case_free(smaller);
     if (status)
         return false;
@@ -337,14 +355,55 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
     return true;
 }
 
+/* The case alone, as if it had never been another. */
+static struct test_case *without_origin(const struct test_case *test, struct error *err)
+{
+    struct test_case *alone = test_case_same_model(test);
+    test_case_set_name(alone, test->name);
+    test_case_set_recipe(alone, test->recipe);
+    if (!test_case_add_inputs(alone, test->inputs, test->n_inputs, err))
+        return alone;
+    test_case_free(alone);
+    return NULL;
+}
+
+/*
+ * What a finding of a rewritten case is about: the pair, when it takes both forms; the rewritten form, when
+ * that is wrong by itself, with what is left of the rewriting when it must be run in another way. The caller
+ * frees it.
+ */
+static struct test_case *subject_of(const struct follow_up_options *options, struct test_case *test,
+                                    struct error *err)
+{
+    struct trial_done trial;
+    if (!test->equivalence)
+        return test_case_share(test);
+    if (try_case(options->panel, options->registry, test, &trial, err))
+        return NULL;
+    const struct verdict *verdict = &trial.judgement.verdicts[0];
+    bool keep = verdict->of_pair || !verdict_is_finding(verdict->kind);
+    trial_done_release(&trial);
+    if (keep)
+        return test_case_share(test);
+    struct test_case *alone = without_origin(test, err), *run = NULL;
+    char *ways = rewriting_ways(test->equivalence->rewriting);
+    if (alone && *ways && rewriting_apply(alone, ways, &run, err) == 1)
+        test_case_set_recipe(run, test->recipe);
+    free(ways);
+    if (!run)
+        return alone;
+    test_case_free(alone);
+    return run;
+}
+
 /*
  * The smaller case, or where there is none the case itself, tried and signed: 1, 0 when it is gone, -1. The
  * search needs no fresh processes, what is kept does; where that shows nothing in
  * them, as it depends on what is in memory, it is searched for in them.
  */
-static int try_smallest(const struct follow_up_options *options, const char *signature,
-                        struct test_case *test, struct trial_done *trial, struct follow_up_done *done,
-                        struct error *err)
+static int try_smallest_of(const struct follow_up_options *options, const char *signature,
+                           struct test_case *test, struct trial_done *trial, struct follow_up_done *done,
+                           struct error *err)
 {
     *done = (struct follow_up_done){.end = FOLLOW_UP_BUNDLED};
     done->nodes_before = done->nodes_after = count_nodes(test);
@@ -352,7 +411,7 @@ static int try_smallest(const struct follow_up_options *options, const char *sig
     for (size_t i = 0; i < 2 && !options->no_reduce; i++)
         if (pools[i] && make_smaller(options, pools[i], signature, test, trial, done))
             return 1;
-    if (follow_up_try(options->panel, test, trial, err))
+    if (try_case(options->panel, options->registry, test, trial, err))
         return -1;
     if (follow_up_signature(options->panel, 0, trial, &done->signature))
         return 1;
@@ -362,6 +421,16 @@ static int try_smallest(const struct follow_up_options *options, const char *sig
     trial_done_release(trial);
     done->end = FOLLOW_UP_GONE;
     return 0;
+}
+
+static int try_smallest(const struct follow_up_options *options, const char *signature,
+                        struct test_case *test, struct trial_done *trial, struct follow_up_done *done,
+                        struct error *err)
+{
+    struct test_case *subject = subject_of(options, test, err);
+    int status = subject ? try_smallest_of(options, signature, subject, trial, done, err) : -1;
+    test_case_free(subject);
+    return status;
 }
 
 /* A model that ONNX's own checker refuses, an engine may refuse as well: as a rule it asks the same code. */

@@ -213,6 +213,8 @@ static int bisect_case(const struct settings *settings, const char *path, struct
 {
     struct test_case *test;
     int status = casefile_open(&test, path, &settings->inputs, err);
+    if (!status)
+        status = casefile_rewrite(&test, path, err);
     if (!status) {
         struct bisect bisect;
         struct bisect_options options = {

@@ -2,7 +2,9 @@
 
 #include "base/file.h"
 #include "case/backend_suite.h"
+#include "findings/bundle.h"
 #include "locate/excerpt.h"
+#include "rules/rewriting.h"
 
 #include <stdio.h>
 
@@ -57,4 +59,20 @@ int casefile_in_one_piece(struct test_case **test, struct pool *pool, int engine
     test_case_free(whole);
     *test = part;
     return 0;
+}
+
+int casefile_rewrite(struct test_case **test, const char *path, struct error *err)
+{
+    struct arena arena;
+    struct bundle bundle;
+    struct test_case *rewritten = NULL;
+    arena_init(&arena);
+    bool wanted = file_is_folder(path) && !bundle_read(&bundle, path, &arena, NULL) && *bundle.rewriting;
+    int status = wanted && rewriting_apply(*test, bundle.rewriting, &rewritten, err) != 1 ? -1 : 0;
+    if (rewritten) {
+        test_case_free(*test);
+        *test = rewritten;
+    }
+    arena_release(&arena);
+    return status;
 }

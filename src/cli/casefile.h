@@ -21,4 +21,8 @@ int casefile_open(struct test_case **test, const char *path, const struct input_
  */
 int casefile_in_one_piece(struct test_case **test, struct pool *pool, int engine, struct error *err);
 
+/* Where the folder is the bundle of a finding that takes a rewriting to show, replaces the case by its
+ * rewritten form. */
+int casefile_rewrite(struct test_case **test, const char *path, struct error *err);
+
 #endif

@@ -150,6 +150,7 @@ static int run_group(struct replay *replay, const struct settings *settings, con
         .known = known,
     };
     int status = session_open(&session, &common, 1, true, err);
+    options.registry = session.registry;
     if (status == 0)
         status = replay_run(replay, suite, &session.panel, &options, err);
     session_close(&session);

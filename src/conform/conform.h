@@ -74,6 +74,8 @@ struct conform {
 };
 
 struct conform_options {
+    struct registry
+        *registry; /* for findings that need other settings of an engine (replay.h); may be NULL */
     struct metrics_tolerance tolerance;
     size_t window;       /* most cases in memory; 0: 32 */
     size_t window_bytes; /* most bytes of them; 0: 1 GiB; a single case may exceed it */

@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "judge/message.h"
+#include "rules/rewriting.h"
+#include "trial/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,14 +147,86 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
     replay->counts[row->state]++;
 }
 
+static enum replay_state state_of_pair(const struct trial_done *done, size_t engine)
+{
+    const struct verdict *own = &done->judgement.verdicts[engine], *pair = &done->pairs[engine];
+    if (verdict_is_finding(own->kind) || verdict_is_finding(pair->kind) || own->of_pair)
+        return REPLAY_WRONG;
+    if (verdict_is(own->kind, CLASS_LACK))
+        return REPLAY_SKIPPED;
+    return verdict_is(pair->kind, CLASS_AGREES) ? REPLAY_AGREES : REPLAY_TROUBLE;
+}
+
+/* Replaces what running the original alone gave. */
+static void set_pair(struct replay *replay, struct replay_row *row, const struct trial_done *done,
+                     size_t engine)
+{
+    const struct verdict *own = &done->judgement.verdicts[engine], *pair = &done->pairs[engine];
+    const struct verdict *verdict = verdict_is_finding(own->kind) || own->of_pair ? own : pair;
+    replay->counts[row->state]--;
+    row->state = state_of_pair(done, engine);
+    replay->counts[row->state]++;
+    row->verdict = verdict_name(verdict->kind);
+    row->text = row->state == REPLAY_AGREES ? "" : arena_strdup(&replay->arena, verdict->text);
+}
+
+/* A rewriting that does not apply any more, or cannot be run, is trouble on every engine. */
+static void set_trouble(struct replay *replay, struct replay_row *row, const char *why)
+{
+    replay->counts[row->state]--;
+    row->state = REPLAY_TROUBLE;
+    replay->counts[row->state]++;
+    row->verdict = verdict_name(VERDICT_UNTESTED);
+    row->text = arena_strdup(&replay->arena, why);
+}
+
+static int run_pair(const struct bundle *bundle, const char *folder, const struct panel *panel,
+                    const struct conform_options *options, struct trial_done *done, struct error *err)
+{
+    struct test_case *origin, *rewritten;
+    if (suite_load_one(folder, &origin, err))
+        return -1;
+    int status = rewriting_apply(origin, bundle->rewriting, &rewritten, err) == 1 ? 0 : -1;
+    test_case_free(origin);
+    if (status)
+        return -1;
+    struct trials *trials =
+        trials_new(&(struct trial_options){.panel = panel, .registry = options->registry, .settle = true});
+    if (trials_submit(trials, rewritten, NULL, err) || trials_next(trials, done, err) != 1)
+        status = -1;
+    trials_free(trials);
+    return status;
+}
+
+/* Rows: one for each engine. */
+static void replay_pair(struct replay *replay, struct replay_row *rows, const struct suite_case *entry,
+                        const struct panel *panel, const struct conform_options *options)
+{
+    struct bundle bundle;
+    struct trial_done done;
+    struct error err = {0};
+    if (bundle_read(&bundle, entry->folder, &replay->arena, NULL) || !*bundle.rewriting)
+        return;
+    int status = run_pair(&bundle, entry->folder, panel, options, &done, &err);
+    for (size_t e = 0; e < panel->count; e++)
+        if (status)
+            set_trouble(replay, &rows[e], err.message);
+        else
+            set_pair(replay, &rows[e], &done, e);
+    if (!status)
+        trial_done_release(&done);
+}
+
 int replay_run(struct replay *replay, const struct suite *suite, const struct panel *panel,
                const struct conform_options *options, struct error *err)
 {
     struct conform conform = {0};
     int status = conform_run(&conform, suite, panel, options, err);
-    for (size_t i = 0; i < suite->count && status == 0; i++)
+    for (size_t i = 0; i < suite->count && status == 0; i++) {
         for (size_t e = 0; e < panel->count; e++)
             add_row(replay, &suite->cases[i], conform_at(&conform, i, e), panel_engine(panel, e));
+        replay_pair(replay, &replay->rows[replay->count - panel->count], &suite->cases[i], panel, options);
+    }
     conform_release(&conform);
     return status;
 }

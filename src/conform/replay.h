@@ -2,6 +2,8 @@
  * Runs past findings again, for CI: bundles (findings/bundle.h) and other cases in ONNX's backend-test
  * layout. Each case gets one row for each engine.
  *
+ * A bundle with a rewriting is run as the pair that it is about: the rewriting is applied to its model again.
+ *
  * For a bundle the judge decides, by the reference's bounds. Where the reference cannot judge, and for cases
  * that are not bundles, the expected outputs of the case decide.
  */

@@ -105,6 +105,43 @@ static int write_bounds(const char *folder, const struct result *reference, cons
     return 0;
 }
 
+static int write_values(const char *folder, const char *stem, const struct value *values, size_t count,
+                        struct error *err)
+{
+    int status = count ? file_make_folders(folder, err) : 0;
+    for (size_t k = 0; k < count && !status; k++)
+        if (values[k].kind == VALUE_TENSOR)
+            status = suite_write_value(folder, stem, k, NULL, &values[k], err);
+    return status;
+}
+
+/* The rewritten form: model, inputs, the reference's answer and those of the engines. */
+static int write_rewritten(const char *folder, const struct bundle_case *which, struct error *err)
+{
+    const struct test_case *test = which->rewritten;
+    const struct result *reference = which->rewritten_reference;
+    const struct model *model = test_case_model(test, err);
+    char *path = file_join(folder, "rewritten.onnx"), *own = file_join(folder, "rewritten");
+    char *actual = file_join(folder, "actual");
+    int status = !model || model_save(model, path, err) ||
+                 write_values(own, "input", test->inputs, test->n_inputs, err);
+    if (!status && reference && reference->outcome == OUTCOME_OK)
+        status = write_values(own, "output", reference->outputs, reference->count, err);
+    for (size_t i = 0; i < which->n_engines && !status; i++) {
+        const struct result *result = which->engines[i].rewritten;
+        if (!result || result->outcome != OUTCOME_OK)
+            continue;
+        char *name = bundle_engine_folder(which->engines[i].label), *one = file_join(actual, name);
+        status = write_values(one, "rewritten", result->outputs, result->count, err);
+        free(one);
+        free(name);
+    }
+    free(actual);
+    free(own);
+    free(path);
+    return status ? -1 : 0;
+}
+
 static int write_data(const char *folder, const struct bundle_case *which, const struct model *model,
                       struct error *err)
 {
@@ -127,6 +164,8 @@ static int write_data(const char *folder, const struct bundle_case *which, const
     }
     free(set);
     free(bounds);
+    if (!status && which->rewritten)
+        status = write_rewritten(folder, which, err);
     return status;
 }
 
@@ -212,7 +251,9 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     json_string(&json, "parameters", which->signature->attributes);
     add_culprits(&json, which, model);
     json_string(&json, "pass", which->pass);
-    json_string(&json, "recipe", which->test->recipe);
+    json_string(&json, "recipe", (which->rewritten ? which->rewritten : which->test)->recipe);
+    if (which->rewriting)
+        json_string(&json, "rewriting", which->rewriting);
     json_int(&json, "graph_nodes", (int64_t)model->graph->n_node);
     add_numbers(&json, which->engines[0].verdict);
     add_engines(&json, which);
@@ -270,8 +311,10 @@ const struct output_layout bundle_layout = {
     .marks = (const char *const[]){"finding.json", "reduced.json", NULL},
     .files = (const char *const[]){"model.onnx", "model.onnx.data", "data.json", "report.md", "map.svg",
                                    "test_data_set_0/input_*.pb", "test_data_set_0/output_*.pb",
-                                   "bound/output_*.pb", "actual/*/output_*.pb", NULL},
-    .folders = (const char *const[]){"test_data_set_0", "bound", "actual", "actual/*", NULL},
+                                   "bound/output_*.pb", "actual/*/output_*.pb", "rewritten.onnx",
+                                   "rewritten.onnx.data", "rewritten/input_*.pb", "rewritten/output_*.pb",
+                                   "actual/*/rewritten_*.pb", NULL},
+    .folders = (const char *const[]){"test_data_set_0", "bound", "actual", "actual/*", "rewritten", NULL},
 };
 
 int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err)
@@ -304,7 +347,7 @@ int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, 
     size_t size;
     int status = -1;
     const struct json_value *root;
-    *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", ""};
+    *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", "", ""};
     if (!file_exists(path)) {
         error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
     } else if (file_read(path, JSON_LIMIT, &data, &size, err) == 0) {
@@ -320,6 +363,7 @@ int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, 
             bundle->version = text_of(root, "version", arena);
             bundle->operators = text_of(root, "operators", arena);
             bundle->recipe = text_of(root, "recipe", arena);
+            bundle->rewriting = text_of(root, "rewriting", arena);
             const struct json_value *engines = json_member(root, "engines");
             const struct json_value *first = engines ? engines->first : NULL;
             bundle->outcome = text_of(first, "outcome", arena);

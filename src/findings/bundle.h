@@ -10,6 +10,14 @@
  *     report.md                                  for the engine's maintainers (writeup.h)
  *     map.svg                                    of more than one node: drawn, those at fault marked
  *
+ * Of a finding about two equivalent models, model.onnx and all of the above are of the original, and there is
+ *
+ *     rewritten.onnx                             the other model
+ *     rewritten/input_K.pb, output_K.pb          its inputs and the reference's answer
+ *     actual/ENGINE/rewritten_K.pb               what each engine gave
+ *
+ * and finding.json has the rewriting, from which replay makes the other model again.
+ *
  * Runners of backend tests have tolerances, not bounds. So where an element of the engine's answer is beyond
  * their tolerance but not wrong, output_K.pb holds the engine's own value: otherwise the test would still
  * fail there after the bug is fixed.
@@ -29,6 +37,8 @@ struct bundle_engine {
     const struct engine_profile *profile; /* may be NULL */
     const struct verdict *verdict;
     const struct result *result; /* may be NULL */
+    /* The answer to the rewritten form, where there is one; may be NULL. */
+    const struct result *rewritten;
 };
 
 /* The verdict on another release or setting of the engine that ran the same case. */
@@ -51,7 +61,12 @@ struct bundle_case {
     const struct bundle_history *history;
     const char *pass;     /* the optimiser pass at fault, as the engine names it; or NULL */
     bundle_drawing *draw; /* NULL: no map.svg */
-    const char *source;   /* the model as program text, from an engine that translates it; or NULL */
+    /* Of a finding that needs a rewriting to show; else NULL. Where the two forms are different models, also
+     * the rewritten form and the reference's answer to it (with bounds, or NULL). */
+    const char *rewriting;
+    const struct test_case *rewritten;
+    const struct result *rewritten_reference;
+    const char *source; /* the model as program text, from an engine that translates it; or NULL */
 };
 
 /*
@@ -76,6 +91,7 @@ void bundle_operators(struct str *out, const struct bundle_case *which, const st
 struct bundle {
     const char *signature, *name, *title, *kind, *engine, *version, *operators, *recipe;
     const char *outcome, *message; /* of the engine at fault */
+    const char *rewriting;         /* "" when the finding needs none */
 };
 
 /* Reads finding.json. Fails with ERROR_NOT_FOUND when the folder has none. */

@@ -6,6 +6,7 @@
 #include "model/build.h"
 #include "model/describe.h"
 #include "ops/op.h"
+#include "rules/rewriting.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -377,6 +378,17 @@ static void add_reason(struct str *out, const struct bundle_engine *engine)
     str_add(out, word < length ? " ..." : "");
 }
 
+/* " gives another result in an equivalent model (auto-pad)". */
+static void add_other_form(struct str *out, const struct bundle_case *which)
+{
+    str_printf(out, " %s", verdict_row(VERDICT_INCONSISTENT)->deed);
+    if (!which->rewriting)
+        return;
+    str_add(out, " (");
+    rewriting_rules(out, which->rewriting);
+    str_add(out, ")");
+}
+
 /* What it does, after its name. */
 static void add_deed(struct str *out, const struct bundle_case *which, const struct verdict *verdict)
 {
@@ -387,6 +399,8 @@ static void add_deed(struct str *out, const struct bundle_case *which, const str
         add_numbers(out, verdict->got, verdict->expected);
     else if (verdict_is(verdict->kind, CLASS_FORM))
         add_kinds(out, which, verdict);
+    else if (verdict->of_pair)
+        add_other_form(out, which);
     else if (!row->deed)
         str_printf(out, ": %s", row->word);
     else

@@ -6,6 +6,7 @@
 #include "findings/model_text.h"
 #include "findings/program.h"
 #include "judge/verdict.h"
+#include "rules/rewriting.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -52,12 +53,48 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
     bool known = reference && k < reference->count, came = result && k < result->count;
     if (!known && !came)
         return;
-    str_printf(out, "Output `%s`:\n\n```\n", model->graph->output[k]->name);
+    str_printf(out, "Output `%s`%s:\n\n```\n", model->graph->output[k]->name,
+               which->rewritten ? " of the original" : "");
     if (known)
         add_value(out, "expected", &reference->outputs[k], verdict->element);
     if (came)
         add_value(out, "actual", &result->outputs[k], verdict->element);
     str_add(out, "```\n\n");
+}
+
+/* The same output of the rewritten form; where it chooses among rows, its elements are elsewhere. */
+static void add_rewritten_answers(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct verdict *verdict = final_verdict(which);
+    const struct model *form = test_case_model(which->rewritten, NULL);
+    const struct result *result = which->engines[0].rewritten, *reference = which->rewritten_reference;
+    size_t k = 0;
+    if (!form || verdict->output >= model->graph->n_output)
+        return;
+    const char *name = model->graph->output[verdict->output]->name;
+    while (k < form->graph->n_output && strcmp(form->graph->output[k]->name, name) != 0)
+        k++;
+    bool rows = which->rewritten->equivalence->rows != ROWS_ALL;
+    str_add(out, "The same output of the rewritten form:\n\n```\n");
+    if (reference && k < reference->count)
+        add_value(out, "expected", &reference->outputs[k], rows ? 0 : verdict->element);
+    if (result && k < result->count)
+        add_value(out, "actual", &result->outputs[k], rows ? 0 : verdict->element);
+    str_add(out, "```\n\n");
+}
+
+/* Why both forms must give the same answer. */
+static void add_rules(struct str *out, const struct bundle_case *which)
+{
+    if (!which->rewriting)
+        return;
+    if (final_verdict(which)->of_pair)
+        str_add(out, "Both forms compute the same by ONNX, so their answers may differ by no more than the "
+                     "rounding errors of both. The other form is made by\n\n");
+    else
+        str_add(out, "It shows when the case is run in this way:\n\n");
+    rewriting_describe(out, which->rewriting);
+    str_add(out, "\n");
 }
 
 static void add_rounding(struct str *out, const struct verdict *verdict)
@@ -117,22 +154,32 @@ static void add_message(struct str *out, const struct result *result)
     str_release(&stack);
 }
 
+static void add_inputs(struct str *out, const struct test_case *test)
+{
+    if (!test->n_inputs)
+        return;
+    str_add(out, "Inputs:\n\n```\n");
+    for (size_t i = 0; i < test->n_inputs; i++)
+        add_value(out, test->inputs[i].name ? test->inputs[i].name : "?", &test->inputs[i], 0);
+    str_add(out, "```\n\n");
+}
+
 static void add_model(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn)
 {
-    str_add(out, "## Model\n\n```\n");
+    str_add(out, which->rewritten ? "## The original\n\n```\n" : "## Model\n\n```\n");
     model_text(out, model, MODEL_LIMIT);
     str_add(out, "```\n\n");
     if (drawn)
         str_printf(out, "[map.svg](map.svg) is a drawing of it%s.\n\n",
                    which->settlement && which->settlement->count ? ", what is at fault marked" : "");
-    if (!which->test->n_inputs)
+    add_inputs(out, which->test);
+    const struct model *form = which->rewritten ? test_case_model(which->rewritten, NULL) : NULL;
+    if (!form)
         return;
-    str_add(out, "Inputs:\n\n```\n");
-    for (size_t i = 0; i < which->test->n_inputs; i++) {
-        const struct value *input = &which->test->inputs[i];
-        add_value(out, input->name ? input->name : "?", input, 0);
-    }
+    str_add(out, "## The rewritten form\n\n```\n");
+    model_text(out, form, MODEL_LIMIT);
     str_add(out, "```\n\n");
+    add_inputs(out, which->rewritten);
 }
 
 enum said { SAID_NOTHING, SAID_GOOD, SAID_BAD }; /* nothing: the release lacks an operator, or is not here */
@@ -268,6 +315,16 @@ static void add_fault(struct str *out, const struct bundle_case *which, const st
 static int add_running(struct str *out, const struct bundle_case *which, const struct model *model,
                        struct error *err)
 {
+    if (which->rewriting) {
+        str_printf(out,
+                   "## How to run it\n\n"
+                   "%s`assay replay . -e %s`, in this folder, runs it.\n",
+                   which->rewritten ? "`model.onnx` with `test_data_set_0/input_K.pb` is the original, "
+                                      "`rewritten.onnx` with `rewritten/input_K.pb` the other form. "
+                                    : "",
+                   which->engines[0].label);
+        return 0;
+    }
     str_add(out,
             "## How to run it\n\n"
             "The folder is an ONNX backend test: `model.onnx`, `test_data_set_0/input_K.pb` and the expected "
@@ -291,12 +348,14 @@ int writeup(struct str *out, const struct bundle_case *which, const struct model
     bundle_title(out, which, model);
     str_add(out, "\n\n");
     /* Of values, refusals and crashes the title says as much. */
-    if (verdict->text[0] &&
-        verdict_is(verdict->kind, CLASS_FORM | CLASS_DEATH | CLASS_UNSTABLE | CLASS_TROUBLE) &&
-        !verdict_row(verdict->kind)->by_signal)
+    bool told = verdict_is(verdict->kind, CLASS_FORM | CLASS_DEATH | CLASS_UNSTABLE | CLASS_TROUBLE);
+    if (verdict->text[0] && (told || verdict->of_pair) && !verdict_row(verdict->kind)->by_signal)
         str_printf(out, "%c%s.\n\n", toupper((unsigned char)verdict->text[0]), verdict->text + 1);
     add_message(out, which->engines[0].result);
     add_answers(out, which, model);
+    if (which->rewritten)
+        add_rewritten_answers(out, which, model);
+    add_rules(out, which);
     add_rounding(out, verdict);
     add_fault(out, which, model);
     add_model(out, which, model, drawn);

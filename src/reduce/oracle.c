@@ -12,6 +12,8 @@
 #include "model/edit.h"
 #include "model/onnx.h"
 #include "reduce/same_failure.h"
+#include "rules/rewriting.h"
+#include "trial/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,11 @@ struct flight {
     unsigned doubts;
     char words[WORDS_LIMIT]; /* of libonnx's refusal */
     struct result reference, answer, companion;
+    /* Of a rewritten case: the rewritten form, and how both forms were judged once `back`. */
+    struct test_case *form;
+    struct trial_done done;
+    bool back;
+    struct flight *next;
 };
 
 static void flight_init(struct flight *flight, size_t number)
@@ -47,6 +54,9 @@ static void flight_release(struct flight *flight)
     result_release(&flight->reference);
     result_release(&flight->answer);
     result_release(&flight->companion);
+    if (flight->done.n_engines)
+        trial_done_release(&flight->done);
+    test_case_free(flight->form);
 }
 
 /* The reference's answer in the form the judge takes. */
@@ -147,17 +157,35 @@ static int pack(struct oracle *oracle, struct flight *flight, struct error *err)
     return 0;
 }
 
+/* A rewritten case may have operators that the reference lacks: then it is judged without it. */
+static int find_types(const struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    struct error why = {0};
+    if (!oracle->by_companion && !evaluate(oracle, flight, &why))
+        return 0;
+    if (!oracle->by_companion && !(oracle->rewriting && why.code == ERROR_UNSUPPORTED))
+        return error_set(err, why.code, "%s", why.message);
+    subject_forget_types(&flight->subject);
+    return 0;
+}
+
+/* The rewritten form of the candidate, which borrows it. */
+static int rewrite(const struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    const struct subject *subject = &flight->subject;
+    struct test_case *view = test_case_view(subject->model, subject->inputs, subject->n_inputs);
+    int applied = rewriting_apply(view, oracle->rewriting, &flight->form, err);
+    test_case_free(view);
+    return applied == 1 ? 0 : -1;
+}
+
 /* Evaluates the candidate, writes its types and packs it. An invalid one fails. */
 static int prepare(struct oracle *oracle, struct flight *flight, struct error *err)
 {
     struct subject *subject = &flight->subject;
     if (!subject->model->graph->n_node || !subject->model->graph->n_output)
         return error_set(err, ERROR_INVALID, "the candidate has no node or no output");
-    if (oracle->by_companion)
-        subject_forget_types(subject);
-    else if (evaluate(oracle, flight, err))
-        return -1;
-    if (pack(oracle, flight, err))
+    if (find_types(oracle, flight, err) || pack(oracle, flight, err))
         return -1;
     if (!oracle->starting && !is_valid(oracle, flight))
         return error_set(err, ERROR_INVALID, "the candidate breaks a rule that the case itself keeps");
@@ -165,7 +193,7 @@ static int prepare(struct oracle *oracle, struct flight *flight, struct error *e
     for (size_t i = 0; i < subject->n_inputs; i++)
         flight->hash =
             hash_bytes(flight->hash, subject->inputs[i].tensors[0].data, subject->inputs[i].tensors[0].size);
-    return 0;
+    return oracle->rewriting ? rewrite(oracle, flight, err) : 0;
 }
 
 static bool was_seen(const struct oracle *oracle, uint64_t hash)
@@ -183,8 +211,52 @@ static void remember(struct oracle *oracle, uint64_t hash)
     oracle->seen[oracle->n_seen++] = hash;
 }
 
+/* One that cannot be submitted is back at once, without an answer. */
+static void launch_pair(struct oracle *oracle, struct flight *flight)
+{
+    flight->back = trials_submit(oracle->trials, test_case_share(flight->form), flight, NULL) != 0;
+    flight->next = NULL;
+    if (oracle->last)
+        oracle->last->next = flight;
+    else
+        oracle->first = flight;
+    oracle->last = flight;
+    oracle->runs += 2;
+}
+
+/* Trials come back in any order. */
+static int receive_pair(struct oracle *oracle, struct flight **flight, struct error *err)
+{
+    *flight = oracle->first;
+    if (!*flight)
+        return 0;
+    while (!(*flight)->back) {
+        struct trial_done done;
+        if (trials_next(oracle->trials, &done, err) != 1) {
+            oracle->first = oracle->last = NULL;
+            return -1;
+        }
+        struct flight *other = done.user;
+        other->done = done;
+        other->back = true;
+    }
+    oracle->first = (*flight)->next;
+    if (!oracle->first)
+        oracle->last = NULL;
+    return 1;
+}
+
+static bool has_room(const struct oracle *oracle)
+{
+    return oracle->rewriting ? trials_room(oracle->trials) : runner_room(oracle->runner);
+}
+
 static void launch(struct oracle *oracle, struct flight *flight)
 {
+    if (oracle->rewriting) {
+        launch_pair(oracle, flight);
+        return;
+    }
     const int engines[] = {oracle->engine, oracle->companion};
     size_t count = oracle->companion >= 0 ? 2 : 1;
     struct job job = {
@@ -203,6 +275,8 @@ static void launch(struct oracle *oracle, struct flight *flight)
 static int receive(struct oracle *oracle, struct flight **flight, struct error *err)
 {
     struct run *run;
+    if (oracle->rewriting)
+        return receive_pair(oracle, flight, err);
     int status = runner_next(oracle->runner, &run, err);
     if (status != 1)
         return status;
@@ -306,15 +380,36 @@ static bool speaks(const struct verdict *verdict, const struct flight *flight)
     return verdict_is(verdict->kind, CLASS_REFUSAL) && flight->answer.message && *flight->answer.message;
 }
 
+/* Both forms were judged by the trials. Nodes to blame are known where they are the original's. */
+static bool pair_holds(struct oracle *oracle, struct flight *flight, enum holding holding)
+{
+    struct trial_done *done = &flight->done;
+    struct settlement none = {0};
+    struct signature signature;
+    const struct engine_profile *profile = pool_engine(oracle->pool, oracle->engine)->profile;
+    if (!done->n_engines || !signature_of_trial(&signature, oracle->label, profile, done, 0))
+        return false;
+    const struct verdict *verdict = &done->judgement.verdicts[0];
+    bool first = holding == HOLDS_FIRST && !*oracle->keep.text;
+    if (!first && (holding == HOLDS_FIRST ? signature.symptom != oracle->keep.symptom
+                                          : !same_failure(&signature, &oracle->keep)))
+        return false;
+    keep(oracle, &signature, verdict, verdict->of_pair ? &done->settlements[0] : &none);
+    oracle->doubts &= flight->doubts;
+    return true;
+}
+
 /*
  * Judges an answered candidate; first: whatever failure it shows is the one to keep. Whole graphs may be so
  * far within their bounds that only settling sees the failure, so the first one is settled in any case.
  */
-static bool holds(struct oracle *oracle, const struct flight *flight, enum holding holding)
+static bool holds(struct oracle *oracle, struct flight *flight, enum holding holding)
 {
     struct verdict verdict;
     struct settlement settlement = {0};
     struct signature signature;
+    if (oracle->rewriting)
+        return pair_holds(oracle, flight, holding);
     judge(oracle, flight, &verdict);
     bool first = holding == HOLDS_FIRST, spoken = speaks(&verdict, flight) && holding != HOLDS_SETTLED;
     bool hidden = !oracle->by_companion && (verdict_is(verdict.kind, CLASS_SUSPECT) ||
@@ -416,8 +511,49 @@ bool oracle_confirm(struct oracle *oracle, const struct subject *subject)
     return confirmed;
 }
 
+/* The rewriting without its step `number`, as heap text. */
+static char *without_step(const char *rewriting, size_t number)
+{
+    struct str text;
+    str_init(&text);
+    for (size_t i = 0; *rewriting; i++) {
+        size_t length = strcspn(rewriting, " ");
+        if (i != number) {
+            str_add(&text, text.length ? " " : "");
+            str_append(&text, rewriting, length);
+        }
+        rewriting += length;
+        rewriting += strspn(rewriting, " ");
+    }
+    char *shorter = str_detach(&text);
+    str_release(&text);
+    return shorter;
+}
+
+void oracle_shorten(struct oracle *oracle, const struct subject *subject)
+{
+    for (size_t i = 0; oracle->rewriting && rewriting_depth(oracle->rewriting) > 1;) {
+        struct flight flight;
+        char *before = oracle->rewriting;
+        if (i == rewriting_depth(before))
+            return;
+        oracle->rewriting = without_step(before, i);
+        bool held = !run_alone(oracle, &flight, subject, NULL) && holds(oracle, &flight, HOLDS_FIRST);
+        flight_release(&flight);
+        free(held ? before : oracle->rewriting);
+        if (!held) {
+            oracle->rewriting = before;
+            i++;
+        }
+    }
+}
+
 void oracle_release(struct oracle *oracle)
 {
+    trials_free(oracle->trials);
+    free(oracle->rewriting);
+    oracle->trials = NULL;
+    oracle->rewriting = NULL;
     runner_free(oracle->runner);
     refusals_free(oracle->refusals);
     onnx_checker_stop(&oracle->checker);
@@ -465,8 +601,7 @@ long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make
     while (status == 1) {
         struct flight *flight;
         stop = stop || time_is_up(oracle);
-        while (!stop && runner_room(oracle->runner) &&
-               (flight = next_flight(oracle, &next, count, make, context)))
+        while (!stop && has_room(oracle) && (flight = next_flight(oracle, &next, count, make, context)))
             launch(oracle, flight);
         status = receive(oracle, &flight, NULL);
         if (status != 1)

@@ -12,6 +12,10 @@
  * a refusal with a message only the messages are compared; the nodes to blame are found at the end
  * (oracle_confirm), because that takes a run for every part.
  *
+ * A rewritten case is reduced as its original: the rewriting is applied to every candidate anew, and a
+ * candidate to which it does not apply does not hold. Both forms are run by trials (trial/trial.h), which
+ * judge the pair.
+ *
  * Several candidates are under way at once. Of those that hold, the first in the given order is taken, so
  * that the result does not depend on which one is answered first. Crashes and hangs are results like any
  * other.
@@ -34,6 +38,12 @@ struct oracle {
     double deadline; /* for each request; 0: derived from how long the case itself takes, see oracle_start */
     int64_t end_ns;  /* time after which no new candidates are tried; 0: no limit */
     size_t ahead;    /* candidates under way; 0: 8 */
+
+    /* Of a rewritten case: what is applied to every candidate, as heap text, or NULL. The trials have the
+     * engine as their first; the caller makes them and oracle_release frees them. */
+    char *rewriting;
+    struct trials *trials;
+    struct flight *first, *last; /* their candidates under way */
 
     struct panel panel; /* of the pool, for the runner; both made by oracle_start */
     struct runner *runner;
@@ -72,6 +82,9 @@ void oracle_release(struct oracle *oracle);
 /* Whether the subject shows the failure also with the pool's own deadline instead of the shorter one of the
  * search. Afterwards `blamed` is known. */
 bool oracle_confirm(struct oracle *oracle, const struct subject *subject);
+
+/* Leaves out steps of the rewriting that the failure does not need. */
+void oracle_shorten(struct oracle *oracle, const struct subject *subject);
 
 /* Makes candidate `number`. Returns 0, or 1 when there is no such candidate. */
 typedef int (*oracle_make)(void *context, size_t number, struct subject *candidate);

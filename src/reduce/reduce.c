@@ -7,6 +7,8 @@
 #include "reduce/oracle.h"
 #include "reduce/pass.h"
 #include "reduce/same_failure.h"
+#include "rules/rewriting.h"
+#include "trial/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,8 @@ struct work {
     struct record record; /* of the best */
     struct record had;    /* what the engine itself had, at the start */
     struct progress progress;
-    bool up; /* time is */
+    struct panel panel; /* of the trials */
+    bool up;            /* time is */
 };
 
 static void record_best(struct work *work)
@@ -166,7 +169,7 @@ static bool cut_blamed(struct work *work)
 static int start(struct work *work, const struct test_case *from, const struct reduce_options *options,
                  struct error *err)
 {
-    if (subject_from_case(&work->best, from, err))
+    if (subject_from_case(&work->best, work->oracle.rewriting ? from->equivalence->origin : from, err))
         return -1;
     onnx_checker_start_newest(&work->oracle.checker);
     struct error first = {0};
@@ -189,6 +192,7 @@ static int start(struct work *work, const struct test_case *from, const struct r
     if (options->keep && !signature_alike(options->keep, &work->oracle.keep) &&
         !(spoken && same_message(options->keep, &work->oracle.keep)))
         return error_set(err, ERROR_NOT_FOUND, "the case shows another failure: %s", work->oracle.keep.text);
+    oracle_shorten(&work->oracle, &work->best);
     record_best(work);
     return 0;
 }
@@ -222,6 +226,37 @@ static void finish_stats(const struct work *work, struct reduce_stats *stats, do
     memcpy(stats->text, work->oracle.text, sizeof stats->text);
 }
 
+/* Lets trials run both forms of every candidate. */
+static void use_trials(struct work *work, const struct test_case *from, const struct reduce_options *options)
+{
+    if (!from->equivalence || !options->panel)
+        return;
+    work->panel = *options->panel;
+    work->panel.pool = options->pool;
+    work->panel.count = 1;
+    work->oracle.rewriting = memory_strdup(from->equivalence->rewriting);
+    work->oracle.trials = trials_new(&(struct trial_options){
+        .panel = &work->panel, .registry = options->registry, .ahead = options->ahead ? options->ahead : 8});
+}
+
+/* The case that the best is, with the names and recipes of the one that was given. */
+static int make_case(struct work *work, const struct test_case *from, struct test_case **smaller,
+                     struct error *err)
+{
+    const struct test_case *subject = work->oracle.rewriting ? from->equivalence->origin : from;
+    *smaller = subject_to_case(&work->best);
+    test_case_set_name(*smaller, subject->name);
+    test_case_set_recipe(*smaller, subject->recipe);
+    if (!work->oracle.rewriting)
+        return 0;
+    struct test_case *origin = *smaller;
+    int applied = rewriting_apply(origin, work->oracle.rewriting, smaller, err);
+    test_case_free(origin);
+    if (applied == 1)
+        test_case_set_recipe(*smaller, from->recipe);
+    return applied == 1 ? 0 : -1;
+}
+
 int reduce_case(struct test_case **smaller, const struct test_case *from,
                 const struct reduce_options *options, struct reduce_stats *stats, struct error *err)
 {
@@ -242,6 +277,7 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
     *smaller = NULL;
     map_init(&work.record.names);
     map_init(&work.had.names);
+    use_trials(&work, from, options);
     int status = start(&work, from, options, err);
     if (!status) {
         stats->first = work.oracle.keep;
@@ -259,11 +295,8 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
                           "the case reduced for a hang answers after more than 1 s: use a longer --deadline");
         finish_stats(&work, stats, started);
     }
-    if (!status) {
-        *smaller = subject_to_case(&work.best);
-        test_case_set_name(*smaller, from->name);
-        test_case_set_recipe(*smaller, from->recipe);
-    }
+    if (!status)
+        status = make_case(&work, from, smaller, err);
     oracle_release(&work.oracle);
     subject_release(&work.best);
     record_release(&work.record);

@@ -15,7 +15,7 @@
 #define REDUCE_REDUCE_H
 
 #include "case/test_case.h"
-#include "engine/pool.h"
+#include "engine/panel.h"
 #include "findings/signature.h"
 
 struct reduce_options {
@@ -26,6 +26,10 @@ struct reduce_options {
     int companion;
     const char *label;            /* of the engine, for the signature; NULL: as in the pool */
     const struct signature *keep; /* the failure to keep; NULL: the one that the case shows */
+    /* For rewritten cases: a panel with the engine first, whose reference judges both forms, and the registry
+     * for other settings. NULL: a rewritten case is reduced as it is, without its original. */
+    const struct panel *panel;
+    struct registry *registry;
     double seconds;  /* time limit, after which the smallest case so far is the result; 0: none */
     double deadline; /* for each request; 0: derived from how long the case itself takes */
     size_t ahead;    /* candidates under way; 0: 8 */
@@ -46,7 +50,8 @@ struct reduce_stats {
 /*
  * Fails with ERROR_NOT_FOUND when the engine shows no failure on the case, or not the one to keep;
  * ERROR_UNSUPPORTED when the reference cannot evaluate it. The caller frees *smaller, which is NULL after a
- * failure.
+ * failure. A rewritten case gives a rewritten case: its original is what was made small, and steps of the
+ * rewriting that were not needed are left out.
  */
 int reduce_case(struct test_case **smaller, const struct test_case *from,
                 const struct reduce_options *options, struct reduce_stats *stats, struct error *err);

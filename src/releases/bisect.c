@@ -12,6 +12,7 @@
 #include "reduce/ddmin.h"
 #include "releases/change_search.h"
 #include "trial/sample_verdicts.h"
+#include "trial/trial.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ enum { DEFAULT_STEP = 2, AHEAD = 4, TEXT_LIMIT = 200, CLASS_LETTERS = 32 };
 
 struct work {
     struct bisect *bisect;
-    const struct test_case *test;
+    struct test_case *test;
     const struct bisect_options *options;
     struct panel panel; /* gets an engine for every release and setting that is looked at */
     struct handover handover;
@@ -211,6 +212,49 @@ static struct judge_entry entry_of(const struct work *work, int engine, const st
     return judge_entry_of(pool_engine(work->panel.pool, engine), result, false);
 }
 
+/* What the trial says of one engine: of the case, or else of the pair, even where the original is wrong. */
+static void note_trial(struct work *work, const struct trial_done *done, size_t engine,
+                       struct bisect_verdict *said)
+{
+    const struct verdict *own = &done->judgement.verdicts[engine], *pair = &done->pairs[engine];
+    const struct verdict *verdict =
+        verdict_is_finding(own->kind) || !verdict_is_finding(pair->kind) ? own : pair;
+    const struct result *result = &done->results[engine];
+    *said = (struct bisect_verdict){
+        .kind = verdict->kind,
+        .stage = result->stage,
+        .text =
+            arena_strdup(&work->bisect->arena, verdict_is(verdict->kind, CLASS_AGREES) ? "" : verdict->text),
+        .message = result->message ? arena_strdup(&work->bisect->arena, result->message) : NULL,
+    };
+    bool lacks = verdict_is(verdict->kind, CLASS_LACK);
+    said->state = hash_combine(hash_combine((uint64_t)said->kind, (uint64_t)said->stage),
+                               lacks ? message_class(result->message) : 0);
+}
+
+/* A rewritten case: both forms on all engines at once. */
+static int judge_pairs(struct work *work, int *engines, size_t count, struct bisect_verdict *verdicts)
+{
+    struct panel panel = work->panel;
+    struct trial_done done;
+    panel.engines = engines;
+    panel.count = count;
+    struct trials *trials = trials_new(
+        &(struct trial_options){.panel = &panel, .registry = work->options->registry, .settle = true});
+    int status = trials_submit(trials, test_case_share(work->test), NULL, work->err) ||
+                         trials_next(trials, &done, work->err) != 1
+                     ? -1
+                     : 0;
+    for (size_t i = 0; i < count && !status; i++)
+        note_trial(work, &done, i, &verdicts[i]);
+    if (!status)
+        trial_done_release(&done);
+    trials_free(trials);
+    work->runs += count;
+    work->any = count ? engines[count - 1] : work->any;
+    return status;
+}
+
 /* Runs the case on the engines of these labels and judges it. Fails when one does not start. */
 static int verdicts_of(struct work *work, char *const *labels, size_t count, struct bisect_verdict *verdicts)
 {
@@ -221,15 +265,18 @@ static int verdicts_of(struct work *work, char *const *labels, size_t count, str
         if (!status)
             status = (engines[i] = add_engine(work, labels[i])) < 0 ? -1 : 0;
     }
+    bool pair = work->test->equivalence;
     if (!status)
-        status = run_engines(work, engines, count, results);
+        status =
+            pair ? judge_pairs(work, engines, count, verdicts) : run_engines(work, engines, count, results);
     for (size_t i = 0; i < count; i++) {
-        if (!status && results[i].outcome == OUTCOME_NO_ENGINE)
+        if (!status &&
+            (pair ? verdicts[i].kind == VERDICT_NO_ENGINE : results[i].outcome == OUTCOME_NO_ENGINE))
             status = error_set(work->err, ERROR_NOT_FOUND,
                                "%s does not start: %s; 'assay engines %.*s' shows its versions and knobs",
                                labels[i], results[i].message ? results[i].message : "",
                                (int)work->label.name.length, work->label.name.text);
-        if (!status) {
+        if (!status && !pair) {
             struct judge_entry entry = entry_of(work, engines[i], &results[i]);
             judge_release(work, engines[i], &entry, 1, &verdicts[i]);
         }
@@ -269,7 +316,7 @@ static int ask_reference(struct work *work)
     job.bounds = true;
     if (pool_run_one(work->panel.pool, &job, &work->reference, work->err))
         return -1;
-    if (work->reference.outcome == OUTCOME_OK || work->test->n_outputs)
+    if (work->reference.outcome == OUTCOME_OK || work->test->n_outputs || work->test->equivalence)
         return 0;
     if (work->reference.outcome == OUTCOME_REJECTED)
         return error_set(
@@ -531,7 +578,7 @@ static int search_knobs(struct work *work)
     return 0;
 }
 
-int bisect_run(struct bisect *bisect, const struct test_case *test, const struct bisect_options *options,
+int bisect_run(struct bisect *bisect, struct test_case *test, const struct bisect_options *options,
                struct error *err)
 {
     struct work work = {.bisect = bisect, .test = test, .options = options, .any = -1, .err = err};

@@ -7,6 +7,8 @@
  * same verdict are a stretch. change_search.h tells which releases are run, and what is missed by not running
  * the others.
  *
+ * A rewritten case is run with its original on each release, and their answers are held against each other.
+ *
  * Knobs are tried on the last bad release: every value of every knob that lists its values
  * ("none|basic|all"). A knob whose values read "A+B+C" names optimiser passes to leave out. When the fault is
  * gone without all of them, delta debugging finds a smallest set whose absence is enough.
@@ -79,7 +81,7 @@ struct bisect {
  * Fails when an engine does not start, when the case is invalid, and when nothing can judge it: the reference
  * cannot and the case brings no expected outputs.
  */
-int bisect_run(struct bisect *bisect, const struct test_case *test, const struct bisect_options *options,
+int bisect_run(struct bisect *bisect, struct test_case *test, const struct bisect_options *options,
                struct error *err);
 void bisect_release(struct bisect *bisect); /* also after a failure */
 

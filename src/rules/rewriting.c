@@ -223,6 +223,45 @@ void rewriting_rules(struct str *out, const char *rewriting)
     str_release(&all);
 }
 
+/* Takes the first step off a rewriting and gives its rule; NULL when there is none. */
+static const struct rule *next_step(const char **rewriting, const char **step, size_t *length)
+{
+    *step = *rewriting;
+    *length = strcspn(*step, " ");
+    *rewriting += *length;
+    *rewriting += strspn(*rewriting, " ");
+    return find_rule(*step, strcspn(*step, " @#"));
+}
+
+char *rewriting_ways(const char *rewriting)
+{
+    struct str ways;
+    str_init(&ways);
+    while (*rewriting) {
+        const char *step;
+        size_t length;
+        const struct rule *rule = next_step(&rewriting, &step, &length);
+        if (!rule || rule->scope != RULE_RUN)
+            continue;
+        str_add(&ways, ways.length ? " " : "");
+        str_append(&ways, step, length);
+    }
+    char *text = str_detach(&ways);
+    str_release(&ways);
+    return text;
+}
+
+void rewriting_describe(struct str *out, const char *rewriting)
+{
+    while (*rewriting) {
+        const char *step;
+        size_t length;
+        const struct rule *rule = next_step(&rewriting, &step, &length);
+        str_printf(out, "- `%.*s`: %s\n", (int)length, step,
+                   rule ? rule->summary : "a rule of another release");
+    }
+}
+
 long rewriting_node(const char *rewriting, const struct model *original)
 {
     const Onnx__GraphProto *graph = original->graph;

@@ -68,6 +68,12 @@ size_t rewriting_depth(const char *rewriting);
  * the names of the knobs with it: "knob(opt,threads)". */
 void rewriting_rules(struct str *out, const char *rewriting);
 
+/* The steps that are about the way of running alone, as a rewriting on the heap; "" when there are none. */
+char *rewriting_ways(const char *rewriting);
+
+/* Appends a line of Markdown for each step, "- `auto-pad@y`: ..." with the rule's summary. */
+void rewriting_describe(struct str *out, const char *rewriting);
+
 /* The number of the node of the original at which a rewriting of one step was applied; -1 when it has more
  * steps or is not about a node. */
 long rewriting_node(const char *rewriting, const struct model *original);
