@@ -285,8 +285,7 @@ static void write_json(const struct checked *entries, size_t count, const char *
                        const struct standing *standing, struct str *out)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     standing_json(standing, &json);
     json_array(&json, "models");
     for (size_t m = 0; m < count; m++) {
@@ -333,11 +332,11 @@ static int write_bundle(const struct checked *entries, size_t count, const struc
     struct test_case *test = test_case_share(best->test);
     int status = follow_up_case(&options, test, settings->bundle, &done, err);
     test_case_free(test);
-    if (status == 0)
-        str_printf(out, "%s: %s\n", settings->bundle,
-                   done.end == FOLLOW_UP_GONE
-                       ? "not written: the finding did not show again in a fresh process"
-                       : done.signature.name);
+    if (status == 0 && done.end == FOLLOW_UP_GONE)
+        str_printf(out, "%s: not written, as the finding did not show again in a new process: %s: %s\n",
+                   settings->bundle, verdict_name(done.verdict.kind), done.verdict.text);
+    else if (status == 0)
+        str_printf(out, "%s: %s\n", settings->bundle, done.signature.name);
     return status;
 }
 

@@ -1,11 +1,18 @@
 /* assay rules: lists the equivalence rules. */
 #include "base/json.h"
-#include "cli/common.h"
+#include "base/output.h"
+#include "case/backend_suite.h"
+#include "cli/casefile.h"
+#include "findings/bundle.h"
 #include "report/text_table.h"
-#include "rules/rule.h"
+#include "rules/rewriting.h"
+
+#include <stdio.h>
 
 struct settings {
     struct common common;
+    struct input_settings inputs;
+    const char *apply;
 };
 
 enum { AS_TEXT, AS_JSON, AS_MARKDOWN };
@@ -67,8 +74,7 @@ static void write_markdown(struct str *out)
 static void write_json(struct str *out)
 {
     struct json json;
-    json_init(&json, out, true);
-    json_object(&json, NULL);
+    output_json(&json, out, true);
     json_array(&json, "rules");
     for (size_t i = 0; i < rules_count; i++) {
         const struct rule *rule = rules_all[i];
@@ -87,11 +93,48 @@ static void write_json(struct str *out)
     json_end(&json);
 }
 
+/* --- One rewriting, written down --- */
+
+static int write_case(const struct settings *settings, const struct test_case *test, struct error *err)
+{
+    struct output_folder folder;
+    int status =
+        output_folder_begin(&folder, settings->common.output, &bundle_layout, settings->common.force, err);
+    if (!status)
+        status = suite_write(folder.part, test, err);
+    if (!status)
+        status = output_folder_put(&folder, err);
+    output_folder_release(&folder);
+    return status;
+}
+
+static int apply(const struct settings *settings, const struct cli_list *words, struct error *err)
+{
+    struct test_case *test = NULL, *rewritten = NULL;
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "name the one model that --apply rewrites");
+    if (!settings->common.output)
+        return error_set(err, ERROR_USAGE, "name the folder for the rewritten model with -o");
+    const char *const inputs[] = {words->items[0], settings->inputs.data};
+    if (output_check_bundle(&settings->common, inputs, 2, err) ||
+        casefile_open(&test, words->items[0], &settings->inputs, err))
+        return -1;
+    int made = rewriting_apply(test, settings->apply, &rewritten, err);
+    int status = made == 1 ? write_case(settings, rewritten, err) : -1;
+    if (status == 0)
+        printf("%s: %s, rewritten by %s\n", settings->common.output, words->items[0], settings->apply);
+    test_case_free(rewritten);
+    test_case_free(test);
+    return status;
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
+    if (settings->apply)
+        return apply(settings, words, err);
     if (words->count)
-        return error_set(err, ERROR_USAGE, "assay rules takes no words, but '%.60s' is given",
+        return error_set(err, ERROR_USAGE, "'%.60s' is given, but only --apply takes a model",
                          words->items[0]);
     if (output_check(&settings->common, err))
         return -1;
@@ -110,22 +153,28 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 }
 
 static const struct cli_option options[] = {
+    {0, "apply", OPTION_TEXT, "REWRITING", offsetof(struct settings, apply),
+     "rewrite MODEL, and write it with its inputs to the folder of -o, as a case"},
+    COMMON_INPUTS(struct settings),
     COMMON_OUTPUT(struct settings, "text|json|markdown"),
 };
 
-static const struct settings defaults = {.common = {.format = AS_TEXT}};
+static const struct settings defaults = {.common = {.format = AS_TEXT}, .inputs = {.seed = 1}};
 
 const struct command command_rules = {
     .name = "rules",
-    .summary = "list the equivalence rules",
-    .usage = "[OPTION...]",
+    .summary = "list the equivalence rules, or apply one to a model",
+    .usage = "[OPTION...] | --apply REWRITING MODEL -o DIR",
     .about = "A rule rewrites a model, its inputs or the way in which it is run into a form that must give "
              "the same answer\n"
              "on the same engine. 'assay check' applies the rules to a model, 'assay fuzz --rules' to "
              "generated cases;\n"
-             "docs/rules.md explains them. EAGLE: the number of the rule in the paper of that name.\n",
+             "docs/rules.md explains them. EAGLE: the number of the rule in the paper of that name.\n"
+             "\n"
+             "With --apply, writes one rewritten form of a model, as 'assay check' names it.\n",
     .examples = "  assay rules\n"
-                "  assay rules --format json\n",
+                "  assay rules --format json\n"
+                "  assay rules --apply auto-pad@conv1_out model.onnx -o rewritten/\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,
