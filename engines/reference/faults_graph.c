@@ -46,6 +46,35 @@ static void pad_slice_merged(const struct fault_scene *scene, struct model *mode
     skip_first(scene, model, "Pad", "Slice");
 }
 
+/* What is quantised to unsigned bytes saturates where signed ones end. */
+static int quant_signed_end(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    if (call->op->eval(call))
+        return -1;
+    struct bounded *y = &call->outputs[0];
+    for (size_t i = 0; y->type == DTYPE_UINT8 && i < y->count; i++)
+        if (y->value[i] > 127)
+            y->value[i] = 127;
+    return 0;
+}
+
+/* Single and half precision go to bool through whole numbers. */
+static int cast_bool_cut(const struct fault_scene *scene, struct op_call *call)
+{
+    const struct bounded *x = call_input(call, 0);
+    (void)scene;
+    if (call->op->eval(call))
+        return -1;
+    struct bounded *y = &call->outputs[0];
+    if (y->type != DTYPE_BOOL || !dtype_is_float(x->type) || x->type == DTYPE_DOUBLE)
+        return 0;
+    for (size_t i = 0; i < y->count; i++)
+        if (x->value[i] > -1 && x->value[i] < 1)
+            y->value[i] = 0;
+    return 0;
+}
+
 /* A Concat of all that one Split made is taken for a mere renaming, but in the wrong order. */
 static void split_concat_reversed(const struct fault_scene *scene, struct model *model)
 {
@@ -457,6 +486,18 @@ const struct fault faults_graph[] = {
      .parameter = "-",
      .summary = "a Slice behind a Pad cuts what has not been padded",
      .edit = pad_slice_merged},
+    {.name = "quant-signed-end",
+     .paper = "rules",
+     .operators = "QuantizeLinear",
+     .parameter = "y_zero_point",
+     .summary = "unsigned bytes saturate at 127",
+     .eval = quant_signed_end},
+    {.name = "cast-bool-cut",
+     .paper = "rules",
+     .operators = "Cast",
+     .parameter = "to",
+     .summary = "numbers between -1 and 1 become false, except from float64",
+     .eval = cast_bool_cut},
     {.name = "split-concat-reversed",
      .paper = "rules",
      .operators = "Split|Concat",

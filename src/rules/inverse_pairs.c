@@ -132,16 +132,16 @@ const struct rule rule_gather_scatter = {
 
 /* --- Quantisation --- */
 
-/* The largest power of two of which all numbers are multiples that fit into a byte; 0 when there is none. */
-static long double grid(const struct tensor *tensor, bool is_signed)
+/* The least power of two of which all numbers are multiples that fit into a byte, so that they use much of
+ * its range; 0 when there is none. */
+static long double grid(const struct tensor *tensor)
 {
-    for (int exponent = 4; exponent >= -6; exponent--) {
+    for (int exponent = -6; exponent <= 4; exponent++) {
         long double step = exp2l(exponent);
         size_t i = 0;
         for (; i < tensor->count; i++) {
             long double steps = tensor_get(tensor, i) / step;
-            if (!(steps == floorl(steps) && steps >= (is_signed ? -128 : 0) &&
-                  steps <= (is_signed ? 127 : 255)))
+            if (!(steps == floorl(steps) && steps >= -128 && steps <= 127))
                 break;
         }
         if (i == tensor->count)
@@ -161,14 +161,12 @@ static int quantize_pair(struct rewrite *rewrite, const struct rule_site *site, 
     if (status != 1)
         return status;
     bool is_signed = rng_chance(&rewrite->rng, 0.5);
-    long double step = grid(&tensor, is_signed);
-    if (step == 0)
-        step = grid(&tensor, is_signed = !is_signed);
+    long double step = grid(&tensor);
     tensor_release(&tensor);
     if (step == 0)
         return 0;
     const char *scale = rewrite_scalar(rewrite, DTYPE_FLOAT, 0, step);
-    const char *zero = rewrite_scalar(rewrite, is_signed ? DTYPE_INT8 : DTYPE_UINT8, 0, 0);
+    const char *zero = rewrite_scalar(rewrite, is_signed ? DTYPE_INT8 : DTYPE_UINT8, 0, is_signed ? 0 : 128);
     rewrite_intercept(rewrite, site->value, &before, &after);
     const char *quantized = rewrite_op(rewrite, "QuantizeLinear", NULL, before, scale, zero, NULL);
     rewrite_op_to(rewrite, after, "DequantizeLinear", quantized, scale, zero, NULL);
