@@ -132,18 +132,21 @@ static void keep_finding(struct check *check, const struct known_issues *known, 
     check->findings = memory_grow(check->findings, &check->findings_capacity, check->n_findings + 1,
                                   sizeof *check->findings);
     struct check_finding *finding = &check->findings[check->n_findings++];
-    const struct verdict *verdict = &done->judgement.verdicts[engine];
+    /* Where the rewritten form is right and the original is not, only the pair tells. */
+    bool own = verdict_is_finding(done->judgement.verdicts[engine].kind);
+    const struct verdict *verdict = own ? &done->judgement.verdicts[engine] : &done->pairs[engine];
     *finding = (struct check_finding){
         .engine = engine,
         .answer = answer,
         .sample = check->samples,
         .test = test_case_share(done->test),
         .verdict = *verdict,
-        .by_reference = done->judgement.by_reference && !verdict_is(verdict->kind, CLASS_UNSTABLE),
+        .by_reference = own && done->judgement.by_reference && !verdict_is(verdict->kind, CLASS_UNSTABLE),
     };
     const struct settlement *settled = &done->settlements[engine];
     finding->known = look_up(known, engine, done);
-    snprintf(finding->text, sizeof finding->text, "%s", settled->count ? settled->text : verdict->text);
+    snprintf(finding->text, sizeof finding->text, "%s",
+             own && settled->count ? settled->text : verdict->text);
 }
 
 /* A pair is suspect where there is no reference: it is reported, as there is no stronger judge. */
@@ -155,7 +158,7 @@ static enum check_answer answer_of(const struct trial_done *done, size_t engine)
         return CHECK_LACKING;
     if (verdict_is_finding(own->kind))
         return verdict_is(own->kind, CLASS_WRONG_ANSWER) && alike ? CHECK_WRONG : CHECK_CHANGED;
-    if (verdict_is(pair->kind, CLASS_SUSPECT))
+    if (verdict_is_finding(pair->kind) || verdict_is(pair->kind, CLASS_SUSPECT))
         return CHECK_CHANGED;
     if (done->results[engine].outcome != OUTCOME_OK)
         return CHECK_LACKING;
