@@ -1,10 +1,8 @@
 /* Rule 7 of EAGLE for operators that move elements: each by others that do. */
 #include "rules/formula.h"
 
-#include "base/memory.h"
 #include "base/str.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOVING_PARTS = 64, MOVING_ELEMENTS = 1 << 20 };
@@ -223,4 +221,90 @@ const struct rule rule_pad_formula = {
     .relation = RELATION_BOUNDS,
     .operators = "Pad",
     .apply = pad,
+};
+
+/* --- Shapes and repetition --- */
+
+static int by_reshape(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    struct formula f;
+    (void)err;
+    const struct bounded *out = rewrite_type(rewrite, site->node->output[0]);
+    if (!formula_begin(&f, rewrite, site->node, false) || !out || out->count == 0)
+        return 0;
+    return formula_end(&f, rewrite_reshape(rewrite, site->node->input[0], &out->shape));
+}
+
+const struct rule rule_shape_by_reshape = {
+    .name = "shape-by-reshape",
+    .paper = 7,
+    .summary = "Flatten, Squeeze and Unsqueeze by Reshape",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Flatten|Squeeze|Unsqueeze",
+    .apply = by_reshape,
+};
+
+static int expand_by_tile(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    struct formula f;
+    int64_t repeats[TENSOR_MAX_RANK];
+    struct shape shape;
+    (void)err;
+    const struct bounded *out = rewrite_type(rewrite, site->node->output[0]);
+    if (!formula_begin(&f, rewrite, site->node, false) || !out || out->count == 0 || out->shape.rank == 0 ||
+        out->shape.rank < f.x->shape.rank)
+        return 0;
+    int added = out->shape.rank - f.x->shape.rank;
+    shape = out->shape;
+    for (int i = 0; i < shape.rank; i++) {
+        shape.dims[i] = i < added ? 1 : f.x->shape.dims[i - added];
+        repeats[i] = shape.dims[i] == out->shape.dims[i] ? 1 : out->shape.dims[i];
+    }
+    const char *value = site->node->input[0];
+    if (added > 0)
+        value = rewrite_reshape(rewrite, value, &shape);
+    return formula_end(&f,
+                       formula_two(&f, "Tile", value, rewrite_ints(rewrite, repeats, (size_t)shape.rank)));
+}
+
+const struct rule rule_expand_by_tile = {
+    .name = "expand-by-tile",
+    .paper = 7,
+    .summary = "an Expand by Reshape and Tile",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Expand",
+    .apply = expand_by_tile,
+};
+
+static int tile_by_concat(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    struct formula f;
+    const char *copies[MOVING_PARTS];
+    (void)err;
+    const struct bounded *out = rewrite_type(rewrite, site->node->output[0]);
+    if (!formula_begin(&f, rewrite, site->node, false) || !out || out->count == 0 ||
+        out->count == f.x->count || out->shape.rank != f.x->shape.rank)
+        return 0;
+    const char *value = site->node->input[0];
+    for (int axis = 0; axis < out->shape.rank; axis++) {
+        int64_t count = out->shape.dims[axis] / f.x->shape.dims[axis];
+        if (count > MOVING_PARTS)
+            return 0;
+        for (int64_t i = 0; i < count; i++)
+            copies[i] = value;
+        value = count > 1 ? rewrite_concat(rewrite, axis, copies, (size_t)count) : value;
+    }
+    return formula_end(&f, value);
+}
+
+const struct rule rule_tile_by_concat = {
+    .name = "tile-by-concat",
+    .paper = 7,
+    .summary = "a Tile by Concat of the same value again and again",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Tile",
+    .apply = tile_by_concat,
 };
