@@ -7,6 +7,7 @@
 #include "generate/operator_case.h"
 #include "model/edit.h"
 #include "model/valid.h"
+#include "ops/op.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -459,12 +460,56 @@ static int check_outputs(const struct test_case *origin, const struct rewrite *r
                    : 0;
 }
 
+static bool has_node(const struct model *model, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < model->graph->n_node; i++) {
+        const Onnx__NodeProto *other = model->graph->node[i];
+        if (strcmp(other->op_type, node->op_type) == 0 &&
+            strcmp(first_output(other), first_output(node)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the operator takes this type only from a later opset on. ONNX's checker does not look at types, and
+ * its own functions have such nodes. */
+static bool is_too_early(const Onnx__NodeProto *node, enum dtype type, int opset)
+{
+    const struct op *op = *node->domain ? NULL : op_find(node->op_type);
+    if (!op || type == DTYPE_NONE || opset < OPSET_FIRST || dtype_in(type, op_types_at(op, opset)))
+        return false;
+    for (int later = opset + 1; later <= OPSET_LAST; later++)
+        if (dtype_in(type, op_types_at(op, later)))
+            return true;
+    return false;
+}
+
+/* The nodes that were added take the types they get. */
+static int check_types(const struct test_case *origin, const struct rewrite *rewrite, struct error *err)
+{
+    struct value_types types;
+    const struct model *model = test_case_model(origin, err);
+    const Onnx__GraphProto *graph = rewrite->model->graph;
+    const Onnx__NodeProto *bad = NULL;
+    value_types_init_for(&types, rewrite->model, rewrite->inputs, rewrite->n_inputs);
+    for (size_t i = 0; i < graph->n_node && !bad; i++) {
+        const Onnx__NodeProto *node = graph->node[i];
+        const struct bounded *first = node->n_input ? value_types_find(&types, node->input[0]) : NULL;
+        if (first && is_too_early(node, first->type, model_opset(rewrite->model)) && !has_node(model, node))
+            bad = node;
+    }
+    value_types_release(&types);
+    return bad ? error_set(err, ERROR_INVALID, "%s does not take the type of '%.100s' at this opset",
+                           bad->op_type, bad->input[0])
+               : 0;
+}
+
 /* Returns 1 when the rewritten model may be used. */
 static int check(const struct test_case *origin, const struct rewrite *rewrite, const char *rewriting,
                  struct error *err)
 {
     if ((rewrite->way->rows == ROWS_ALL && check_outputs(origin, rewrite, err)) ||
-        model_valid(rewrite->model, err)) {
+        check_types(origin, rewrite, err) || model_valid(rewrite->model, err)) {
         error_prefix(err, "rewritten by %.150s", rewriting);
         return 0;
     }
