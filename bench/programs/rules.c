@@ -342,6 +342,8 @@ static int take_healthy(void *context, struct trial_done *done, struct error *er
                done->bad_rewriting ? "the reference contradicts itself" : done->pairs[0].text);
     } else if (done->pairs[0].kind == VERDICT_SUSPECT) {
         bench->suspects++;
+        if (bench->loud)
+            printf("suspect: %s: %s\n", done->test->recipe, done->pairs[0].text);
     }
     trial_done_release(done);
     return 0;

@@ -1,6 +1,8 @@
 /* Rules that insert nodes without effect behind a value. */
 #include "rules/rule.h"
 
+#include "base/str.h"
+
 static int identity(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
     const char *before, *after;
@@ -152,12 +154,13 @@ const struct rule rule_reshape_pair = {
     .apply = reshape_pair,
 };
 
-/* Integers prefer BitwiseNot: the least one has no negative. */
+/* The least integer has no negative, so that integers have BitwiseNot only. */
 static const char *inverse_of_itself(const struct rewrite *rewrite, enum dtype type)
 {
     static const char *const operators[] = {"Not", "BitwiseNot", "Neg"};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (rewrite_takes(rewrite, operators[i], type))
+        if (rewrite_takes(rewrite, operators[i], type) &&
+            (dtype_is_float(type) || !text_equal(operators[i], "Neg")))
             return operators[i];
     return NULL;
 }

@@ -77,14 +77,14 @@ const struct rule rule_operands_exchanged = {
     .apply = exchange,
 };
 
-/* a - b is a + -b in every type that has a Neg; so is its rounding. */
+/* a - b is a + -b, rounding included. Integers are left alone: the least one has no negative. */
 static int add_negative(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *b = rewrite_input(rewrite, node, 1);
     (void)err;
-    if (*node->domain || !b || node->n_input != 2 || !rewrite_takes(rewrite, "Neg", b->type) ||
-        !rewrite_takes(rewrite, "Add", b->type))
+    if (*node->domain || !b || node->n_input != 2 || !dtype_is_float(b->type) ||
+        !rewrite_takes(rewrite, "Neg", b->type) || !rewrite_takes(rewrite, "Add", b->type))
         return 0;
     const char *negative = rewrite_op(rewrite, "Neg", NULL, node->input[1], NULL);
     node->op_type = arena_strdup(&rewrite->model->arena, "Add");
@@ -96,7 +96,7 @@ static int add_negative(struct rewrite *rewrite, const struct rule_site *site, s
 
 const struct rule rule_add_negative = {
     .name = "add-negative",
-    .summary = "a Sub by an Add of the negative",
+    .summary = "a Sub of real numbers by an Add of the negative",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,
     .operators = "Sub",
