@@ -78,7 +78,27 @@ static int space_block_turned(const struct fault_scene *scene, struct op_call *c
     return 0;
 }
 
+/* As in libraries whose pools move on by their own size unless told otherwise. */
+static int pool_default_stride(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    size_t strides, axes;
+    const int64_t *kernel = call_ints(call, "kernel_shape", &axes);
+    struct patch patch;
+    call_ints(call, "strides", &strides);
+    if (strides || !axes || !patch_init(&patch, call))
+        return call->op->eval(call);
+    patch_ints(&patch, "strides", kernel, axes);
+    return patch_eval(&patch);
+}
+
 const struct fault faults_images[] = {
+    {.name = "pool-default-stride",
+     .paper = "rules",
+     .operators = "MaxPool|AveragePool",
+     .parameter = "strides",
+     .summary = "strides that are left out are the size of the window",
+     .eval = pool_default_stride},
     {.name = "global-pool-odd",
      .paper = "rules",
      .operators = "GlobalAveragePool|GlobalMaxPool",

@@ -253,3 +253,31 @@ const struct rule rule_dilated = {
     .operators = "Conv",
     .apply = dilated,
 };
+
+static int bias_by_add(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    Onnx__NodeProto *node = site->node;
+    const struct bounded *bias = rewrite_input(rewrite, node, 2);
+    const struct bounded *x = rewrite_input(rewrite, node, 0);
+    (void)err;
+    if (!x || x->shape.rank < 3 || !bias || bias->shape.rank != 1 || !rewrite_takes(rewrite, "Add", x->type))
+        return 0;
+    struct shape shape = {.rank = x->shape.rank - 1, .dims = {bias->shape.dims[0]}};
+    for (int i = 1; i < shape.rank; i++)
+        shape.dims[i] = 1;
+    const char *output = node->output[0], *sums = rewrite_name(rewrite, "sums");
+    const char *added = rewrite_reshape(rewrite, node->input[2], &shape);
+    node->n_input = 2;
+    node->output[0] = arena_strdup(&rewrite->model->arena, sums);
+    rewrite_op_to(rewrite, output, "Add", sums, added, NULL);
+    return 1;
+}
+
+const struct rule rule_bias_by_add = {
+    .name = "bias-by-add",
+    .summary = "the bias of a convolution by an Add behind it",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Conv|ConvTranspose",
+    .apply = bias_by_add,
+};

@@ -214,3 +214,84 @@ const struct rule rule_matmul_split = {
     .operators = "MatMul",
     .apply = matmul_split,
 };
+
+/* A value with its last two dimensions exchanged. */
+static const char *turn_matrices(struct rewrite *rewrite, const char *value, int rank)
+{
+    int64_t order[TENSOR_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        order[i] = i == rank - 2 ? rank - 1 : i == rank - 1 ? rank - 2 : i;
+    return rewrite_transpose(rewrite, value, order, (size_t)rank);
+}
+
+static int matmul_transposed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    Onnx__NodeProto *node = site->node;
+    const struct bounded *a = rewrite_input(rewrite, node, 0), *b = rewrite_input(rewrite, node, 1);
+    (void)err;
+    if (!a || !b || a->shape.rank < 2 || b->shape.rank < 2)
+        return 0;
+    int rank = a->shape.rank > b->shape.rank ? a->shape.rank : b->shape.rank;
+    const char *left = turn_matrices(rewrite, node->input[1], b->shape.rank);
+    const char *right = turn_matrices(rewrite, node->input[0], a->shape.rank);
+    const char *product = rewrite_op(rewrite, "MatMul", NULL, left, right, NULL);
+    rewrite_remove(rewrite, node);
+    rewrite_result(rewrite, turn_matrices(rewrite, product, rank), node->output[0]);
+    return 1;
+}
+
+const struct rule rule_matmul_transposed = {
+    .name = "matmul-transposed",
+    .summary = "a MatMul by that of its operands transposed and exchanged",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "MatMul",
+    .apply = matmul_transposed,
+};
+
+static int matmul_batched(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    Onnx__NodeProto *node = site->node;
+    const struct bounded *a = rewrite_input(rewrite, node, 0), *b = rewrite_input(rewrite, node, 1);
+    (void)err;
+    if (!a || !b || a->shape.rank < 2 || b->shape.rank < 2 || a->shape.rank > 4 || b->shape.rank > 4)
+        return 0;
+    const char *left = rewrite_unsqueeze(rewrite, node->input[0], 0);
+    const char *right = rewrite_unsqueeze(rewrite, node->input[1], 0);
+    const char *product = rewrite_op(rewrite, "MatMul", NULL, left, right, NULL);
+    rewrite_remove(rewrite, node);
+    rewrite_result(rewrite, rewrite_squeeze(rewrite, product, 0), node->output[0]);
+    return 1;
+}
+
+const struct rule rule_matmul_batched = {
+    .name = "matmul-batched",
+    .summary = "a MatMul by one with one more batch dimension, of size 1",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "MatMul",
+    .apply = matmul_batched,
+};
+
+static int gemm_transposed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    static const char *const flags[] = {"transA", "transB"};
+    Onnx__NodeProto *node = site->node;
+    size_t number = (size_t)rng_below(&rewrite->rng, 2);
+    const struct bounded *operand = rewrite_input(rewrite, node, number);
+    (void)err;
+    if (!operand || operand->shape.rank != 2)
+        return 0;
+    rewrite_set_input(rewrite, node, number, matrix(rewrite, node->input[number], true));
+    node_set_int(&rewrite->model->arena, node, flags[number], !node_int(node, flags[number], 0));
+    return 1;
+}
+
+const struct rule rule_gemm_transposed = {
+    .name = "gemm-transposed",
+    .summary = "a Gemm by one that takes an operand transposed",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Gemm",
+    .apply = gemm_transposed,
+};
