@@ -119,13 +119,14 @@ static bool all_inputs_known(const struct rewrite *rewrite, const Onnx__NodeProt
     return true;
 }
 
-/* The body of Range counts its steps in float32, which is right only for small numbers, and that of Celu has
- * a constant of shape [1], which makes a scalar a list. */
+/* The body of Range counts its steps in float32, which is right only for small numbers, and subtracts, which
+ * came later for some types; that of Celu has a constant of shape [1], which makes a scalar a list. */
 static bool body_is_right(const struct rewrite *rewrite, const Onnx__NodeProto *node)
 {
     const struct bounded *x = rewrite_input(rewrite, node, 0);
     if (text_equal(node->op_type, "Range"))
-        return x && (x->type == DTYPE_FLOAT || x->type == DTYPE_INT16);
+        return x && (x->type == DTYPE_FLOAT || x->type == DTYPE_INT16) &&
+               rewrite_takes(rewrite, "Sub", x->type);
     return !text_equal(node->op_type, "Celu") || (x && x->shape.rank > 0);
 }
 
@@ -270,6 +271,20 @@ static void *append(struct arena *arena, void *list, size_t *count, void *item)
     return longer;
 }
 
+/* Named after its operators, so that reports of the same fault look the same. */
+static const char *function_name(struct rewrite *rewrite, const struct called *called)
+{
+    struct arena *arena = &rewrite->model->arena;
+    const Onnx__ModelProto *proto = rewrite->model->proto;
+    const char *name = called->nodes[called->count - 1]->op_type;
+    for (size_t i = called->count - 1; i-- > 0;)
+        name = arena_printf(arena, "%s_%s", name, called->nodes[i]->op_type);
+    for (size_t i = 0; i < proto->n_functions; i++)
+        if (proto->functions[i]->name && text_equal(proto->functions[i]->name, name))
+            return rewrite_name(rewrite, name);
+    return name;
+}
+
 /* Values keep their names inside the function: its names and those of the graph are two worlds. */
 static Onnx__FunctionProto *make_function(struct rewrite *rewrite, const struct called *called)
 {
@@ -277,7 +292,7 @@ static Onnx__FunctionProto *make_function(struct rewrite *rewrite, const struct 
     Onnx__ModelProto *proto = rewrite->model->proto;
     Onnx__FunctionProto *function = arena_array(arena, 1, sizeof *function);
     onnx__function_proto__init(function);
-    function->name = arena_strdup(arena, rewrite_name(rewrite, called->nodes[0]->op_type));
+    function->name = arena_strdup(arena, function_name(rewrite, called));
     function->domain = arena_strdup(arena, called_domain);
     function->n_input = called->n_inputs;
     function->input = copy_names(arena, called->inputs, called->n_inputs);
