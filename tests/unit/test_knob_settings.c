@@ -59,10 +59,11 @@ static void others_than_the_present(void **state)
     };
     struct knob_settings found = settings_of(&arena, knobs, 7, &spec);
     check_list(found.count, found.settings,
-               (const char *const[]){"opt=none", "opt=all", "threads=4", "disable=PassA", "disable=PassB",
-                                     "many=1", "many=4", "opt=none,threads=4", "opt=none,many=1",
-                                     "opt=none,many=4", "opt=all,threads=4", "opt=all,many=1",
-                                     "opt=all,many=4", "threads=4,many=1", "threads=4,many=4", NULL});
+               (const char *const[]){"opt=none", "opt=all", "threads=4", "many=1", "many=4",
+                                     "opt=none,threads=4", "opt=none,many=1", "opt=none,many=4",
+                                     "opt=all,threads=4", "opt=all,many=1", "opt=all,many=4",
+                                     "threads=4,many=1", "threads=4,many=4", "disable=PassA", "disable=PassB",
+                                     NULL});
     check_list(found.n_kernels, found.kernels, (const char *const[]){"impl=ref", NULL});
     arena_release(&arena);
 }
