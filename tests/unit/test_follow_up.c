@@ -48,18 +48,20 @@ struct met {
 };
 
 /* Makes small graphs of these operators until one is a finding on the engine with this signature, and adds it
- * to the store. */
+ * to the store. Opsets that the system's libonnx does not know are left out: there the reducer may only take
+ * away. */
 static struct met meet(struct campaign *campaign, const char *ops, const char *engine, const char *signature)
 {
     struct met met = {.engine = engine};
     struct panel one = campaign->scene.panel;
     one.engines += panel_find(&one, engine);
     one.count = 1;
-    for (uint64_t i = 0; i < 200 && !met.recipe; i++) {
+    for (uint64_t i = 0; i < 600 && !met.recipe; i++) {
         struct error err = {0};
         struct test_case *test;
         struct trial_done done;
-        if (generate_graph(1, i, &(struct generate_options){.ops = ops, .max_nodes = 6}, &test, &err) ||
+        if (generate_graph(1, i, &(struct generate_options){.ops = ops, .max_nodes = 6, .max_opset = 17},
+                           &test, &err) ||
             follow_up_try(&one, test, &done, &err))
             fail_msg("%s", err.message);
         if (test_case_model(test, NULL)->graph->n_node > 2 &&
@@ -181,16 +183,16 @@ static void a_finding_is_made_smaller_and_bundled(void **state)
 static void two_that_end_in_one_signature_are_one_bug(void **state)
 {
     (void)state;
-    static const char wrap[] = "shape|reference:fault=pad-unpad-off|Pad|any|mode=wrap|",
+    static const char edge[] = "shape|reference:fault=pad-unpad-off|Pad|any|mode=edge|",
                       reflect[] = "shape|reference:fault=pad-unpad-off|Pad|any|mode=reflect|";
     struct campaign campaign;
     campaign_open(&campaign, LABELS(padded));
-    struct met first = meet(&campaign, "Pad,Relu,Add,Reshape", padded, wrap);
+    struct met first = meet(&campaign, "Pad,Relu,Add,Reshape", padded, edge);
     struct met second = meet(&campaign, "Pad,Relu,Add,Reshape", padded, reflect);
     struct follow_up_done done = follow(&campaign, &first);
     assert_int_equal(done.end, FOLLOW_UP_BUNDLED);
     assert_string_equal(done.signature.text, crops);
-    assert_string_equal(look_at(&campaign, wrap).same_as, crops);
+    assert_string_equal(look_at(&campaign, edge).same_as, crops);
     assert_int_equal(follow(&campaign, &second).end, FOLLOW_UP_MERGED);
     assert_string_equal(look_at(&campaign, reflect).same_as, crops);
     /* One finding is left, with the bundle of the first. */
