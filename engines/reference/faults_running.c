@@ -128,11 +128,12 @@ static void typed_halves(const struct fault_scene *scene, struct model *model)
                 halves_as_numbers(model, &graph->node[i]->attribute[k]->t);
 }
 
-/* Weights of a file are read one element too late, the first one at the end. */
+/* Weights in a file beside the model are read one element too late, the first one at the end. */
 static void file_shifted(const struct fault_scene *scene, struct model *model)
 {
     Onnx__GraphProto *graph = model->graph;
-    for (size_t i = 0; scene->from_file && i < graph->n_initializer; i++) {
+    bool outside = scene->from_file && model_is_external(model);
+    for (size_t i = 0; outside && i < graph->n_initializer; i++) {
         struct tensor tensor;
         if (model_tensor_read(graph->initializer[i], &tensor, NULL))
             continue;
@@ -213,8 +214,8 @@ const struct fault faults_running[] = {
     {.name = "file-shifted",
      .paper = "rules",
      .operators = "any",
-     .parameter = "(by path)",
-     .summary = "weights of a model that is loaded by its path are read one element too late",
+     .parameter = "external data",
+     .summary = "weights in a file beside the model are read one element too late",
      .edit = file_shifted},
     {.name = "saved-without-strings",
      .paper = "rules",

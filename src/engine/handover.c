@@ -91,7 +91,7 @@ int handover_open_file(struct handover *handover, struct pool *pool, const struc
         return -1;
     handover->file = file_join(handover->folder, "model.onnx");
     handover->path = handover->file;
-    return model_save_external(model, handover->file, err);
+    return model_save_apart(model, handover->file, err);
 }
 
 void handover_close(struct handover *handover)

@@ -38,7 +38,7 @@ int handover_open(struct handover *handover, struct pool *pool, const struct mod
 int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,
                        struct error *err);
 
-/* Gives the model of a case as a file in any case, with its large weights in another file beside it. Fails
+/* Gives the model of a case as a file in any case, with its weights in another file beside it. Fails
  * when an engine does not see this machine's file system. */
 int handover_open_file(struct handover *handover, struct pool *pool, const struct test_case *test,
                        struct error *err);

@@ -102,6 +102,7 @@ struct weights {
     struct output *output;
     size_t offset; /* in it */
     bool link;     /* make hard links to files of external data instead of writing them again */
+    bool small;    /* small weights of floating-point types, too */
 };
 
 /* The tensor as external data in a hard link to the file that it lies in; NULL when there can be none. */
@@ -127,6 +128,14 @@ static Onnx__TensorProto *write_weight(struct weights *weights, const Onnx__Tens
                          weights->offset - tensor->raw_data.len);
 }
 
+static bool goes_outside(const struct weights *weights, const Onnx__TensorProto *tensor)
+{
+    if (!tensor->has_raw_data || tensor->raw_data.len == 0)
+        return false;
+    return tensor->raw_data.len > MODEL_INLINE_LIMIT ||
+           (weights->small && dtype_is_float((enum dtype)tensor->data_type));
+}
+
 /* Writes large weights to the data file and returns a graph that refers to them; all other parts are shared.
  */
 static Onnx__GraphProto *place_weights(struct weights *weights)
@@ -136,7 +145,7 @@ static Onnx__GraphProto *place_weights(struct weights *weights)
     thin->initializer = arena_array(weights->arena, graph->n_initializer, sizeof *thin->initializer);
     for (size_t i = 0; i < graph->n_initializer; i++) {
         Onnx__TensorProto *tensor = graph->initializer[i], *outside = NULL;
-        if (tensor->has_raw_data && tensor->raw_data.len > MODEL_INLINE_LIMIT) {
+        if (goes_outside(weights, tensor)) {
             outside = link_weight(weights, tensor);
             if (!outside)
                 outside = write_weight(weights, tensor);
@@ -146,7 +155,7 @@ static Onnx__GraphProto *place_weights(struct weights *weights)
     return thin;
 }
 
-static int save_outside(const struct model *model, const char *path, bool link, struct error *err)
+static int save_outside(const struct model *model, const char *path, bool link, bool small, struct error *err)
 {
     struct output output;
     struct arena arena;
@@ -156,7 +165,8 @@ static int save_outside(const struct model *model, const char *path, bool link, 
     int result = output_open(&output, data_path, err);
     if (result)
         goto out;
-    struct weights weights = {.arena = &arena, .model = model, .output = &output, .link = link};
+    struct weights weights = {
+        .arena = &arena, .model = model, .output = &output, .link = link, .small = small};
     thin.graph = place_weights(&weights);
     size_t size = onnx__model_proto__get_packed_size(&thin);
     if (size > INT32_MAX)
@@ -175,12 +185,17 @@ out:
 
 int model_save_external(const struct model *model, const char *path, struct error *err)
 {
-    return save_outside(model, path, false, err);
+    return save_outside(model, path, false, false, err);
+}
+
+int model_save_apart(const struct model *model, const char *path, struct error *err)
+{
+    return save_outside(model, path, false, true, err);
 }
 
 int model_save_linked(const struct model *model, const char *path, struct error *err)
 {
-    return save_outside(model, path, true, err);
+    return save_outside(model, path, true, false, err);
 }
 
 int model_save(const struct model *model, const char *path, struct error *err)

@@ -395,6 +395,35 @@ static void external_data_goes_out_and_comes_back(void **state)
     free(data);
 }
 
+static void small_weights_go_apart_as_well(void **state)
+{
+    char *path = file_join(*state, "m.onnx");
+    struct error err = {0};
+    struct model *model = sample(4), *loaded;
+    struct tensor shape, w;
+    assert_int_equal(tensor_from_bytes(&shape, DTYPE_INT64, &(struct shape){.rank = 1, .dims = {1}},
+                                       &(int64_t){4}, 8, &err),
+                     0);
+    model_add_initializer(model, "shape", &shape);
+    tensor_release(&shape);
+    assert_int_equal(model_save_apart(model, path, &err), 0);
+    model_free(model);
+    assert_int_equal(model_load(&loaded, path, &err), 0);
+    assert_true(model_is_external(loaded));
+    assert_int_equal(model_weight(loaded, 0, &w, &err), 0);
+    assert_true(tensor_get(&w, 3) == 3);
+    tensor_release(&w);
+    model_free(loaded);
+    /* Without the other file the weight is gone, but not the shape. */
+    char *data = file_join(*state, "m.onnx.data"), *bytes;
+    size_t size;
+    assert_int_equal(file_read(data, 1 << 20, &bytes, &size, &err), 0);
+    assert_int_equal(size, 16);
+    free(bytes);
+    free(data);
+    free(path);
+}
+
 /* A model whose only weight claims to lie at the location. */
 static void save_pointing_to(const char *path, const char *location, const char *offset, const char *length)
 {
@@ -581,6 +610,7 @@ int main(void)
         cmocka_unit_test(dims_are_held_against_data),
         cmocka_unit_test_setup_teardown(large_weights_stay_in_the_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(external_data_goes_out_and_comes_back, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(small_weights_go_apart_as_well, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(external_paths_stay_in_the_folder, make_folder, remove_folder),
         cmocka_unit_test(broken_models_are_refused_with_the_reason),
         cmocka_unit_test(every_truncation_and_bit_flip_is_survived),
