@@ -57,7 +57,6 @@ struct hint {
 static const struct hint hints[] = {
     {.fault = "depthwise-first-channel", .times = 4},
     {.fault = "relu-tail", .operators = "Conv|Relu"},
-    {.fault = "exp-f16", .operators = "Exp|Softplus|Elu|Mish|Softmax|Selu|Celu"},
     {.fault = "quant-half-up", .operators = "QuantizeLinear|DynamicQuantizeLinear", .fill = FILL_EXACT + 1},
     {.fault = "softmax-no-max", .fill = FILL_SPECIAL + 1},
     {.fault = "thresholdedrelu-ge", .fill = FILL_EXACT + 1},
@@ -66,7 +65,7 @@ static const struct hint hints[] = {
     {.fault = "mod-int-float", .fill = FILL_SPECIAL + 1, .types = DTYPE_BIT(DTYPE_INT64)},
     {.fault = "narrow-accumulator", .fill = FILL_SPECIAL + 1},
     {.fault = "sigmoid-nan", .fill = FILL_SPECIAL + 1},
-    {.fault = "div-zero-nan", .fill = FILL_SPECIAL + 1},
+    {.fault = "div-zero-nan", .fill = FILL_EXACT + 1},
     {.fault = "typed-halves", .types = DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16)},
     {.fault = "halves-stay", .types = DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT)},
     {.fault = "saved-without-strings",

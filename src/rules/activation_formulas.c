@@ -191,10 +191,12 @@ static const char *clip(struct formula *f, const char *x)
     return rewrite_has_input(f->node, 2) ? formula_two(f, "Min", x, formula_input(f, 2)) : x;
 }
 
-static const struct {
+struct named_formula {
     const char *name;
     formula_writer *write;
-} formulas[] = {
+};
+
+static const struct named_formula activations[] = {
     {"Elu", elu},
     {"Celu", celu},
     {"Selu", selu},
@@ -210,38 +212,58 @@ static const struct {
     {"Sigmoid", sigmoid},
     {"Tanh", tanh_by_sigmoid},
     {"Gelu", gelu},
-    {"Exp", exp_by_square},
-    {"Tan", tan_by_quotient},
-    {"Reciprocal", reciprocal},
-    {"Floor", floor_by_ceil},
-    {"Ceil", ceil_by_floor},
-    {"Neg", negative},
-    {"Abs", absolute},
-    {"Clip", clip},
+    {0},
 };
 
-static int activation(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static const struct named_formula functions[] = {
+    {"Exp", exp_by_square},   {"Tan", tan_by_quotient}, {"Reciprocal", reciprocal},
+    {"Floor", floor_by_ceil}, {"Ceil", ceil_by_floor},  {"Neg", negative},
+    {"Abs", absolute},        {"Clip", clip},           {0},
+};
+
+static int by_formula(struct rewrite *rewrite, const Onnx__NodeProto *node, const struct named_formula *table)
 {
     struct formula f;
-    (void)err;
-    if (!formula_begin(&f, rewrite, site->node, true))
+    if (!formula_begin(&f, rewrite, node, true))
         return 0;
     const char *x = formula_input(&f, 0);
-    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
-        if (text_equal(formulas[i].name, site->node->op_type)) {
-            const char *result = formulas[i].write(&f, x);
+    for (; table->name; table++)
+        if (text_equal(table->name, node->op_type)) {
+            const char *result = table->write(&f, x);
             return result ? formula_end(&f, result) : 0;
         }
     return 0;
 }
 
+static int activation(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)err;
+    return by_formula(rewrite, site->node, activations);
+}
+
 const struct rule rule_activation_formula = {
     .name = "activation-formula",
     .paper = 7,
-    .summary = "a function of single elements, such as Elu, Sigmoid or Clip, by its formula",
+    .summary = "an activation, such as Elu, Sigmoid or HardSwish, by its formula",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,
     .operators = "Elu|Celu|Selu|LeakyRelu|PRelu|Relu|ThresholdedRelu|HardSigmoid|HardSwish|Softsign|Softplus|"
-                 "Mish|Sigmoid|Tanh|Gelu|Exp|Tan|Reciprocal|Floor|Ceil|Neg|Abs|Clip",
+                 "Mish|Sigmoid|Tanh|Gelu",
     .apply = activation,
+};
+
+static int function(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    (void)err;
+    return by_formula(rewrite, site->node, functions);
+}
+
+const struct rule rule_elementwise_formula = {
+    .name = "elementwise-formula",
+    .paper = 7,
+    .summary = "a function of single elements, such as Exp, Floor or Clip, by others",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Exp|Tan|Reciprocal|Floor|Ceil|Neg|Abs|Clip",
+    .apply = function,
 };

@@ -5,6 +5,62 @@
 
 #include <math.h>
 
+/* The value of a constant, or of an input as the case gives it; the caller releases it. */
+static bool known_tensor(const struct rewrite *rewrite, const char *name, struct tensor *tensor)
+{
+    if (rewrite_constant(rewrite, name, tensor, NULL) == 1)
+        return true;
+    for (size_t i = 0; i < rewrite->n_inputs; i++) {
+        const struct value *input = &rewrite->inputs[i];
+        if (input->name && text_equal(input->name, name) && input->kind == VALUE_TENSOR)
+            return tensor_copy(tensor, &input->tensors[0], NULL) == 0;
+    }
+    return false;
+}
+
+/* --- Div --- */
+
+/* Whether a tensor has none of the numbers next to which x / y is a matter of hardware: -0, and subnormals,
+ * which may be read as 0. */
+static bool is_plain_divisor(const struct tensor *y)
+{
+    long double tiny = dtype_precision(y->type).tiny;
+    for (size_t i = 0; i < y->count; i++) {
+        long double value = tensor_get(y, i);
+        if (value == 0 ? signbit(value) : fabsl(value) < tiny)
+            return false;
+    }
+    return dtype_is_float(y->type);
+}
+
+static int zero_apart(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+{
+    struct formula f;
+    struct tensor divisor;
+    (void)err;
+    if (!formula_begin(&f, rewrite, site->node, false) || !rewrite_has_input(site->node, 1) ||
+        !known_tensor(rewrite, site->node->input[1], &divisor))
+        return 0;
+    bool plain = is_plain_divisor(&divisor);
+    tensor_release(&divisor);
+    if (!plain)
+        return 0;
+    const char *x = formula_input(&f, 0), *y = formula_input(&f, 1);
+    const char *none = formula_two(&f, "Equal", y, formula_number(&f, 0));
+    const char *endless = formula_two(&f, "Mul", x, formula_number(&f, INFINITY));
+    return formula_end(&f, formula_where(&f, none, endless, formula_two(&f, "Div", x, y)));
+}
+
+const struct rule rule_div_zero_apart = {
+    .name = "div-zero-apart",
+    .paper = 7,
+    .summary = "a Div by known numbers, where these are 0 by a product with infinity",
+    .scope = RULE_NODE,
+    .relation = RELATION_BOUNDS,
+    .operators = "Div",
+    .apply = zero_apart,
+};
+
 /* --- Mod --- */
 
 /* The divisor without those by which integers must not be divided: 0, for which ONNX defines nothing, and -1,
@@ -144,19 +200,6 @@ const struct rule rule_cumsum_formula = {
 /* --- Pow --- */
 
 enum { POW_MOST = 4 };
-
-/* The value of a constant, or of an input as the case gives it; the caller releases it. */
-static bool known_tensor(const struct rewrite *rewrite, const char *name, struct tensor *tensor)
-{
-    if (rewrite_constant(rewrite, name, tensor, NULL) == 1)
-        return true;
-    for (size_t i = 0; i < rewrite->n_inputs; i++) {
-        const struct value *input = &rewrite->inputs[i];
-        if (input->name && text_equal(input->name, name) && input->kind == VALUE_TENSOR)
-            return tensor_copy(tensor, &input->tensors[0], NULL) == 0;
-    }
-    return false;
-}
 
 /* Which of the exponents 1 to POW_MOST occur; false when others do. */
 static bool small_exponents(const struct formula *f, bool occurs[POW_MOST + 1])
