@@ -77,8 +77,8 @@ int model_clone(struct model **copy, const struct model *model, struct error *er
  * - model_save streams to a file. If the model is too large for one file, its large weights go to
  *   "<name>.data" beside it.
  * - model_save_external puts the large weights of any model there.
- * - model_save_apart does so too, and with small weights of floating-point types as well. Small integers stay,
- *   because they may be shapes, which many readers want in the model itself.
+ * - model_save_apart does so too, and with small weights of floating-point types as well. Small integers
+ * stay, because they may be shapes, which many readers want in the model itself.
  * - model_save_linked does so too, but makes hard links ("<name>.data1" ...) to existing files of external
  *   data where the file system can, instead of writing their bytes again.
  * Files appear whole or not at all.
