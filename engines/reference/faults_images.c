@@ -56,6 +56,19 @@ static int depth_mode_ignored(const struct fault_scene *scene, struct op_call *c
     return patch_eval(&patch);
 }
 
+/* The diagonal is the main one, whichever is asked for. */
+static int trilu_main_diagonal(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    struct patch patch;
+    if (!call_input(call, 1) || !patch_init(&patch, call))
+        return call->op->eval(call);
+    struct bounded *k = patch_input(&patch, 1);
+    if (k && k->count)
+        k->value[0] = 0;
+    return patch_eval(&patch);
+}
+
 /* The elements of a block go to the channels column by column. */
 static int space_block_turned(const struct fault_scene *scene, struct op_call *call)
 {
@@ -117,6 +130,12 @@ const struct fault faults_images[] = {
      .parameter = "mode",
      .summary = "mode CRD is taken as DCR",
      .eval = depth_mode_ignored},
+    {.name = "trilu-main-diagonal",
+     .paper = "rules",
+     .operators = "Trilu",
+     .parameter = "k",
+     .summary = "k is taken as 0",
+     .eval = trilu_main_diagonal},
     {.name = "space-block-turned",
      .paper = "rules",
      .operators = "SpaceToDepth",
