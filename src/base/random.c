@@ -41,6 +41,18 @@ int64_t rng_range(struct rng *rng, int64_t low, int64_t high)
     return (int64_t)((uint64_t)low + rng_below(rng, span + 1));
 }
 
+void rng_order(struct rng *rng, int64_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = (int64_t)i;
+    for (size_t i = count; i > 1; i--) {
+        size_t k = (size_t)rng_below(rng, i);
+        int64_t swapped = order[i - 1];
+        order[i - 1] = order[k];
+        order[k] = swapped;
+    }
+}
+
 bool rng_chance(struct rng *rng, double probability)
 {
     return rng_unit(rng) < probability;

@@ -9,6 +9,7 @@
 #define BASE_RANDOM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -29,6 +30,8 @@ uint64_t rng_below(struct rng *rng, uint64_t n);
 
 /* Uniform in [low, high], both included. */
 int64_t rng_range(struct rng *rng, int64_t low, int64_t high);
+/* Fills `order` with 0 ... count - 1 in a random order. */
+void rng_order(struct rng *rng, int64_t *order, size_t count);
 bool rng_chance(struct rng *rng, double probability);
 double rng_unit(struct rng *rng); /* uniform in [0, 1) */
 double rng_uniform(struct rng *rng, double low, double high);

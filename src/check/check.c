@@ -22,40 +22,35 @@ struct source {
     size_t done;
 };
 
-/* Of a rule with more sites than wanted, those that are spread evenly over its sites; of settings, which are
- * listed by how much they differ (rules/knob_settings.h), the first. */
-static bool is_wanted(const struct rewriting_steps *list, size_t step, size_t sites)
+/* Of a rule's `count` sites the wanted ones are spread evenly; of settings, which are listed by how much they
+ * differ (rules/knob_settings.h), they are the first. */
+static bool is_wanted(const struct rule *rule, size_t at, size_t count, size_t sites)
 {
-    size_t first = step, end = step;
-    while (first > 0 && list->rules[first - 1] == list->rules[step])
-        first--;
-    while (end < list->count && list->rules[end] == list->rules[step])
-        end++;
-    size_t count = end - first, at = step - first;
     if (sites == 0 || count <= sites)
         return true;
-    if (list->rules[step]->each_knob)
-        return at < sites;
-    return at * sites / count != (at + 1) * sites / count;
+    return rule->each_knob ? at < sites : at * sites / count != (at + 1) * sites / count;
 }
 
+/* The steps of a rule stand together. */
 static void leave_out(struct check *check, struct rewriting_steps *list, size_t sites)
 {
-    bool *wanted = memory_zeroed(list->count + 1, sizeof *wanted);
     size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        wanted[i] = is_wanted(list, i, sites);
-    for (size_t i = 0; i < list->count; i++) {
-        if (!wanted[i]) {
-            free(list->steps[i]);
-            check->untried++;
+    for (size_t first = 0, end; first < list->count; first = end) {
+        const struct rule *rule = list->rules[first];
+        for (end = first; end < list->count && list->rules[end] == rule; end++)
             continue;
+        for (size_t i = first; i < end; i++) {
+            char *step = list->steps[i];
+            if (!is_wanted(rule, i - first, end - first, sites)) {
+                free(step);
+                check->untried++;
+                continue;
+            }
+            list->steps[kept] = step;
+            list->rules[kept++] = rule;
         }
-        list->steps[kept] = list->steps[i];
-        list->rules[kept++] = list->rules[i];
     }
     list->count = kept;
-    free(wanted);
 }
 
 static size_t rule_number(const struct rule *rule)
@@ -101,11 +96,7 @@ static int make(void *context, struct test_case **test, void **user, struct erro
         source->drawn = source->options->random;
         return 0;
     }
-    int made = make_next(source, test, err);
-    if (made < 0)
-        return -1;
-    source->check->useless += made == 0;
-    return 1;
+    return make_next(source, test, err) < 0 ? -1 : 1;
 }
 
 /* What the engine was asked to run is the rewritten form, in its own setting. */
@@ -170,10 +161,9 @@ static void count_engine(struct check *check, const struct known_issues *known, 
 {
     struct check_engine *engine = &check->engines[i];
     const struct verdict *origin = &done->origin_verdicts[i];
-    if (!engine->origin_known ||
+    if (verdict_is(engine->origin.kind, CLASS_NOTHING) ||
         (verdict_is_finding(origin->kind) && !verdict_is_finding(engine->origin.kind)))
         engine->origin = *origin;
-    engine->origin_known = true;
     enum check_answer answer = answer_of(done, i);
     engine->answers[answer]++;
     if (answer == CHECK_LACKING && !*engine->lacking)

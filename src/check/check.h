@@ -38,8 +38,7 @@ struct check_finding {
 struct check_engine {
     size_t answers[CHECK_CHANGED + 1]; /* rewritings by enum check_answer */
     struct verdict origin;             /* on the model as it is, of the first sample where it is a finding */
-    bool origin_known;
-    char lacking[200]; /* the first message of a rewritten form that it does not run */
+    char lacking[200];                 /* the first message of a rewritten form that it does not run */
 };
 
 struct check {
@@ -48,7 +47,6 @@ struct check {
     size_t samples;
     size_t rewritings;  /* that were run, over all samples */
     size_t untried;     /* steps left out because a rule has more sites than wanted */
-    size_t useless;     /* steps that do not apply */
     size_t bad;         /* rewritings that the reference itself finds unequal: never held against an engine */
     char bad_text[300]; /* the first of them */
     size_t *by_rule;    /* rewritings for each rule */

@@ -160,8 +160,7 @@ static void print_findings(const struct check *check, size_t engine, struct str 
 static void print_doubts(const struct check_engine *engine, struct str *out)
 {
     if (engine->answers[CHECK_UNCOMPARED])
-        str_printf(out,
-                   "  On %zu rewritings some output could not be compared: its error bounds are infinite.\n",
+        str_printf(out, "  Rewritings of which some output could not be compared: %zu.\n",
                    engine->answers[CHECK_UNCOMPARED]);
     if (engine->answers[CHECK_LACKING] && engine->origin.unanswered) {
         str_add(out, "  It does not answer the model as it is: ");

@@ -82,8 +82,7 @@ bool knobs_are_plain(const struct engine_spec *spec, const Assay__Welcome *welco
     return true;
 }
 
-/* "NAME", "N": a word for what the user writes. */
-static bool is_placeholder(const char *text, size_t length)
+bool knobs_stands_for_text(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (!isupper((unsigned char)text[i]))
@@ -97,7 +96,7 @@ static bool is_member(const char *values, char separator, const char *text, size
     for (const char *at = values;;) {
         const char *end = strchr(at, separator);
         size_t size = end ? (size_t)(end - at) : strlen(at);
-        if ((separator == '|' && is_placeholder(at, size)) ||
+        if ((separator == '|' && knobs_stands_for_text(at, size)) ||
             (size == length && strncmp(at, text, length) == 0))
             return true;
         if (!end)

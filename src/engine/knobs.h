@@ -34,4 +34,8 @@ int knobs_check(const struct engine_spec *spec, const Assay__Welcome *welcome, s
 const struct engine_spec *knobs_plain(struct arena *arena, const struct engine_spec *spec,
                                       const Assay__Welcome *welcome);
 
+/* Whether a listed value ("NAME", "N", "PATH") is only a word for what the user writes: it is all capitals.
+ */
+bool knobs_stands_for_text(const char *text, size_t length);
+
 #endif

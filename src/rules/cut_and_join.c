@@ -136,14 +136,7 @@ static void draw_permutation(struct rewrite *rewrite, size_t size, int64_t **ord
 {
     *order = arena_array(&rewrite->model->arena, size, sizeof **order);
     *back = arena_array(&rewrite->model->arena, size, sizeof **back);
-    for (size_t i = 0; i < size; i++)
-        (*order)[i] = (int64_t)i;
-    for (size_t i = size; i > 1; i--) {
-        size_t k = (size_t)rng_below(&rewrite->rng, i);
-        int64_t swapped = (*order)[i - 1];
-        (*order)[i - 1] = (*order)[k];
-        (*order)[k] = swapped;
-    }
+    rng_order(&rewrite->rng, *order, size);
     for (size_t i = 0; i < size; i++)
         (*back)[(*order)[i]] = (int64_t)i;
 }

@@ -142,14 +142,7 @@ struct order {
 
 static void draw_order(struct rng *rng, struct order *order)
 {
-    for (size_t i = 0; i < order->rank; i++)
-        order->there[i] = (int64_t)i;
-    for (size_t i = order->rank; i > 1; i--) {
-        size_t k = (size_t)rng_below(rng, i);
-        int64_t swapped = order->there[i - 1];
-        order->there[i - 1] = order->there[k];
-        order->there[k] = swapped;
-    }
+    rng_order(rng, order->there, order->rank);
     for (size_t i = 0; i < order->rank; i++)
         order->back[order->there[i]] = (int64_t)i;
 }

@@ -44,18 +44,6 @@ const struct rule rule_chained_identity = {
     .apply = chained_identity,
 };
 
-static void draw_order(struct rng *rng, int64_t *order, size_t rank)
-{
-    for (size_t i = 0; i < rank; i++)
-        order[i] = (int64_t)i;
-    for (size_t i = rank; i > 1; i--) {
-        size_t k = (size_t)rng_below(rng, i);
-        int64_t swapped = order[i - 1];
-        order[i - 1] = order[k];
-        order[k] = swapped;
-    }
-}
-
 static int transpose_pair(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
     const char *before, *after;
@@ -65,7 +53,7 @@ static int transpose_pair(struct rewrite *rewrite, const struct rule_site *site,
     if (!type || type->shape.rank < 2)
         return 0;
     size_t rank = (size_t)type->shape.rank;
-    draw_order(&rewrite->rng, order, rank);
+    rng_order(&rewrite->rng, order, rank);
     for (size_t i = 0; i < rank; i++)
         back[order[i]] = (int64_t)i;
     rewrite_intercept(rewrite, site->value, &before, &after);

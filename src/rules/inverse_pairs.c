@@ -74,18 +74,6 @@ const struct rule rule_depth_space = {
 
 /* --- Gather and Scatter --- */
 
-static void shuffle(struct rng *rng, int64_t *order, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        order[i] = (int64_t)i;
-    for (size_t i = count; i > 1; i--) {
-        size_t k = (size_t)rng_below(rng, i);
-        int64_t swapped = order[i - 1];
-        order[i - 1] = order[k];
-        order[k] = swapped;
-    }
-}
-
 static const char *zeros(struct rewrite *rewrite, const struct bounded *type, struct error *err)
 {
     struct tensor tensor;
@@ -111,7 +99,7 @@ static int gather_scatter(struct rewrite *rewrite, const struct rule_site *site,
     const char *blank = zeros(rewrite, type, err);
     if (!blank || tensor_alloc(&order, DTYPE_INT64, &column, 0, err))
         return -1;
-    shuffle(&rewrite->rng, order.data, (size_t)rows);
+    rng_order(&rewrite->rng, order.data, (size_t)rows);
     const char *list = rewrite_ints(rewrite, order.data, (size_t)rows);
     const char *places = rewrite_tensor(rewrite, &order);
     tensor_release(&order);

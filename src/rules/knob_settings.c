@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "engine/label.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { SETTINGS = 512 }; /* at most; an engine may declare anything */
@@ -27,15 +26,6 @@ static void add(struct settings *all, const Assay__KnobInfo *info, const char *v
     all->items[all->count++] = (struct setting){info, arena_printf(all->arena, "%s=%s", info->name, value)};
 }
 
-/* "PATH", "NAME": a word for what the user writes. */
-static bool is_placeholder(const char *value)
-{
-    for (const char *at = value; *at; at++)
-        if (!isupper((unsigned char)*at))
-            return false;
-    return *value;
-}
-
 static void add_numbers(struct settings *all, const Assay__KnobInfo *info)
 {
     static const struct {
@@ -54,14 +44,13 @@ static void add_numbers(struct settings *all, const Assay__KnobInfo *info)
             add(all, info, tried[i].text);
 }
 
-/* The members of a list; those of a set ("A+B") are not placeholders, however they are written. */
+/* The members of a list; those of a set ("A+B") are values, however they are written. */
 static void add_members(struct settings *all, const Assay__KnobInfo *info, const char *separator)
 {
     for (const char *at = info->values; *at;) {
         size_t length = strcspn(at, separator);
-        const char *value = arena_printf(all->arena, "%.*s", (int)length, at);
-        if (*value && (*separator == '+' || !is_placeholder(value)))
-            add(all, info, value);
+        if (length > 0 && (*separator == '+' || !knobs_stands_for_text(at, length)))
+            add(all, info, arena_printf(all->arena, "%.*s", (int)length, at));
         at += length;
         at += *at == *separator;
     }

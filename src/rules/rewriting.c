@@ -69,8 +69,8 @@ static int check_names(const char *list, struct error *err)
                 nearest = rules_all[i]->name;
                 least = text_distance(name, nearest);
             }
-        error_set(err, ERROR_USAGE, "there is no rule '%.60s'%s%s%s; 'assay rules' lists them", name,
-                  nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+        error_set(err, ERROR_USAGE, "there is no rule '%.60s'; %s%s%s'assay rules' lists them", name,
+                  nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "");
         free(name);
         return -1;
     }

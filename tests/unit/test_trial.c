@@ -354,106 +354,106 @@ static struct trial_done attempt(struct scene *scene, const struct attempt *atte
     return done;
 }
 
+/* What becomes of the original, of the pair, and of the rewritten form at last. */
+#define DIVIDED "g (float16[4] x) => (float16[4] y) { y = Div(x, x) }"
+static const struct {
+    struct attempt attempt;
+    enum verdict_kind origin, pair, judged;
+} pairs_of_answers[] = {
+    /* Nothing is wrong. */
+    {{"reference:round=on", PADDED, "auto-pad@y", .first = -3},
+     VERDICT_AGREES,
+     VERDICT_AGREES,
+     VERDICT_AGREES},
+    /* The original is wrong, and its rewritten form is not. */
+    {{"reference:fault=same-pad-side,round=on", PADDED, "auto-pad@y", .first = -3},
+     VERDICT_WRONG,
+     VERDICT_INCONSISTENT,
+     VERDICT_AGREES},
+    {{"reference:fault=same-pad-side,round=on", PADDED, "auto-pad@y", .first = -3, .no_reference = true},
+     VERDICT_UNDECIDED,
+     VERDICT_SUSPECT,
+     VERDICT_SUSPECT},
+    {{"reference:round=on", PADDED, "auto-pad@y", .first = -3, .no_reference = true},
+     VERDICT_UNDECIDED,
+     VERDICT_AGREES,
+     VERDICT_UNDECIDED},
+    /* A setting that is asked for by its knob. */
+    {{"reference:fault=opt-div-reciprocal,opt=all,round=on", DIVIDED, "knob@opt=none", .first = 1e-5L},
+     VERDICT_WRONG,
+     VERDICT_INCONSISTENT,
+     VERDICT_AGREES},
+    {{"reference:round=on", DIVIDED, "knob@opt=all", .first = 1},
+     VERDICT_AGREES,
+     VERDICT_AGREES,
+     VERDICT_AGREES},
+    /* Settings that cannot be had. */
+    {{"reference:round=on", DIVIDED, "knob@opt=most", .first = 1},
+     VERDICT_AGREES,
+     VERDICT_UNTESTED,
+     VERDICT_UNSUPPORTED},
+    {{"reference:round=on", DIVIDED, "knob@turns=2", .first = 1},
+     VERDICT_AGREES,
+     VERDICT_UNTESTED,
+     VERDICT_UNSUPPORTED},
+    {{"reference:round=on", DIVIDED, "knob@opt=all", .first = 1, .no_registry = true},
+     VERDICT_AGREES,
+     VERDICT_UNTESTED,
+     VERDICT_UNSUPPORTED},
+    {{"reference:round=on", DIVIDED, "fresh", .first = 1},
+     VERDICT_AGREES,
+     VERDICT_UNTESTED,
+     VERDICT_UNSUPPORTED},
+    /* Ways of running. */
+    {{"reference:round=on", DIVIDED, "fresh", .first = 1, .fresh = true},
+     VERDICT_AGREES,
+     VERDICT_AGREES,
+     VERDICT_AGREES},
+    {{"reference:round=on", DIVIDED, "fresh knob@opt=all", .first = 1, .fresh = true},
+     VERDICT_AGREES,
+     VERDICT_AGREES,
+     VERDICT_AGREES},
+    {{"reference:round=on", DIVIDED, "external-data", .first = 1},
+     VERDICT_AGREES,
+     VERDICT_AGREES,
+     VERDICT_AGREES},
+    {{"bad:mode=differ", COPIED, "again", .first = 1},
+     VERDICT_AGREES,
+     VERDICT_AGREES,
+     VERDICT_NONDETERMINISTIC},
+    {{"bad:mode=stale", COPIED, "after-another", .first = 1, .no_reference = true},
+     VERDICT_UNDECIDED,
+     VERDICT_SUSPECT,
+     VERDICT_SUSPECT},
+    {{"bad:mode=unwritten", COPIED, "dirty-memory", .no_reference = true},
+     VERDICT_UNDECIDED,
+     VERDICT_SUSPECT,
+     VERDICT_SUSPECT},
+    {{"bad:mode=good", COPIED, "dirty-memory"}, VERDICT_AGREES, VERDICT_AGREES, VERDICT_AGREES},
+    /* It ends before it answers. */
+    {{"bad:mode=segv-run", COPIED, "identity@x", .first = 1}, VERDICT_CRASH, VERDICT_CRASH, VERDICT_CRASH},
+    {{"bad:mode=reject-load", COPIED, "identity@x", .first = 1, .no_reference = true},
+     VERDICT_SUSPECT,
+     VERDICT_UNTESTED,
+     VERDICT_SUSPECT},
+};
+
 static void both_forms_are_run_and_held_against_each_other(void **state)
 {
     (void)state;
-#define DIVIDED "g (float16[4] x) => (float16[4] y) { y = Div(x, x) }"
-    static const struct {
-        struct attempt attempt;
-        enum verdict_kind origin, pair, judged;
-    } rows[] = {
-        /* Nothing is wrong. */
-        {{"reference:round=on", PADDED, "auto-pad@y", .first = -3},
-         VERDICT_AGREES,
-         VERDICT_AGREES,
-         VERDICT_AGREES},
-        /* The original is wrong, and its rewritten form is not. */
-        {{"reference:fault=same-pad-side,round=on", PADDED, "auto-pad@y", .first = -3},
-         VERDICT_WRONG,
-         VERDICT_INCONSISTENT,
-         VERDICT_AGREES},
-        {{"reference:fault=same-pad-side,round=on", PADDED, "auto-pad@y", .first = -3, .no_reference = true},
-         VERDICT_UNDECIDED,
-         VERDICT_SUSPECT,
-         VERDICT_SUSPECT},
-        {{"reference:round=on", PADDED, "auto-pad@y", .first = -3, .no_reference = true},
-         VERDICT_UNDECIDED,
-         VERDICT_AGREES,
-         VERDICT_UNDECIDED},
-        /* A setting that is asked for by its knob. */
-        {{"reference:fault=opt-div-reciprocal,opt=all,round=on", DIVIDED, "knob@opt=none", .first = 1e-5L},
-         VERDICT_WRONG,
-         VERDICT_INCONSISTENT,
-         VERDICT_AGREES},
-        {{"reference:round=on", DIVIDED, "knob@opt=all", .first = 1},
-         VERDICT_AGREES,
-         VERDICT_AGREES,
-         VERDICT_AGREES},
-        /* Settings that cannot be had. */
-        {{"reference:round=on", DIVIDED, "knob@opt=most", .first = 1},
-         VERDICT_AGREES,
-         VERDICT_UNTESTED,
-         VERDICT_UNSUPPORTED},
-        {{"reference:round=on", DIVIDED, "knob@turns=2", .first = 1},
-         VERDICT_AGREES,
-         VERDICT_UNTESTED,
-         VERDICT_UNSUPPORTED},
-        {{"reference:round=on", DIVIDED, "knob@opt=all", .first = 1, .no_registry = true},
-         VERDICT_AGREES,
-         VERDICT_UNTESTED,
-         VERDICT_UNSUPPORTED},
-        {{"reference:round=on", DIVIDED, "fresh", .first = 1},
-         VERDICT_AGREES,
-         VERDICT_UNTESTED,
-         VERDICT_UNSUPPORTED},
-        /* Ways of running. */
-        {{"reference:round=on", DIVIDED, "fresh", .first = 1, .fresh = true},
-         VERDICT_AGREES,
-         VERDICT_AGREES,
-         VERDICT_AGREES},
-        {{"reference:round=on", DIVIDED, "fresh knob@opt=all", .first = 1, .fresh = true},
-         VERDICT_AGREES,
-         VERDICT_AGREES,
-         VERDICT_AGREES},
-        {{"reference:round=on", DIVIDED, "external-data", .first = 1},
-         VERDICT_AGREES,
-         VERDICT_AGREES,
-         VERDICT_AGREES},
-        {{"bad:mode=differ", COPIED, "again", .first = 1},
-         VERDICT_AGREES,
-         VERDICT_AGREES,
-         VERDICT_NONDETERMINISTIC},
-        {{"bad:mode=stale", COPIED, "after-another", .first = 1, .no_reference = true},
-         VERDICT_UNDECIDED,
-         VERDICT_SUSPECT,
-         VERDICT_SUSPECT},
-        {{"bad:mode=unwritten", COPIED, "dirty-memory", .no_reference = true},
-         VERDICT_UNDECIDED,
-         VERDICT_SUSPECT,
-         VERDICT_SUSPECT},
-        {{"bad:mode=good", COPIED, "dirty-memory"}, VERDICT_AGREES, VERDICT_AGREES, VERDICT_AGREES},
-        /* It ends before it answers. */
-        {{"bad:mode=segv-run", COPIED, "identity@x", .first = 1},
-         VERDICT_CRASH,
-         VERDICT_CRASH,
-         VERDICT_CRASH},
-        {{"bad:mode=reject-load", COPIED, "identity@x", .first = 1, .no_reference = true},
-         VERDICT_SUSPECT,
-         VERDICT_UNTESTED,
-         VERDICT_SUSPECT},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof pairs_of_answers / sizeof *pairs_of_answers; i++) {
         struct scene scene;
-        struct trial_done done = attempt(&scene, &rows[i].attempt);
+        struct trial_done done = attempt(&scene, &pairs_of_answers[i].attempt);
         enum verdict_kind got[] = {done.origin_verdicts[0].kind, done.pairs[0].kind, verdict_on(&done, 0)};
-        enum verdict_kind due[] = {rows[i].origin, rows[i].pair, rows[i].judged};
+        enum verdict_kind due[] = {pairs_of_answers[i].origin, pairs_of_answers[i].pair,
+                                   pairs_of_answers[i].judged};
         for (size_t k = 0; k < 3; k++)
             if (got[k] != due[k])
-                fail_msg("%s on %s: %s instead of %s at %zu (%s)", rows[i].attempt.rewriting,
-                         rows[i].attempt.engine, verdict_name(got[k]), verdict_name(due[k]), k,
+                fail_msg("%s on %s: %s instead of %s at %zu (%s)", pairs_of_answers[i].attempt.rewriting,
+                         pairs_of_answers[i].attempt.engine, verdict_name(got[k]), verdict_name(due[k]), k,
                          done.pairs[0].text);
         assert_false(done.bad_rewriting);
-        assert_string_equal(done.test->equivalence->rewriting, rows[i].attempt.rewriting);
+        assert_string_equal(done.test->equivalence->rewriting, pairs_of_answers[i].attempt.rewriting);
         trial_done_release(&done);
         scene_close(&scene);
     }
