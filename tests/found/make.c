@@ -5,9 +5,11 @@
  *
  * FOLDER/case.txt holds the model in ONNX's text form, a line "---", and the values of each input: its name,
  * then numbers ("nan", "inf", "-inf" and "VALUE*COUNT" too); types and shapes are those of the model, so its
- * inputs need fixed dims. Written are FOLDER/model.onnx and FOLDER/test_data_set_0 with the inputs and the
- * outputs that the reference finds, and those outputs are printed. Elements that the ONNX text leaves open
- * have no right value: such a case is kept without outputs and passes where it runs.
+ * inputs need fixed dims. A first line "rewriting RULE@SITE" there is applied to the case
+ * (rules/rewriting.h): the text form has no sparse tensors, for example. Written are FOLDER/model.onnx and
+ * FOLDER/test_data_set_0 with the inputs and the outputs that the reference finds, and those outputs are
+ * printed. Elements that the ONNX text leaves open have no right value: such a case is kept without outputs
+ * and passes where it runs.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -15,6 +17,7 @@
 #include "eval/evaluate.h"
 #include "model/data.h"
 #include "model/onnx.h"
+#include "rules/rewriting.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -135,18 +138,15 @@ static int write_inputs(const char *folder, const struct model *model, const str
     return status;
 }
 
-static int make(const char *folder, const struct model *model, const char *lines, struct error *err)
+static int make(const char *folder, const struct model *model, const struct value *inputs, struct error *err)
 {
     const Onnx__GraphProto *graph = model->graph;
-    struct value *inputs = memory_zeroed(graph->n_input + 1, sizeof *inputs);
     struct evaluate_options options = {0};
     struct evaluator *evaluator = NULL;
     struct bounded *results = NULL;
     size_t count = 0;
-    int status = 0;
-    for (size_t i = 0; i < graph->n_input && !status; i++)
-        status = read_input(&inputs[i], graph->input[i], lines, err);
-    if (status || (status = write_inputs(folder, model, inputs, err)) ||
+    int status;
+    if ((status = write_inputs(folder, model, inputs, err)) ||
         (status = evaluator_new(&evaluator, model, &options, err)) ||
         (status = evaluator_run(evaluator, inputs, graph->n_input, NULL, 0, &results, &count, err)))
         goto out;
@@ -160,6 +160,47 @@ out:
         bounded_release(&results[i]);
     free(results);
     evaluator_free(evaluator);
+    return status;
+}
+
+/* "rewriting sparse@w" on the first line; NULL when there is none. The caller frees it. */
+static char *read_rewriting(const char *lines)
+{
+    static const char word[] = "rewriting ";
+    if (strncmp(lines, word, strlen(word)))
+        return NULL;
+    char *text = memory_strdup(lines + strlen(word));
+    text[strcspn(text, "\n")] = '\0';
+    return text;
+}
+
+static int make_rewritten(const char *folder, const struct model *model, const struct value *inputs,
+                          const char *rewriting, struct error *err)
+{
+    struct test_case *test = test_case_view(model, inputs, model->graph->n_input), *rewritten = NULL;
+    int status = -1;
+    if (rewriting_apply(test, rewriting, &rewritten, err) == 1) {
+        const struct model *other = test_case_model(rewritten, err);
+        status = other ? make(folder, other, rewritten->inputs, err) : -1;
+    }
+    test_case_free(rewritten);
+    test_case_free(test);
+    return status;
+}
+
+static int make_from_lines(const char *folder, const struct model *model, const char *lines,
+                           struct error *err)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    struct value *inputs = memory_zeroed(graph->n_input + 1, sizeof *inputs);
+    char *rewriting = read_rewriting(lines);
+    int status = 0;
+    for (size_t i = 0; i < graph->n_input && !status; i++)
+        status = read_input(&inputs[i], graph->input[i], lines, err);
+    if (!status)
+        status = rewriting ? make_rewritten(folder, model, inputs, rewriting, err)
+                           : make(folder, model, inputs, err);
+    free(rewriting);
     values_free(inputs, graph->n_input);
     return status;
 }
@@ -188,7 +229,7 @@ int main(int argc, char **argv)
     *lines = '\0';
     if (!onnx_parse_text(text, &packed, &size, &err) && onnx_check(packed, size, &err) >= 0 &&
         !model_parse(&model, packed, size, &err))
-        status = make(argv[1], model, lines + strlen("\n---\n"), &err);
+        status = make_from_lines(argv[1], model, lines + strlen("\n---\n"), &err);
 out:
     if (status)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
