@@ -21,17 +21,21 @@ struct mistake {
     const char *op;
     int opset;
     const char *mode; /* coordinate_transformation_mode of a Resize; NULL: any node */
+    size_t input;     /* only a node that has this input; 0: any node */
 };
 static const struct mistake mistakes[] = {
     /* The axis had another default, and all axes behind it belonged to it; the node is left as it is. */
     {.op = "Hardmax", .opset = 13},
     /* The mode is gone; the node keeps it. */
     {.op = "Resize", .opset = 13, .mode = "tf_half_pixel_for_nn"},
+    /* Beside sizes, scales had to be an empty tensor and must then be omitted; the node keeps it. */
+    {.op = "Resize", .opset = 13, .input = 3},
 };
 
 static bool has_mistake(struct rewrite *rewrite, const Onnx__NodeProto *node, const struct mistake *mistake)
 {
     return text_equal(node->op_type, mistake->op) &&
+           (!mistake->input || rewrite_has_input(node, mistake->input)) &&
            (!mistake->mode ||
             text_equal(rewrite_string(rewrite, node, "coordinate_transformation_mode", ""), mistake->mode));
 }

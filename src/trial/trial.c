@@ -362,6 +362,13 @@ static bool nothing_new(const struct trials *trials, const struct flight *flight
            (!*way->knobs || pool_same_kernels(panel_engine(&trials->panel, engine), done->engines[engine]));
 }
 
+/* Whether an answer that was looked into is right, as nodes may be computed together by another formula. The
+ * other form may have nothing to compute together, so that the difference tells nothing. */
+static bool is_explained(const struct settlement *settlement)
+{
+    return settlement->kind == VERDICT_MISTRUSTED && !settlement->verdict.no_evidence;
+}
+
 static void judge_pair(struct trials *trials, const struct flight *flight, struct pair *pair,
                        struct trial_done *done, size_t engine)
 {
@@ -369,6 +376,10 @@ static void judge_pair(struct trials *trials, const struct flight *flight, struc
     const struct result *result = &done->results[engine];
     pair->nothing_new = nothing_new(trials, flight, done, engine);
     pair_judge(pair, &done->origin_results[engine], result, verdict);
+    if (verdict->of_pair &&
+        (is_explained(&done->settlements[engine]) || is_explained(&done->original->settlements[engine])))
+        *verdict = (struct verdict){.kind = VERDICT_UNDECIDED,
+                                    .text = "another formula for nodes that are computed as one explains it"};
     /* How a process ended is told by the case itself. */
     if (verdict_is(done->judgement.verdicts[engine].kind, CLASS_DEATH))
         *verdict = done->judgement.verdicts[engine];
