@@ -6,6 +6,7 @@
 #include "patch.h"
 
 #include "base/str.h"
+#include "model/function.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,20 @@ static void split_concat_reversed(const struct fault_scene *scene, struct model 
             node->input[k] = node->input[node->n_input - 1 - k];
             node->input[node->n_input - 1 - k] = kept;
         }
+    }
+}
+
+/* A call of one of the model's own functions gets its first two arguments exchanged. */
+static void call_exchanged(const struct fault_scene *scene, struct model *model)
+{
+    (void)scene;
+    for (size_t i = 0; i < model->graph->n_node; i++) {
+        Onnx__NodeProto *node = model->graph->node[i];
+        if (node->n_input < 2 || !model_function(model, node))
+            continue;
+        char *kept = node->input[0];
+        node->input[0] = node->input[1];
+        node->input[1] = kept;
     }
 }
 
@@ -504,6 +519,12 @@ const struct fault faults_graph[] = {
      .parameter = "-",
      .summary = "the parts of a Split are put together again in the reverse order",
      .edit = split_concat_reversed},
+    {.name = "call-exchanged",
+     .paper = "rules",
+     .operators = "Sub|Div|Pow|Less|Greater|Mod",
+     .parameter = "-",
+     .summary = "a call of a function of the model gets its first two arguments exchanged",
+     .edit = call_exchanged},
     {.name = "output-moved",
      .paper = "rules",
      .operators = "any",
