@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "campaign/follow_up.h"
 #include "judge/metrics.h"
+#include "locate/classify.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -128,6 +129,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
         .signature = signature.text,
         .name = signature.name,
         .kind = verdict_name(kind),
+        .class = finding_class_row(classify_verdict(verdict))->word,
         .engine = info->label,
         .version = info->version,
         .operators = operators.data,

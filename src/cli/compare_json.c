@@ -115,6 +115,9 @@ static void json_pair(struct json *json, const struct compare *compare, const st
     json_string(json, "b", labels[pair->b]);
     json_bool(json, "differ", pair->differs);
     json_string(json, "reason", pair->differs ? reason.data : NULL);
+    json_object(json, "why");
+    classification_json(json, &pair->why);
+    json_end(json);
     json_int(json, "compared", (int64_t)pair->compared);
     json_int(json, "one_sided", (int64_t)pair->one_sided);
     json_int(json, "mismatched", (int64_t)pair->mismatched);

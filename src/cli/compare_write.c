@@ -232,6 +232,20 @@ static void text_patterns(const struct compare *compare, const char *const *labe
     free(uniques);
 }
 
+/* Whose matter a difference is. */
+static void text_why(const struct classification *why, struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    classification_text(&text, why);
+    if (text.length) {
+        str_add(out, "    ");
+        text_print(out, text.data, 0);
+        str_add(out, "\n");
+    }
+    str_release(&text);
+}
+
 static void text_reasons(const struct compare *compare, const char *const *labels, bool colour,
                          struct str *out)
 {
@@ -252,6 +266,7 @@ static void text_reasons(const struct compare *compare, const char *const *label
             str_add(out, ": ");
             text_print(out, reason.data, 0);
             str_add(out, "\n");
+            text_why(&pair->why, out);
         }
         str_release(&reason);
     }

@@ -5,6 +5,7 @@
 #include "cli/common.h"
 #include "findings/known_issues.h"
 #include "judge/verdict.h"
+#include "locate/classify.h"
 #include "ops/op.h"
 #include "report/text_table.h"
 
@@ -18,7 +19,7 @@ enum { SHOWN_OCCURRENCES = 10, TITLE_LIMIT = 100 };
 
 struct settings {
     struct common common;
-    const char *engine, *op, *kind, *show, *known, *mute, *because;
+    const char *engine, *op, *kind, *class, *show, *known, *mute, *because;
     bool merged, gone, unknown, no_known;
 };
 
@@ -56,6 +57,7 @@ static int list_text(void *context, const struct stored *stored, struct error *e
     table_add(&writer->table, STYLE_PLAIN, "%s", stored->name);
     table_add(&writer->table, STYLE_PLAIN, "%lld", (long long)stored->count);
     table_add(&writer->table, STYLE_PLAIN, "%lld", (long long)stored->nodes);
+    table_add(&writer->table, STYLE_PLAIN, "%s", stored->class);
     table_add(&writer->table, STYLE_DIM, "%s", *stored->same_as ? "merged" : stored->status);
     table_add(&writer->table, STYLE_PLAIN, "%s", stored->engine);
     table_add(&writer->table, STYLE_PLAIN, "%s", title.data);
@@ -69,6 +71,7 @@ static void json_stored(struct json *json, const struct stored *stored)
     json_string(json, "name", stored->name);
     json_string(json, "signature", stored->signature);
     json_string(json, "kind", stored->kind);
+    json_string(json, "class", stored->class);
     json_string(json, "engine", stored->engine);
     json_string(json, "version", stored->version);
     json_string(json, "operators", stored->operators);
@@ -127,6 +130,18 @@ static int show_history(void *context, const char *engine, const char *verdict, 
     return 0;
 }
 
+static void show_class(struct str *out, const char *word)
+{
+    enum finding_class class;
+    struct str text;
+    str_init(&text);
+    str_add(&text, word);
+    if (finding_class_parse(word, &class))
+        str_printf(&text, ": %s", finding_class_row(class)->sentence);
+    show_line(out, "class", text.data);
+    str_release(&text);
+}
+
 static int show_text(void *context, const struct stored *stored, struct error *err)
 {
     struct writer *writer = context;
@@ -136,6 +151,7 @@ static int show_text(void *context, const struct stored *stored, struct error *e
     style_print(out, writer->colour, STYLE_HEAD, "%s", stored->name);
     str_add(out, "\n");
     show_line(out, "what", stored->title);
+    show_class(out, stored->class);
     show_line(out, "signature", stored->signature);
     if (*stored->same_as)
         show_line(out, "same as", stored->same_as);
@@ -240,6 +256,7 @@ static int write_all(struct writer *writer, const struct settings *settings, str
         .engine = settings->engine,
         .op = settings->op,
         .kind = settings->kind,
+        .class = settings->class,
         .signature = settings->show,
         .merged = settings->merged,
         .gone = settings->gone || settings->show,
@@ -254,8 +271,8 @@ static int write_all(struct writer *writer, const struct settings *settings, str
     }
     if (settings->show)
         return list(writer, &filter, show_text, err);
-    table_init(&writer->table, "lrrlll");
-    table_head(&writer->table, "finding|seen|nodes|status|engine|what");
+    table_init(&writer->table, "lrrllll");
+    table_head(&writer->table, "finding|seen|nodes|class|status|engine|what");
     int status = list(writer, &filter, list_text, err);
     if (status == 0 && writer->found)
         table_print(&writer->table, writer->out, writer->colour, 0);
@@ -263,6 +280,21 @@ static int write_all(struct writer *writer, const struct settings *settings, str
                writer->found == 1 ? "" : "s");
     table_release(&writer->table);
     return status;
+}
+
+static int check_class(const char *word, struct error *err)
+{
+    enum finding_class class;
+    struct str words;
+    if (!word || finding_class_parse(word, &class))
+        return 0;
+    str_init(&words);
+    for (int i = FINDING_UNCLASSIFIED + 1; i < FINDING_CLASS_COUNT; i++)
+        str_printf(&words, "%s'%s'", words.length ? ", " : "",
+                   finding_class_row((enum finding_class)i)->word);
+    error_set(err, ERROR_USAGE, "--class takes one of %s, not '%s'", words.data, word);
+    str_release(&words);
+    return -1;
 }
 
 /* A filter that cannot match anything is the user's mistake. */
@@ -281,6 +313,8 @@ static int check_filter(const struct settings *settings, struct error *err)
         known ? 0
               : error_set(err, ERROR_USAGE, "--kind takes one of %s, not '%s'", kinds.data, settings->kind);
     str_release(&kinds);
+    if (status == 0)
+        status = check_class(settings->class, err);
     if (status == 0 && settings->op && !op_find(settings->op))
         status =
             error_set(err, ERROR_USAGE,
@@ -430,6 +464,8 @@ static const struct cli_option options[] = {
     {0, "op", OPTION_TEXT, "OP", offsetof(struct settings, op), "only with this operator at fault"},
     {0, "kind", OPTION_TEXT, "WORD", offsetof(struct settings, kind),
      "only with this verdict: wrong, nan, shape, dtype, rejected, failed, crash, hang ..."},
+    {0, "class", OPTION_TEXT, "WORD", offsetof(struct settings, class),
+     "only of this class: 'engine bug', difference, precision or unknown"},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "all about one finding, by its name, the start of its name, or its signature"},
     {0, "merged", OPTION_FLAG, NULL, offsetof(struct settings, merged),
@@ -457,6 +493,7 @@ const struct command command_findings = {
         "The bundle of a finding is DIR/findings/NAME; 'assay replay' runs it again.\n",
     .examples = "  assay findings campaign\n"
                 "  assay findings campaign --kind crash --op Resize\n"
+                "  assay findings campaign --class 'engine bug'\n"
                 "  assay findings campaign --show wrong-resize\n"
                 "  assay findings campaign --unknown\n"
                 "  assay findings campaign --mute wrong-resize --because 'reported as issue 123'\n"

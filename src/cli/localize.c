@@ -26,6 +26,7 @@ struct work {
     int second; /* number in the pool */
     size_t sample;
     struct localization found;
+    struct classification class;
     struct standing standing;
 };
 
@@ -122,6 +123,12 @@ static int locate(struct work *work, struct error *err)
     int status = localize(&work->found, &which, err);
     if (status == 0 && !work->found.n_judged && verdict_is_finding(work->found.kind))
         status = check_valid(work, values, err);
+    if (status == 0 && work->found.local)
+        classify(&work->class,
+                 &(struct verdict){.kind = work->found.kind,
+                                   .output = work->found.verdict.output,
+                                   .element = work->found.verdict.element},
+                 work->found.n_culprits ? NULL : test);
     test_case_free(test);
     values_free(values, work->inputs.count);
     return status;
@@ -151,8 +158,8 @@ static void stand(struct work *work)
 static int report(struct work *work, const char *path, struct error *err)
 {
     const struct common *common = &work->settings->common;
-    struct localize_report said = {path,         work->model,    work->sample, work->inputs.samples,
-                                   &work->found, &work->standing};
+    struct localize_report said = {path,         work->model,     work->sample, work->inputs.samples,
+                                   &work->found, &work->standing, &work->class};
     struct str out;
     str_init(&out);
     int status = 0;

@@ -3,6 +3,7 @@
 #define CLI_LOCALIZE_H
 
 #include "cli/common.h"
+#include "locate/classify.h"
 #include "locate/localize.h"
 
 struct localize_report {
@@ -11,6 +12,7 @@ struct localize_report {
     size_t sample, samples;
     const struct localization *found;
     const struct standing *standing;
+    const struct classification *class; /* of the verdict */
 };
 
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out);

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cli/localize.h"
 #include "report/text_table.h"
+#include "report/verdict_json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -136,6 +137,16 @@ static void text_rate(const struct localize_report *report, bool colour, struct 
     free(numbers);
 }
 
+static void text_class(const struct localize_report *report, struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    classification_text(&text, report->class);
+    text_print(out, text.data, 0);
+    str_add(out, text.length ? "\n" : "");
+    str_release(&text);
+}
+
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out)
 {
     const struct localization *found = report->found;
@@ -156,6 +167,7 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
                        found->n_judged);
         }
         str_add(out, "\n");
+        text_class(report, out);
         if (found->unshown) {
             str_add(out, "the engine's intermediate values could not be recorded: ");
             text_print(out, found->unshown, 200);
@@ -237,6 +249,7 @@ static void json_local(struct json *json, const struct localize_report *report)
     json_string(json, "verdict", verdict_name(found->kind));
     json_bool(json, "finding", verdict_is_finding(found->kind));
     json_string(json, "text", found->text);
+    classification_json(json, report->class);
     json_numbers(json, "culprits", found->culprits, found->n_culprits);
     json_names(json, "operators", report, true);
     json_names(json, "nodes", report, false);

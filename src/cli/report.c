@@ -73,11 +73,10 @@ static int index_row(void *context, const struct stored *stored, struct error *e
     struct str *out = context;
     (void)err;
     if (*stored->bundle)
-        str_printf(out, "| [%s](%s/report.md) | %lld | %lld | ", stored->name, stored->name,
-                   (long long)stored->count, (long long)stored->nodes);
+        str_printf(out, "| [%s](%s/report.md) | ", stored->name, stored->name);
     else
-        str_printf(out, "| %s | %lld | %lld | ", stored->name, (long long)stored->count,
-                   (long long)stored->nodes);
+        str_printf(out, "| %s | ", stored->name);
+    str_printf(out, "%lld | %lld | %s | ", (long long)stored->count, (long long)stored->nodes, stored->class);
     struct str title;
     str_init(&title);
     text_print(&title, stored->title, 200);
@@ -96,7 +95,7 @@ static int write_index(struct store *store, const char *folder, struct error *er
     struct str out, path;
     str_init(&out);
     str_init(&path);
-    str_printf(&out, "%s| finding | seen | nodes | what |\n|---|---|---|---|\n", index_head);
+    str_printf(&out, "%s| finding | seen | nodes | class | what |\n|---|---|---|---|---|\n", index_head);
     str_printf(&path, "%s/findings/README.md", folder);
     int status = store_list(store, &(struct store_filter){0}, index_row, &out, err);
     if (status == 0)

@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "compare/answer_cache.h"
 #include "compare/batch.h"
+#include "compare/explain.h"
 #include "compare/fold.h"
 #include "engine/handover.h"
 #include "engine/runner.h"
@@ -67,6 +68,7 @@ struct work {
     struct handover handover;
     struct job job; /* with the model, for all jobs */
     struct fold fold;
+    struct explain explain;
     struct batch_row row;
     struct answer_cache **answers; /* one an engine, when answers are kept */
     struct parcel parcels[PARCELS];
@@ -342,10 +344,14 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
 {
     struct test_case *test = test_case_view(work->model, inputs, work->inputs->count);
     struct test_case *stacked = stack ? test_case_view(work->model, stack, work->inputs->count) : NULL;
+    struct verdict *each = memory_zeroed(work->compare->engines, sizeof *each);
     sample_verdicts_add(
         &work->compare->verdicts,
         &(struct sample_results){
-            .number = sample, .test = test, .stack = stacked, .results = results, .reference = reference});
+            .number = sample, .test = test, .stack = stacked, .results = results, .reference = reference},
+        each);
+    explain_hear(&work->explain, work->compare, sample, each);
+    free(each);
     test_case_free(test);
     test_case_free(stacked);
 }
@@ -525,6 +531,7 @@ static void work_release(struct work *work)
     while (work->n_memories)
         forget(work, work->n_memories - 1);
     free(work->memories);
+    explain_release(&work->explain);
     for (size_t i = 0; work->answers && i < work->compare->engines; i++)
         answer_cache_close(work->answers[i]);
     free(work->answers);
@@ -565,6 +572,8 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
         fold_conclude(&work.fold);
         status = judge_worst(&work, err);
     }
+    if (status == 0)
+        status = explain_pairs(&work.explain, compare, model, inputs, panel, err);
     work_release(&work);
     return status;
 }

@@ -74,6 +74,7 @@ struct compare_pair {
     bool class_inconsistent, mad_inconsistent;
     int class_pattern, mad_pattern; /* equal patterns have the same number, from 1; 0: not inconsistent */
     bool differs;                   /* for any of the above reasons that decide */
+    struct classification why;      /* of a pair that differs: on the sample on which it differs most */
 };
 
 struct compare {

@@ -237,12 +237,14 @@ static void judge_flight(struct work *work, struct flight *flight)
     for (size_t set = 0; set < loaded->sets; set++) {
         bool arbitrated = work->panel->reference >= 0;
         sample_verdicts_add(
-            &verdicts, &(struct sample_results){
-                           .number = set,
-                           .test = loaded->tests[set],
-                           .results = run_result(flight->run, set, 0),
-                           .reference = arbitrated ? run_result(flight->run, set, conform->engines) : NULL,
-                       });
+            &verdicts,
+            &(struct sample_results){
+                .number = set,
+                .test = loaded->tests[set],
+                .results = run_result(flight->run, set, 0),
+                .reference = arbitrated ? run_result(flight->run, set, conform->engines) : NULL,
+            },
+            NULL);
         if (arbitrated && !conform->golden[flight->number])
             judge_golden(work, flight, set);
     }

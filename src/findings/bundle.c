@@ -231,6 +231,19 @@ static void add_engines(struct json *json, const struct bundle_case *which)
     json_end(json);
 }
 
+void bundle_class(struct classification *class, const struct bundle_case *which)
+{
+    classify(class, which->engines[0].verdict, which->test);
+}
+
+static void add_class(struct json *json, const struct bundle_case *which)
+{
+    struct classification class;
+    bundle_class(&class, which);
+    json_string(json, "class", finding_class_row(class.class)->word);
+    json_string(json, "because", class.because);
+}
+
 static void make_json(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     struct json json;
@@ -244,6 +257,7 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     json_string(&json, "signature", which->signature->text);
     json_string(&json, "title", title.data);
     json_string(&json, "kind", verdict_name(which->engines[0].verdict->kind));
+    add_class(&json, which);
     json_string(&json, "engine", which->engines[0].label);
     json_string(&json, "version", which->engines[0].version);
     json_string(&json, "operators", which->signature->operators);
@@ -347,7 +361,7 @@ int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, 
     size_t size;
     int status = -1;
     const struct json_value *root;
-    *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", "", ""};
+    *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", "", "", ""};
     if (!file_exists(path)) {
         error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
     } else if (file_read(path, JSON_LIMIT, &data, &size, err) == 0) {
@@ -364,6 +378,7 @@ int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, 
             bundle->operators = text_of(root, "operators", arena);
             bundle->recipe = text_of(root, "recipe", arena);
             bundle->rewriting = text_of(root, "rewriting", arena);
+            bundle->class = text_of(root, "class", arena);
             const struct json_value *engines = json_member(root, "engines");
             const struct json_value *first = engines ? engines->first : NULL;
             bundle->outcome = text_of(first, "outcome", arena);

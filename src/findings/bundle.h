@@ -31,6 +31,7 @@
 #include "base/output.h"
 #include "case/test_case.h"
 #include "findings/signature.h"
+#include "locate/classify.h"
 
 struct bundle_engine {
     const char *label, *version;          /* version: as the engine reports it; may be NULL */
@@ -87,11 +88,15 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
 /* Appends the operators to blame: "Mul + MatMul". */
 void bundle_operators(struct str *out, const struct bundle_case *which, const struct model *model);
 
+/* The class of the finding. */
+void bundle_class(struct classification *class, const struct bundle_case *which);
+
 /* What a reader of a bundle needs to know, from finding.json. Strings live in the arena, none is NULL. */
 struct bundle {
     const char *signature, *name, *title, *kind, *engine, *version, *operators, *recipe;
     const char *outcome, *message; /* of the engine at fault */
     const char *rewriting;         /* "" when the finding needs none */
+    const char *class;             /* "engine bug"; "" in bundles of older versions */
 };
 
 /* Reads finding.json. Fails with ERROR_NOT_FOUND when the folder has none. */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "findings/database.h"
+#include "locate/classify.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -152,6 +153,23 @@ static int insert_finding(struct store *store, const struct finding *f, bool *is
                note_row, is_new, err);
 }
 
+/* The class is kept beside the facts, under a key: the tables are those of every version, so that older and
+ * newer versions of this program read each other's campaigns. */
+#define CLASS_KEY "class "
+
+static int insert_class(struct store *store, const struct finding *f, struct error *err)
+{
+    if (!f->class)
+        return 0;
+    struct str key;
+    str_init(&key);
+    str_printf(&key, CLASS_KEY "%s", f->signature);
+    int status = run(store, "INSERT INTO state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+                     PARAMS(cell_text(key.data), cell_text(f->class)), NULL, NULL, err);
+    str_release(&key);
+    return status;
+}
+
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
 {
     const struct database_driver *driver = store->database->driver;
@@ -161,6 +179,8 @@ int store_add(struct store *store, const struct finding *finding, bool *is_new, 
     if (driver->begin(store->database, err))
         return -1;
     int status = insert_finding(store, finding, &fresh, err);
+    if (status == 0 && fresh)
+        status = insert_class(store, finding, err);
     if (status == 0)
         status = insert_occurrence(store, finding, err);
     if (driver->end(store->database, status == 0, status == 0 ? err : NULL))
@@ -371,9 +391,21 @@ struct listing {
     void *context;
 };
 
+/* What is not a class is of another version, or damaged: the kind still tells. */
+static const char *class_of(const char *kept, const char *kind)
+{
+    enum finding_class class;
+    enum verdict_kind verdict;
+    if (!finding_class_parse(kept, &class))
+        class = verdict_parse(kind, &verdict) ? classify_kind(verdict) : FINDING_UNKNOWN;
+    return finding_class_row(class)->word;
+}
+
 static bool is_wanted(const struct stored *stored, const struct store_filter *filter)
 {
     if (filter->op && !names_operator(stored->operators, filter->op))
+        return false;
+    if (filter->class && !text_equal(stored->class, filter->class))
         return false;
     return !filter->signature || strcmp(stored->signature, filter->signature) == 0 ||
            text_starts(stored->name, filter->signature);
@@ -382,7 +414,7 @@ static bool is_wanted(const struct stored *stored, const struct store_filter *fi
 static int list_row(void *context, const struct cell *cells, size_t count, struct error *err)
 {
     const struct listing *listing = context;
-    if (count != 16)
+    if (count != 17)
         return error_set(err, ERROR_FORMAT, "a finding has %zu columns", count);
     struct stored stored = {
         .signature = cell_as_text(&cells[0]),
@@ -401,6 +433,7 @@ static int list_row(void *context, const struct cell *cells, size_t count, struc
         .first_seen = cell_as_int(&cells[13]),
         .count = cell_as_int(&cells[14]),
         .last_seen = cell_as_int(&cells[15]),
+        .class = class_of(cell_as_text(&cells[16]), cell_as_text(&cells[2])),
     };
     read_status(&stored);
     return is_wanted(&stored, listing->filter) ? listing->visit(listing->context, &stored, err) : 0;
@@ -414,12 +447,13 @@ int store_list(struct store *store, const struct store_filter *filter,
     /* A prefix is compared as such: LIKE would read % and _ in it. */
     return run(store,
                "SELECT f.signature, f.name, f.kind, f.engine, f.version, f.operators, f.title, f.recipe, "
-               "f.status, f.bundle, f.same_as, f.factor, f.nodes, f.first_seen, t.number, t.latest "
+               "f.status, f.bundle, f.same_as, f.factor, f.nodes, f.first_seen, t.number, t.latest, c.value "
                "FROM findings f JOIN (SELECT CASE WHEN m.same_as = '' OR $1 = 1 THEN m.signature "
                "ELSE m.same_as END AS own, count(*) AS number, max(o.seen) AS latest "
                "FROM occurrences o JOIN findings m ON m.signature = o.signature "
                "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
-               "ON t.own = f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
+               "ON t.own = f.signature LEFT JOIN state c ON c.name = '" CLASS_KEY
+               "' || f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
                "AND ($4 = 1 OR f.status <> $5) "
                "ORDER BY f.first_seen, f.signature",
                PARAMS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),

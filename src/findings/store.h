@@ -44,6 +44,7 @@ struct finding {
     const char *signature; /* signature.text */
     const char *name;      /* signature.name; the bundle's folder is findings/NAME */
     const char *kind;      /* the verdict's word */
+    const char *class;     /* "engine bug" (locate/classify.h); NULL: what follows from the kind */
     const char *engine;    /* label, "onnxruntime@1.12.0:opt=all" */
     const char *version;   /* as the engine reports it */
     const char *operators; /* "Mul+MatMul" */
@@ -96,6 +97,8 @@ int store_history(struct store *store, const char *signature, const char *engine
 struct stored {
     const char *signature, *name, *kind, *engine /* of the first occurrence */, *version, *operators, *title;
     const char *recipe, *bundle, *same_as /* "" unless merged */;
+    const char *class; /* "engine bug"; where a store of an older version has none, what follows from the kind
+                        */
     const char *status; /* state and detail as text: "known: DOCUMENT" */
     enum finding_state state;
     const char *detail;
@@ -112,7 +115,7 @@ struct stored {
  * counted and listed everywhere.
  */
 struct store_filter {
-    const char *engine, *op, *kind, *signature;
+    const char *engine, *op, *kind, *class, *signature;
     bool merged; /* also those merged into others, each with its own occurrences */
     bool gone;   /* also those that did not show again (STATE_GONE) */
 };

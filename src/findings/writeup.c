@@ -340,6 +340,19 @@ static int add_running(struct str *out, const struct bundle_case *which, const s
     return written < 0 ? -1 : 0;
 }
 
+/* Whose matter it is, as a sentence: "Engine bug: there is no answer to a valid case." */
+static void add_class(struct str *out, const struct bundle_case *which)
+{
+    struct classification class;
+    size_t before = out->length;
+    bundle_class(&class, which);
+    classification_text(out, &class);
+    if (out->length == before)
+        return;
+    out->data[before] = (char)toupper((unsigned char)out->data[before]);
+    str_add(out, ".\n\n");
+}
+
 int writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn,
             struct error *err)
 {
@@ -351,6 +364,7 @@ int writeup(struct str *out, const struct bundle_case *which, const struct model
     bool told = verdict_is(verdict->kind, CLASS_FORM | CLASS_DEATH | CLASS_UNSTABLE | CLASS_TROUBLE);
     if (verdict->text[0] && (told || verdict->of_pair) && !verdict_row(verdict->kind)->by_signal)
         str_printf(out, "%c%s.\n\n", toupper((unsigned char)verdict->text[0]), verdict->text + 1);
+    add_class(out, which);
     add_message(out, which->engines[0].result);
     add_answers(out, which, model);
     if (which->rewritten)

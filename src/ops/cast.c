@@ -146,13 +146,14 @@ enum {
 };
 
 const struct op ops_cast[] = {
-    {OP("Cast", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{11, ANY_BEFORE_13}, {13, ANY}}, .params = cast_params, .eval = eval_cast,
+    {OP("Cast", 1), .open = "a number that the integer type cannot hold", .inputs = {1, 1}, .outputs = {1, 1},
+     .ranks = {0, 6}, .types = {{11, ANY_BEFORE_13}, {13, ANY}}, .params = cast_params, .eval = eval_cast,
      .sample = sample_cast, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
      .history = {.same_since = 6}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
      .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_CASTS},
-    {OP("CastLike", 15), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .types = {{15, ANY}},
-     .eval = eval_cast_like, .sample = sample_cast_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+    {OP("CastLike", 15), .open = "a number that the integer type cannot hold", .inputs = {2, 2},
+     .outputs = {1, 1}, .ranks = {0, 6}, .types = {{15, ANY}}, .eval = eval_cast_like,
+     .sample = sample_cast_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
      .slope = SLOPE_ALMOST_EVERYWHERE},
     {0},

@@ -199,9 +199,10 @@ static const struct op_param transpose_params[] = {
 };
 
 const struct op ops_convtranspose[] = {
-    {OP("ConvTranspose", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {3, 5},
-     .types = {{11, TRANSPOSE_FLOAT}, {22, DTYPES_FLOAT}}, .params = transpose_params,
-     .eval = eval_conv_transpose, .sample = sample_conv_transpose, .data = DATA_FIRST, .range = {RANGE_DOT},
+    {OP("ConvTranspose", 1), .open = "where the padding goes for this output size", .inputs = {2, 3},
+     .outputs = {1, 1}, .ranks = {3, 5}, .types = {{11, TRANSPOSE_FLOAT}, {22, DTYPES_FLOAT}},
+     .params = transpose_params, .eval = eval_conv_transpose, .sample = sample_conv_transpose,
+     .data = DATA_FIRST, .range = {RANGE_DOT},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 1},
      .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES},
     {0},

@@ -379,8 +379,9 @@ static const struct op_param gemm_params[] = {
     }
 
 const struct op ops_matmul[] = {
-    {OP("Gemm", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {2, 2}, .types = PRODUCT_TYPES,
-     .params = gemm_params, .eval = eval_gemm, .sample = sample_gemm, .data = DATA_ALL, .range = {RANGE_DOT},
+    {OP("Gemm", 1), .open = "how integers that were scaled by a fraction are rounded", .inputs = {2, 3},
+     .outputs = {1, 1}, .ranks = {2, 2}, .types = PRODUCT_TYPES, .params = gemm_params, .eval = eval_gemm,
+     .sample = sample_gemm, .data = DATA_ALL, .range = {RANGE_DOT},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE},
     {OP("MatMul", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = PRODUCT_TYPES,

@@ -174,8 +174,8 @@ struct op_history {
     } attributes[OP_FORMER];
 };
 
-/* A row. It starts with OP(name, opset). flags, params and gradient may be left out; so may history unless
- * the operator is older than OP_OLDEST. */
+/* A row. It starts with OP(name, opset). flags, params, open and gradient may be left out; so may history
+ * unless the operator is older than OP_OLDEST. */
 struct op {
     const char *name;
     int since; /* first opset of the default domain that has it, in any form */
@@ -193,6 +193,9 @@ struct op {
     enum op_result result;
     enum op_work work;
     enum op_slope slope;
+    /* What of it ONNX leaves unspecified, for people who wonder about an open result: "the sign of NaN".
+     * NULL: nothing, or no more than that integers overflow. */
+    const char *open;
     /* Adds to slopes[i], which has the shape of input i, the derivative by that input of the sum over all
      * outputs of weights[o] * outputs[o]. NULL: not implemented. */
     int (*gradient)(struct op_call *call, const struct bounded *weights, struct bounded *slopes);

@@ -431,8 +431,8 @@ enum {
                     .work = WORK_REDUCES
 
 const struct op ops_pooling[] = {
-    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .types = {{1, FLOATS}},
-                 .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
+    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .open = "the mean of padding alone",
+                 .types = {{1, FLOATS}}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
     [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}},
                         .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
     [GLOBAL_LP] = {ROW("GlobalLpPool", 1, global_lp_params, global), .types = {{1, FLOATS}},
@@ -441,7 +441,9 @@ const struct op ops_pooling[] = {
                     .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE},
     [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}, .history = {.same_since = 2},
             .slope = SLOPE_ALMOST_EVERYWHERE},
-    [MAX] = {ROW("MaxPool", 2, max_params, pool), .types = {{1, FLOATS}, {12, FLOATS | BYTES}},
-             .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE},
+    [MAX] = {ROW("MaxPool", 2, max_params, pool),
+             .open = "the maximum of a window with NaN, or of padding alone",
+             .types = {{1, FLOATS}, {12, FLOATS | BYTES}}, .history = {.same_since = 1},
+             .slope = SLOPE_ALMOST_EVERYWHERE},
     {0},
 };

@@ -182,7 +182,9 @@ static int sample_pow(struct draw *d)
 static const struct op_param params[] = {{"Y", PARAM_INPUT, .input = 1, .legal = "0..5"}, {0}};
 
 const struct op ops_power[] = {
-    {OP("Pow", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
+    {OP("Pow", 1),
+     .open = "a power of 1 or -1 with an exponent that is not finite, or an integer that overflows",
+     .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}}, .params = params,
      .eval = eval_pow, .sample = sample_pow, .data = DATA_ALL, .range = {RANGE_POWER, .wants = {0.1, 4}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 7}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,

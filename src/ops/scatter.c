@@ -384,13 +384,15 @@ static const struct op_param nd_params[] = {
     {0}};
 
 const struct op ops_scatter[] = {
-    {OP("ScatterElements", 11), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
-     .params = elements_params, .eval = eval_scatter_elements, .sample = sample_scatter_elements,
-     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}},
-     .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE},
-    {OP("ScatterND", 11), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
-     .params = nd_params, .eval = eval_scatter_nd, .sample = sample_scatter_nd, .data = DATA_FIRST,
+    {OP("ScatterElements", 11), .open = "which of several updates of one element is kept, or NaN among them",
+     .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES, .params = elements_params,
+     .eval = eval_scatter_elements, .sample = sample_scatter_elements, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}},
      .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE},
+    {OP("ScatterND", 11), .open = "which of several updates of one element is kept, or NaN among them",
+     .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES, .params = nd_params,
+     .eval = eval_scatter_nd, .sample = sample_scatter_nd, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
+     .slope = SLOPE_EVERYWHERE},
     {0},
 };

@@ -228,11 +228,14 @@ enum {
                     .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES
 
 const struct op ops_softmax[] = {
-    [SOFTMAX] = {ROW("Softmax"), .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}},
-                 .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
-    [LOG_SOFTMAX] = {ROW("LogSoftmax"), .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}},
+    [SOFTMAX] = {ROW("Softmax"), .open = "the quotient of infinities",
+                 .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .history = {.same_since = 1},
+                 .slope = SLOPE_EVERYWHERE},
+    [LOG_SOFTMAX] = {ROW("LogSoftmax"), .open = "the quotient of infinities",
+                     .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}},
                      .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
-    [HARDMAX] = {ROW("Hardmax"), .range = {RANGE_FIXED, .gives = {0, 1}}, .history = {.same_since = 1},
+    [HARDMAX] = {ROW("Hardmax"), .open = "whether an element that may be NaN is the largest",
+                 .range = {RANGE_FIXED, .gives = {0, 1}}, .history = {.same_since = 1},
                  .slope = SLOPE_NOWHERE},
     {0},
 };

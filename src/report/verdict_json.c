@@ -8,6 +8,13 @@ static void strings(struct json *json, const char *name, const char *const *item
     json_end(json);
 }
 
+void classification_json(struct json *json, const struct classification *classification)
+{
+    bool given = classification->class != FINDING_UNCLASSIFIED;
+    json_string(json, "class", given ? finding_class_row(classification->class)->word : NULL);
+    json_string(json, "because", given ? classification->because : NULL);
+}
+
 static void element(struct json *json, const struct verdict *verdict)
 {
     json_object(json, "worst");
@@ -33,6 +40,7 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     json_string(json, "known", overall->known);
     json_string(json, "by", verdict->by_vote ? "vote" : "reference");
     json_string(json, "text", sentence.data);
+    classification_json(json, &overall->class);
     strings(json, "operators", overall->operators, overall->n_nodes);
     strings(json, "nodes", overall->nodes, overall->n_nodes);
     json_bool(json, "fused", overall->fused);

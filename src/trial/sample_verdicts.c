@@ -70,6 +70,7 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
     }
     overall->verdict = *verdict;
     overall->verdict.at_stage &= !settlement;
+    classify(&overall->class, verdict, sample->test);
     overall->known = NULL;
     overall->accepted = false;
     overall->sample = sample->number;
@@ -199,7 +200,8 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     settlement_release(&settlement);
 }
 
-void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample)
+void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample,
+                         struct verdict *each)
 {
     struct judgement judgement;
     struct judge_entry *entries = memory_zeroed(verdicts->engines, sizeof *entries);
@@ -210,8 +212,11 @@ void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_r
     verdicts->by_reference += judgement.by_reference;
     if (!judgement.by_reference && !verdicts->reason)
         verdicts->reason = arena_strdup(verdicts->arena, judgement.reason);
-    for (size_t i = 0; i < verdicts->engines; i++)
+    for (size_t i = 0; i < verdicts->engines; i++) {
         add_verdict(verdicts, i, sample, &judgement.verdicts[i]);
+        if (each)
+            each[i] = judgement.verdicts[i];
+    }
     judgement_release(&judgement);
     free(entries);
 }
@@ -247,6 +252,15 @@ static size_t alike(const struct engine_verdict *overall)
     return count;
 }
 
+/* Why an answer that is no bug needs a word: which digits are lost, what is left open. */
+static void add_explanation(struct str *out, const struct classification *class)
+{
+    if (class->class != FINDING_DIFFERENCE && class->class != FINDING_PRECISION)
+        return;
+    str_add(out, "; ");
+    classification_text(out, class);
+}
+
 void engine_verdict_sentence(const struct engine_verdict *overall, struct str *out)
 {
     enum verdict_kind kind = overall->verdict.kind;
@@ -254,6 +268,8 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
     for (int i = 0; i < VERDICT_COUNT; i++)
         samples += overall->counts[i];
     str_add(out, predicate(&overall->verdict));
+    if (overall->class.class == FINDING_BUG)
+        str_printf(out, " (%s)", finding_class_row(FINDING_BUG)->word);
     if (verdict_is(kind, CLASS_NO_ANSWER) && overall->n_nodes == 1)
         str_printf(out, verdict_is(kind, CLASS_REFUSAL) ? ", %s (node %s)," : " on %s (node %s)",
                    overall->operators[0], overall->nodes[0]);
@@ -269,6 +285,8 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
                    overall->sample);
     else if (samples > 1 && alike(overall) < samples)
         str_printf(out, " on %zu of %zu samples", alike(overall), samples);
+    if (!verdict->invalid)
+        add_explanation(out, &overall->class);
     if (overall->known)
         str_printf(out, " (known: %s)", overall->known);
 }

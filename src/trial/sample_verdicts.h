@@ -14,6 +14,7 @@
 #include "engine/panel.h"
 #include "judge/judge.h"
 #include "judge/standing.h"
+#include "locate/classify.h"
 #include "locate/settle.h"
 
 /* The verdict on one engine. Strings live in the arena given to sample_verdicts_init. */
@@ -26,12 +27,13 @@ struct engine_verdict {
     const char *why[HEARD_COUNT]; /* the text for the first sample of each */
     size_t n_nodes;               /* nodes to blame; 0: none, or not known */
     const char **operators, **nodes;
-    bool fused;         /* the nodes are wrong only together */
-    const char *detail; /* what is wrong and where, without the engine's name; may be empty */
-    const char *known;  /* of a finding: where its known issue is written up; NULL: it is not a known issue */
-    bool accepted;      /* the known issue does not count against the engine */
-    size_t settled;     /* suspects that were settled */
-    size_t resolved;    /* answers that could not be judged as a whole and were judged operator by operator */
+    bool fused;                  /* the nodes are wrong only together */
+    const char *detail;          /* what is wrong and where, without the engine's name; may be empty */
+    struct classification class; /* whose matter it is */
+    const char *known; /* of a finding: where its known issue is written up; NULL: it is not a known issue */
+    bool accepted;     /* the known issue does not count against the engine */
+    size_t settled;    /* suspects that were settled */
+    size_t resolved;   /* answers that could not be judged as a whole and were judged operator by operator */
 };
 
 /* A finding, to be looked up among the known issues. */
@@ -72,8 +74,10 @@ struct sample_results {
     const struct result *results;   /* one for each engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
 };
-/* Judges one sample, settles it where needed, and adds it. Nothing of the sample is kept. */
-void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample);
+/* Judges one sample, settles it where needed, and adds it. Nothing of the sample is kept. `each` gets the
+ * verdict on each engine, unless NULL. */
+void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample,
+                         struct verdict *each);
 
 /* Reports to *standing what the engine's samples mean for the exit status. */
 void engine_verdict_stands(const struct engine_verdict *overall, const char *engine,
@@ -82,8 +86,8 @@ void engine_verdict_stands(const struct engine_verdict *overall, const char *eng
 /* The only engine with a finding; -1 when there are none or several. */
 int sample_verdicts_culprit(const struct sample_verdicts *verdicts);
 
-/* Appends the verdict as a sentence without its subject: "is wrong: Conv (node c1): output y[3] is 4,
- * expected 2: ...". */
+/* Appends the verdict as a sentence without its subject: "is wrong (engine bug): Conv (node c1): output y[3]
+ * is 4, expected 2: ...". */
 void engine_verdict_sentence(const struct engine_verdict *overall, struct str *out);
 
 #endif

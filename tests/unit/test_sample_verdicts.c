@@ -56,7 +56,8 @@ static void add(struct hearing *hearing, size_t number, struct test_case *test, 
     sample_verdicts_add(
         &hearing->verdicts,
         &(struct sample_results){
-            .number = number, .test = test, .results = results, .reference = arbiter ? &reference : NULL});
+            .number = number, .test = test, .results = results, .reference = arbiter ? &reference : NULL},
+        NULL);
     for (size_t i = 0; i < panel->count; i++)
         result_release(&results[i]);
     result_release(&reference);
@@ -108,7 +109,7 @@ static void the_worst_is_kept_first_of_its_kind_and_counts_add_up(void **state)
     assert_int_equal(bad->n_nodes, 1);
     assert_string_equal(bad->operators[0], "Clip");
     assert_int_equal(sample_verdicts_culprit(&hearing.verdicts), 1);
-    assert_sentence(bad, "is wrong: Clip ", ", on 4 of 6 samples, first on sample 1");
+    assert_sentence(bad, "is wrong (engine bug): Clip ", ", on 4 of 6 samples, first on sample 1");
     assert_sentence(good, "agrees with the reference", "reference");
     struct standing standing;
     assert_int_equal(status_of(good, &standing), STATUS_AGREE);
@@ -188,7 +189,8 @@ static void a_fault_of_the_stack_is_settled_on_the_stack(void **state)
                             &(struct sample_results){.test = test,
                                                      .stack = stacked ? both_samples : NULL,
                                                      .results = &whole,
-                                                     .reference = &reference});
+                                                     .reference = &reference},
+                            NULL);
         const struct engine_verdict *overall = &hearing.verdicts.engine[0];
         assert_int_equal(overall->verdict.kind, VERDICT_WRONG);
         assert_int_equal(strstr(overall->detail, "run again, it was right") == NULL, stacked);

@@ -165,6 +165,34 @@ static void states_have_details(void **state)
     store_close(store);
 }
 
+static int note_class(void *context, const struct stored *stored, struct error *err)
+{
+    (void)err;
+    str_printf(context, "%s:%s|", stored->signature, stored->class);
+    return 0;
+}
+
+/* Stores of older versions have no classes, and rubbish is none: then the kind tells. */
+static void classes_are_kept_or_follow(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE);
+    struct finding precise = {.signature = "b", .kind = "suspect", .class = "precision"};
+    struct str out;
+    str_init(&out);
+    add(store, "a", "e", "r1");
+    assert_int_equal(store_add(store, &precise, NULL, NULL), 0);
+    assert_int_equal(store_list(store, &(struct store_filter){0}, note_class, &out, NULL), 0);
+    assert_string_equal(out.data, "a:engine bug|b:precision|");
+    str_clear(&out);
+    assert_int_equal(store_set(store, "class b", "rubbish", NULL), 0);
+    assert_int_equal(store_list(store, &(struct store_filter){.class = "unknown"}, note_class, &out, NULL),
+                     0);
+    assert_string_equal(out.data, "b:unknown|");
+    str_release(&out);
+    store_close(store);
+}
+
 /* The number of findings is one everywhere: of the screen and of the list. */
 static void what_is_gone_is_no_finding(void **state)
 {
@@ -420,6 +448,7 @@ int main(void)
         TEST(a_kill_loses_nothing),          TEST(hostile_files_are_refused),
         TEST(foreign_databases_are_refused), TEST(an_empty_folder_has_no_store),
         TEST(what_is_gone_is_no_finding),    TEST(states_have_details),
+        TEST(classes_are_kept_or_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
