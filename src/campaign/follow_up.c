@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/engine_source.h"
+#include "campaign/kept_case.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
 #include "reduce/reduce.h"
@@ -454,7 +455,7 @@ static int follow_up(const struct follow_up_options *options, const char *signat
 {
     struct test_case *made;
     struct trial_done trial;
-    if (rewriting_recipe(recipe, &made, err))
+    if (campaign_case(options->folder, recipe, &made, err))
         return -1;
     int status = try_smallest(options, signature, made, &trial, done, err);
     test_case_free(made);

@@ -8,6 +8,7 @@
 #include "campaign/fuzz_probe.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/fuzz_state.h"
+#include "campaign/kept_case.h"
 #include "generate/case_maker.h"
 #include "rules/knob_settings.h"
 
@@ -22,6 +23,10 @@
 /* How often progress is kept and the watcher called. */
 #define KEEP_SECONDS 0.25
 
+/* Snapshots of bred cases are saved this often, and may take this part of the time. */
+#define SNAPSHOT_SECONDS 0.5
+#define SNAPSHOT_SHARE 0.05
+
 /* Reducing may take this part of the time, and so long for one finding. */
 #define REDUCE_SHARE 0.33
 #define REDUCE_SECONDS 15
@@ -32,16 +37,19 @@ struct fuzz {
     const struct fuzz_options *options;
     struct fuzz_status *status;
     struct store *store;
-    struct fuzz_source *source;
+    struct case_source source;
+    struct case_range range; /* the one at hand */
     struct fuzz_state state;
     struct fuzz_probe probe;
     struct known_issues known;
-    struct arena arena; /* settings of the engines */
-    struct trials *trials;
-    double started, before; /* clock at the start; elapsed of earlier starts */
-    double kept;            /* clock when progress was kept last */
-    int lock;               /* file, held while the campaign runs */
-    double reducing;        /* seconds spent on it in this start */
+    struct arena arena;            /* settings of the engines */
+    struct trials *trials, *rough; /* the latter settle nothing */
+    double started, before;        /* clock at the start; elapsed of earlier starts */
+    double kept;                   /* clock when progress was kept last */
+    double snapshot;               /* the same for the snapshot */
+    double snapshot_took;          /* seconds */
+    int lock;                      /* file, held while the campaign runs */
+    double reducing;               /* seconds spent on it in this start */
     bool stop;
     size_t next;       /* place in the range, or among the probe's finds, of the case to be made next */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
@@ -119,8 +127,7 @@ static void update_status(struct fuzz *fuzz)
     struct fuzz_status *status = fuzz->status;
     status->session = clock_seconds() - fuzz->started;
     status->elapsed = fuzz->before + status->session;
-    status->coverage = coverage_total(fuzz_source_coverage(fuzz->source));
-    status->tree = fuzz_source_tree(fuzz->source);
+    fuzz->source.kind->figures(fuzz->source.self, status);
 }
 
 static bool time_is_up(const struct fuzz *fuzz)
@@ -163,26 +170,75 @@ static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
     }
 }
 
+/* Whether the case has a finding that was not there before; from then on it is known. */
+static bool finds_new(struct fuzz *fuzz, const struct trial_done *done)
+{
+    bool found = false;
+    for (size_t i = 0; i < done->n_engines; i++) {
+        struct signature signature;
+        if (!verdict_is_finding(done->judgement.verdicts[i].kind) ||
+            !follow_up_signature(fuzz->options->panel, i, done, &signature))
+            continue;
+        uint64_t hash = hash_text(signature.text);
+        found |= !fuzz_state_knows(&fuzz->state, hash);
+        fuzz_state_learn(&fuzz->state, hash);
+    }
+    return found;
+}
+
+/* A bred case cannot be made again, so that of a new finding is kept in the folder. */
+static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const struct trial_done *done,
+                       struct error *err)
+{
+    char unkept[KEPT_NAME_SIZE + 20];
+    snprintf(unkept, sizeof unkept, "unkept %s", done->test->name);
+    if (finds_new(fuzz, done)) {
+        fuzz->fresh = true;
+        if (kept_case_write(fuzz->options->folder, done->test->name, done->test, err))
+            return -1;
+    } else {
+        recorder->recipe = unkept;
+    }
+    return fuzz_record(recorder, done, met, fuzz, err);
+}
+
+static int record(struct fuzz *fuzz, const struct trial_done *done, struct error *err)
+{
+    struct fuzz_recorder recorder = {
+        .store = fuzz->store, .known = &fuzz->known, .panel = fuzz->options->panel};
+    int status = fuzz->source.kind->bred ? record_bred(fuzz, &recorder, done, err)
+                                         : fuzz_record(&recorder, done, met, fuzz, err);
+    if (status || !fuzz->added)
+        return status;
+    update_status(fuzz);
+    fuzz->status->last_new = fuzz->status->elapsed;
+    return fuzz_recount(fuzz->status, fuzz->store, err);
+}
+
+/* Counts a case of the range, and lets the source hear of it. */
+static int count(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
+{
+    const struct case_source_kind *kind = fuzz->source.kind;
+    uint64_t before = fuzz->status->cases;
+    fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
+    if (!fuzz->range.rough && !fuzz->range.counted)
+        fuzz_count(fuzz->status, done);
+    if (kind->hear && kind->hear(fuzz->source.self, number, done, fuzz->status, err))
+        return -1;
+    watch_engines(fuzz, done);
+    fuzz->status->session_cases += fuzz->status->cases - before;
+    return keep(fuzz, fuzz->added, err);
+}
+
 /* One finished case; number: its place in the range, or FUZZ_RANGE for one of the probe's. */
 static int take(void *context, struct trial_done *done, struct error *err)
 {
     struct fuzz *fuzz = context;
     size_t number = (size_t)(uintptr_t)done->user;
-    struct fuzz_recorder recorder = {fuzz->store, &fuzz->known, fuzz->options->panel};
     fuzz->fresh = fuzz->added = false;
-    int status = fuzz_record(&recorder, done, met, fuzz, err);
-    if (!status && fuzz->added) {
-        update_status(fuzz);
-        fuzz->status->last_new = fuzz->status->elapsed;
-        status = fuzz_recount(fuzz->status, fuzz->store, err);
-    }
-    if (!status && number < FUZZ_RANGE) {
-        fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
-        fuzz_count(fuzz->status, done);
-        watch_engines(fuzz, done);
-        fuzz->status->session_cases++;
-        status = keep(fuzz, fuzz->added, err);
-    }
+    int status = number < FUZZ_RANGE && fuzz->range.rough ? 0 : record(fuzz, done, err);
+    if (!status && number < FUZZ_RANGE)
+        status = count(fuzz, number, done, err);
     trial_done_release(done);
     if (number < FUZZ_RANGE)
         fuzz->stop |= time_is_up(fuzz);
@@ -212,14 +268,14 @@ static int make_next(void *context, struct test_case **test, void **user, struct
 {
     struct fuzz *fuzz = context;
     struct fuzz_state *state = &fuzz->state;
-    uint64_t count = fuzz->options->count;
+    uint64_t most = fuzz->source.kind->bred ? 0 : fuzz->options->count;
     size_t number = fuzz->next;
     struct error why = {0};
-    if (fuzz->stop || number == FUZZ_RANGE || (count && state->first + number >= count))
+    if (fuzz->stop || number == fuzz->range.count || (most && state->first + number >= most))
         return 0;
     fuzz->next++;
     *user = (void *)(uintptr_t)number;
-    if (fuzz_source_make(fuzz->source, state->first + number, test, &state->nodes[number], &why)) {
+    if (fuzz->source.kind->make(fuzz->source.self, state->first + number, number, test, &why)) {
         *test = NULL;
         if (why.code != ERROR_NOT_FOUND && why.code != ERROR_UNSUPPORTED) {
             *err = why;
@@ -237,10 +293,11 @@ static int make_next(void *context, struct test_case **test, void **user, struct
 /* 1: the range is done; 0: the campaign ends within it. */
 static int run_range(struct fuzz *fuzz, struct error *err)
 {
+    struct trials *trials = fuzz->range.rough ? fuzz->rough : fuzz->trials;
     fuzz->next = 0;
-    if (trials_run(fuzz->trials, &(struct trial_source){fuzz, make_next, take}, err))
+    if (trials_run(trials, &(struct trial_source){fuzz, make_next, take}, err))
         return -1;
-    return fuzz->next == FUZZ_RANGE;
+    return fuzz->next == fuzz->range.count;
 }
 
 static int learn(void *context, const struct stored *stored, struct error *err)
@@ -264,6 +321,24 @@ static int publish(struct fuzz *fuzz, struct error *err)
     return status;
 }
 
+/* A short range of bred cases is no more than a few engine runs: it may be lost rather than saved. */
+static bool snapshot_is_due(const struct fuzz *fuzz)
+{
+    double since = clock_seconds() - fuzz->snapshot;
+    return !fuzz->source.kind->bred ||
+           (since >= SNAPSHOT_SECONDS && fuzz->snapshot_took <= SNAPSHOT_SHARE * since);
+}
+
+static int save_snapshot(struct fuzz *fuzz, struct error *err)
+{
+    double start = clock_seconds();
+    if (fuzz_state_begin(&fuzz->state, fuzz->store, &fuzz->source, err) || publish(fuzz, err))
+        return -1;
+    fuzz->snapshot = clock_seconds();
+    fuzz->snapshot_took = fuzz->snapshot - start;
+    return 0;
+}
+
 /* The next range: its guidance knows what the one before found. */
 static int begin_range(struct fuzz *fuzz, struct error *err)
 {
@@ -271,9 +346,11 @@ static int begin_range(struct fuzz *fuzz, struct error *err)
     if (store_list(fuzz->store, &all, learn, &fuzz->state, err))
         return -1;
     update_status(fuzz);
-    if (fuzz_state_begin(&fuzz->state, fuzz->store, fuzz->source, err))
-        return -1;
-    return publish(fuzz, err);
+    fuzz->source.kind->plan(fuzz->source.self, &fuzz->range);
+    if (snapshot_is_due(fuzz))
+        return save_snapshot(fuzz, err);
+    fuzz_state_clear(&fuzz->state);
+    return 0;
 }
 
 /* A finding that nobody has looked at yet. */
@@ -340,21 +417,27 @@ static int reduce_findings(struct fuzz *fuzz, struct error *err)
     return status;
 }
 
+/* Whether the campaign has made all its cases. */
+static bool is_over(const struct fuzz *fuzz)
+{
+    const struct case_source *source = &fuzz->source;
+    uint64_t most = fuzz->options->count, made = source->kind->bred ? fuzz->status->cases : fuzz->state.first;
+    return (most && made >= most) || (source->kind->over && source->kind->over(source->self));
+}
+
 static int run_ranges(struct fuzz *fuzz, struct error *err)
 {
-    uint64_t count = fuzz->options->count;
-    while (!fuzz->stop && !(count && fuzz->state.first >= count)) {
+    while (!fuzz->stop && !is_over(fuzz)) {
         int status = run_range(fuzz, err);
         if (status <= 0)
             return status;
-        for (size_t i = 0; i < FUZZ_RANGE; i++)
-            if (fuzz->state.marks[i] == MARK_NEW)
-                fuzz_source_reward(fuzz->source, fuzz->state.nodes[i]);
-        fuzz->state.first += FUZZ_RANGE;
+        if (fuzz->source.kind->end(fuzz->source.self, fuzz->state.marks, fuzz->range.count, err))
+            return -1;
+        fuzz->state.first += fuzz->range.count;
         if (begin_range(fuzz, err) || reduce_findings(fuzz, err))
             return -1;
     }
-    return 0;
+    return fuzz->source.kind->bred ? save_snapshot(fuzz, err) : 0;
 }
 
 /* Engines as the store shows them; their cases are those of the whole campaign. */
@@ -445,16 +528,21 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
     source.all_lack = fuzz->probe.all_lack;
     if (source.rules_share > 0)
         choose_rules(fuzz, &source.rules);
-    return fuzz_source_new(&fuzz->source, &source, err);
+    struct fuzz_source *made;
+    if (fuzz_source_new(&made, &source, err))
+        return -1;
+    fuzz->source = fuzz_source_cases(made);
+    return 0;
 }
 
 static int run_campaign(struct fuzz *fuzz, struct error *err)
 {
     bool found;
-    if (fuzz_state_load(&fuzz->state, fuzz->store, fuzz->source, &found, err) ||
+    if (fuzz_state_load(&fuzz->state, fuzz->store, &fuzz->source, &found, err) ||
         known_again(&fuzz->known, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err))
         return -1;
     fuzz->before = fuzz->status->elapsed;
+    fuzz->source.kind->plan(fuzz->source.self, &fuzz->range);
     if (note_engines(fuzz, err))
         return -1;
     if (!found && (run_probe_finds(fuzz, err) || fuzz->stop || begin_range(fuzz, err)))
@@ -491,11 +579,15 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     int result = open_campaign(&fuzz, err);
     if (!result) {
         fuzz.trials = trials_new(&trials);
+        trials.settle = false;
+        fuzz.rough = fuzz.source.kind->bred ? trials_new(&trials) : NULL;
         result = run_campaign(&fuzz, err);
+        trials_free(fuzz.rough);
         trials_free(fuzz.trials);
         update_status(&fuzz);
     }
-    fuzz_source_free(fuzz.source);
+    if (fuzz.source.kind)
+        fuzz.source.kind->free(fuzz.source.self);
     fuzz_probe_release(&fuzz.probe);
     fuzz_state_release(&fuzz.state);
     known_release(&fuzz.known);

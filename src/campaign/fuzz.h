@@ -7,6 +7,9 @@
  * Which of them are done is saved a few times a second, and at once when something new was found. So a
  * campaign can be killed at any moment: the next start makes the range again from its snapshot and runs the
  * cases that were not done. Nothing counts twice, and the end is the same as without the kill.
+ *
+ * The cases come from a source (campaign/case_source.h): generated ones, or those that a search breeds. A
+ * search is resumed at its last snapshot, which is at most a few generations old.
  */
 #ifndef CAMPAIGN_FUZZ_H
 #define CAMPAIGN_FUZZ_H

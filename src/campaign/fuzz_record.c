@@ -134,7 +134,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
         .version = info->version,
         .operators = operators.data,
         .title = text,
-        .recipe = done->test->recipe,
+        .recipe = recorder->recipe ? recorder->recipe : done->test->recipe,
         .factor = verdict->factor,
         .nodes = (int64_t)model->graph->n_node,
     };

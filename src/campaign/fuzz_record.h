@@ -16,6 +16,7 @@ struct fuzz_recorder {
     struct store *store;
     const struct known_issues *known;
     const struct panel *panel;
+    const char *recipe; /* of the findings; NULL: that of their case */
 };
 
 /*

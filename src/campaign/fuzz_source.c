@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "campaign/fuzz.h"
 #include "generate/case_maker.h"
 #include "generate/plan.h"
 
@@ -36,6 +37,8 @@ struct fuzz_source {
     double guided;          /* chance of a block to be drawn by its need */
     struct trace traces[2]; /* of the best candidate so far, and of the one at hand */
     int best;
+    /* Nodes of the search tree, for each case of the range. */
+    size_t nodes[FUZZ_RANGE];
 };
 
 /* Whether some engine has the operator, for some type, at an opset. */
@@ -399,4 +402,62 @@ int fuzz_source_read(struct fuzz_source *source, const char *text, struct error 
     if (!status && source->mcts)
         status = mcts_read(source->mcts, tree + strlen(divider), err);
     return status;
+}
+
+static void plan_range(void *source, struct case_range *range)
+{
+    (void)source;
+    *range = (struct case_range){.count = FUZZ_RANGE};
+}
+
+static int make_case(void *raw, uint64_t index, size_t number, struct test_case **out, struct error *err)
+{
+    struct fuzz_source *source = raw;
+    return fuzz_source_make(source, index, out, &source->nodes[number], err);
+}
+
+static int end_range(void *raw, const char *marks, size_t count, struct error *err)
+{
+    struct fuzz_source *source = raw;
+    (void)err;
+    for (size_t i = 0; i < count; i++)
+        if (marks[i] == MARK_NEW)
+            fuzz_source_reward(source, source->nodes[i]);
+    return 0;
+}
+
+static void write_snapshot(const void *source, struct str *out)
+{
+    fuzz_source_write(source, out);
+}
+
+static int read_snapshot(void *source, const char *text, struct error *err)
+{
+    return fuzz_source_read(source, text, err);
+}
+
+static void give_figures(const void *source, struct fuzz_status *status)
+{
+    status->coverage = coverage_total(fuzz_source_coverage(source));
+    status->tree = fuzz_source_tree(source);
+}
+
+static void free_source(void *source)
+{
+    fuzz_source_free(source);
+}
+
+struct case_source fuzz_source_cases(struct fuzz_source *source)
+{
+    static const struct case_source_kind kind = {
+        .command = "fuzz",
+        .plan = plan_range,
+        .make = make_case,
+        .end = end_range,
+        .write = write_snapshot,
+        .read = read_snapshot,
+        .figures = give_figures,
+        .free = free_source,
+    };
+    return (struct case_source){&kind, source};
 }

@@ -8,6 +8,7 @@
 #ifndef CAMPAIGN_FUZZ_SOURCE_H
 #define CAMPAIGN_FUZZ_SOURCE_H
 
+#include "campaign/case_source.h"
 #include "generate/operator_case.h"
 #include "guide/coverage.h"
 #include "guide/mcts.h"
@@ -62,5 +63,8 @@ size_t fuzz_source_tree(const struct fuzz_source *source); /* nodes; 0 without g
 /* The snapshot: coverage and search tree as text. fuzz_source_read checks it and fails when it is damaged. */
 void fuzz_source_write(const struct fuzz_source *source, struct str *out);
 int fuzz_source_read(struct fuzz_source *source, const char *text, struct error *err);
+
+/* The source as a campaign uses it; it owns *source. */
+struct case_source fuzz_source_cases(struct fuzz_source *source);
 
 #endif

@@ -9,7 +9,7 @@
 
 static const char snapshot_key[] = "fuzz-snapshot", progress_key[] = "fuzz-progress";
 
-static void clear_marks(struct fuzz_state *state)
+void fuzz_state_clear(struct fuzz_state *state)
 {
     memset(state->marks, MARK_TODO, FUZZ_RANGE);
     state->marks[FUZZ_RANGE] = '\0';
@@ -18,7 +18,7 @@ static void clear_marks(struct fuzz_state *state)
 void fuzz_state_init(struct fuzz_state *state, struct fuzz_status *status)
 {
     *state = (struct fuzz_state){.status = status};
-    clear_marks(state);
+    fuzz_state_clear(state);
 }
 
 void fuzz_state_release(struct fuzz_state *state)
@@ -120,18 +120,18 @@ static bool read_counters(struct fuzz_status *status, const char **text)
     return good;
 }
 
-int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct fuzz_source *source,
+int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct case_source *source,
                      struct error *err)
 {
     struct str text;
     str_init(&text);
-    clear_marks(state);
+    fuzz_state_clear(state);
     str_printf(&text, "first %" PRIu64 "\n", state->first);
     write_counters(state->status, &text);
     str_printf(&text, "known %zu\n", state->n_known);
     for (size_t i = 0; i < state->n_known; i++)
         str_printf(&text, "%" PRIu64 "\n", state->known[i]);
-    fuzz_source_write(source, &text);
+    source->kind->write(source->self, &text);
     int status = store_set(store, snapshot_key, text.data, err);
     str_release(&text);
     return status;
@@ -162,14 +162,14 @@ static bool read_known(struct fuzz_state *state, const char **text)
     return good;
 }
 
-static int read_snapshot(struct fuzz_state *state, struct fuzz_source *source, const char *text,
+static int read_snapshot(struct fuzz_state *state, const struct case_source *source, const char *text,
                          struct error *err)
 {
     bool good = take_word(&text, "first ") && take_count(&text, &state->first) && take_word(&text, "\n") &&
                 read_counters(state->status, &text) && read_known(state, &text);
     if (!good)
         return error_set(err, ERROR_FORMAT, "the campaign's snapshot is damaged");
-    return fuzz_source_read(source, text, err);
+    return source->kind->read(source->self, text, err);
 }
 
 /* Of another range, it is from before the snapshot and says nothing. */
@@ -187,8 +187,8 @@ static int read_progress(struct fuzz_state *state, const char *text, struct erro
     return 0;
 }
 
-int fuzz_state_load(struct fuzz_state *state, struct store *store, struct fuzz_source *source, bool *found,
-                    struct error *err)
+int fuzz_state_load(struct fuzz_state *state, struct store *store, const struct case_source *source,
+                    bool *found, struct error *err)
 {
     struct str text;
     str_init(&text);
@@ -197,7 +197,7 @@ int fuzz_state_load(struct fuzz_state *state, struct store *store, struct fuzz_s
         status = read_snapshot(state, source, text.data, err);
     bool progress = false;
     str_clear(&text);
-    if (!status && *found)
+    if (!status && *found && !source->kind->bred)
         status = store_get(store, progress_key, &text, &progress, err);
     if (!status && progress)
         status = read_progress(state, text.data, err);

@@ -7,16 +7,9 @@
 
 #include "campaign/fuzz.h"
 
-enum { FUZZ_RANGE = 500 };
-
-/* The state of a case of the range: not run yet, done, done and something new was found. */
-enum fuzz_mark { MARK_TODO = '.', MARK_DONE = 'd', MARK_NEW = 'n' };
-
 struct fuzz_state {
     uint64_t first;             /* first case of the range */
-    char marks[FUZZ_RANGE + 1]; /* one for each case, NUL-terminated */
-    size_t nodes[FUZZ_RANGE];   /* of the search tree, for each case; not saved: making the cases again gives
-                                   them */
+    char marks[FUZZ_RANGE + 1]; /* an enum fuzz_mark for each case, NUL-terminated */
     struct fuzz_status *status; /* counters */
     /* Hashes of the signatures found before the range started, ascending: others are new. */
     uint64_t *known;
@@ -28,14 +21,18 @@ void fuzz_state_release(struct fuzz_state *state);
 bool fuzz_state_knows(const struct fuzz_state *state, uint64_t signature);
 void fuzz_state_learn(struct fuzz_state *state, uint64_t signature);
 
+/* Clears the marks, for a new range. */
+void fuzz_state_clear(struct fuzz_state *state);
+
 /* Begins a range: clears the marks and saves the snapshot that determines its cases. */
-int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct fuzz_source *source,
+int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct case_source *source,
                      struct error *err);
 /* Saves the progress. */
 int fuzz_state_keep(const struct fuzz_state *state, struct store *store, struct error *err);
 
-/* Reads snapshot and progress, and gives the snapshot to the source. *found: false for a new campaign. */
-int fuzz_state_load(struct fuzz_state *state, struct store *store, struct fuzz_source *source, bool *found,
-                    struct error *err);
+/* Reads snapshot and progress, and gives the snapshot to the source. The progress of a source whose cases are
+ * bred says nothing: its range is run again. *found: false for a new campaign. */
+int fuzz_state_load(struct fuzz_state *state, struct store *store, const struct case_source *source,
+                    bool *found, struct error *err);
 
 #endif

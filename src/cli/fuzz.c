@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "campaign/fuzz_record.h"
+#include "campaign/kept_case.h"
 #include "cli/common.h"
 #include "report/fault_map.h"
 #include "report/fuzz_report.h"
@@ -205,7 +206,8 @@ static int replay(const struct settings *settings, struct session *session, stru
     struct str out;
     const uint8_t *bytes;
     size_t size;
-    if (rewriting_recipe(settings->replay, &made, err) || test_case_bytes(made, &bytes, &size, err))
+    if (campaign_case(settings->common.output, settings->replay, &made, err) ||
+        test_case_bytes(made, &bytes, &size, err))
         return -1;
     struct trial_options options = {.panel = &session->panel, .settle = true, .registry = session->registry};
     panel_add_fresh(&session->panel);
