@@ -23,7 +23,8 @@ struct case_range {
     /* The cases are only looked at by the source: they are not settled, their findings are not recorded, and
      * the source counts them itself. */
     bool rough;
-    bool counted; /* the cases were counted before: only their findings are recorded */
+    bool unjudged; /* of a rough range: the reference is not asked, which takes most of the time */
+    bool sequel; /* it belongs to the range before it: a campaign neither ends nor is resumed between them */
 };
 
 struct case_source_kind {

@@ -9,6 +9,7 @@
 #include "campaign/fuzz_record.h"
 #include "campaign/fuzz_state.h"
 #include "campaign/kept_case.h"
+#include "campaign/search_source.h"
 #include "generate/case_maker.h"
 #include "rules/knob_settings.h"
 
@@ -42,30 +43,48 @@ struct fuzz {
     struct fuzz_state state;
     struct fuzz_probe probe;
     struct known_issues known;
-    struct arena arena;            /* settings of the engines */
-    struct trials *trials, *rough; /* the latter settle nothing */
-    double started, before;        /* clock at the start; elapsed of earlier starts */
-    double kept;                   /* clock when progress was kept last */
-    double snapshot;               /* the same for the snapshot */
-    double snapshot_took;          /* seconds */
-    int lock;                      /* file, held while the campaign runs */
-    double reducing;               /* seconds spent on it in this start */
+    struct arena arena;                       /* settings of the engines */
+    struct trials *trials, *rough, *unjudged; /* the last two settle nothing, the last has no reference */
+    struct panel engines;                     /* without the reference */
+    double started, before;                   /* clock at the start; elapsed of earlier starts */
+    double kept;                              /* clock when progress was kept last */
+    double snapshot;                          /* the same for the snapshot */
+    double snapshot_took;                     /* seconds */
+    int lock;                                 /* file, held while the campaign runs */
+    double reducing;                          /* seconds spent on it in this start */
     bool stop;
     size_t next;       /* place in the range, or among the probe's finds, of the case to be made next */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
 };
+
+static void describe_engines(const struct fuzz_options *options, struct str *text)
+{
+    for (size_t i = 0; i < options->panel->count; i++)
+        str_printf(text, " %s", panel_engine(options->panel, i)->label);
+}
+
+static char *describe_search(const struct fuzz_options *options)
+{
+    struct str text;
+    str_init(&text);
+    search_source_describe(options->search, &text);
+    str_add(&text, ", engines");
+    describe_engines(options, &text);
+    return str_detach(&text);
+}
 
 /* What makes the cases: a campaign goes on only with the same. */
 static char *describe(const struct fuzz_options *options)
 {
     const struct fuzz_source_options *s = &options->source;
     struct str text;
+    if (options->search)
+        return describe_search(options);
     str_init(&text);
     str_printf(&text, "seed %" PRIu64 ", strategy %s, blocks %zu, %s, probe %s, engines", s->seed,
                s->strategy == FUZZ_MCTS ? "mcts" : "random", s->blocks, s->redraw ? "redrawn" : "drawn once",
                options->probe ? "yes" : "no");
-    for (size_t i = 0; i < options->panel->count; i++)
-        str_printf(&text, " %s", panel_engine(options->panel, i)->label);
+    describe_engines(options, &text);
     if (s->rules_share > 0)
         str_printf(&text, ", rules %s, share %g, depth %zu", s->rules.rules ? s->rules.rules : "all",
                    s->rules_share, s->rules_depth);
@@ -103,7 +122,7 @@ static void init_status(struct fuzz *fuzz)
     struct fuzz_status *status = fuzz->status;
     *status = (struct fuzz_status){
         .folder = o->folder,
-        .seed = o->source.seed,
+        .seed = o->search ? o->search->seed : o->source.seed,
         .strategy = o->source.strategy,
         .last_new = -1,
         .n_engines = panel->count + (panel->reference >= 0),
@@ -119,7 +138,10 @@ static void init_status(struct fuzz *fuzz)
 void fuzz_status_release(struct fuzz_status *status)
 {
     free(status->engines);
+    free(status->searched);
     status->engines = NULL;
+    status->searched = NULL;
+    status->n_searched = 0;
 }
 
 static void update_status(struct fuzz *fuzz)
@@ -221,8 +243,9 @@ static int count(struct fuzz *fuzz, size_t number, const struct trial_done *done
     const struct case_source_kind *kind = fuzz->source.kind;
     uint64_t before = fuzz->status->cases;
     fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
-    if (!fuzz->range.rough && !fuzz->range.counted)
+    if (!fuzz->range.rough)
         fuzz_count(fuzz->status, done);
+    fuzz->status->elapsed = fuzz->before + (clock_seconds() - fuzz->started);
     if (kind->hear && kind->hear(fuzz->source.self, number, done, fuzz->status, err))
         return -1;
     watch_engines(fuzz, done);
@@ -293,7 +316,9 @@ static int make_next(void *context, struct test_case **test, void **user, struct
 /* 1: the range is done; 0: the campaign ends within it. */
 static int run_range(struct fuzz *fuzz, struct error *err)
 {
-    struct trials *trials = fuzz->range.rough ? fuzz->rough : fuzz->trials;
+    struct trials *trials = fuzz->range.unjudged ? fuzz->unjudged
+                            : fuzz->range.rough  ? fuzz->rough
+                                                 : fuzz->trials;
     fuzz->next = 0;
     if (trials_run(trials, &(struct trial_source){fuzz, make_next, take}, err))
         return -1;
@@ -325,6 +350,8 @@ static int publish(struct fuzz *fuzz, struct error *err)
 static bool snapshot_is_due(const struct fuzz *fuzz)
 {
     double since = clock_seconds() - fuzz->snapshot;
+    if (fuzz->range.sequel)
+        return false; /* the range before it would be run and counted again */
     return !fuzz->source.kind->bred ||
            (since >= SNAPSHOT_SECONDS && fuzz->snapshot_took <= SNAPSHOT_SHARE * since);
 }
@@ -422,6 +449,8 @@ static bool is_over(const struct fuzz *fuzz)
 {
     const struct case_source *source = &fuzz->source;
     uint64_t most = fuzz->options->count, made = source->kind->bred ? fuzz->status->cases : fuzz->state.first;
+    if (fuzz->range.sequel)
+        return false; /* what looks like a finding is judged first */
     return (most && made >= most) || (source->kind->over && source->kind->over(source->self));
 }
 
@@ -437,7 +466,7 @@ static int run_ranges(struct fuzz *fuzz, struct error *err)
         if (begin_range(fuzz, err) || reduce_findings(fuzz, err))
             return -1;
     }
-    return fuzz->source.kind->bred ? save_snapshot(fuzz, err) : 0;
+    return fuzz->source.kind->bred && !fuzz->range.sequel ? save_snapshot(fuzz, err) : 0;
 }
 
 /* Engines as the store shows them; their cases are those of the whole campaign. */
@@ -521,6 +550,8 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
         lock_folder(fuzz, err) || store_open(&fuzz->store, o->folder, STORE_CREATE, err) ||
         check_options(fuzz, err))
         return -1;
+    if (o->search)
+        return search_source_new(&fuzz->source, o->search, o->panel, o->folder, err);
     if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))
         return -1;
     source.n_engines = fuzz->probe.n_engines;
@@ -564,6 +595,16 @@ static int check_engines(const struct panel *panel, struct error *err)
     return 0;
 }
 
+static void open_rough_trials(struct fuzz *fuzz, struct trial_options options)
+{
+    options.settle = false;
+    fuzz->rough = trials_new(&options);
+    fuzz->engines = *options.panel;
+    fuzz->engines.reference = -1;
+    options.panel = &fuzz->engines;
+    fuzz->unjudged = trials_new(&options);
+}
+
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
     struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
@@ -579,9 +620,10 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     int result = open_campaign(&fuzz, err);
     if (!result) {
         fuzz.trials = trials_new(&trials);
-        trials.settle = false;
-        fuzz.rough = fuzz.source.kind->bred ? trials_new(&trials) : NULL;
+        if (fuzz.source.kind->bred)
+            open_rough_trials(&fuzz, trials);
         result = run_campaign(&fuzz, err);
+        trials_free(fuzz.unjudged);
         trials_free(fuzz.rough);
         trials_free(fuzz.trials);
         update_status(&fuzz);

@@ -44,6 +44,26 @@ struct fuzz_engine {
 
 enum { FUZZ_TITLE = 160 };
 
+/* How a search (campaign/search_source.h) fares on one model. */
+struct search_figures {
+    char model[60];   /* the name of its file without the ending */
+    uint64_t genomes; /* changed samples that were run */
+    uint64_t generations, restarts;
+    double best;           /* fitness; -INFINITY: none yet */
+    uint64_t inconsistent; /* genomes on which two engines have different top classes */
+    /* Those with a NaN or an infinity in an answer; of which the reference was asked; and has one too. */
+    uint64_t strange, strange_judged, strange_expected;
+    uint64_t findings; /* genomes judged alone in which an engine is wrong */
+    bool reached;      /* the goal was, first by this genome and after so many seconds */
+    uint64_t first_genome;
+    double first_seconds;
+    char kept[120]; /* where in the folder that case is kept; "": nowhere */
+};
+
+struct search_words {
+    const char *goal, *level, *fitness;
+};
+
 struct fuzz_status {
     const char *folder;
     uint64_t seed;
@@ -60,7 +80,10 @@ struct fuzz_status {
     size_t waiting;         /* findings that are not reduced and bundled yet */
     size_t kinds[VERDICT_COUNT];
     struct coverage_figures coverage;
-    size_t tree;             /* nodes of the search tree */
+    size_t tree;                      /* nodes of the search tree */
+    struct search_words search_words; /* of a search only */
+    size_t n_searched;                /* models of a search; 0: the cases are generated */
+    struct search_figures *searched;
     char last[FUZZ_TITLE];   /* the newest finding */
     size_t bad_rewritings;   /* in this start: rules that the reference itself finds to change the answer */
     char bad_rewriting[200]; /* the recipe of the first */
@@ -75,14 +98,17 @@ void fuzz_status_release(struct fuzz_status *status);
  */
 void fuzz_stands(const struct fuzz_status *status, struct standing *standing);
 
+struct search_source_options;
+
 struct fuzz_options {
     const struct panel *panel;
     const char *folder;
     struct fuzz_source_options source; /* fuzz_run fills in what engines lack, and their knobs for rules */
-    double seconds;                    /* of this start; 0: no limit */
-    uint64_t count;                    /* cases of the campaign; 0: no limit */
-    const char *known;                 /* a file of known issues besides those that are installed, or NULL */
-    bool no_known;                     /* do not use the installed ones */
+    const struct search_source_options *search; /* breed cases instead of those of `source`; NULL: do not */
+    double seconds;                             /* of this start; 0: no limit */
+    uint64_t count;                             /* cases of the campaign; 0: no limit */
+    const char *known; /* a file of known issues besides those that are installed, or NULL */
+    bool no_known;     /* do not use the installed ones */
     /*
      * Reduce and bundle new findings between ranges (campaign/follow_up.h), in at most a third of the time.
      * The panel should have fresh workers for it.

@@ -1,6 +1,7 @@
 #include "report/fuzz_report.h"
 
 #include "base/output.h"
+#include "report/search_report.h"
 #include "report/standing.h"
 #include "report/text_table.h"
 
@@ -21,8 +22,12 @@ static double rate(const struct fuzz_status *status)
 void fuzz_line(struct str *out, const struct fuzz_status *status)
 {
     add_time(out, status->elapsed);
-    str_printf(out, "  %" PRIu64 " cases (%.0f/s)  OLC %.1f %%  %zu finding%s", status->cases, rate(status),
-               100 * status->coverage.olc, status->findings, status->findings == 1 ? "" : "s");
+    str_printf(out, "  %" PRIu64 " cases (%.0f/s)  ", status->cases, rate(status));
+    if (status->n_searched)
+        search_line(out, status);
+    else
+        str_printf(out, "OLC %.1f %%", 100 * status->coverage.olc);
+    str_printf(out, "  %zu finding%s", status->findings, status->findings == 1 ? "" : "s");
     if (status->known)
         str_printf(out, " (%zu known)", status->known);
     if (status->last_new >= 0) {
@@ -32,11 +37,26 @@ void fuzz_line(struct str *out, const struct fuzz_status *status)
     }
 }
 
+static void add_coverage(struct str *out, const struct fuzz_status *status)
+{
+    const struct coverage_figures *c = &status->coverage;
+    str_printf(
+        out, "  coverage  OLC %.1f %%   OTC %.1f  IDC %.1f  ODC %.1f  SEC %.1f  SPC %.1f   pairs %.1f %%",
+        100 * c->olc, 100 * c->otc, 100 * c->idc, 100 * c->odc, 100 * c->sec, 100 * c->spc, 100 * c->pairs);
+    if (status->tree)
+        str_printf(out, "   tree %zu", status->tree);
+    str_add(out, "\n\n");
+}
+
 static void add_head(struct str *out, const struct fuzz_status *status, bool colour)
 {
-    style_print(out, colour, STYLE_HEAD, "assay fuzz");
-    str_printf(out, "  %s  (%s, seed %" PRIu64 ")\n\n", status->folder,
-               status->strategy == FUZZ_MCTS ? "mcts" : "random", status->seed);
+    style_print(out, colour, STYLE_HEAD, status->n_searched ? "assay search" : "assay fuzz");
+    str_printf(out, "  %s  (", status->folder);
+    if (status->n_searched)
+        search_words_print(out, status);
+    else
+        str_add(out, status->strategy == FUZZ_MCTS ? "mcts" : "random");
+    str_printf(out, ", seed %" PRIu64 ")\n\n", status->seed);
     str_add(out, "  run time  ");
     add_time(out, status->elapsed);
     str_printf(out, "    cases  %" PRIu64 " (%.0f/s)    last new finding  ", status->cases, rate(status));
@@ -46,13 +66,12 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
     } else {
         str_add(out, "none yet\n");
     }
-    const struct coverage_figures *c = &status->coverage;
-    str_printf(
-        out, "  coverage  OLC %.1f %%   OTC %.1f  IDC %.1f  ODC %.1f  SEC %.1f  SPC %.1f   pairs %.1f %%",
-        100 * c->olc, 100 * c->otc, 100 * c->idc, 100 * c->odc, 100 * c->sec, 100 * c->spc, 100 * c->pairs);
-    if (status->tree)
-        str_printf(out, "   tree %zu", status->tree);
-    str_add(out, "\n\n");
+    if (status->n_searched) {
+        str_add(out, "\n");
+        search_screen(out, status, colour);
+    } else {
+        add_coverage(out, status);
+    }
 }
 
 /* How many of the engine's verdicts are of these classes. */
@@ -157,7 +176,10 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
     standing_json(standing, &json);
     json_string(&json, "folder", status->folder);
     json_int(&json, "seed", (int64_t)status->seed);
-    json_string(&json, "strategy", status->strategy == FUZZ_MCTS ? "mcts" : "random");
+    if (status->n_searched)
+        search_json(&json, status);
+    else
+        json_string(&json, "strategy", status->strategy == FUZZ_MCTS ? "mcts" : "random");
     json_int(&json, "cases", (int64_t)status->cases);
     json_double(&json, "seconds", status->elapsed);
     json_int(&json, "findings", (int64_t)status->findings);
@@ -167,7 +189,8 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
         if (status->kinds[kind])
             json_int(&json, verdict_name((enum verdict_kind)kind), (int64_t)status->kinds[kind]);
     json_end(&json);
-    json_coverage(&json, &status->coverage);
+    if (!status->n_searched)
+        json_coverage(&json, &status->coverage);
     json_array(&json, "engines");
     for (size_t i = 0; i < status->n_engines; i++)
         json_engine(&json, &status->engines[i]);

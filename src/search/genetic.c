@@ -244,6 +244,11 @@ const float *genetic_genome(const struct genetic *genetic, size_t number)
     return genetic->genomes[number].genes;
 }
 
+size_t genetic_slot(const struct genetic *genetic, size_t number)
+{
+    return genetic->length ? (size_t)(genetic->genomes[number].genes - genetic->genes) / genetic->length : 0;
+}
+
 size_t genetic_first_new(const struct genetic *genetic)
 {
     return genetic->first_new;

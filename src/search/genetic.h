@@ -68,6 +68,10 @@ uint64_t genetic_round(const struct genetic *genetic);
 
 const float *genetic_genome(const struct genetic *genetic, size_t number);
 
+/* The place of a genome in memory, below the population. A genome that is kept has the same place in the next
+ * round, whatever its number there, so that a caller can remember something about it. */
+size_t genetic_slot(const struct genetic *genetic, size_t number);
+
 /* The first genome that is new in this round: those before it were kept and have their fitness. */
 size_t genetic_first_new(const struct genetic *genetic);
 

@@ -1,0 +1,669 @@
+#include "campaign/search_source.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "campaign/fuzz_record.h"
+#include "campaign/kept_case.h"
+#include "campaign/stack_rows.h"
+#include "compare/batch.h"
+#include "engine/handover.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STUCK = 12,       /* generations without a rise, after which a population begins again */
+    IDLE_STEP = 6,    /* for so many without a rise a model waits one turn more, */
+    IDLE_MOST = 7,    /* up to this many */
+    SUSPECTS = 3,     /* of a generation that are run again */
+    PATIENCE = 6,     /* runs again without anything new, after which most generations have none */
+    JUDGED = 8,       /* of so many generations the fittest genome of one is judged */
+    SELDOM = 16,      /* of which then one has some */
+    FAILED_STACKS = 2 /* after which a model is not stacked any more */
+};
+
+/* The logits of a genome, as far as they are known. */
+struct known_logits {
+    size_t count;
+    double *values;
+};
+
+struct searched {
+    struct search_source *source;
+    const struct search_seed *seed;
+    char name[60];
+    struct genome_layout *layout;
+    struct genetic *genetic;
+    bool stacked;
+    size_t failed_stacks;
+    double local_best;           /* of the population since its last fresh noise */
+    uint64_t idle, stuck, due;   /* generations without a rise, ever and of this population; its next turn */
+    struct known_logits *logits; /* by the genome's slot in the population */
+    struct known_logits *seed_logits; /* by seed */
+    struct search_figures figures;
+    bool reaching;  /* the goal was reached for the first time in this generation, */
+    size_t reached; /* by this genome */
+};
+
+struct suspect {
+    size_t genome;
+    double weight;
+};
+
+struct search_source {
+    struct search_source_options options;
+    const struct panel *panel;
+    char *folder;
+    size_t n_models;
+    struct searched *models;
+    size_t turn;    /* the model whose generation is at hand */
+    uint64_t clock; /* generations of all models */
+    bool alone;     /* the generation is run again genome by genome, as its stack failed */
+    bool stack_failed;
+    bool judging; /* the range at hand is that of the suspects */
+    size_t n_suspects;
+    struct suspect suspects[SUSPECTS];
+    size_t futile; /* suspects in a row that were nothing new */
+};
+
+static void forget(struct known_logits *known)
+{
+    free(known->values);
+    *known = (struct known_logits){0};
+}
+
+static void free_model(struct searched *m)
+{
+    for (size_t i = 0; m->logits && i < genetic_population(m->genetic); i++)
+        forget(&m->logits[i]);
+    for (size_t i = 0; m->seed_logits && i < genome_seeds(m->layout); i++)
+        forget(&m->seed_logits[i]);
+    free(m->logits);
+    free(m->seed_logits);
+    genetic_free(m->genetic);
+    genome_layout_free(m->layout);
+}
+
+static void free_source(void *raw)
+{
+    struct search_source *source = raw;
+    if (!source)
+        return;
+    for (size_t i = 0; i < source->n_models; i++)
+        free_model(&source->models[i]);
+    free(source->models);
+    free(source->folder);
+    free(source);
+}
+
+static const char *const level_names[] = {
+    [GENOME_INPUTS] = "input", [GENOME_WEIGHTS] = "weights", [GENOME_BOTH] = "both"};
+
+void search_source_describe(const struct search_source_options *o, struct str *out)
+{
+    str_printf(out, "search, seed %" PRIu64 ", goal %s, level %s, fitness %s, limits %s, population %zu%s",
+               o->seed, search_goal_name(o->goal), level_names[o->level], search_fitness_name(o->fitness),
+               o->limits == SEARCH_LIMITS_DATA ? "data" : "type",
+               o->population ? o->population : GENETIC_POPULATION, o->until_reached ? ", until reached" : "");
+    for (size_t i = 0; i < o->n_models; i++)
+        str_printf(out, ", %s %016" PRIx64, file_base(o->models[i].path), model_hash(o->models[i].model));
+}
+
+/*
+ * Guided mutation. Between two genomes with different top classes the two classes change places: the child is
+ * put where they would be equal if the logits changed evenly on the way. Repeated, this is the secant method.
+ */
+
+static size_t top_of(const struct known_logits *known)
+{
+    size_t top = 0;
+    for (size_t i = 1; i < known->count; i++)
+        if (known->values[i] > known->values[top])
+            top = i;
+    return top;
+}
+
+/* A genome with its logits: one that was kept, or a seed. */
+struct landmark {
+    const float *genes;
+    const struct known_logits *known;
+};
+
+static struct landmark draw_landmark(const struct searched *m, struct rng *rng)
+{
+    size_t kept = genetic_first_new(m->genetic), seeds = genome_seeds(m->layout);
+    size_t drawn = (size_t)rng_below(rng, kept + seeds);
+    if (drawn < kept)
+        return (struct landmark){genetic_genome(m->genetic, drawn),
+                                 &m->logits[genetic_slot(m->genetic, drawn)]};
+    return (struct landmark){genome_seed(m->layout)[drawn - kept], &m->seed_logits[drawn - kept]};
+}
+
+static bool parts(const struct landmark *a, const struct landmark *b)
+{
+    return a->known->count > 1 && a->known->count == b->known->count && top_of(a->known) != top_of(b->known);
+}
+
+static void go_between(void *context, struct rng *rng, const float *parent, float *child, size_t n)
+{
+    enum { TRIES = 12 };
+    const struct searched *m = context;
+    (void)parent;
+    for (int i = 0; i < TRIES; i++) {
+        struct landmark a = draw_landmark(m, rng), b = draw_landmark(m, rng);
+        if (!parts(&a, &b))
+            continue;
+        size_t x = top_of(a.known), y = top_of(b.known);
+        double at_a = a.known->values[x] - a.known->values[y], at_b = b.known->values[x] - b.known->values[y];
+        double way = at_a > at_b ? at_a / (at_a - at_b) : 0.5;
+        for (size_t k = 0; k < n; k++)
+            child[k] = (float)((1 - way) * (double)a.genes[k] + way * (double)b.genes[k]);
+        return;
+    }
+}
+
+static struct genetic_settings settings_of(const struct search_source *source, struct searched *m,
+                                           size_t number)
+{
+    const struct search_source_options *o = &source->options;
+    struct genetic_settings settings = {
+        .seed = hash_combine(o->seed, number),
+        .population = o->population ? o->population : GENETIC_POPULATION,
+        .every_gene = o->fitness != SEARCH_OURS,
+        .context = m,
+    };
+    if (o->fitness == SEARCH_OURS && o->goal == SEARCH_INCONSISTENCY) {
+        settings.guided = go_between;
+        settings.guided_share = 0.8;
+    }
+    return settings;
+}
+
+static bool may_stack(const struct search_source *source, const struct search_seed *seed)
+{
+    const struct panel *panel = source->panel;
+    struct handover handover = {0};
+    struct job job = {0};
+    if (source->options.level != GENOME_INPUTS || !batch_possible(seed->inputs) ||
+        handover_open(&handover, panel->pool, seed->model, NULL))
+        return false;
+    handover_give(&handover, &job);
+    int arbiter = panel->reference < 0 ? panel->engines[0] : panel->reference;
+    bool separable = batch_separable(panel->pool, arbiter, &job, seed->inputs, &metrics_conformance);
+    handover_close(&handover);
+    return separable;
+}
+
+/* The file's name without its ending. */
+static void name_model(struct searched *m)
+{
+    const char *base = file_base(m->seed->path), *dot = strrchr(base, '.');
+    snprintf(m->name, sizeof m->name, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base),
+             base);
+    snprintf(m->figures.model, sizeof m->figures.model, "%s", m->name);
+}
+
+static int open_model(struct search_source *source, size_t number, struct error *err)
+{
+    const struct search_source_options *o = &source->options;
+    struct searched *m = &source->models[number];
+    m->source = source;
+    m->seed = &o->models[number];
+    m->local_best = m->figures.best = -INFINITY;
+    m->figures.first_seconds = -1;
+    name_model(m);
+    struct genetic_settings settings = settings_of(source, m, number);
+    struct genome_options genome = {
+        .level = o->level,
+        .data_limits = o->limits == SEARCH_LIMITS_DATA,
+        .most_genes = GENETIC_MOST_GENES / (2 * settings.population),
+        .most_seeds = settings.population / 2,
+        .seed = hash_combine(o->seed, number),
+    };
+    if (genome_layout_new(&m->layout, m->seed->model, m->seed->inputs, &genome, err))
+        return error_prefix(err, "%s", m->seed->path);
+    size_t n_parts;
+    genome_parts(m->layout, &n_parts);
+    if (genetic_new(&m->genetic, &settings, n_parts, genome_stretches(m->layout), genome_seeds(m->layout),
+                    genome_seed(m->layout), err))
+        return error_prefix(err, "%s", m->seed->path);
+    m->logits = memory_zeroed(settings.population, sizeof *m->logits);
+    m->seed_logits = memory_zeroed(genome_seeds(m->layout), sizeof *m->seed_logits);
+    m->stacked = may_stack(source, m->seed);
+    return 0;
+}
+
+static struct searched *at_hand(const struct search_source *source)
+{
+    return &source->models[source->turn];
+}
+
+static bool is_stack(const struct search_source *source)
+{
+    return at_hand(source)->stacked && !source->alone;
+}
+
+/* Bounds are the reference's, and a goal by itself; a single engine has nobody else to differ from. */
+static bool is_judged(const struct search_source *source)
+{
+    return source->options.goal == SEARCH_BOUND || source->panel->count < 2;
+}
+
+static void plan_range(void *raw, struct case_range *range)
+{
+    struct search_source *source = raw;
+    const struct genetic *genetic = at_hand(source)->genetic;
+    *range = (struct case_range){.rough = true, .unjudged = !is_judged(source)};
+    if (source->judging)
+        *range = (struct case_range){.count = source->n_suspects, .sequel = true};
+    else
+        range->count = is_stack(source) ? 1 : genetic_population(genetic) - genetic_first_new(genetic);
+}
+
+static int make_stack(const struct searched *m, struct test_case **out, struct error *err)
+{
+    size_t first = genetic_first_new(m->genetic), count = genetic_population(m->genetic) - first;
+    const float **genes = memory_zeroed(count, sizeof *genes);
+    for (size_t i = 0; i < count; i++)
+        genes[i] = genetic_genome(m->genetic, first + i);
+    int status = genome_stack(m->layout, count, genes, out, err);
+    free(genes);
+    return status;
+}
+
+/* The number of a genome among all that were bred from the model. */
+static uint64_t number_of(const struct searched *m, size_t genome)
+{
+    return genetic_round(m->genetic) * genetic_population(m->genetic) + genome;
+}
+
+static int make_genome(const struct searched *m, size_t genome, struct test_case **out, struct error *err)
+{
+    char name[KEPT_NAME_SIZE], recipe[KEPT_NAME_SIZE + 20];
+    if (genome_case(m->layout, genetic_genome(m->genetic, genome), out, err))
+        return -1;
+    kept_case_name(m->name, number_of(m, genome), name);
+    snprintf(recipe, sizeof recipe, "case cases/%s", name);
+    test_case_set_name(*out, name);
+    test_case_set_recipe(*out, recipe);
+    return 0;
+}
+
+static int make_case(void *raw, uint64_t index, size_t number, struct test_case **out, struct error *err)
+{
+    struct search_source *source = raw;
+    struct searched *m = at_hand(source);
+    (void)index;
+    if (source->judging)
+        return make_genome(m, source->suspects[number].genome, out, err);
+    return is_stack(source) ? make_stack(m, out, err)
+                            : make_genome(m, genetic_first_new(m->genetic) + number, out, err);
+}
+
+/* Remembers the most suspicious genomes of the generation. */
+static void suspect(struct search_source *source, size_t genome, const struct search_sample *sample,
+                    bool strange)
+{
+    struct suspect added = {genome, strange && !sample->reference ? 0 : -1};
+    for (size_t i = 0; i < sample->n_engines; i++) {
+        enum verdict_kind kind = sample->verdicts[i].kind;
+        if (verdict_is_finding(kind))
+            added.weight = INFINITY;
+        else if (verdict_is(kind, CLASS_SUSPECT))
+            added.weight = fmax(added.weight, sample->verdicts[i].deviations);
+    }
+    for (size_t i = 0; i < SUSPECTS && added.weight >= 0; i++) {
+        if (i == source->n_suspects) {
+            source->suspects[source->n_suspects++] = added;
+            return;
+        }
+        if (added.weight > source->suspects[i].weight) {
+            struct suspect less = source->suspects[i];
+            source->suspects[i] = added;
+            added = less;
+        }
+    }
+}
+
+static void reach(struct searched *m, size_t genome, const struct fuzz_status *status)
+{
+    if (m->figures.reached)
+        return;
+    m->figures.reached = true;
+    m->figures.first_genome = m->figures.genomes;
+    m->figures.first_seconds = status->elapsed;
+    m->reaching = true;
+    m->reached = genome;
+}
+
+static void count_strange(struct search_figures *f, const struct search_seen *seen, bool judged)
+{
+    f->strange_judged += seen->strange && judged;
+    f->strange_expected += seen->strange && judged && seen->expected;
+}
+
+/* Goals by the paper's oracle: counted, shown, and no alarm by themselves. */
+static void count_seen(struct searched *m, size_t genome, const struct search_seen *seen, bool judged,
+                       const struct fuzz_status *status)
+{
+    struct search_figures *f = &m->figures;
+    f->genomes++;
+    f->inconsistent += seen->inconsistent;
+    f->strange += seen->strange;
+    count_strange(f, seen, judged);
+    if (search_reaches(seen, m->source->options.goal))
+        reach(m, genome, status);
+}
+
+static void learn_logits(struct searched *m, size_t genome, const struct search_seen *seen)
+{
+    struct known_logits *known = &m->logits[genetic_slot(m->genetic, genome)];
+    forget(known);
+    *known = (struct known_logits){seen->n_logits, seen->logits};
+    if (genetic_round(m->genetic) || genome >= genome_seeds(m->layout) || !known->count)
+        return;
+    struct known_logits *seed = &m->seed_logits[genome];
+    forget(seed);
+    seed->values = memory_zeroed(known->count, sizeof *seed->values);
+    seed->count = known->count;
+    memcpy(seed->values, known->values, known->count * sizeof *seed->values);
+}
+
+static struct search_sample sample_of(const struct trial_done *done)
+{
+    return (struct search_sample){
+        .n_engines = done->n_engines,
+        .results = done->results,
+        .reference = done->asked && done->reference.outcome == OUTCOME_OK ? &done->reference : NULL,
+        .verdicts = done->judgement.verdicts,
+    };
+}
+
+static void hear_sample(struct search_source *source, size_t genome, const struct trial_done *done,
+                        struct fuzz_status *status)
+{
+    struct searched *m = at_hand(source);
+    struct search_sample sample = sample_of(done);
+    struct search_seen seen;
+    fuzz_count(status, done);
+    search_see(&seen, &sample);
+    count_seen(m, genome, &seen, sample.reference != NULL, status);
+    genetic_rate(m->genetic, genome, search_rate(&seen, source->options.goal, source->options.fitness));
+    suspect(source, genome, &sample, seen.strange);
+    learn_logits(m, genome, &seen); /* takes over the logits */
+}
+
+/* A suspect that was judged alone. A search for answers beyond their bounds is there. */
+static void hear_judged(struct searched *m, size_t number, const struct trial_done *done,
+                        const struct fuzz_status *status)
+{
+    struct search_sample sample = sample_of(done);
+    struct search_seen seen;
+    bool found = false;
+    for (size_t i = 0; i < done->n_engines; i++)
+        found |= verdict_is_finding(done->judgement.verdicts[i].kind);
+    m->figures.findings += found;
+    search_see(&seen, &sample);
+    if (!is_judged(m->source))
+        count_strange(&m->figures, &seen, sample.reference != NULL);
+    free(seen.logits);
+    if (found && m->source->options.goal == SEARCH_BOUND)
+        reach(m, m->source->suspects[number].genome, status);
+}
+
+static int hear(void *raw, size_t number, const struct trial_done *done, struct fuzz_status *status,
+                struct error *err)
+{
+    struct search_source *source = raw;
+    struct searched *m = at_hand(source);
+    size_t first = genetic_first_new(m->genetic), count = genetic_population(m->genetic) - first;
+    (void)err;
+    if (source->judging) {
+        hear_judged(m, number, done, status);
+        return 0;
+    }
+    if (!is_stack(source)) {
+        hear_sample(source, first + number, done, status);
+        return 0;
+    }
+    struct stack_rows rows;
+    source->stack_failed = stack_rows_open(&rows, done, count) != 0;
+    for (size_t i = 0; i < count && !source->stack_failed; i++)
+        hear_sample(source, first + i, stack_rows_at(&rows, i), status);
+    stack_rows_close(&rows);
+    return 0;
+}
+
+/* The best genome of the generation against what was there before. */
+static void note_best(struct searched *m)
+{
+    double best = genetic_fitness(m->genetic, genetic_best(m->genetic));
+    m->idle++;
+    m->stuck++;
+    m->figures.generations++;
+    if (best > m->figures.best) {
+        m->figures.best = best;
+        m->idle = 0;
+    }
+    if (best > m->local_best) {
+        m->local_best = best;
+        m->stuck = 0;
+    }
+}
+
+static void breed(struct search_source *source, struct searched *m)
+{
+    bool restart = source->options.fitness == SEARCH_RANDOM;
+    if (!restart && m->stuck >= STUCK) {
+        m->figures.restarts++;
+        restart = true;
+        m->stuck = 0;
+    }
+    if (restart) {
+        m->local_best = -INFINITY;
+        genetic_restart(m->genetic);
+    } else {
+        genetic_next(m->genetic);
+    }
+}
+
+static bool is_done(const struct search_source *source, const struct searched *m)
+{
+    return source->options.until_reached && m->figures.reached;
+}
+
+/* The model whose turn comes first; of equals, the first. */
+static void choose_turn(struct search_source *source)
+{
+    struct searched *m = at_hand(source);
+    uint64_t wait = m->idle / IDLE_STEP;
+    source->clock++;
+    m->due = source->clock + source->n_models * (1 + (wait < IDLE_MOST ? wait : IDLE_MOST));
+    for (size_t i = 0; i < source->n_models; i++) {
+        const struct searched *other = &source->models[i];
+        if (is_done(source, other))
+            continue;
+        if (is_done(source, at_hand(source)) || other->due < at_hand(source)->due)
+            source->turn = i;
+    }
+}
+
+static int keep_reached(struct search_source *source, struct searched *m, struct error *err)
+{
+    struct test_case *test;
+    if (!m->reaching)
+        return 0;
+    m->reaching = false;
+    if (make_genome(m, m->reached, &test, err))
+        return -1;
+    int status = kept_case_write(source->folder, test->name, test, err);
+    snprintf(m->figures.kept, sizeof m->figures.kept, "cases/%s", test->name);
+    test_case_free(test);
+    return status;
+}
+
+/* Whether genomes of the generation are to be judged alone; chooses which. */
+static bool choose_judged(struct search_source *source)
+{
+    struct searched *m = at_hand(source);
+    if (source->futile >= PATIENCE && m->figures.generations % SELDOM)
+        source->n_suspects = 0;
+    if (!is_judged(source) && m->figures.generations % JUDGED == 0 && source->n_suspects < SUSPECTS)
+        source->suspects[source->n_suspects++] = (struct suspect){genetic_best(m->genetic), 0};
+    return source->n_suspects > 0;
+}
+
+static int end_range(void *raw, const char *marks, size_t count, struct error *err)
+{
+    struct search_source *source = raw;
+    struct searched *m = at_hand(source);
+    for (size_t i = 0; source->judging && i < count; i++)
+        source->futile = marks[i] == MARK_NEW ? 0 : source->futile + 1;
+    if (source->stack_failed) {
+        source->stack_failed = false;
+        source->alone = true; /* this generation again */
+        m->stacked = ++m->failed_stacks < FAILED_STACKS;
+        return 0;
+    }
+    if (keep_reached(source, m, err))
+        return -1;
+    if (!source->judging && choose_judged(source)) {
+        source->judging = true;
+        return 0;
+    }
+    source->judging = source->alone = false;
+    source->n_suspects = 0;
+    note_best(m);
+    breed(source, m);
+    choose_turn(source);
+    return 0;
+}
+
+static bool is_over(const void *raw)
+{
+    const struct search_source *source = raw;
+    for (size_t i = 0; i < source->n_models; i++)
+        if (!is_done(source, &source->models[i]))
+            return false;
+    return true;
+}
+
+static void give_figures(const void *raw, struct fuzz_status *status)
+{
+    const struct search_source *source = raw;
+    const struct search_source_options *o = &source->options;
+    if (!status->searched)
+        status->searched = memory_zeroed(source->n_models, sizeof *status->searched);
+    status->n_searched = source->n_models;
+    status->search_words = (struct search_words){search_goal_name(o->goal), level_names[o->level],
+                                                 search_fitness_name(o->fitness)};
+    for (size_t i = 0; i < source->n_models; i++)
+        status->searched[i] = source->models[i].figures;
+}
+
+static void write_figures(const struct searched *m, struct str *out)
+{
+    const struct search_figures *f = &m->figures;
+    str_printf(out,
+               "model %a %a %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+               " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %a %s\n",
+               m->local_best, f->best, m->idle, m->stuck, m->due, f->generations, f->restarts, f->genomes,
+               f->inconsistent, f->strange, f->strange_judged, f->strange_expected, f->findings, f->reached,
+               f->first_genome, f->first_seconds, *f->kept ? f->kept : "-");
+}
+
+static void write_snapshot(const void *raw, struct str *out)
+{
+    const struct search_source *source = raw;
+    str_printf(out, "search %zu %" PRIu64 " %zu\n", source->turn, source->clock, source->futile);
+    for (size_t i = 0; i < source->n_models; i++) {
+        write_figures(&source->models[i], out);
+        genetic_write(source->models[i].genetic, out);
+    }
+}
+
+static bool read_figures(struct searched *m, const char **text)
+{
+    struct search_figures f = m->figures;
+    int reached, taken = 0;
+    char line[400], kept[sizeof f.kept];
+    size_t length = strcspn(*text, "\n");
+    if (length >= sizeof line || (*text)[length] != '\n')
+        return false;
+    memcpy(line, *text, length);
+    line[length] = '\0';
+    if (sscanf(line,
+               "model %la %la %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %d %" SCNu64 " %la %119s%n",
+               &m->local_best, &f.best, &m->idle, &m->stuck, &m->due, &f.generations, &f.restarts, &f.genomes,
+               &f.inconsistent, &f.strange, &f.strange_judged, &f.strange_expected, &f.findings, &reached,
+               &f.first_genome, &f.first_seconds, kept, &taken) != 17 ||
+        (size_t)taken != length || isnan(f.best) || isnan(m->local_best) || isnan(f.first_seconds))
+        return false;
+    f.reached = reached == 1;
+    snprintf(f.kept, sizeof f.kept, "%s", strcmp(kept, "-") ? kept : "");
+    m->figures = f;
+    *text += length + 1;
+    return true;
+}
+
+static int read_snapshot(void *raw, const char *text, struct error *err)
+{
+    struct search_source *source = raw;
+    size_t turn, futile;
+    uint64_t clock;
+    int taken = 0;
+    bool good = sscanf(text, "search %zu %" SCNu64 " %zu%n", &turn, &clock, &futile, &taken) == 3 && taken &&
+                text[taken] == '\n' && turn < source->n_models;
+    text += good ? taken + 1 : 0;
+    for (size_t i = 0; i < source->n_models && good; i++) {
+        good = read_figures(&source->models[i], &text);
+        if (good && genetic_read(source->models[i].genetic, &text, err))
+            return -1;
+    }
+    if (!good)
+        return error_set(err, ERROR_FORMAT, "the snapshot of the search is damaged");
+    source->turn = turn;
+    source->clock = clock;
+    source->futile = futile;
+    return 0;
+}
+
+int search_source_new(struct case_source *out, const struct search_source_options *options,
+                      const struct panel *panel, const char *folder, struct error *err)
+{
+    static const struct case_source_kind kind = {
+        .command = "search",
+        .bred = true,
+        .plan = plan_range,
+        .make = make_case,
+        .hear = hear,
+        .end = end_range,
+        .over = is_over,
+        .write = write_snapshot,
+        .read = read_snapshot,
+        .figures = give_figures,
+        .free = free_source,
+    };
+    if (options->population > FUZZ_RANGE)
+        return error_set(err, ERROR_USAGE, "a population has at most %d genomes, not %zu", FUZZ_RANGE,
+                         options->population);
+    struct search_source *source = memory_zeroed(1, sizeof *source);
+    source->options = *options;
+    source->panel = panel;
+    source->folder = memory_strdup(folder);
+    source->n_models = options->n_models;
+    source->models = memory_zeroed(options->n_models + 1, sizeof *source->models);
+    int status = 0;
+    for (size_t i = 0; i < options->n_models && !status; i++)
+        status = open_model(source, i, err);
+    if (status)
+        free_source(source);
+    else
+        *out = (struct case_source){&kind, source};
+    return status;
+}

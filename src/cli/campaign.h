@@ -1,0 +1,16 @@
+/* What the commands that run campaigns share: the screen while it runs, Ctrl-C, and the summary. */
+#ifndef CLI_CAMPAIGN_H
+#define CLI_CAMPAIGN_H
+
+#include "campaign/fuzz.h"
+#include "cli/common.h"
+
+/*
+ * Runs the campaign of the options, shows its status on stderr, and writes the summary to stdout. Fills in
+ * panel, folder, registry, the bundles' drawings and the watcher. Returns the exit status, or -1 for an
+ * error.
+ */
+int campaign_run(struct fuzz_options *options, const struct common *common, struct session *session,
+                 struct error *err);
+
+#endif

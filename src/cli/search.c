@@ -1,0 +1,177 @@
+/* assay search: changes the inputs and weights of models until engines part or an answer breaks. */
+#include "base/memory.h"
+#include "campaign/search_source.h"
+#include "cli/campaign.h"
+
+#include <stdlib.h>
+
+/* Samples to start from when no data is given. */
+enum { RANDOM_SAMPLES = 8 };
+
+struct settings {
+    struct common common;
+    struct input_settings inputs;
+    double time;
+    long long count, population;
+    int goal, level, fitness, limits;
+    const char *known;
+    bool no_known, no_reduce, until_reached;
+};
+
+/* In the order of the choices of --level, --goal, --fitness and --limits. */
+static const enum genome_level levels[] = {GENOME_INPUTS, GENOME_WEIGHTS, GENOME_BOTH};
+static const enum search_goal goals[] = {SEARCH_INCONSISTENCY, SEARCH_NAN, SEARCH_BOUND};
+static const enum search_fitness fitnesses[] = {SEARCH_OURS, SEARCH_PAPER, SEARCH_RANDOM};
+
+struct opened {
+    struct model *model;
+    struct inputs inputs;
+};
+
+static int open_model(struct opened *opened, const char *path, const struct settings *settings,
+                      struct error *err)
+{
+    struct input_settings inputs = settings->inputs;
+    if (!inputs.data)
+        inputs.random = RANDOM_SAMPLES;
+    if (model_open(&opened->model, path, err))
+        return -1;
+    if (inputs_from_settings(&opened->inputs, opened->model, &inputs, err))
+        return error_prefix(err, "%s", path);
+    return 0;
+}
+
+/* Nothing limits what an overflow may be made of; to be of use, other inputs should be such as may come. */
+static enum search_limits limits_of(const struct settings *settings)
+{
+    enum { AUTOMATIC, DATA, TYPE };
+    if (settings->limits == AUTOMATIC)
+        return goals[settings->goal] == SEARCH_NAN ? SEARCH_LIMITS_TYPE : SEARCH_LIMITS_DATA;
+    return settings->limits == DATA ? SEARCH_LIMITS_DATA : SEARCH_LIMITS_TYPE;
+}
+
+static int search(const struct settings *settings, const struct search_seed *models, size_t count,
+                  struct session *session, struct error *err)
+{
+    const struct search_source_options source = {
+        .seed = (uint64_t)settings->inputs.seed,
+        .goal = goals[settings->goal],
+        .level = levels[settings->level],
+        .fitness = fitnesses[settings->fitness],
+        .limits = limits_of(settings),
+        .population = (size_t)settings->population,
+        .models = models,
+        .n_models = count,
+        .until_reached = settings->until_reached,
+    };
+    struct fuzz_options options = {
+        .search = &source,
+        .seconds = settings->time,
+        .count = (uint64_t)settings->count,
+        .known = settings->known,
+        .no_known = settings->no_known,
+        .reduce = !settings->no_reduce,
+    };
+    return campaign_run(&options, &settings->common, session, err);
+}
+
+static int check_words(const struct settings *settings, const struct cli_list *words, struct error *err)
+{
+    if (!words->count)
+        return error_set(err, ERROR_USAGE, "give a model");
+    if (!settings->common.output)
+        return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    if (settings->population == 1)
+        return error_set(err, ERROR_USAGE, "--population takes 2 or more, not 1");
+    return 0;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    const struct settings *settings = raw;
+    size_t least = goals[settings->goal] == SEARCH_INCONSISTENCY ? 2 : 1;
+    struct session session = {0};
+    if (check_words(settings, words, err))
+        return -1;
+    struct opened *opened = memory_zeroed(words->count, sizeof *opened);
+    struct search_seed *models = memory_zeroed(words->count, sizeof *models);
+    int status = 0;
+    for (size_t i = 0; i < words->count && status == 0; i++) {
+        status = open_model(&opened[i], words->items[i], settings, err);
+        models[i] = (struct search_seed){words->items[i], opened[i].model, &opened[i].inputs};
+    }
+    if (status == 0)
+        status = session_open(&session, &settings->common, least, true, err);
+    if (status == 0)
+        status = search(settings, models, words->count, &session, err);
+    session_close(&session);
+    for (size_t i = 0; i < words->count; i++) {
+        inputs_release(&opened[i].inputs);
+        model_free(opened[i].model);
+    }
+    free(models);
+    free(opened);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    COMMON_ENGINES(struct settings),
+    COMMON_REFERENCE(struct settings),
+    {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
+     "the campaign's folder: new or empty; an existing campaign is resumed"},
+    {0, "goal", OPTION_CHOICE, "inconsistency|nan|bound", offsetof(struct settings, goal),
+     "what to look for: different top classes, NaN or infinity, an answer beyond its error bound"},
+    {0, "level", OPTION_CHOICE, "input|weights|both", offsetof(struct settings, level),
+     "what is changed: the inputs, the weights, or both"},
+    {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
+    {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
+     "stop when N changed samples were run"},
+    {0, "until-reached", OPTION_FLAG, NULL, offsetof(struct settings, until_reached),
+     "do not search a model any more once the goal is reached on it; end when it is on all"},
+    {'d', "data", OPTION_TEXT, "DIR", offsetof(struct settings, inputs.data),
+     "start from the inputs (.pb, .npy) in DIR (default: 8 random samples)"},
+    {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(struct settings, inputs.dims),
+     "size of a symbolic dimension of random samples (default 1); repeatable"},
+    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, inputs.seed),
+     "seed of all random choices (default 1)"},
+    {0, "population", OPTION_SEVERAL, "N", offsetof(struct settings, population),
+     "genomes of a generation (default 24)"},
+    {0, "limits", OPTION_CHOICE, "auto|data|type", offsetof(struct settings, limits),
+     "how far numbers may be changed: within the range of the data, or of their element type (default: the "
+     "latter for --goal nan)"},
+    {0, "fitness", OPTION_CHOICE, "ours|paper|random", offsetof(struct settings, fitness),
+     "what guides the search: Assay's measures, those of the paper, or nothing"},
+    COMMON_KNOWN(struct settings),
+    {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce),
+     "keep findings as they were found: do not reduce them, write no bundles"},
+    {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
+     "how the summary is written"},
+};
+
+static const struct settings defaults = {.common.deadline = 10, .inputs.seed = 1};
+
+const struct command command_search = {
+    .name = "search",
+    .summary = "change inputs and weights of models until engines part or break",
+    .usage = "MODEL... -e ENGINE... -o DIR [OPTION...]",
+    .about =
+        "Breeds inputs, weights or both: the first generation is the data with noise, and each next one is\n"
+        "made from those that came nearest to the goal (Guo et al., Audee, ASE 2020). Several models take\n"
+        "turns, those most often whose fitness still rises. Every answer is held against the reference and\n"
+        "its error bounds. What is wrong is judged again alone, reduced and kept in DIR, as with 'assay\n"
+        "fuzz'; an existing search is resumed when its folder and the same options are given again.\n"
+        "\n"
+        "That two engines differ in the top class, or that an answer is NaN, is the goal of a search, but\n"
+        "not yet a finding: the reference tells whether rounding explains the one, and whether ONNX's own\n"
+        "arithmetic gives NaN there too. The case in which a model first reaches the goal is kept in\n"
+        "DIR/cases.\n",
+    .examples = "  assay search model.onnx -e onnxruntime -e opencv --data samples/ --time 10m -o found\n"
+                "  assay search models/*/*.onnx -e onnxruntime -e torch --level both --time 1h -o found\n"
+                "  assay search model.onnx -e onnxruntime --goal nan --level weights --until-reached -o nan\n"
+                "  assay search model.onnx -e onednn --goal bound --data samples/ --time 10m -o bounds\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};
