@@ -114,6 +114,7 @@ void test_case_free(struct test_case *test)
     free(test->name);
     free(test->recipe);
     free(test->note);
+    free(test->forbidden_why);
     equivalence_free(test->equivalence);
     free(test);
 }

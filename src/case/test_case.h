@@ -52,6 +52,14 @@ struct equivalence {
     bool by_path; /* as a file, with weights in another file beside it */
 };
 
+/* Who says that ONNX forbids a model, the most certain first. */
+enum forbidden_by {
+    FORBIDDEN_BY_NOBODY = 0,
+    FORBIDDEN_BY_CHECKER,   /* libonnx's checker */
+    FORBIDDEN_BY_INFERENCE, /* libonnx's shape inference, and the reference as well */
+    FORBIDDEN_BY_REFERENCE, /* the reference alone */
+};
+
 struct test_case {
     struct case_model *model; /* see test_case_model and test_case_bytes */
     size_t n_inputs;
@@ -64,6 +72,10 @@ struct test_case {
     /* Generated cases only: */
     char *note;             /* owned; "illegal kernel_shape=0", or ""; never NULL */
     const struct op *first; /* the operator of the first node, or NULL when not known */
+    /* Illegal variants of a model only (search/variant.h): ONNX forbids the model, so that an engine must
+     * refuse it. */
+    enum forbidden_by forbidden;
+    char *forbidden_why; /* owned; what they say, in one line; NULL: not forbidden */
     /* Rewritten cases only: */
     struct equivalence *equivalence; /* owned; NULL: the case stands alone */
     size_t shares;                   /* beyond the first */

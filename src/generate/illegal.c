@@ -1,6 +1,7 @@
 #include "generate/illegal.h"
 
 #include "base/memory.h"
+#include "ops/param_value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,40 +17,6 @@ bool illegal_exists(const struct op *op)
         if (can_set(p))
             return true;
     return false;
-}
-
-enum { MAX_LIST = 64 };
-
-static size_t parse_ints(const char *text, int64_t *values)
-{
-    size_t count = 0;
-    while (*text && count < MAX_LIST) {
-        char *end;
-        values[count++] = strtoll(text, &end, 10);
-        if (end == text)
-            return 0;
-        text = *end == ',' ? end + 1 : end;
-    }
-    return count;
-}
-
-/*
- * A single number is used for every element of a list of the right length: that of the attribute or, when it
- * was left out, one for each spatial axis (two for pads).
- */
-static size_t spread(struct draw *d, struct rng *rng, const char *name, int64_t *values)
-{
-    const Onnx__AttributeProto *old = node_attribute(d->node, name);
-    int64_t bad = values[0];
-    size_t spatial = d->n_inputs && d->inputs[0].shape.rank > 2 ? (size_t)d->inputs[0].shape.rank - 2 : 1;
-    size_t count = old ? old->n_ints : strcmp(name, "pads") == 0 ? 2 * spatial : spatial;
-    if (count == 0 || count > MAX_LIST)
-        return 1;
-    bool all = rng_chance(rng, 0.3);
-    size_t one = (size_t)rng_below(rng, count);
-    for (size_t i = 0; i < count; i++)
-        values[i] = all || i == one ? bad : old ? old->ints[i] : strcmp(name, "pads") == 0 ? 0 : 1;
-    return count;
 }
 
 /* Makes the input a list of these integers; a scalar, or an input of more dimensions, keeps its shape. */
@@ -76,28 +43,12 @@ static int set_input(struct draw *d, size_t index, const int64_t *values, size_t
 
 static int set_param(struct draw *d, struct rng *rng, const struct op_param *p, const char *text)
 {
-    int64_t ints[MAX_LIST] = {0};
-    size_t count = parse_ints(text, ints);
-    switch (p->kind) {
-    case PARAM_STRING:
-        draw_string(d, p->name, text);
-        return 0;
-    case PARAM_FLOAT:
-        draw_float(d, p->name, strtof(text, NULL));
-        return *text ? 0 : -1;
-    case PARAM_INT:
-        draw_int(d, p->name, ints[0]);
-        return count ? 0 : -1;
-    case PARAM_INTS:
-        if (count == 1)
-            count = spread(d, rng, p->name, ints);
-        draw_ints(d, p->name, ints, count);
-        return count ? 0 : -1;
-    case PARAM_INPUT:
+    int rank = d->n_inputs ? d->inputs[0].shape.rank : 0;
+    int64_t ints[PARAM_LIST];
+    size_t count = param_ints(text, ints);
+    if (p->kind == PARAM_INPUT)
         return count ? set_input(d, p->input, ints, count) : -1;
-    default:
-        return -1;
-    }
+    return param_set(d->arena, d->node, p, rank, true, rng, text);
 }
 
 int illegal_apply(struct draw *d, struct rng rng, struct str *note, struct error *err)
@@ -105,8 +56,7 @@ int illegal_apply(struct draw *d, struct rng rng, struct str *note, struct error
     const struct op_param *chosen = NULL;
     uint64_t seen = 0;
     for (const struct op_param *p = d->op->params; p && p->name; p++) {
-        bool there = (!p->since || d->opset >= p->since) && (!p->until || d->opset <= p->until);
-        if (there && can_set(p) && rng_below(&rng, ++seen) == 0)
+        if (param_exists(p, d->opset) && can_set(p) && rng_below(&rng, ++seen) == 0)
             chosen = p;
     }
     if (!chosen)

@@ -66,7 +66,7 @@ static int take(int fd, uint8_t **out, size_t *size, struct error *err)
 {
     struct answer answer;
     if (!get_all(fd, &answer, sizeof answer))
-        return error_set(err, ERROR_INVALID, "libonnx crashed on the model");
+        return error_set(err, ERROR_IO, "libonnx crashed on the model");
     if (err && answer.result)
         *err = answer.err;
     if (answer.result || !(*out = malloc(answer.size + 1)))
@@ -78,7 +78,7 @@ static int take(int fd, uint8_t **out, size_t *size, struct error *err)
     free(*out);
     *out = NULL;
     *size = 0;
-    return error_set(err, ERROR_INVALID, "libonnx crashed on the model");
+    return error_set(err, ERROR_IO, "libonnx crashed on the model");
 }
 
 int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size, struct error *err)
@@ -99,6 +99,6 @@ int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (result < 0 && child > 0 && WIFSIGNALED(status))
-        error_set(err, ERROR_INVALID, "libonnx crashed on the model with signal %d", WTERMSIG(status));
+        error_set(err, ERROR_IO, "libonnx crashed on the model with signal %d", WTERMSIG(status));
     return result;
 }

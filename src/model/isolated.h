@@ -16,7 +16,7 @@ typedef int isolated_body(void *context, uint8_t **out, size_t *size, struct err
 
 /*
  * Runs the body in a fork of this process and returns its result, bytes and error. When the fork crashes, the
- * result is -1 and err names the signal. The caller must have only one thread.
+ * result is -1 with ERROR_IO, and err names the signal. The caller must have only one thread.
  */
 int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size, struct error *err);
 

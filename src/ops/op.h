@@ -36,7 +36,8 @@ enum param_kind {
     PARAM_FLOATS,
     PARAM_TENSOR,
     PARAM_GRAPH,
-    PARAM_INPUT
+    PARAM_INPUT,
+    PARAM_STRINGS
 };
 
 struct op_param {

@@ -353,19 +353,21 @@ static int sample_lstm(struct draw *d)
     return 0;
 }
 
-#define RECURRENT_PARAMS                                                                             \
-    {"activations", PARAM_STRING}, {"clip", PARAM_FLOAT, .legal = "0.5|1|10", .illegal = "0|-1"},    \
-        {"direction", PARAM_STRING, .legal = "forward|reverse|bidirectional", .illegal = "backward", \
-         .initial = "forward"},                                                                      \
-        {"hidden_size", PARAM_INT, .illegal = "0|-1"},                                               \
-        {"layout", PARAM_INT, .since = 14, .legal = "0|1", .illegal = "2|-1", .initial = "0"},       \
+#define RECURRENT_PARAMS(activations)                                                                        \
+    {"activations", PARAM_STRINGS, .legal = "Sigmoid|Tanh|Relu|HardSigmoid|LeakyRelu|Softsign|Softplus|Elu", \
+     .initial = activations},                                                                                \
+        {"clip", PARAM_FLOAT, .legal = "0.5|1|10", .illegal = "0|-1"},                                       \
+        {"direction", PARAM_STRING, .legal = "forward|reverse|bidirectional", .illegal = "backward",         \
+         .initial = "forward"},                                                                              \
+        {"hidden_size", PARAM_INT, .illegal = "0|-1"},                                                       \
+        {"layout", PARAM_INT, .since = 14, .legal = "0|1", .illegal = "2|-1", .initial = "0"},               \
         {"sequence_lens", PARAM_INPUT, .input = 4},
 
-static const struct op_param rnn_params[] = {RECURRENT_PARAMS{0}};
+static const struct op_param rnn_params[] = {RECURRENT_PARAMS("Tanh"){0}};
 static const struct op_param gru_params[] = {
-    RECURRENT_PARAMS{"linear_before_reset", PARAM_INT, .legal = "0|1", .initial = "0"}, {0}};
+    RECURRENT_PARAMS("Sigmoid,Tanh"){"linear_before_reset", PARAM_INT, .legal = "0|1", .initial = "0"}, {0}};
 static const struct op_param lstm_params[] = {
-    RECURRENT_PARAMS{"input_forget", PARAM_INT, .legal = "0|1", .initial = "0"}, {0}};
+    RECURRENT_PARAMS("Sigmoid,Tanh,Tanh"){"input_forget", PARAM_INT, .legal = "0|1", .initial = "0"}, {0}};
 
 enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 };
 #define RECURRENT_TYPES       \

@@ -177,7 +177,7 @@ static void work_apart(void **state)
     assert_true(!out && err.code == ERROR_LIMIT && strcmp(err.message, "too much") == 0);
     assert_int_equal(isolated_run(give, "unknown", &out, &size, &err), ONNX_UNCHECKABLE);
     assert_int_equal(isolated_run(give, "die", &out, &size, &err), -1);
-    assert_true(!out && err.code == ERROR_INVALID && strstr(err.message, "signal 11"));
+    assert_true(!out && err.code == ERROR_IO && strstr(err.message, "signal 11"));
 }
 
 static void text_goes_in_and_out(void **state)
