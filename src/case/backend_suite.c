@@ -198,6 +198,46 @@ static int read_set(const struct suite_case *entry, size_t number, const struct 
     return 0;
 }
 
+/* Who forbids a model, in forbidden.txt. */
+static const char *const forbidders[] = {[FORBIDDEN_BY_CHECKER] = "checker",
+                                         [FORBIDDEN_BY_INFERENCE] = "inference",
+                                         [FORBIDDEN_BY_REFERENCE] = "reference"};
+enum { FORBIDDERS = sizeof forbidders / sizeof *forbidders, FORBIDDEN_SIZE = 4096 };
+
+static int write_forbidden(const char *folder, const struct test_case *test, struct error *err)
+{
+    struct str text;
+    if (!test->forbidden)
+        return 0;
+    str_init(&text);
+    str_printf(&text, "%s\n%s\n", forbidders[test->forbidden], test->forbidden_why);
+    char *path = file_join(folder, "forbidden.txt");
+    int status = file_write(path, text.data, text.length, err);
+    free(path);
+    str_release(&text);
+    return status;
+}
+
+/* A file that says nothing of use is as good as none: the case is then judged like any other. */
+static void read_forbidden(const char *folder, struct test_case *test)
+{
+    char *path = file_join(folder, "forbidden.txt"), *text = NULL;
+    size_t size;
+    int status = file_exists(path) ? file_read(path, FORBIDDEN_SIZE, &text, &size, NULL) : -1;
+    char *line = status ? NULL : memchr(text, '\n', size);
+    for (size_t i = FORBIDDEN_BY_CHECKER; line && i < FORBIDDERS; i++) {
+        size_t length = strlen(forbidders[i]);
+        if ((size_t)(line - text) != length || memcmp(text, forbidders[i], length) != 0)
+            continue;
+        test->forbidden = (enum forbidden_by)i;
+        free(test->forbidden_why);
+        test->forbidden_why = memory_strdup(line + 1);
+        test->forbidden_why[strcspn(test->forbidden_why, "\n")] = '\0';
+    }
+    free(text);
+    free(path);
+}
+
 static int read_sets(const struct suite_case *entry, struct model *model, struct suite_loaded *loaded,
                      struct error *err)
 {
@@ -208,6 +248,7 @@ static int read_sets(const struct suite_case *entry, struct model *model, struct
         loaded->sets++;
         if (read_set(entry, i, model, loaded, err))
             return -1;
+        read_forbidden(entry->folder, loaded->tests[i]);
     }
     bool random = test_case_draws_numbers(loaded->tests[0]);
     for (size_t i = 0; i < loaded->sets; i++)
@@ -305,6 +346,8 @@ int suite_write(const char *folder, const struct test_case *test, struct error *
     for (size_t i = 0; i < test->n_inputs && !status; i++)
         status = suite_write_value(set, "input", i, input_type(model, test->inputs[i].name), &test->inputs[i],
                                    err);
+    if (!status)
+        status = write_forbidden(folder, test, err);
     free(path);
     free(set);
     return status;

@@ -1,6 +1,8 @@
 /*
  * Reads and writes test cases in ONNX's backend-test layout: a folder with model.onnx, and in each of its
- * folders test_data_set_K the files input_0.pb, output_0.pb and so on.
+ * folders test_data_set_K the files input_0.pb, output_0.pb and so on. Of a model that ONNX forbids
+ * (test_case.forbidden), forbidden.txt says who forbids it (checker, inference or reference) and, in its
+ * second line, why.
  *
  * A suite is the list of all cases in and below some folders. It holds only names, so that a tree of any size
  * fits into memory; suite_load reads one case when it is needed.

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-const char profile_keys[] = "signature-without, made-by-several, message.around, message.reason, "
-                            "message.name, message.no-kernel, message.operator and message.operator.NAME";
+const char profile_keys[] =
+    "signature-without, made-by-several, reads-model, message.around, message.reason, "
+    "message.name, message.no-kernel, message.operator and message.operator.NAME";
 
 bool profile_lists(const char *list, const char *word, size_t length)
 {
@@ -39,6 +40,10 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
         profile->signature_without = arena_strdup(arena, value);
     else if (text_equal(key, "made-by-several"))
         profile->made_by_several = arena_strdup(arena, value);
+    else if (text_equal(key, "reads-model") && !text_equal(value, "adapter") && !text_equal(value, "library"))
+        return error_set(err, ERROR_USAGE, "reads-model is adapter or library, not '%.60s'", value);
+    else if (text_equal(key, "reads-model"))
+        profile->adapter_reads = text_equal(value, "adapter");
     else
         return 1;
     return 0;

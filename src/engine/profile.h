@@ -21,6 +21,9 @@ struct engine_profile {
     struct message_pattern *operators; /* where messages name the operator they are about */
     /* Texts that stand for an operator which the engine itself inserts into graphs. */
     struct message_pattern *inserted;
+    /* The adapter reads the model and calls the library's operators. That it accepts what ONNX forbids is
+     * then no fault of the library, which never sees ONNX. */
+    bool adapter_reads;
     const char *made_by_several; /* operators that several of its optimiser passes create */
     const char *program;         /* path of the template for the program in a report; set by the registry */
 };

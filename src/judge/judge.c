@@ -161,6 +161,7 @@ struct judge_entry judge_entry_of(const struct engine_info *engine, const struct
         .name = engine->name,
         .version = engine->version,
         .kernels = engine->kernels,
+        .adapter_reads = engine->profile && engine->profile->adapter_reads,
         .result = result,
         .repeats_differ = repeats_differ,
     };
@@ -323,6 +324,29 @@ void judge_case(struct judgement *judgement, const struct result *reference,
     }
     judge_blame(judgement);
     expectation_release(&e);
+}
+
+static void judge_lenience(struct verdict *verdict, const struct result *result, bool certain,
+                           const char *why)
+{
+    if (result->outcome == OUTCOME_OK) {
+        *verdict = (struct verdict){.kind = certain ? VERDICT_ACCEPTED : VERDICT_OPEN, .invalid = true};
+        snprintf(verdict->text, sizeof verdict->text, "it answers, but the model is forbidden: %.180s", why);
+    } else if (result->outcome == OUTCOME_REJECTED || result->outcome == OUTCOME_FAILED) {
+        *verdict =
+            (struct verdict){.kind = VERDICT_AGREES, .unanswered = true, .at_stage = true, .invalid = true};
+        snprintf(verdict->text, sizeof verdict->text, "at %s: it refuses a model that is forbidden",
+                 stage_name(result->stage));
+    }
+}
+
+void judge_forbidden(struct judgement *judgement, const struct judge_entry *entries, bool certain,
+                     const char *why)
+{
+    judgement->invalid = true;
+    for (size_t i = 0; i < judgement->count; i++)
+        judge_lenience(&judgement->verdicts[i], entries[i].result, certain && !entries[i].adapter_reads, why);
+    judge_blame(judgement);
 }
 
 void judgement_release(struct judgement *judgement)

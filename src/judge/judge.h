@@ -28,6 +28,7 @@ struct judge_entry {
     const char *kernels; /* the knobs that select its kernels; NULL: not known */
     const struct result *result;
     bool repeats_differ; /* a repeated run gave different bytes */
+    bool adapter_reads;  /* the library does not see the model (engine/profile.h) */
 };
 struct judge_entry judge_entry_of(const struct engine_info *engine, const struct result *result,
                                   bool repeats_differ);
@@ -47,6 +48,15 @@ struct judgement {
  */
 void judge_case(struct judgement *judgement, const struct result *reference,
                 const struct judge_entry *entries, size_t count);
+/*
+ * Judges a case that ONNX forbids (test_case.forbidden), after judge_case: there is no right answer to it. An
+ * engine that refuses it, with whatever error, is right. One that answers has accepted it, which is a finding
+ * only if `certain` (libonnx forbids the model) and the library reads the model itself; else it is open. How
+ * a process ended was judged before, and lacking something stays what it is.
+ */
+void judge_forbidden(struct judgement *judgement, const struct judge_entry *entries, bool certain,
+                     const char *why);
+
 /* Finds the culprit again, after verdicts were changed by settling. */
 void judge_blame(struct judgement *judgement);
 void judgement_release(struct judgement *judgement);

@@ -32,6 +32,7 @@ enum verdict_kind {
     VERDICT_HANG,       /* no answer within the deadline */
     VERDICT_MEMORY,     /* it exceeded its memory limit */
     VERDICT_GARBAGE,    /* its answer breaks the protocol */
+    VERDICT_ACCEPTED,   /* it answers a model that ONNX forbids (judge_forbidden) */
     VERDICT_INCONSISTENT,     /* another answer to an equivalent model (judge/pair.h) */
     VERDICT_NONDETERMINISTIC, /* a repeated run gave different bytes */
     VERDICT_NO_ENGINE,        /* it could not be started: trouble, not a finding */
@@ -54,6 +55,7 @@ enum verdict_class {
     CLASS_DEATH = 1 << 11,    /* the process crashed, hung or broke its limits or the protocol */
     CLASS_UNSTABLE = 1 << 12, /* answers to the same case, or to equivalent ones, differ */
     CLASS_TROUBLE = 1 << 13,  /* the engine could not be started */
+    CLASS_LENIENT = 1 << 14,  /* it answers what it must refuse */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,

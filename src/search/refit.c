@@ -75,9 +75,11 @@ void refit_forget_shapes(struct model *model)
 {
     model->graph->n_value_info = 0;
     for (size_t i = 0; i < model->graph->n_output; i++) {
-        Onnx__TypeProto *type = model->graph->output[i]->type;
-        if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-            type->tensor_type->shape = NULL;
+        const Onnx__TypeProto *type = model->graph->output[i]->type;
+        bool tensor = type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+        const Onnx__TensorShapeProto *shape = tensor ? type->tensor_type->shape : NULL;
+        for (size_t k = 0; shape && k < shape->n_dim; k++)
+            onnx__tensor_shape_proto__dimension__init(shape->dim[k]);
     }
     model->path = NULL;
 }
@@ -459,8 +461,11 @@ static int declare(struct rewrite *work, bool *complete, struct error *err)
         return error_set(err, ERROR_NOT_FOUND, "the values of the variant are too large");
     for (size_t i = 0; i < graph->n_output; i++) {
         const struct bounded *type = rewrite_type(work, graph->output[i]->name);
+        Onnx__TypeProto *declared = graph->output[i]->type;
         if (type)
             graph->output[i]->type = rewrite_info(work, graph->output[i]->name, type)->type;
+        else if (declared && declared->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+            declared->tensor_type->shape = NULL;
     }
     return 0;
 }

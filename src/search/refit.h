@@ -17,7 +17,8 @@
 /* Brings index and types of a working copy up to date; they must have been set up before. */
 int refit_refresh(struct rewrite *work, struct error *err);
 
-/* Forgets what the model declares of values that nodes make: it holds no longer. Outputs keep their types. */
+/* Forgets what the model declares of values that nodes make: it holds no longer. Outputs keep their types and
+ * ranks: there are engines that refuse an output without a shape. */
 void refit_forget_shapes(struct model *model);
 
 /*

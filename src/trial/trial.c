@@ -289,6 +289,9 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
     for (size_t i = 0; i < n; i++)
         entries[i] = judge_entry_of(done->engines[i], &done->results[i], differ[i]);
     judge_case(&done->judgement, done->asked ? &done->reference : NULL, entries, n);
+    if (flight->test->forbidden)
+        judge_forbidden(&done->judgement, entries, flight->test->forbidden != FORBIDDEN_BY_REFERENCE,
+                        flight->test->forbidden_why);
     note_unasked(flight->variant, done);
     if (flight->handover.path && flight->test->equivalence->by_path)
         excuse_files(done);

@@ -369,6 +369,45 @@ static void refusals_count_only_on_valid_cases(void **state)
         result_release(all[i]);
 }
 
+/* Of a model that ONNX forbids only a refusal is right; an answer is a finding where that is certain and the
+ * library reads the model itself. */
+static void a_forbidden_model_must_be_refused(void **state)
+{
+    (void)state;
+    struct result reference = reference_of(F(1, 2, 3, 4), N, 0.01), invalid = ended(OUTCOME_REJECTED, 0),
+                  good = result_of(F(1, 2, 3, 4), N), rejected = ended(OUTCOME_REJECTED, 0),
+                  failed = ended(OUTCOME_FAILED, 0), lacks = ended(OUTCOME_UNSUPPORTED, 0),
+                  crash = ended(OUTCOME_CRASH, SIGSEGV), hang = ended(OUTCOME_HANG, 0);
+    const struct {
+        const struct result *reference, *result;
+        bool certain, adapter;
+        enum verdict_kind kind;
+    } rows[] = {
+        {&reference, &good, true, false, VERDICT_ACCEPTED},
+        {&invalid, &good, true, false, VERDICT_ACCEPTED},
+        {&invalid, &good, false, false, VERDICT_OPEN},
+        {&invalid, &good, true, true, VERDICT_OPEN},
+        {&reference, &rejected, true, false, VERDICT_AGREES},
+        {&invalid, &rejected, false, true, VERDICT_AGREES},
+        {&invalid, &failed, true, false, VERDICT_AGREES},
+        {&invalid, &lacks, true, false, VERDICT_UNSUPPORTED},
+        {&invalid, &crash, false, true, VERDICT_CRASH},
+        {&invalid, &hang, true, false, VERDICT_HANG},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct judge_entry entry = {"a", "1", "", rows[i].result, false, rows[i].adapter};
+        struct judgement judgement;
+        judge_case(&judgement, rows[i].reference, &entry, 1);
+        judge_forbidden(&judgement, &entry, rows[i].certain, "the checker says so");
+        assert_int_equal(judgement.verdicts[0].kind, rows[i].kind);
+        assert_int_equal(judgement.culprit, verdict_is_finding(rows[i].kind) ? 0 : -1);
+        judgement_release(&judgement);
+    }
+    struct result *all[] = {&reference, &invalid, &good, &rejected, &failed, &lacks, &crash, &hang};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        result_release(all[i]);
+}
+
 static void findings_are_what_engines_must_mend(void **state)
 {
     (void)state;
@@ -384,7 +423,7 @@ static void findings_are_what_engines_must_mend(void **state)
 /* Each verdict is described whole, and nothing in its row contradicts the rest. */
 static void rows_are_whole(void **state)
 {
-    static const unsigned findings = CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE;
+    static const unsigned findings = CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE | CLASS_LENIENT;
     (void)state;
     for (int i = 0; i < VERDICT_COUNT; i++) {
         const struct verdict_row *row = verdict_row((enum verdict_kind)i);
@@ -495,6 +534,7 @@ int main(void)
         cmocka_unit_test(constant_answers_prove_nothing),
         cmocka_unit_test(without_a_reference_engines_vote),
         cmocka_unit_test(refusals_count_only_on_valid_cases),
+        cmocka_unit_test(a_forbidden_model_must_be_refused),
         cmocka_unit_test(findings_are_what_engines_must_mend),
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(only_what_was_judged_earns_zero),

@@ -281,7 +281,7 @@ static void engines_declare_themselves(void **state)
                                "message.name = node ({name})\n"
                                "message.operator = {} Op ({operator})\n"
                                "message.operator.Cast = (Inserted_\n"
-                               "made-by-several = Fused\n"
+                               "made-by-several = Fused\nreads-model = adapter\n"
                                "[y]\ncommand = b\nlike = x\n",
                                &err),
                      0);
@@ -294,6 +294,7 @@ static void engines_declare_themselves(void **state)
     assert_true(profile_lists(profile->signature_without, "threads=2", 7));
     assert_false(profile_lists(profile->signature_without, "thread", 6));
     assert_false(profile_lists(NULL, "opt", 3));
+    assert_true(profile->adapter_reads);
     assert_int_equal(patterns_operator(profile->operators, "Op (A) Op (a.b.Cc) Op () Op (D", &name), 2);
     assert_int_equal(strncmp(name, "Cc)", 3), 0);
     assert_int_equal(patterns_operator(profile->operators, "Op (A)", &name), 0);
