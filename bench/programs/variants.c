@@ -5,7 +5,8 @@
  * Illegal: N variants in all, three of ten of the models, the others of generated cases of one operator. Each
  * is classified on each engine: refused cleanly, unsupported, accepted (it gave an answer), crash, hang,
  * other. Crashes and hangs are listed once for each signature, with the first case that shows them. In the
- * tables, `doubt` are those of the accepted ones that only the reference calls illegal, not libonnx.
+ * tables, `open` are answers that are no finding: only the reference forbids the model, not libonnx, or the
+ * adapter reads it and not the library.
  *
  * Legal: N variants of each model, judged as any case is. `top` are those in which two engines differ in the
  * largest element of the first output (the measure of Guo et al., Audee, ASE 2020), `found` those with a
@@ -14,7 +15,7 @@
  * --list prints a line for each engine and case that is not refused or right; --keep writes the first case of
  * each signature to a folder. The last line is
  *
- *     cases N refused N unsupported N accepted N doubt N crash N hang N other N signatures N seconds T
+ *     cases N refused N unsupported N accepted N open N crash N hang N other N signatures N seconds T
  * or
  *     cases N drawn N top N found N explained N seconds T
  */
@@ -38,9 +39,9 @@
 
 enum { MAX_OPS = 256, MAX_ENGINES = 16, SAMPLES = 10, TRIES = 6, SHARE_OF_MODELS = 3 };
 
-enum class { REFUSED, UNSUPPORTED, ACCEPTED, DOUBT, CRASH, HANG, OTHER, CLASSES };
-static const char *const class_words[CLASSES] = {
-    [REFUSED] = "refused", [UNSUPPORTED] = "lacks", [ACCEPTED] = "accepted", [DOUBT] = "doubt",
+enum fate { REFUSED, UNSUPPORTED, ACCEPTED, OPEN, CRASH, HANG, OTHER, FATES };
+static const char *const fate_words[FATES] = {
+    [REFUSED] = "refused", [UNSUPPORTED] = "lacks", [ACCEPTED] = "accepted", [OPEN] = "open",
     [CRASH] = "crash",     [HANG] = "hang",         [OTHER] = "other"};
 
 struct seed_model {
@@ -53,6 +54,7 @@ struct seed_model {
 
 struct seen {
     char *key, *note, *recipe;
+    const struct known_issue *known; /* NULL: not written up */
     size_t count;
 };
 
@@ -74,7 +76,7 @@ struct bench {
     struct seed_model *models;
     struct panel panel;
     struct known_issues known;
-    size_t tally[MAX_ENGINES][CLASSES], by_op[MAX_OPS][CLASSES], all[CLASSES];
+    size_t tally[MAX_ENGINES][FATES], by_op[MAX_ENGINES][MAX_OPS][FATES], all[FATES];
     struct seen *seen;
     size_t n_seen, capacity;
 };
@@ -158,7 +160,7 @@ static int of_operator(struct bench *b, struct test_case **test, void **user, st
             continue;
         int result = variant_seed_new(&seed, one, err);
         for (uint64_t i = 0; !result && i < TRIES; i++) {
-            if (variant_make(seed, VARIANT_ILLEGAL, b->seed, i, test, &facts, err))
+            if (variant_make(seed, VARIANT_ILLEGAL, b->seed, b->index * TRIES + i, test, &facts, err))
                 continue;
             *user = origin_of(seed, &facts, NULL);
             variant_seed_free(seed);
@@ -189,14 +191,22 @@ static int make(void *context, struct test_case **test, void **user, struct erro
 
 /* --- Taking --- */
 
-static enum class class_of(const struct test_case *test, const struct result *result) {
-    switch (result->outcome){
-        case OUTCOME_OK : return test->forbidden == FORBIDDEN_BY_REFERENCE ? DOUBT : ACCEPTED;
-        case OUTCOME_UNSUPPORTED : return UNSUPPORTED;
-        case OUTCOME_REJECTED : case OUTCOME_FAILED : return REFUSED;
-        case OUTCOME_CRASH : return CRASH;
-        case OUTCOME_HANG : return HANG;
-        default : return OTHER;
+static enum fate fate_of(const struct verdict *verdict, const struct result *result)
+{
+    switch (result->outcome) {
+    case OUTCOME_OK:
+        return verdict->kind == VERDICT_ACCEPTED ? ACCEPTED : OPEN;
+    case OUTCOME_UNSUPPORTED:
+        return UNSUPPORTED;
+    case OUTCOME_REJECTED:
+    case OUTCOME_FAILED:
+        return REFUSED;
+    case OUTCOME_CRASH:
+        return CRASH;
+    case OUTCOME_HANG:
+        return HANG;
+    default:
+        return OTHER;
     }
 }
 
@@ -213,8 +223,25 @@ static void keep_case(const struct bench *b, const struct test_case *test)
     str_release(&path);
 }
 
+/* The issue of share/known that a finding is of, or NULL. */
+static const struct known_issue *known_of(const struct bench *b, const struct trial_done *done, size_t engine)
+{
+    struct finding_facts facts;
+    const struct engine_info *info = done->engines[engine];
+    facts_of(&facts, &(struct facts_source){.engine = info->label,
+                                            .version = info->version,
+                                            .verdict = &done->judgement.verdicts[engine],
+                                            .settlement = &done->settlements[engine],
+                                            .result = &done->results[engine],
+                                            .test = done->test});
+    const struct known_issue *known = known_find(&b->known, &facts);
+    facts_release(&facts);
+    return known;
+}
+
 /* Adds a finding to those of its signature. */
-static void note(struct bench *b, const struct trial_done *done, size_t engine, const char *what)
+static void note(struct bench *b, const struct trial_done *done, size_t engine, const char *what,
+                 const struct known_issue *known)
 {
     const struct engine_info *info = done->engines[engine];
     struct signature signature;
@@ -223,14 +250,14 @@ static void note(struct bench *b, const struct trial_done *done, size_t engine, 
         return;
     snprintf(key, sizeof key, "%s\t%s\t%s", b->labels[engine], what, signature.text);
     for (size_t i = 0; i < b->n_seen; i++)
-        if (text_equal(b->seen[i].key, key)) {
+        if (text_equal(b->seen[i].key, key) && b->seen[i].known == known) {
             b->seen[i].count++;
             return;
         }
     keep_case(b, done->test);
     b->seen = memory_grow(b->seen, &b->capacity, b->n_seen + 1, sizeof *b->seen);
     b->seen[b->n_seen++] = (struct seen){memory_strdup(key), memory_strdup(done->test->note),
-                                         memory_strdup(done->test->recipe), 1};
+                                         memory_strdup(done->test->recipe), known, 1};
 }
 
 static void list(const struct bench *b, const struct trial_done *done, size_t engine, const char *what)
@@ -254,14 +281,14 @@ static size_t op_number(const struct op *op)
 static void take_illegal(struct bench *b, const struct trial_done *done, const struct origin_of *origin)
 {
     for (size_t i = 0; i < b->n_engines; i++) {
-        enum class class = class_of(done->test, &done->results[i]);
-        b->tally[i][class]++;
-        b->by_op[op_number(origin->op)][class]++;
-        b->all[class]++;
-        if (class == CRASH || class == HANG || class == OTHER)
-            note(b, done, i, class_words[class]);
-        if (class != REFUSED && class != UNSUPPORTED)
-            list(b, done, i, class_words[class]);
+        enum fate fate = fate_of(&done->judgement.verdicts[i], &done->results[i]);
+        b->tally[i][fate]++;
+        b->by_op[i][op_number(origin->op)][fate]++;
+        b->all[fate]++;
+        if (fate == CRASH || fate == HANG || fate == OTHER)
+            note(b, done, i, fate_words[fate], known_of(b, done, i));
+        if (fate != REFUSED && fate != UNSUPPORTED)
+            list(b, done, i, fate_words[fate]);
     }
 }
 
@@ -278,21 +305,6 @@ static long top(const struct result *result)
     return best;
 }
 
-static bool is_explained(const struct bench *b, const struct trial_done *done, size_t engine)
-{
-    struct finding_facts facts;
-    const struct engine_info *info = done->engines[engine];
-    facts_of(&facts, &(struct facts_source){.engine = info->label,
-                                            .version = info->version,
-                                            .verdict = &done->judgement.verdicts[engine],
-                                            .settlement = &done->settlements[engine],
-                                            .result = &done->results[engine],
-                                            .test = done->test});
-    bool known = known_find(&b->known, &facts) != NULL;
-    facts_release(&facts);
-    return known;
-}
-
 static void take_legal(struct bench *b, const struct trial_done *done, struct seed_model *model)
 {
     bool differ = false, found = false, explained = true;
@@ -304,10 +316,10 @@ static void take_legal(struct bench *b, const struct trial_done *done, struct se
         }
         if (!verdict_is_finding(verdict->kind))
             continue;
-        bool known = is_explained(b, done, i);
+        const struct known_issue *known = known_of(b, done, i);
         found = true;
         explained = explained && known;
-        note(b, done, i, known ? "explained" : "unexplained");
+        note(b, done, i, known ? "explained" : "unexplained", known);
         list(b, done, i, known ? "explained" : "unexplained");
     }
     if (differ)
@@ -333,10 +345,10 @@ static int take(void *context, struct trial_done *done, struct error *err)
 
 /* --- Tables --- */
 
-static void print_classes(const char *name, const size_t *counts)
+static void print_fates(const char *name, const size_t *counts)
 {
     printf("%-24s", name);
-    for (int i = 0; i < CLASSES; i++)
+    for (int i = 0; i < FATES; i++)
         printf(" %8zu", counts[i]);
     printf("\n");
 }
@@ -344,38 +356,45 @@ static void print_classes(const char *name, const size_t *counts)
 static void print_head(const char *name)
 {
     printf("%-24s", name);
-    for (int i = 0; i < CLASSES; i++)
-        printf(" %8s", class_words[i]);
+    for (int i = 0; i < FATES; i++)
+        printf(" %8s", fate_words[i]);
     printf("\n");
 }
 
 static void print_seen(const struct bench *b)
 {
     for (size_t i = 0; i < b->n_seen; i++)
-        printf("%zu\t%s\n      %s\n      %s\n", b->seen[i].count, b->seen[i].key, b->seen[i].note,
-               b->seen[i].recipe);
+        printf("%zu\t%s%s%s%s\n      %s\n      %s\n", b->seen[i].count, b->seen[i].key,
+               b->seen[i].known ? "\t(" : "", b->seen[i].known ? known_document(b->seen[i].known) : "",
+               b->seen[i].known ? ")" : "", b->seen[i].note, b->seen[i].recipe);
+}
+
+static void print_operators(const char *engine, const size_t (*by_op)[FATES])
+{
+    print_head(engine);
+    for (size_t i = 0; i < op_count() && i < MAX_OPS; i++) {
+        size_t sum = 0;
+        for (int k = 0; k < FATES; k++)
+            sum += by_op[i][k];
+        if (sum)
+            print_fates(op_at(i)->name, by_op[i]);
+    }
+    printf("\n");
 }
 
 static void print_illegal(const struct bench *b, double seconds)
 {
     print_head("engine");
     for (size_t i = 0; i < b->n_engines; i++)
-        print_classes(b->labels[i], b->tally[i]);
+        print_fates(b->labels[i], b->tally[i]);
     printf("\n");
-    print_head("operator");
-    for (size_t i = 0; i < op_count() && i < MAX_OPS; i++) {
-        size_t sum = 0;
-        for (int k = 0; k < CLASSES; k++)
-            sum += b->by_op[i][k];
-        if (sum)
-            print_classes(op_at(i)->name, b->by_op[i]);
-    }
-    printf("\n");
+    for (size_t i = 0; i < b->n_engines; i++)
+        print_operators(b->labels[i], (const size_t(*)[FATES])b->by_op[i]);
     print_seen(b);
-    printf("cases %zu refused %zu unsupported %zu accepted %zu doubt %zu crash %zu hang %zu other %zu "
+    printf("cases %zu refused %zu unsupported %zu accepted %zu open %zu crash %zu hang %zu other %zu "
            "signatures "
            "%zu seconds %.0f\n",
-           b->submitted, b->all[REFUSED], b->all[UNSUPPORTED], b->all[ACCEPTED], b->all[DOUBT], b->all[CRASH],
+           b->submitted, b->all[REFUSED], b->all[UNSUPPORTED], b->all[ACCEPTED], b->all[OPEN], b->all[CRASH],
            b->all[HANG], b->all[OTHER], b->n_seen, seconds);
 }
 

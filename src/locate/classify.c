@@ -26,6 +26,7 @@ static const struct {
      .because = "the answer is outside its error bound, so that no rounding explains it"},
     {.verdicts = CLASS_FORM, .class = FINDING_BUG, .because = "the answer has a wrong form"},
     {.verdicts = CLASS_NO_ANSWER, .class = FINDING_BUG, .because = "there is no answer to a valid case"},
+    {.verdicts = CLASS_LENIENT, .class = FINDING_BUG, .because = "it answers a model that ONNX forbids"},
     {.verdicts = CLASS_UNSTABLE,
      .class = FINDING_BUG,
      .because = "the same case, or an equivalent one, gets another answer"},
