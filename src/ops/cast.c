@@ -150,11 +150,11 @@ const struct op ops_cast[] = {
      .ranks = {0, 6}, .types = {{11, ANY_BEFORE_13}, {13, ANY}}, .params = cast_params, .eval = eval_cast,
      .sample = sample_cast, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
      .history = {.same_since = 6}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_CASTS},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_CASTS, .dangers = {{DANGER_STEP}}},
     {OP("CastLike", 15), .open = "a number that the integer type cannot hold", .inputs = {2, 2},
      .outputs = {1, 1}, .ranks = {0, 6}, .types = {{15, ANY}}, .eval = eval_cast_like,
      .sample = sample_cast_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_STEP}}},
     {0},
 };

@@ -199,10 +199,11 @@ const struct op ops_conv[] = {
      .types = {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}}, .params = conv_params, .eval = eval_conv,
      .sample = sample_conv, .data = DATA_FIRST, .range = {RANGE_DOT},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES},
+     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES,
+     .dangers = {{DANGER_NONE}}},
     {OP("ConvInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {3, 5}, .types = {{10, CONV_BYTES}},
      .params = conv_params, .eval = eval_conv_integer, .sample = sample_conv_integer, .data = DATA_FIRST,
      .range = {RANGE_DOT}, .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .result = RESULT_OTHER,
-     .work = WORK_PRODUCTS, .slope = SLOPE_NOWHERE, .flags = OP_CONVOLVES},
+     .work = WORK_PRODUCTS, .slope = SLOPE_NOWHERE, .flags = OP_CONVOLVES, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -204,6 +204,7 @@ const struct op ops_convtranspose[] = {
      .params = transpose_params, .eval = eval_conv_transpose, .sample = sample_conv_transpose,
      .data = DATA_FIRST, .range = {RANGE_DOT},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES},
+     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES,
+     .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -592,6 +592,6 @@ const struct op ops_einsum[] = {
     {OP("Einsum", 12), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{12, TYPES}},
      .params = einsum_params, .eval = eval_einsum, .sample = sample_einsum, .data = DATA_ALL,
      .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT_OF_ALL}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,
-     .slope = SLOPE_EVERYWHERE},
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -250,6 +250,7 @@ const struct op ops_gridsample[] = {
      .types = {{16, DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE)}},
      .params = params, .eval = eval_grid_sample, .sample = sample_grid_sample, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.reformed = 20},
-     .result = RESULT_TYPE, .work = WORK_ELEMENTS, .slope = SLOPE_ALMOST_EVERYWHERE},
+     .result = RESULT_TYPE, .work = WORK_ELEMENTS, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -225,11 +225,11 @@ const struct op ops_lrn_lpnorm[] = {
      .types = {{1, BASE}, {13, DTYPES_FLOAT}}, .params = lrn_params, .eval = eval_lrn, .sample = sample_lrn,
      .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
      .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
-     .slope = SLOPE_EVERYWHERE},
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {OP("LpNormalization", 1), .open = "the quotient of 0 and a norm of 0", .inputs = {1, 1},
      .outputs = {1, 1}, .ranks = {1, 5}, .types = {{1, BASE}}, .params = lp_params, .eval = eval_lp,
      .sample = sample_lp, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-1e3, 1e3}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
-     .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE},
+     .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {0},
 };

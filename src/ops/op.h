@@ -7,8 +7,8 @@
  * names of their own: an operator missing from such a list would silently be treated as another kind.
  *
  * In the enums of these answers 0 means "not answered". tests/unit/test_table.c walks the table and fails for
- * a row without data, range, factors, result, work or slope, or without a history that it needs; it also
- * compares what rows say of factors with the kernels, as test_draws does with results.
+ * a row without data, range, factors, result, work, slope or dangers, or without a history that it needs; it
+ * also compares what rows say of factors and dangers with the kernels, as test_draws does with results.
  *
  * The kernel and the shape rule are one function: eval first checks the node and fixes its outputs with
  * call_output, and stops there when only shapes are asked for. So the two cannot disagree.
@@ -132,6 +132,37 @@ enum op_slope {
     SLOPE_NOWHERE            /* no derivative, or 0 (Floor, ArgMax, Shape) */
 };
 
+/*
+ * Where a result becomes infinite, NaN or another one all at once, besides an overflow of the result itself,
+ * which any operator can have. A search steers values there (search/danger.h).
+ */
+enum op_danger_kind {
+    DANGER_NONE = 1, /* nowhere */
+    DANGER_DOMAIN,   /* where the input is outside `inside`: the root of a negative number */
+    DANGER_POLE,     /* where the input is `at`: a divisor of 0, the logarithm of 0 */
+    DANGER_POWER,    /* input 0 to the power of input 1: a root of a negative number, a division by 0 */
+    DANGER_EXP,      /* where the exponential of `power` times the input overflows on the way; power 0: the
+                        exponential of its absolute value */
+    DANGER_INNER,    /* where a sum of elements to the power of `power` overflows on the way */
+    DANGER_STEP,     /* jumps at every whole number, shifted by `at` */
+    DANGER_JUMP,     /* jumps where the input is `at` */
+    DANGER_COMPARE,  /* jumps where inputs 0 and 1 are equal */
+    DANGER_TIE,      /* jumps where the first two in order along the attribute axis are equal */
+};
+
+enum { OP_DANGERS = 3 };
+
+struct op_danger {
+    enum op_danger_kind kind;
+    size_t input;
+    struct op_interval inside;
+    double at, power;
+    /* An attribute of type float and its default: it is added to an input that has a domain or a pole, and is
+     * the size of the input at which it jumps. NULL: none. */
+    const char *attribute;
+    double otherwise;
+};
+
 /* The kind of work that an operator does, which determines its running time. */
 enum op_work {
     WORK_SHAPE = 1, /* none: it reads only the shape of its input */
@@ -197,6 +228,7 @@ struct op {
     /* What of it ONNX leaves unspecified, for people who wonder about an open result: "the sign of NaN".
      * NULL: nothing, or no more than that integers overflow. */
     const char *open;
+    struct op_danger dangers[OP_DANGERS]; /* the first that is not set ends them */
     /* Adds to slopes[i], which has the shape of input i, the derivative by that input of the sum over all
      * outputs of weights[o] * outputs[o]. NULL: not implemented. */
     int (*gradient)(struct op_call *call, const struct bounded *weights, struct bounded *slopes);

@@ -229,6 +229,6 @@ const struct op ops_pad[] = {
      .history = {.same_since = 2,
                  .reformed = 11,
                  .attributes = {{"pads", PARAM_INTS}, {"value", PARAM_FLOAT}}},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE},
+     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

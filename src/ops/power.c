@@ -188,6 +188,6 @@ const struct op ops_power[] = {
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}}, .params = params,
      .eval = eval_pow, .sample = sample_pow, .data = DATA_ALL, .range = {RANGE_POWER, .wants = {0.1, 4}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 7}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,
-     .slope = SLOPE_EVERYWHERE, .flags = OP_RAISES},
+     .slope = SLOPE_EVERYWHERE, .flags = OP_RAISES, .dangers = {{DANGER_POWER}}},
     {0},
 };

@@ -387,12 +387,12 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
 const struct op ops_recurrent[] = {
     {OP("GRU", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 6},
      .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = gru_params, .eval = eval_gru,
-     .sample = sample_gru, .history = {.same_since = 7}},
+     .sample = sample_gru, .history = {.same_since = 7}, .dangers = {{DANGER_INNER, .power = 1}}},
     {OP("LSTM", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 8},
      .outputs = {1, 3}, .types = RECURRENT_TYPES, .params = lstm_params, .eval = eval_lstm,
-     .sample = sample_lstm, .history = {.same_since = 7}},
+     .sample = sample_lstm, .history = {.same_since = 7}, .dangers = {{DANGER_INNER, .power = 1}}},
     {OP("RNN", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 6},
      .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = rnn_params, .eval = eval_rnn,
-     .sample = sample_rnn, .history = {.same_since = 7}},
+     .sample = sample_rnn, .history = {.same_since = 7}, .dangers = {{DANGER_INNER, .power = 1}}},
     {0},
 };

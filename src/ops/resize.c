@@ -514,6 +514,6 @@ const struct op ops_resize[] = {
      .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}}, .params = params, .eval = eval_resize,
      .sample = resize_sample, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.same_since = 11}, .result = RESULT_TYPE,
-     .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE},
+     .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -230,12 +230,13 @@ enum {
 const struct op ops_softmax[] = {
     [SOFTMAX] = {ROW("Softmax"), .open = "the quotient of infinities",
                  .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .history = {.same_since = 1},
-                 .slope = SLOPE_EVERYWHERE},
+                 .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
     [LOG_SOFTMAX] = {ROW("LogSoftmax"), .open = "the quotient of infinities",
                      .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}},
-                     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE},
+                     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
+                     .dangers = {{DANGER_EXP, .power = 1}}},
     [HARDMAX] = {ROW("Hardmax"), .open = "whether an element that may be NaN is the largest",
                  .range = {RANGE_FIXED, .gives = {0, 1}}, .history = {.same_since = 1},
-                 .slope = SLOPE_NOWHERE},
+                 .slope = SLOPE_NOWHERE, .dangers = {{DANGER_TIE}}},
     {0},
 };

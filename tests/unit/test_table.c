@@ -16,7 +16,7 @@ static void test_answers(void **state)
     (void)state;
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
         if (!op->eval || !op->types[0].set || !op->data || !op->range.rule || !op->factors.rule ||
-            !op->result || !op->work || !op->slope)
+            !op->result || !op->work || !op->slope || !op->dangers[0].kind)
             fail_msg("the row of %s lacks an answer", op->name);
 }
 
@@ -194,6 +194,61 @@ static void test_factors(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* The result of a node without attributes on single numbers, all 2 but input `which`; NaN when the node is
+ * refused. */
+static long double result_at(const struct op *op, size_t which, double number)
+{
+    struct bounded values[INPUTS], output;
+    const struct bounded *inputs[INPUTS];
+    size_t count = (size_t)op->inputs.least;
+    Onnx__NodeProto node = ONNX__NODE_PROTO__INIT;
+    struct error err = {0};
+    struct shape shape = {.rank = 1, .dims = {1, 1}}, first = {.rank = 2, .dims = {1, 1}};
+    struct op_call call = {.op = op,
+                           .node = &node,
+                           .opset = OPSET,
+                           .n_inputs = count,
+                           .inputs = inputs,
+                           .n_outputs = 1,
+                           .outputs = &output,
+                           .err = &err};
+    bounded_init(&output);
+    for (size_t i = 0; i < count; i++) {
+        inputs[i] = &values[i];
+        bounded_init(&values[i]);
+        assert_int_equal(bounded_alloc(&values[i], DTYPE_FLOAT, i ? &shape : &first, false, NULL), 0);
+        values[i].value[0] = i == which ? number : 2;
+    }
+    long double result = op->eval(&call) == 0 && isfinite(bounded_hard(&output, 0)) ? output.value[0] : NAN;
+    bounded_release(&output);
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&values[i]);
+    return result;
+}
+
+/* Rows are held against kernels: inside a domain there is a number, outside and at a pole there is none. */
+static void test_dangers(void **state)
+{
+    size_t checked = 0;
+    (void)state;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        for (size_t i = 0; i < OP_DANGERS && op->dangers[i].kind; i++) {
+            const struct op_danger *d = &op->dangers[i];
+            double low = d->inside.low, high = d->inside.high;
+            assert_true(d->input < (size_t)op->inputs.most || d->kind == DANGER_NONE);
+            assert_true(d->kind != DANGER_NONE || (i == 0 && !op->dangers[1].kind));
+            if (d->kind == DANGER_DOMAIN && (!isnan(result_at(op, d->input, low - 1)) ||
+                                             (high < INFINITY && !isnan(result_at(op, 0, high + 1))) ||
+                                             !isfinite(result_at(op, d->input, low + 0.5))))
+                fail_msg("%s: the domain of input %zu is another one", op->name, d->input);
+            if (d->kind == DANGER_POLE && d->input < (size_t)op->inputs.least && op->result != RESULT_OTHER &&
+                isfinite(result_at(op, d->input, d->at - d->otherwise)))
+                fail_msg("%s: input %zu has no pole at %g", op->name, d->input, d->at);
+            checked += d->kind == DANGER_DOMAIN || d->kind == DANGER_POLE;
+        }
+    assert_true(checked >= 12);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -218,8 +273,9 @@ static void test_without_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_params), cmocka_unit_test(test_history),
-        cmocka_unit_test(test_factors), cmocka_unit_test(test_names),  cmocka_unit_test(test_without_kernel),
+        cmocka_unit_test(test_answers),        cmocka_unit_test(test_params),  cmocka_unit_test(test_history),
+        cmocka_unit_test(test_factors),        cmocka_unit_test(test_dangers), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_without_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
