@@ -87,6 +87,9 @@ struct fuzz_status {
     char last[FUZZ_TITLE];   /* the newest finding */
     size_t bad_rewritings;   /* in this start: rules that the reference itself finds to change the answer */
     char bad_rewriting[200]; /* the recipe of the first */
+    size_t suspect_pairs;   /* in this start: rewritten cases that an engine answers otherwise, where there is
+                               no   reference to tell whether it may; no findings */
+    char suspect_pair[200]; /* the recipe of the first */
     char stopped[300]; /* why the campaign ended before its time: an engine that no longer starts; or "" */
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "campaign/follow_up.h"
+#include "findings/inlined_nodes.h"
 #include "judge/metrics.h"
 #include "locate/classify.h"
 
@@ -54,11 +55,22 @@ static double seconds_of(const struct result *result)
     return (double)(result->load_ns + result->run_ns) * 1e-9;
 }
 
+/* Whether some engine's answers to the two forms differ, and only the published tolerance says so. */
+static bool has_suspect_pair(const struct trial_done *done)
+{
+    for (size_t i = 0; done->pairs && i < done->n_engines; i++)
+        if (verdict_is(done->pairs[i].kind, CLASS_SUSPECT))
+            return true;
+    return false;
+}
+
 void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
 {
     status->cases++;
     if (done->bad_rewriting && !status->bad_rewritings++)
         snprintf(status->bad_rewriting, sizeof status->bad_rewriting, "%s", done->test->recipe);
+    if (has_suspect_pair(done) && !status->suspect_pairs++)
+        snprintf(status->suspect_pair, sizeof status->suspect_pair, "%s", done->test->recipe);
     for (size_t i = 0; i < done->n_engines; i++) {
         struct fuzz_engine *engine = &status->engines[i];
         engine->verdicts[done->judgement.verdicts[i].kind]++;
@@ -99,13 +111,17 @@ void fuzz_stands(const struct fuzz_status *status, struct standing *standing)
         engine_stands(&status->engines[i], status->cases, standing);
 }
 
-static void operators_text(struct str *out, const struct model *model, const struct settlement *settlement)
+static void operators_text(struct str *out, const struct model *model, const struct settlement *settlement,
+                           enum verdict_kind kind)
 {
     enum { MOST = 12 };
-    size_t count = settlement->count ? settlement->count : model->graph->n_node;
+    struct inlined_nodes blamed;
+    inlined_nodes_init(&blamed, model, settlement->nodes, settlement->count, kind);
+    size_t count = blamed.count ? blamed.count : blamed.model->graph->n_node;
     for (size_t i = 0; i < count && i < MOST; i++)
         str_printf(out, "%s%s", i ? "+" : "",
-                   model->graph->node[settlement->count ? settlement->nodes[i] : i]->op_type);
+                   blamed.model->graph->node[blamed.count ? blamed.numbers[i] : i]->op_type);
+    inlined_nodes_release(&blamed);
 }
 
 /* Keeps the finding on engine i. */
@@ -124,7 +140,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     const char *text = settlement->count ? settlement->text : verdict->text;
     struct str operators;
     str_init(&operators);
-    operators_text(&operators, model, settlement);
+    operators_text(&operators, model, settlement, kind);
     struct finding finding = {
         .signature = signature.text,
         .name = signature.name,
@@ -157,7 +173,8 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
 
 static bool is_finding(const struct trial_done *done, size_t engine)
 {
-    return done && verdict_is_finding(done->judgement.verdicts[engine].kind);
+    return done && verdict_is_finding(done->judgement.verdicts[engine].kind) &&
+           !trial_done_lacks(done, engine);
 }
 
 /* A rewritten form that only repeats what its original shows is no further finding. */

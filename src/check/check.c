@@ -145,7 +145,7 @@ static enum check_answer answer_of(const struct trial_done *done, size_t engine)
 {
     const struct verdict *own = &done->judgement.verdicts[engine], *pair = &done->pairs[engine];
     bool alike = verdict_is(pair->kind, CLASS_AGREES | CLASS_UNJUDGED);
-    if (verdict_is(own->kind, CLASS_REFUSAL) && !done->test->equivalence->nothing_new)
+    if (trial_done_lacks(done, engine))
         return CHECK_LACKING;
     if (verdict_is_finding(own->kind))
         return verdict_is(own->kind, CLASS_WRONG_ANSWER) && alike ? CHECK_WRONG : CHECK_CHANGED;

@@ -39,24 +39,47 @@ static int fuzz(const struct settings *settings, struct session *session, struct
     return campaign_run(&options, &settings->common, session, err);
 }
 
-static void print_replay(const struct session *session, const struct trial_done *done, struct str *out,
-                         bool colour)
+/* A row for each engine; `form` says which of two equivalent cases it is about, "" where there is one. */
+static void add_verdicts(struct table *table, const struct session *session, const struct trial_done *done,
+                         const char *form)
 {
-    struct table table;
-    table_init(&table, "llll");
-    table_head(&table, "engine|verdict|paper|");
     for (size_t i = 0; i < session->panel.count; i++) {
         const struct verdict *verdict = &done->judgement.verdicts[i];
         const struct settlement *settlement = &done->settlements[i];
         bool bad = verdict_is_finding(verdict->kind);
-        table_add(&table, STYLE_PLAIN, "%s", session->labels[i]);
-        table_add(&table, bad ? STYLE_BAD : STYLE_PLAIN, "%s", verdict_name(verdict->kind));
-        table_add(&table, STYLE_PLAIN, "%s",
+        table_add(table, STYLE_PLAIN, "%s", session->labels[i]);
+        if (*form)
+            table_add(table, STYLE_PLAIN, "%s", verdict->of_pair ? "both" : form);
+        table_add(table, bad ? STYLE_BAD : STYLE_PLAIN, "%s", verdict_name(verdict->kind));
+        table_add(table, STYLE_PLAIN, "%s",
                   paper_status_name(paper_status_of(&done->results[i], &done->reference)));
-        table_add(&table, STYLE_PLAIN, "%s", settlement->count ? settlement->text : verdict->text);
+        table_add(table, STYLE_PLAIN, "%s", settlement->count ? settlement->text : verdict->text);
     }
+}
+
+static void print_replay(const struct session *session, const struct trial_done *done, struct str *out,
+                         bool colour)
+{
+    struct table table;
+    table_init(&table, done->original ? "lllll" : "llll");
+    table_head(&table, done->original ? "engine|form|verdict|paper|" : "engine|verdict|paper|");
+    if (done->original)
+        add_verdicts(&table, session, done->original, "original");
+    add_verdicts(&table, session, done, done->original ? "rewritten" : "");
     table_print(&table, out, colour, 0);
     table_release(&table);
+}
+
+/* What the verdicts mean for the exit status: of a rewritten case, those on its original count as well. */
+static void stand(const struct session *session, const struct trial_done *done, struct standing *standing)
+{
+    const struct trial_done *both[] = {done, done->original};
+    for (size_t i = 0; i < session->panel.count; i++)
+        for (int k = 0; k < 2; k++) {
+            const struct verdict *verdict = both[k] ? &both[k]->judgement.verdicts[i] : NULL;
+            if (verdict && (k == 0 || verdict_is_finding(verdict->kind)))
+                standing_heard(standing, session->labels[i], verdict_heard(verdict), 1, 1, verdict->text);
+        }
 }
 
 static uint64_t case_hash(const struct test_case *test, const uint8_t *bytes, size_t size)
@@ -89,9 +112,7 @@ static int replay(const struct settings *settings, struct session *session, stru
     struct standing standing = {0};
     if (!status) {
         struct common to_stdout = {0};
-        for (size_t i = 0; i < session->panel.count; i++)
-            standing_heard(&standing, session->labels[i], verdict_heard(&done.judgement.verdicts[i]), 1, 1,
-                           done.judgement.verdicts[i].text);
+        stand(session, &done, &standing);
         standing_print(&standing, &out, output_colour(&to_stdout));
         print_replay(session, &done, &out, output_colour(&to_stdout));
         status = output_write(&to_stdout, &out, err);

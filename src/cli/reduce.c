@@ -10,6 +10,7 @@
 #include "findings/bundle.h"
 #include "model/onnx.h"
 #include "report/text_table.h"
+#include "rules/rewriting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ struct settings {
 
 /* Reads the reduced case back. */
 struct small {
-    struct test_case *test;
+    struct test_case *test;      /* of two equivalent forms, the original */
+    struct test_case *rewritten; /* and the other; else NULL */
     const struct model *model;
     const uint8_t *bytes;
     size_t size;
@@ -75,6 +77,10 @@ static void write_text(const struct small *small, const char *name, const char *
         str_printf(out, "%s\n", text);
     for (size_t i = 0; i < small->model->graph->n_node && !text; i++)
         str_printf(out, "  %s\n", small->model->graph->node[i]->op_type);
+    if (small->rewritten) {
+        str_add(out, "It takes both forms to show; the other one is made by\n");
+        rewriting_describe(out, small->rewritten->equivalence->rewriting);
+    }
     if (folder)
         str_printf(out, "written to %s\n", folder);
     free(text);
@@ -90,6 +96,8 @@ static void write_json(const struct small *small, const char *name, const char *
     json_string(&json, "engine", engine);
     json_string(&json, "verdict", verdict_name(stats->verdict.kind));
     json_string(&json, "text", stats->text);
+    if (small->rewritten)
+        json_string(&json, "rewriting", small->rewritten->equivalence->rewriting);
     json_string(&json, "signature_before", stats->first.text);
     json_string(&json, "signature", stats->last.text);
     json_int(&json, "nodes_before", (int64_t)stats->nodes_before);
@@ -111,6 +119,15 @@ static void write_json(const struct small *small, const char *name, const char *
     str_add(out, "\n");
 }
 
+static int write_rewritten(const struct small *small, const char *folder, struct error *err)
+{
+    const struct model *model = test_case_model(small->rewritten, err);
+    char *path = file_join(folder, "rewritten.onnx");
+    int status = model ? model_save(model, path, err) : -1;
+    free(path);
+    return status;
+}
+
 /* Writes the case, and reduced.json with its description, by which Assay recognises the folder as its own. */
 static int write_folder(const struct settings *settings, struct small *small, const char *name,
                         struct error *err)
@@ -122,7 +139,10 @@ static int write_folder(const struct settings *settings, struct small *small, co
     int status =
         output_folder_begin(&folder, settings->common.output, &bundle_layout, settings->common.force, err);
     if (!status)
-        status = add_answers(small, err) || suite_write(folder.part, small->test, err) ? -1 : 0;
+        status = add_answers(small, err) || suite_write(folder.part, small->test, err) ||
+                         (small->rewritten && write_rewritten(small, folder.part, err))
+                     ? -1
+                     : 0;
     if (!status) {
         char *path = file_join(folder.part, "reduced.json");
         status = file_write(path, json.data, json.length, err);
@@ -160,6 +180,35 @@ static int add_companion(struct session *session)
     return plain == 0 ? -1 : plain;
 }
 
+/* What was made small, read back: of a pair its original, which the rewriting makes the other form from. */
+static int read_back(struct small *small, struct test_case *smaller, struct error *err)
+{
+    small->test = smaller;
+    if (smaller->equivalence) {
+        small->rewritten = smaller;
+        small->test = test_case_share(smaller->equivalence->origin);
+    }
+    small->model = test_case_model(small->test, err);
+    return small->model ? test_case_bytes(small->test, &small->bytes, &small->size, err) : -1;
+}
+
+/*
+ * Two equivalent forms are reduced together. They are judged by the reference's bounds of both; what shows
+ * nothing by these, as it was found without a reference, is judged by the published tolerance.
+ */
+static int reduce_pair(struct test_case **smaller, const struct test_case *from, struct session *session,
+                       struct reduce_options *options, struct reduce_stats *stats, struct error *err)
+{
+    struct error why = {0};
+    options->panel = &session->panel;
+    if (session->panel.reference >= 0 && !reduce_case(smaller, from, options, stats, &why))
+        return 0;
+    session->panel.reference = -1;
+    if (!why.code || why.code == ERROR_NOT_FOUND || why.code == ERROR_UNSUPPORTED)
+        return reduce_case(smaller, from, options, stats, err);
+    return error_set(err, why.code, "%s", why.message);
+}
+
 static int reduce_file(const struct settings *settings, const char *path, struct session *session,
                        struct error *err)
 {
@@ -172,23 +221,36 @@ static int reduce_file(const struct settings *settings, const char *path, struct
             .engine = 0,
             .companion = add_companion(session),
             .label = session->labels[0],
+            .registry = session->registry,
             .seconds = settings->seconds,
             .deadline = settings->common.deadline,
             .progress = true,
         };
+        struct test_case *smaller;
         status = casefile_in_one_piece(&from, session->panel.pool, 0, err);
         if (!status)
-            status = reduce_case(&small.test, from, &options, &small.stats, err);
-        if (!status) {
-            small.model = test_case_model(small.test, err);
-            status = small.model && !test_case_bytes(small.test, &small.bytes, &small.size, err)
-                         ? report(&small, settings, err)
-                         : -1;
-        }
+            status = casefile_rewrite(&from, path, err);
+        if (!status)
+            status = from->equivalence ? reduce_pair(&smaller, from, session, &options, &small.stats, err)
+                                       : reduce_case(&smaller, from, &options, &small.stats, err);
+        if (!status)
+            status = read_back(&small, smaller, err) ? -1 : report(&small, settings, err);
     }
     test_case_free(small.test);
+    test_case_free(small.rewritten);
     test_case_free(from);
     return status;
+}
+
+/* Whether it is a folder of a finding that takes two equivalent forms, or another way of running, to show. */
+static bool is_pair(const char *path)
+{
+    struct arena arena;
+    struct bundle bundle;
+    arena_init(&arena);
+    bool pair = file_is_folder(path) && !bundle_read(&bundle, path, &arena, NULL) && *bundle.rewriting;
+    arena_release(&arena);
+    return pair;
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
@@ -202,7 +264,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     const char *const inputs[] = {words->items[0], settings->inputs.data};
     if (output_check_bundle(&settings->common, inputs, 2, err))
         return -1;
-    int status = session_open(&session, &settings->common, 1, false, err);
+    int status = session_open(&session, &settings->common, 1, is_pair(words->items[0]), err);
     if (!status)
         status = reduce_file(settings, words->items[0], &session, err);
     session_close(&session);

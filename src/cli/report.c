@@ -238,6 +238,8 @@ static int report_case(const struct settings *settings, const char *path, struct
         status =
             casefile_in_one_piece(&test, places.session.panel.pool, places.session.panel.engines[0], err);
     if (status == 0)
+        status = casefile_rewrite(&test, path, err);
+    if (status == 0)
         status = follow_up_case(&places.options, test, settings->common.output, &done, err);
     if (status == 0 && done.end == FOLLOW_UP_GONE)
         status = say_gone(path, settings->common.engines.items[0], &done.verdict, err);

@@ -358,6 +358,10 @@ static const char *text_of(const struct json_value *object, const char *name, st
 int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err)
 {
     char *path = file_join(folder, "finding.json"), *data = NULL;
+    if (!file_exists(path)) {
+        free(path);
+        path = file_join(folder, "reduced.json");
+    }
     size_t size;
     int status = -1;
     const struct json_value *root;

@@ -99,7 +99,8 @@ struct bundle {
     const char *class;             /* "engine bug"; "" in bundles of older versions */
 };
 
-/* Reads finding.json. Fails with ERROR_NOT_FOUND when the folder has none. */
+/* Reads finding.json or, in a folder of `assay reduce`, as much of it as reduced.json has. Fails with
+ * ERROR_NOT_FOUND when the folder has neither. */
 int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err);
 
 /* Turns an engine's label into a folder's name: only letters, digits and "._-@=," are kept. The caller frees

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "eval/evaluate.h"
+#include "findings/inlined_nodes.h"
 #include "ops/op.h"
 #include "model/build.h"
 
@@ -245,21 +246,29 @@ static void init(struct finding_facts *facts)
 }
 
 void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, const size_t *numbers,
-                    size_t count)
+                    size_t count, enum verdict_kind kind)
 {
     const struct model *model = test_case_model(test, NULL);
-    struct scene scene = {.model = model, .inputs = test->inputs, .n_inputs = test->n_inputs};
+    struct inlined_nodes blamed;
     init(facts);
     if (!model)
         return;
+    size_t *every = memory_zeroed(model->graph->n_node + 1, sizeof *every);
+    for (size_t i = 0; i < model->graph->n_node; i++)
+        every[i] = i;
+    inlined_nodes_init(&blamed, model, count ? numbers : every, count ? count : model->graph->n_node, kind);
+    struct scene scene = {.model = blamed.model, .inputs = test->inputs, .n_inputs = test->n_inputs};
     facts->opset = model_opset(model);
-    facts->nodes = arena_array(&facts->arena, count ? count : model->graph->n_node, sizeof *facts->nodes);
-    for (size_t i = 0; i < (count ? count : model->graph->n_node); i++) {
-        size_t number = count ? numbers[i] : i;
-        if (number < model->graph->n_node)
-            describe_node(facts, &scene, number, &facts->nodes[facts->n_nodes++]);
-    }
+    facts->nodes = arena_array(&facts->arena, blamed.count, sizeof *facts->nodes);
+    for (size_t i = 0; i < blamed.count; i++)
+        if (blamed.numbers[i] < blamed.model->graph->n_node) {
+            struct fact_node *node = &facts->nodes[facts->n_nodes++];
+            describe_node(facts, &scene, blamed.numbers[i], node);
+            node->number = blamed.calls[i];
+        }
     scene_release(&scene);
+    inlined_nodes_release(&blamed);
+    free(every);
 }
 
 void facts_of(struct finding_facts *facts, const struct facts_source *source)
@@ -270,7 +279,7 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     const struct verdict *verdict = settled ? &settlement->verdict : source->verdict;
     const struct result *result = source->result;
     facts_of_nodes(facts, source->test, settlement ? settlement->nodes : NULL,
-                   settlement ? settlement->count : 0);
+                   settlement ? settlement->count : 0, kind);
     facts->engine = arena_strdup(&facts->arena, source->engine);
     facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
     facts->symptom = symptom_of(source->verdict, settlement, result);

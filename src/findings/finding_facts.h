@@ -82,10 +82,12 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source);
 
 /*
  * Makes only the facts that need no engine: the opset and the nodes. `numbers` are the indices of the `count`
- * nodes to blame, ascending; if count is 0, all nodes are described. The caller releases *facts.
+ * nodes to blame, ascending; if count is 0, all nodes are described. Nodes that call functions of the model
+ * are described by the nodes inside, with the number of the call, except where the engine died (kind; see
+ * findings/inlined_nodes.h). The caller releases *facts.
  */
 void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, const size_t *numbers,
-                    size_t count);
+                    size_t count, enum verdict_kind kind);
 void facts_release(struct finding_facts *facts);
 
 /* Appends a value as text: "float32[2,3] const nan least=-1 most=2"; nothing for one that was left out. */

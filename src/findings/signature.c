@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engine/label.h"
 #include "eval/value_types.h"
+#include "findings/inlined_nodes.h"
 #include "findings/message_origin.h"
 #include "judge/message.h"
 #include "model/index.h"
@@ -116,16 +117,16 @@ static int compare_types(const void *a, const void *b)
     return order ? order : strcmp(x->domain, y->domain);
 }
 
-static void pick(struct culprits *culprits, const struct settlement *settlement, const struct model *model)
+static void pick(struct culprits *culprits, const struct inlined_nodes *blamed)
 {
-    const Onnx__GraphProto *graph = model->graph;
+    const Onnx__GraphProto *graph = blamed->model->graph;
     *culprits = (struct culprits){0};
-    if (settlement && settlement->count) {
-        for (size_t i = 0; i < settlement->count; i++) {
-            if (culprits->count < GROUP_LIMIT && settlement->nodes[i] < graph->n_node)
-                culprits->nodes[culprits->count++] = graph->node[settlement->nodes[i]];
+    if (blamed->count) {
+        for (size_t i = 0; i < blamed->count; i++) {
+            if (culprits->count < GROUP_LIMIT && blamed->numbers[i] < graph->n_node)
+                culprits->nodes[culprits->count++] = graph->node[blamed->numbers[i]];
         }
-        culprits->larger = settlement->count > GROUP_LIMIT;
+        culprits->larger = blamed->count > GROUP_LIMIT;
     } else if (graph->n_node <= SMALL_GRAPH) {
         for (size_t i = 0; i < graph->n_node; i++)
             culprits->nodes[culprits->count++] = graph->node[i];
@@ -431,13 +432,16 @@ void signature_of(struct signature *signature, const char *engine, const struct 
                   const struct verdict *verdict, const struct settlement *settlement,
                   const struct model *model, const struct result *result)
 {
+    struct inlined_nodes blamed;
     struct culprits culprits;
     struct value_types types;
     struct str part;
     enum verdict_kind kind = final_kind(verdict, settlement);
     str_init(&part);
-    value_types_init(&types, model);
-    pick(&culprits, settlement, model);
+    inlined_nodes_init(&blamed, model, settlement ? settlement->nodes : NULL,
+                       settlement ? settlement->count : 0, kind);
+    value_types_init(&types, blamed.model);
+    pick(&culprits, &blamed);
     *signature = (struct signature){.symptom = symptom_of(verdict, settlement, result),
                                     .blame = culprits.count ? BLAME_OPERATORS : BLAME_GRAPH};
     add_engine(&part, engine, profile);
@@ -460,6 +464,7 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     write_down(signature);
     str_release(&part);
     value_types_release(&types);
+    inlined_nodes_release(&blamed);
 }
 
 void signature_of_pair(struct signature *signature, const char *engine, const struct engine_profile *profile,

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/handover.h"
+#include "engine/knobs.h"
 #include "engine/label.h"
 #include "engine/runner.h"
 #include "judge/golden.h"
@@ -457,6 +458,8 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
     char **labels = arena_array(arena, most, sizeof *labels);
     struct bisect_verdict *verdicts = arena_array(arena, most, sizeof *verdicts);
     for (char *value = strtok_r(list, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
+        if (knobs_stands_for_text(value, strlen(value)))
+            continue;
         knob->values[knob->count].value = value;
         labels[knob->count++] = make_label(work, version, info->name, value);
     }

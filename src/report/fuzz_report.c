@@ -131,11 +131,25 @@ static void add_findings(struct str *out, const struct fuzz_status *status, bool
     }
 }
 
+/* Answers that differ where nothing but the published tolerance can tell: no findings, but worth a look. */
+static void add_suspects(struct str *out, const struct fuzz_status *status)
+{
+    if (!status->suspect_pairs)
+        return;
+    str_printf(out,
+               "  suspect   %zu rewritten case%s answered otherwise than the original, with no reference to "
+               "tell whether it may be; 'assay fuzz --no-reference --replay RECIPE' shows one: ",
+               status->suspect_pairs, status->suspect_pairs == 1 ? " is" : "s are");
+    text_print(out, status->suspect_pair, 0);
+    str_add(out, "\n");
+}
+
 void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour, size_t width)
 {
     add_head(out, status, colour);
     add_engines(out, status, colour);
     add_findings(out, status, colour, width);
+    add_suspects(out, status);
 }
 
 static void json_coverage(struct json *json, const struct coverage_figures *c)
@@ -184,6 +198,8 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
     json_double(&json, "seconds", status->elapsed);
     json_int(&json, "findings", (int64_t)status->findings);
     json_int(&json, "known", (int64_t)status->known);
+    json_int(&json, "suspect_pairs", (int64_t)status->suspect_pairs);
+    json_string(&json, "suspect_pair", status->suspect_pairs ? status->suspect_pair : NULL);
     json_object(&json, "kinds");
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
         if (status->kinds[kind])

@@ -163,7 +163,7 @@ static void check_nodes(struct check *check, const struct witness *witness, cons
     str_init(&is);
     for (; count < witness->facts.n_nodes && count < 64; count++)
         numbers[count] = witness->facts.nodes[count].number;
-    facts_of_nodes(&now, test, numbers, count);
+    facts_of_nodes(&now, test, numbers, count, symptom_verdict(witness->facts.symptom));
     for (size_t i = 0; i < now.n_nodes; i++)
         fact_node_write(&is, &now.nodes[i]);
     for (size_t i = 0; i < witness->facts.n_nodes; i++)

@@ -440,6 +440,30 @@ static void long_texts_are_cut(void **state)
     assert_true(signature_equal(&a, &b));
 }
 
+/* A bug of AveragePool is the same bug where AveragePool is called as a function of the model, with a Relu
+ * before it or not; the node beside the call is not to blame. */
+static void functions_are_what_is_inside(void **state)
+{
+    (void)state;
+    static const char called[] =
+        "<ir_version: 8, opset_import: [\"\" : 17, \"own\" : 1]>\n"
+        "g (float[1,2,9] x) => (float[1,2,N] y) { a = Abs (x) y = own.pool (a) }\n"
+        "<opset_import: [\"\" : 17], domain: \"own\">\n"
+        "pool (u) => (v) { v = AveragePool <ceil_mode = 1, kernel_shape = [7], strides = [3]> (u) }";
+    static const char two[] =
+        "<ir_version: 8, opset_import: [\"\" : 17, \"own\" : 1]>\n"
+        "g (float[1,2,9] x) => (float[1,2,N] y) { a = Abs (x) y = own.pool (a) }\n"
+        "<opset_import: [\"\" : 17], domain: \"own\">\n"
+        "pool (u) => (v) { r = Relu (u) v = AveragePool <ceil_mode = 1, kernel_shape = [7]> (r) }";
+    struct signature plain = sign(&(struct scene){pool_a, "onnxruntime", VERDICT_WRONG, 1, 2, 0});
+    struct signature inside = sign(&(struct scene){called, "onnxruntime", VERDICT_WRONG, 1, 2, 1});
+    assert_string_equal(inside.text, plain.text);
+    struct signature both = sign(&(struct scene){two, "onnxruntime", VERDICT_WRONG, 1, 2, 1});
+    assert_string_equal(both.operators, "Relu+AveragePool");
+    struct signature other = sign(&(struct scene){called, "onnxruntime", VERDICT_WRONG, 1, 2, 0});
+    assert_string_equal(other.operators, "Abs");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +473,7 @@ int main(void)
         cmocka_unit_test(lost_nans_are_a_symptom_of_their_own),
         cmocka_unit_test(groups_and_types),
         cmocka_unit_test(bodies_are_named),
+        cmocka_unit_test(functions_are_what_is_inside),
         cmocka_unit_test(messages_lose_what_changes),
         cmocka_unit_test(refusals_are_told_apart_by_their_message),
         cmocka_unit_test(a_place_in_shared_code_stands_for_operators),
