@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "reduce/ddmin.h"
+#include "base/ddmin.h"
 #include "reduce/oracle.h"
 #include "reduce/pass.h"
 #include "reduce/same_failure.h"

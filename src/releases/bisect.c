@@ -10,7 +10,7 @@
 #include "judge/golden.h"
 #include "judge/judge.h"
 #include "locate/refusal.h"
-#include "reduce/ddmin.h"
+#include "base/ddmin.h"
 #include "releases/change_search.h"
 #include "trial/sample_verdicts.h"
 #include "trial/trial.h"

@@ -1,6 +1,6 @@
 /* The searches of bisect against made-up truths: windows of releases, and smallest sets. */
 #include "base/random.h"
-#include "reduce/ddmin.h"
+#include "base/ddmin.h"
 #include "releases/change_search.h"
 
 /* clang-format off */

@@ -6,8 +6,8 @@
  * fixed order is taken, so that the result does not depend on which test finishes first. At the end no single
  * item can be left out, unless the test asked to stop.
  */
-#ifndef REDUCE_DDMIN_H
-#define REDUCE_DDMIN_H
+#ifndef BASE_DDMIN_H
+#define BASE_DDMIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "reduce/ddmin.h"
+#include "base/ddmin.h"
 
 #include "base/memory.h"
 
