@@ -177,6 +177,20 @@ static int sample_conv_integer(struct draw *d)
     return 0;
 }
 
+/* Weights [M, C/group, kernel...], M a multiple of group, and one bias for each of M. */
+static void fit_conv(const struct op_call *call, size_t input, struct shape *shape)
+{
+    const struct bounded *x = call_input(call, 0);
+    int64_t group = call_int(call, "group", 1);
+    if (!x || x->shape.rank < 3 || group < 1 || input == 0 || shape->rank < 1)
+        return;
+    shape->dims[0] = shape->dims[0] < group ? group : shape->dims[0] / group * group;
+    if (input != 1 || shape->rank != x->shape.rank)
+        return;
+    shape->dims[1] = x->shape.dims[1] / group;
+    conv_fit_kernel(call, shape);
+}
+
 enum {
     CONV_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16,
     CONV_BYTES = 1 << DTYPE_INT8 | 1 << DTYPE_UINT8,
@@ -194,16 +208,21 @@ static const struct op_param conv_params[] = {
     {0},
 };
 
+static const struct op_param conv_extras[] = {{"B", PARAM_INPUT, .input = 2}, {0}};
+static const struct op_param integer_extras[] = {
+    {"x_zero_point", PARAM_INPUT, .input = 2}, {"w_zero_point", PARAM_INPUT, .input = 3}, {0}};
+
 const struct op ops_conv[] = {
     {OP("Conv", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {3, 5},
-     .types = {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}}, .params = conv_params, .eval = eval_conv,
-     .sample = sample_conv, .data = DATA_FIRST, .range = {RANGE_DOT},
+     .types = {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}}, .params = conv_params, .extras = conv_extras,
+     .eval = eval_conv, .sample = sample_conv, .data = DATA_FIRST, .range = {RANGE_DOT},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 1},
      .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES,
-     .dangers = {{DANGER_NONE}}},
+     .fit = fit_conv, .dangers = {{DANGER_NONE}}},
     {OP("ConvInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {3, 5}, .types = {{10, CONV_BYTES}},
-     .params = conv_params, .eval = eval_conv_integer, .sample = sample_conv_integer, .data = DATA_FIRST,
-     .range = {RANGE_DOT}, .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .result = RESULT_OTHER,
-     .work = WORK_PRODUCTS, .slope = SLOPE_NOWHERE, .flags = OP_CONVOLVES, .dangers = {{DANGER_NONE}}},
+     .params = conv_params, .extras = integer_extras, .eval = eval_conv_integer,
+     .sample = sample_conv_integer, .data = DATA_FIRST, .range = {RANGE_DOT}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_PRODUCTS, .slope = SLOPE_NOWHERE,
+     .flags = OP_CONVOLVES, .dangers = {{DANGER_NONE}}},
     {0},
 };

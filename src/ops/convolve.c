@@ -53,6 +53,14 @@ static int read_kernel(struct op_call *call, const struct shape *weights, struct
     return 0;
 }
 
+void conv_fit_kernel(const struct op_call *call, struct shape *weights)
+{
+    size_t given;
+    const int64_t *values = call_ints(call, "kernel_shape", &given);
+    for (size_t i = 0; i < given && given + 2 == (size_t)weights->rank; i++)
+        weights->dims[i + 2] = values[i];
+}
+
 int conv_attributes_read(struct op_call *call, const struct shape *x, const struct shape *weights,
                          struct conv_attributes *w)
 {

@@ -26,6 +26,9 @@ struct conv_attributes {
 int conv_attributes_read(struct op_call *call, const struct shape *x, const struct shape *weights,
                          struct conv_attributes *w);
 
+/* Gives the spatial dimensions of weights the sizes that kernel_shape names, if the node has it. */
+void conv_fit_kernel(const struct op_call *call, struct shape *weights);
+
 /* (kernel - 1) * dilation + 1 */
 int64_t conv_extent(const struct conv_attributes *w, int axis);
 

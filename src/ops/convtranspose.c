@@ -182,6 +182,21 @@ static int sample_conv_transpose(struct draw *d)
     return 0;
 }
 
+/* Weights [C, M/group, kernel...]; the number of results M stays where group divides it. */
+static void fit_transpose(const struct op_call *call, size_t input, struct shape *shape)
+{
+    const struct bounded *x = call_input(call, 0), *weights = call_input(call, 1);
+    int64_t group = call_int(call, "group", 1);
+    if (!x || !weights || x->shape.rank < 3 || weights->shape.rank != x->shape.rank || group < 1)
+        return;
+    if (input == 2 && shape->rank == 1)
+        shape->dims[0] = weights->shape.dims[1] * group;
+    if (input != 1)
+        return;
+    shape->dims[0] = x->shape.dims[1];
+    conv_fit_kernel(call, shape);
+}
+
 enum { TRANSPOSE_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 };
 
 static const struct op_param transpose_params[] = {
@@ -198,13 +213,28 @@ static const struct op_param transpose_params[] = {
     {0},
 };
 
+static const struct op_param transpose_extras[] = {{"B", PARAM_INPUT, .input = 2}, {0}};
+
 const struct op ops_convtranspose[] = {
-    {OP("ConvTranspose", 1), .open = "where the padding goes for this output size", .inputs = {2, 3},
-     .outputs = {1, 1}, .ranks = {3, 5}, .types = {{11, TRANSPOSE_FLOAT}, {22, DTYPES_FLOAT}},
-     .params = transpose_params, .eval = eval_conv_transpose, .sample = sample_conv_transpose,
-     .data = DATA_FIRST, .range = {RANGE_DOT},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES,
+    {OP("ConvTranspose", 1),
+     .open = "where the padding goes for this output size",
+     .inputs = {2, 3},
+     .outputs = {1, 1},
+     .ranks = {3, 5},
+     .types = {{11, TRANSPOSE_FLOAT}, {22, DTYPES_FLOAT}},
+     .params = transpose_params,
+     .extras = transpose_extras,
+     .eval = eval_conv_transpose,
+     .sample = sample_conv_transpose,
+     .data = DATA_FIRST,
+     .range = {RANGE_DOT},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2},
+     .history = {.same_since = 1},
+     .result = RESULT_TYPE,
+     .work = WORK_PRODUCTS,
+     .slope = SLOPE_EVERYWHERE,
+     .flags = OP_CONVOLVES,
+     .fit = fit_transpose,
      .dangers = {{DANGER_NONE}}},
     {0},
 };

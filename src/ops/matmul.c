@@ -370,6 +370,21 @@ static const struct op_param gemm_params[] = {
     {0},
 };
 
+/* B [K, N], or [N, K] with transB: the dimension that is no K is N. */
+static void fit_gemm(const struct op_call *call, size_t input, struct shape *shape)
+{
+    const struct bounded *a = call_input(call, 0);
+    if (input != 1 || !a || a->shape.rank != 2 || shape->rank != 2)
+        return;
+    int64_t k = a->shape.dims[call_int(call, "transA", 0) ? 0 : 1];
+    int64_t n = shape->dims[0] == k ? shape->dims[1] : shape->dims[0];
+    bool transposed = call_int(call, "transB", 0) != 0;
+    shape->dims[0] = transposed ? n : k;
+    shape->dims[1] = transposed ? k : n;
+}
+
+static const struct op_param gemm_extras[] = {{"C", PARAM_INPUT, .input = 2}, {0}};
+
 #define PRODUCT_TYPES                       \
     {                                       \
         {9, PLAIN_FLOAT | WIDE_INTEGER},    \
@@ -380,8 +395,8 @@ static const struct op_param gemm_params[] = {
 
 const struct op ops_matmul[] = {
     {OP("Gemm", 1), .open = "how integers that were scaled by a fraction are rounded", .inputs = {2, 3},
-     .outputs = {1, 1}, .ranks = {2, 2}, .types = PRODUCT_TYPES, .params = gemm_params, .eval = eval_gemm,
-     .sample = sample_gemm, .data = DATA_ALL, .range = {RANGE_DOT},
+     .outputs = {1, 1}, .ranks = {2, 2}, .types = PRODUCT_TYPES, .params = gemm_params, .extras = gemm_extras,
+     .fit = fit_gemm, .eval = eval_gemm, .sample = sample_gemm, .data = DATA_ALL, .range = {RANGE_DOT},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("MatMul", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = PRODUCT_TYPES,

@@ -206,8 +206,8 @@ struct op_history {
     } attributes[OP_FORMER];
 };
 
-/* A row. It starts with OP(name, opset). flags, params, open and gradient may be left out; so may history
- * unless the operator is older than OP_OLDEST. */
+/* A row. It starts with OP(name, opset). flags, params, extras, open, fit and gradient may be left out; so
+ * may history unless the operator is older than OP_OLDEST. */
 struct op {
     const char *name;
     int since; /* first opset of the default domain that has it, in any form */
@@ -216,6 +216,8 @@ struct op {
     unsigned flags;
     struct op_types types[5];      /* of input 0, ascending; the last that applies wins; ends with set 0 */
     const struct op_param *params; /* NULL: none */
+    const struct op_param *extras; /* optional inputs that hold data (a bias, an initial state) and are no
+                                      parameters, but a node can do without them; NULL: none is listed */
     int (*eval)(struct op_call *call);
     int (*sample)(struct draw *draw);
     enum op_data data;
@@ -229,6 +231,10 @@ struct op {
      * NULL: nothing, or no more than that integers overflow. */
     const char *open;
     struct op_danger dangers[OP_DANGERS]; /* the first that is not set ends them */
+    /* Changes *shape, the present shape of input `input`, into the one that the node's attributes ask for,
+     * given the shape of the first input: weights after a change of group or direction. NULL: no attribute
+     * decides the shape of an input, or only in ways that nobody needs. */
+    void (*fit)(const struct op_call *call, size_t input, struct shape *shape);
     /* Adds to slopes[i], which has the shape of input i, the derivative by that input of the sum over all
      * outputs of weights[o] * outputs[o]. NULL: not implemented. */
     int (*gradient)(struct op_call *call, const struct bounded *weights, struct bounded *slopes);

@@ -353,6 +353,17 @@ static int sample_lstm(struct draw *d)
     return 0;
 }
 
+/* Weights, biases and states have one part for each direction, states between batch and units in layout 1. */
+static void fit_recurrent(const struct op_call *call, size_t input, struct shape *shape)
+{
+    enum { LENGTHS = 4, FIRST_STATE = 5, LAST_STATE = 6 };
+    int64_t directions = strcmp(call_string(call, "direction", "forward"), "bidirectional") == 0 ? 2 : 1;
+    bool state = input == FIRST_STATE || input == LAST_STATE;
+    int axis = state && call_int(call, "layout", 0) ? 1 : 0;
+    if (input > 0 && input != LENGTHS && shape->rank > axis)
+        shape->dims[axis] = directions;
+}
+
 #define RECURRENT_PARAMS(activations)                                                                        \
     {"activations", PARAM_STRINGS, .legal = "Sigmoid|Tanh|Relu|HardSigmoid|LeakyRelu|Softsign|Softplus|Elu", \
      .initial = activations},                                                                                \
@@ -369,6 +380,11 @@ static const struct op_param gru_params[] = {
 static const struct op_param lstm_params[] = {
     RECURRENT_PARAMS("Sigmoid,Tanh,Tanh"){"input_forget", PARAM_INT, .legal = "0|1", .initial = "0"}, {0}};
 
+#define RECURRENT_EXTRAS {"B", PARAM_INPUT, .input = 3}, {"initial_h", PARAM_INPUT, .input = 5},
+static const struct op_param plain_extras[] = {RECURRENT_EXTRAS{0}};
+static const struct op_param lstm_extras[] = {
+    RECURRENT_EXTRAS{"initial_c", PARAM_INPUT, .input = 6}, {"P", PARAM_INPUT, .input = 7}, {0}};
+
 enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 };
 #define RECURRENT_TYPES       \
     {                         \
@@ -382,17 +398,20 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
 #define USUAL                                                                                            \
     .ranks = {3, 3}, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, \
     .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,                             \
-    .slope = SLOPE_ALMOST_EVERYWHERE
+    .slope = SLOPE_ALMOST_EVERYWHERE, .fit = fit_recurrent
 
 const struct op ops_recurrent[] = {
     {OP("GRU", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 6},
-     .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = gru_params, .eval = eval_gru,
-     .sample = sample_gru, .history = {.same_since = 7}, .dangers = {{DANGER_INNER, .power = 1}}},
+     .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = gru_params, .extras = plain_extras,
+     .eval = eval_gru, .sample = sample_gru, .history = {.same_since = 7},
+     .dangers = {{DANGER_INNER, .power = 1}}},
     {OP("LSTM", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 8},
-     .outputs = {1, 3}, .types = RECURRENT_TYPES, .params = lstm_params, .eval = eval_lstm,
-     .sample = sample_lstm, .history = {.same_since = 7}, .dangers = {{DANGER_INNER, .power = 1}}},
+     .outputs = {1, 3}, .types = RECURRENT_TYPES, .params = lstm_params, .extras = lstm_extras,
+     .eval = eval_lstm, .sample = sample_lstm, .history = {.same_since = 7},
+     .dangers = {{DANGER_INNER, .power = 1}}},
     {OP("RNN", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 6},
-     .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = rnn_params, .eval = eval_rnn,
-     .sample = sample_rnn, .history = {.same_since = 7}, .dangers = {{DANGER_INNER, .power = 1}}},
+     .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = rnn_params, .extras = plain_extras,
+     .eval = eval_rnn, .sample = sample_rnn, .history = {.same_since = 7},
+     .dangers = {{DANGER_INNER, .power = 1}}},
     {0},
 };

@@ -29,6 +29,7 @@ static int auto_pad(struct rewrite *rewrite, const struct rule_site *site, struc
 
 const struct rule rule_auto_pad = {
     .name = "auto-pad",
+    .respells = true,
     .paper = 2,
     .summary = "padding by auto_pad against a Pad node in front",
     .scope = RULE_NODE,
@@ -48,6 +49,7 @@ static int pads_by_pad(struct rewrite *rewrite, const struct rule_site *site, st
 
 const struct rule rule_pads_by_pad = {
     .name = "pads-by-pad",
+    .respells = true,
     .paper = 2,
     .summary = "the attribute pads against a Pad node in front",
     .scope = RULE_NODE,
@@ -89,6 +91,7 @@ static int explicit_pads(struct rewrite *rewrite, const struct rule_site *site, 
 
 const struct rule rule_auto_pad_explicit = {
     .name = "auto-pad-explicit",
+    .respells = true,
     .paper = 2,
     .summary = "padding by auto_pad or output_shape against the same padding in pads",
     .scope = RULE_NODE,

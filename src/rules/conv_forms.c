@@ -246,6 +246,7 @@ static int dilated(struct rewrite *rewrite, const struct rule_site *site, struct
 
 const struct rule rule_dilated = {
     .name = "dilated",
+    .respells = true,
     .paper = 6,
     .summary = "a dilated Conv by one whose kernel has zeros in between",
     .scope = RULE_NODE,
@@ -275,6 +276,7 @@ static int bias_by_add(struct rewrite *rewrite, const struct rule_site *site, st
 
 const struct rule rule_bias_by_add = {
     .name = "bias-by-add",
+    .respells = true,
     .summary = "the bias of a convolution by an Add behind it",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,

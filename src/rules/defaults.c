@@ -176,6 +176,7 @@ static int defaults(struct rewrite *rewrite, const struct rule_site *site, struc
 
 const struct rule rule_defaults = {
     .name = "defaults",
+    .respells = true,
     .summary = "attributes with their default values, written down or left out",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,

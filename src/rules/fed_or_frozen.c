@@ -30,6 +30,7 @@ static int input_as_initializer(struct rewrite *rewrite, const struct rule_site 
 
 const struct rule rule_input_as_initializer = {
     .name = "input-as-initializer",
+    .respells = true,
     .paper = 11,
     .summary = "an input as an initialiser with the same value",
     .scope = RULE_VALUE,
@@ -80,6 +81,7 @@ static int initializer_as_input(struct rewrite *rewrite, const struct rule_site 
 
 const struct rule rule_initializer_as_input = {
     .name = "initializer-as-input",
+    .respells = true,
     .paper = 11,
     .summary = "an initialiser as an input that is given the same value",
     .scope = RULE_VALUE,

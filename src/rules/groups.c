@@ -126,6 +126,7 @@ static int groups_by_zeros(struct rewrite *rewrite, const struct rule_site *site
 
 const struct rule rule_groups_by_zeros = {
     .name = "groups-by-zeros",
+    .respells = true,
     .paper = 4,
     .summary = "a grouped convolution by an ungrouped one with blocks of zeros in its weights",
     .scope = RULE_NODE,

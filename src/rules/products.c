@@ -289,6 +289,7 @@ static int gemm_transposed(struct rewrite *rewrite, const struct rule_site *site
 
 const struct rule rule_gemm_transposed = {
     .name = "gemm-transposed",
+    .respells = true,
     .summary = "a Gemm by one that takes an operand transposed",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,

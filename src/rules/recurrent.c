@@ -111,6 +111,7 @@ static int layout(struct rewrite *rewrite, const struct rule_site *site, struct 
 
 const struct rule rule_rnn_layout = {
     .name = "rnn-layout",
+    .respells = true,
     .paper = 10,
     .summary = "a recurrent operator in the other layout, batch or time first, between Transposes",
     .scope = RULE_NODE,
@@ -255,6 +256,7 @@ static int other_direction(struct rewrite *rewrite, const struct rule_site *site
 
 const struct rule rule_rnn_reverse = {
     .name = "rnn-reverse",
+    .respells = true,
     .paper = 10,
     .summary = "a recurrent operator in the other direction, on input and output turned round in time",
     .scope = RULE_NODE,

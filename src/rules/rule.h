@@ -38,6 +38,7 @@ struct rule {
     const char *operators; /* RULE_NODE: "Conv|ConvTranspose"; NULL: any, of any domain */
     bool each_knob;        /* RULE_RUN: applied once for each setting of the engine (rewriting.h) */
     bool nothing_new;      /* see struct equivalence */
+    bool respells;         /* the node stays, and one of its parameters is written in another way */
     /*
      * Applies the rule to rewrite->model, rewrite->inputs or rewrite->way. Returns 1 when it did, 0 when it
      * does not apply at this site (the model may then be changed half-way: it is thrown away), -1 with an

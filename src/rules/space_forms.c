@@ -194,6 +194,7 @@ static int strides_by_slice(struct rewrite *rewrite, const struct rule_site *sit
 
 const struct rule rule_strides_by_slice = {
     .name = "strides-by-slice",
+    .respells = true,
     .summary = "strides against windows at every place, of which a Slice takes some",
     .scope = RULE_NODE,
     .relation = RELATION_BOUNDS,
