@@ -30,9 +30,10 @@ struct work {
     struct standing standing;
 };
 
-static enum localize_method method_of(const struct settings *settings)
+static unsigned method_of(const struct settings *settings)
 {
-    static const enum localize_method methods[] = {LOCALIZE_LOCAL, LOCALIZE_RATE, LOCALIZE_BOTH};
+    static const unsigned methods[] = {LOCALIZE_LOCAL, LOCALIZE_RATE, LOCALIZE_BOTH,
+                                       LOCALIZE_BOTH | LOCALIZE_CAUSE};
     return methods[settings->method];
 }
 
@@ -217,8 +218,9 @@ static const struct cli_option options[] = {
     COMMON_INPUTS(struct settings),
     {0, "sample", OPTION_TEXT, "N", offsetof(struct settings, sample),
      "the sample to look at (default: the one on which the two engines differ most)"},
-    {0, "method", OPTION_CHOICE, "local|rate|both", offsetof(struct settings, method),
-     "judge every node on the inputs it had, CRADLE's rate between two engines, or both (default)"},
+    {0, "method", OPTION_CHOICE, "local|rate|both|causal", offsetof(struct settings, method),
+     "judge every node on the inputs it had, CRADLE's rate between two engines, both (default), or both and "
+     "the parameter that makes the node fail"},
     {0, "group", OPTION_SIZE, "SIZE", offsetof(struct settings, group),
      "memory for the intermediate values that are held at once (default 32M)"},
     {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
@@ -240,9 +242,15 @@ const struct command command_localize = {
         "the values between nodes are exposed, it is in a fusion, and the fused nodes are named.\n"
         "\n"
         "It also shows CRADLE's rate of change R between the engine and OTHER (default: the reference) and\n"
-        "marks the nodes whose R is above the third quartile.\n",
+        "marks the nodes whose R is above the third quartile.\n"
+        "\n"
+        "With --method causal it also looks for the cause: each parameter of the node at fault is given "
+        "other\n"
+        "legal values, and the changed node runs alone, on the inputs it had and on others like them. The\n"
+        "parameter whose change alone cures the failure is the cause.\n",
     .examples = "  assay localize model.onnx -e onnxruntime --data folder\n"
                 "  assay localize model.onnx -e opencv -e onnxruntime --method rate\n"
+                "  assay localize model.onnx -e opencv --method causal\n"
                 "  assay localize model.onnx -e onnxruntime@1.12.0 -n 20 --format html -o where.html\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

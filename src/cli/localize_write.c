@@ -109,6 +109,45 @@ static void text_others(const struct localize_report *report, struct str *out)
     str_add(out, others > listed ? " ...\n" : "\n");
 }
 
+/* The values tried for each parameter: "keeps: strides=1,1 2,2". */
+static void text_tries(const struct cause *cause, enum cause_end end, struct str *out)
+{
+    const char *last = NULL;
+    bool any = false;
+    for (size_t i = 0; i < cause->n_tries; i++) {
+        const struct cause_value *to = &cause->tries[i].to;
+        bool phrase = !to->parameter || cause->tries[i].rule; /* the value names what it is about */
+        if (cause->tries[i].end != end || (!to->parameter && end == CHANGE_KEEPS))
+            continue;
+        if (!any)
+            str_printf(out, "  %s:", cause_end_name(end));
+        if (phrase)
+            str_add(out, any ? "; " : " ");
+        else if (last && text_equal(last, to->parameter))
+            str_add(out, " | ");
+        else
+            str_printf(out, "%s %s = ", any ? ";" : "", to->parameter);
+        text_print(out, to->value, 80);
+        last = phrase ? NULL : to->parameter;
+        any = true;
+    }
+    str_add(out, any ? "\n" : "");
+}
+
+static void text_cause(const struct localize_report *report, struct str *out)
+{
+    const struct cause *cause = &report->found->cause;
+    if (!cause->text || !*cause->text)
+        return;
+    str_add(out, cause->kind == CAUSE_UNKNOWN ? "\ncause: not found: "
+                 : cause->certain             ? "\ncause: "
+                                              : "\nlikely cause: ");
+    text_print(out, cause->text, 0);
+    str_add(out, "\n");
+    text_tries(cause, CHANGE_CURES, out);
+    text_tries(cause, CHANGE_KEEPS, out);
+}
+
 static void text_rate(const struct localize_report *report, bool colour, struct str *out)
 {
     const struct localization *found = report->found;
@@ -175,6 +214,7 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
         }
         text_path(report, colour, out);
         text_others(report, out);
+        text_cause(report, out);
     }
     text_rate(report, colour, out);
 }
@@ -289,6 +329,8 @@ void localize_write_json(const struct localize_report *report, struct str *out)
         json_local(&json, report);
     if (found->rate)
         json_rate(&json, report);
+    if (found->cause.text && *found->cause.text)
+        cause_json(&found->cause, &json);
     json_object(&json, "values");
     json_int(&json, "groups", (int64_t)found->groups);
     json_int(&json, "bytes", (int64_t)found->wanted);

@@ -242,6 +242,51 @@ static void conclude(struct localizing *localizing)
     result->wanted = localizing->search.record.wanted;
 }
 
+/* The culprit on the inputs it had, as a case of its own; NULL when it cannot be cut out. */
+static struct test_case *cut_culprit(struct localizing *localizing, struct error *err)
+{
+    struct part part;
+    struct test_case *test = NULL;
+    const struct settlement *settlement = &localizing->settlement;
+    if (part_cut(&part, &localizing->search.record, settlement->nodes, settlement->count)) {
+        test = test_case_new(part.model);
+        if (test_case_add_inputs(test, part.inputs, part.model->graph->n_input, err)) {
+            test_case_free(test);
+            test = NULL;
+        }
+        part.model = NULL;
+    }
+    part_release(&part);
+    return test;
+}
+
+/* Larger groups have too many parameters to be tried one by one. */
+enum { CAUSE_NODES = 4 };
+
+static int conclude_cause(struct localizing *localizing, struct error *err)
+{
+    struct cause *cause = &localizing->result->cause;
+    const struct settlement *settlement = &localizing->settlement;
+    cause->text = "";
+    if (!(localizing->which->method & LOCALIZE_CAUSE) || !settlement->count)
+        return 0;
+    if (settlement->count > CAUSE_NODES || !verdict_is_finding(settlement->kind)) {
+        cause->text = "the cause is looked for in groups of up to four nodes";
+        return 0;
+    }
+    struct test_case *culprit = cut_culprit(localizing, err);
+    if (!culprit) {
+        cause->text = "the node's inputs are not known";
+        return 0;
+    }
+    struct cause_options options = {.seconds = localizing->which->cause_seconds,
+                                    .nodes = localizing->result->culprits};
+    int status =
+        cause_find(cause, &localizing->search.test, culprit, &options, &localizing->result->arena, err);
+    test_case_free(culprit);
+    return status;
+}
+
 /* No answer: the part on which the engine ends in the same way. No rate without hidden states. */
 static int localize_refusal(struct localizing *localizing)
 {
@@ -354,8 +399,10 @@ int localize(struct localization *localization, const struct localize_case *whic
     if (!status)
         status = localizing.search.whole.answer.outcome == OUTCOME_OK ? localize_answer(&localizing, err)
                                                                       : localize_refusal(&localizing);
-    if (!status)
+    if (!status) {
         conclude(&localizing);
+        status = conclude_cause(&localizing, err);
+    }
     settlement_release(&localizing.settlement);
     search_release(&localizing.search);
     return status;

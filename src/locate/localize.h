@@ -1,7 +1,8 @@
 /*
  * Finds where in a model the fault is.
  *
- * There are two methods, which use the same recorded values and fill in one result.
+ * There are two methods, which use the same recorded values and fill in one result. After local, the cause
+ * can be looked for: the parameter that makes the culprit fail (locate/cause.h).
  *
  * local: the reference evaluates every node on the inputs that the engine really gave it, and the node's
  * output is compared with its own hard bound. The engine runs the model with all values exposed and returns
@@ -18,6 +19,7 @@
 #include "case/test_case.h"
 #include "engine/pool.h"
 #include "judge/verdict.h"
+#include "locate/cause.h"
 #include "model/index.h"
 
 /* An output of a node on the engine. type is DTYPE_NONE when it was not recorded. */
@@ -71,12 +73,19 @@ struct localization {
     size_t n_path;
     size_t *path;
 
+    struct cause cause; /* of the culprit's failure, with LOCALIZE_CAUSE */
+
     size_t groups;       /* number of groups in which the values were recorded */
     size_t largest;      /* bytes of the largest group */
     size_t runs, wanted; /* runs of the engine; bytes of all values together */
 };
 
-enum localize_method { LOCALIZE_LOCAL = 1, LOCALIZE_RATE = 2, LOCALIZE_BOTH = 3 };
+enum localize_method {
+    LOCALIZE_LOCAL = 1,
+    LOCALIZE_RATE = 2,
+    LOCALIZE_BOTH = LOCALIZE_LOCAL | LOCALIZE_RATE,
+    LOCALIZE_CAUSE = 4, /* with local: also look for the cause */
+};
 
 struct localize_case {
     struct pool *pool;
@@ -84,10 +93,11 @@ struct localize_case {
     bool second_is_reference; /* the second engine is the reference: it is run group by group on its own
                                  values, which takes one run in all */
     const struct test_case *test;
-    enum localize_method method;
+    unsigned method;    /* an or of enum localize_method */
     size_t group_bytes; /* bytes of values held at once for each engine; 0: 32 MiB */
     size_t max_group;   /* size of the largest fused group that is searched for, in nodes; 0: 12 */
     bool progress;
+    double cause_seconds; /* limit for LOCALIZE_CAUSE; 0: none */
 };
 
 /* The model must outlive the result. Fails when the engine does not answer, with its message. */

@@ -77,6 +77,16 @@ static void write_attributes(struct json *json, const Onnx__NodeProto *node)
     str_release(&text);
 }
 
+/* The cause, at the node that it is about; NULL at all others. */
+static const char *cause_at(const struct localization *result, size_t number)
+{
+    const struct cause *cause = &result->cause;
+    size_t at = cause->n_parameters  ? cause->parameters[0].node
+                : result->n_culprits ? result->culprits[0]
+                                     : result->n_nodes;
+    return cause->kind != CAUSE_UNKNOWN && number == at ? cause->text : NULL;
+}
+
 static void write_node(struct json *json, const struct map_source *source, size_t number)
 {
     const Onnx__NodeProto *node = source->index->model->graph->node[number];
@@ -92,6 +102,7 @@ static void write_node(struct json *json, const struct map_source *source, size_
     json_bool(json, "culprit", numbers->culprit);
     json_string(json, "verdict", verdict_name(numbers->verdict));
     json_string(json, "text", numbers->text ? numbers->text : "");
+    json_string(json, "cause", cause_at(source->result, number));
     write_attributes(json, node);
     write_values(json, "inputs", source, node->input, node->n_input);
     write_values(json, "outputs", source, node->output, node->n_output);

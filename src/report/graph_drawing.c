@@ -119,6 +119,20 @@ static void add_numbers(struct str *label, const struct localized_node *node)
         str_printf(label, "%sR %.3g", isnan(node->delta) ? "\\n" : "   ", node->rate);
 }
 
+/* "auto_pad=SAME_UPPER", at the node whose parameter is the cause. */
+static void add_cause(struct str *label, const struct localization *result, size_t number)
+{
+    for (size_t i = 0; i < result->cause.n_parameters; i++) {
+        const struct cause_value *value = &result->cause.parameters[i];
+        if (value->node != number)
+            continue;
+        str_add(label, "\\n");
+        add_plain(label, value->parameter, NAME_LENGTH);
+        str_add(label, "=");
+        add_plain(label, value->value, NAME_LENGTH);
+    }
+}
+
 static void colour_node(Agnode_t *node, const struct localized_node *numbers)
 {
     char colour[8];
@@ -149,6 +163,8 @@ static void draw_node_box(struct pen *pen, size_t number)
         str_add(&label, "\\n");
         add_plain(&label, name, NAME_LENGTH);
     }
+    if (d->result)
+        add_cause(&label, d->result, number);
     if (numbers)
         add_numbers(&label, numbers);
     Agnode_t *node = new_node(pen, "n", number, label.data);

@@ -17,6 +17,9 @@ assay localize net.onnx -e reference:fault=concat-three --method local
 assay localize net.onnx -e reference:fault=concat-three -e reference:round=on --method rate
 assay localize net.onnx -e reference:fault=concat-three -n 3 --format json
 assay localize net.onnx -e reference:round=on
+# The cause: a parameter; none.
+assay localize net.onnx -e reference:fault=bn-sqrt-var --method causal
+assay localize net.onnx -e reference:fault=concat-three --method causal
 # Groups of a few hundred bytes find the same.
 assay localize net.onnx -e reference:fault=concat-three --method local --group 300
 # No answer: the part on which the engine ends in the same way.
