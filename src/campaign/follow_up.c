@@ -6,6 +6,7 @@
 #include "campaign/kept_case.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
+#include "locate/localize.h"
 #include "reduce/reduce.h"
 #include "reduce/subject.h"
 #include "releases/bisect.h"
@@ -139,6 +140,32 @@ static void describe(const struct follow_up_options *options, const struct trial
     };
 }
 
+/* Seconds, and nodes of a model: looking for the cause is no more than a help to the reader. */
+enum { CAUSE_SECONDS = 5, CAUSE_NODES = 16 };
+
+/* Which parameter makes the reduced case fail, on the heap; NULL when that is not certain. */
+static char *cause_of(const struct follow_up_options *options, const struct trial_done *done)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[0];
+    const struct test_case *test = trial_done_subject(done, 0);
+    const struct model *model = test_case_model(test, NULL);
+    if (!model || model->graph->n_node > CAUSE_NODES || done->test->equivalence ||
+        !verdict_is(verdict->kind, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
+        verdict_row(verdict->kind)->to_deadline)
+        return NULL;
+    struct localization found = {0};
+    struct localize_case where = {.pool = options->panel->pool,
+                                  .engine = options->panel->engines[0],
+                                  .test = test,
+                                  .method = LOCALIZE_LOCAL | LOCALIZE_CAUSE,
+                                  .cause_seconds = CAUSE_SECONDS};
+    char *text = NULL;
+    if (!localize(&found, &where, NULL) && found.cause.certain && found.cause.n_parameters)
+        text = memory_strdup(found.cause.text);
+    localization_release(&found);
+    return text;
+}
+
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, const struct past *past, const char *folder,
                         bool force, struct error *err)
@@ -150,10 +177,13 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.history = past->history;
     which.pass = past->pass;
     which.draw = options->draw;
+    char *cause = cause_of(options, done);
+    which.cause = cause;
     char *source = engine_source_of(options->registry, engine_of(options), which.test);
     which.source = source;
     int status = bundle_write(folder, &which, force, err);
     free(source);
+    free(cause);
     free(engines);
     return status;
 }

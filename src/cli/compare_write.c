@@ -113,6 +113,11 @@ static void text_verdicts(const struct compare *compare, const char *const *labe
         str_add(out, " ");
         text_print(out, sentence.data, 0);
         str_add(out, "\n");
+        if (overall->cause) {
+            str_add(out, "    cause: ");
+            text_print(out, overall->cause, 0);
+            str_add(out, "\n");
+        }
     }
     for (size_t i = 0; i < compare->engines; i++)
         if (compare->engine[i].stack) {

@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "compare/answer_cache.h"
 #include "compare/batch.h"
+#include "compare/compare_cause.h"
 #include "compare/explain.h"
 #include "compare/fold.h"
 #include "engine/handover.h"
@@ -574,6 +575,8 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     }
     if (status == 0)
         status = explain_pairs(&work.explain, compare, model, inputs, panel, err);
+    if (status == 0)
+        compare_causes(compare, model, inputs, panel);
     work_release(&work);
     return status;
 }

@@ -201,6 +201,7 @@ static void add_culprits(struct json *json, const struct bundle_case *which, con
             json_string(json, NULL, model->graph->node[settlement->nodes[i]]->name);
     json_end(json);
     json_bool(json, "fused", settlement && settlement->fused);
+    json_string(json, "cause", which->cause);
 }
 
 static void add_engines(struct json *json, const struct bundle_case *which)

@@ -67,6 +67,8 @@ struct bundle_case {
     const char *rewriting;
     const struct test_case *rewritten;
     const struct result *rewritten_reference;
+    const char
+        *cause; /* which parameter makes it fail, one line (locate/cause.h); NULL: not known for certain */
     const char *source; /* the model as program text, from an engine that translates it; or NULL */
 };
 

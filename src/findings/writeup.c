@@ -301,6 +301,8 @@ static void add_agreeing(struct str *out, const struct bundle_case *which)
 static void add_fault(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const struct settlement *settlement = which->settlement;
+    if (which->cause)
+        str_printf(out, "Cause: %s.\n\n", which->cause);
     if (which->pass && *which->pass)
         str_printf(out, "With the optimiser pass `%s` switched off it is gone.\n\n", which->pass);
     if (settlement && settlement->count && settlement->fused &&

@@ -194,18 +194,101 @@ static void weigh_change(struct examination *look, size_t number)
     }
 }
 
+/* The failure comes and goes with the parameter: every other value cures, the default among them. */
+static bool is_switch(const struct weighed *one)
+{
+    return !one->plain && !one->keeps && one->by_default;
+}
+
+/* A change that cures and is no respelling; NULL when there is none. */
+static const struct param_change *plain_cure(const struct examination *look, const struct weighed *one)
+{
+    for (size_t i = 0; i < look->n_params; i++) {
+        const struct param_change *change = &look->changes.items[i];
+        if (look->ends[i] == CHANGE_CURES && change->way != WAY_RESPELLED && change->node == one->node &&
+            change->param == one->param)
+            return change;
+    }
+    return NULL;
+}
+
+static int expect_changed(struct examination *look, const struct param_change *const *changes, size_t count,
+                          struct expected *expected)
+{
+    struct test_case *changed;
+    *expected = (struct expected){0};
+    if (param_change_apply(&changed, look->sets[0], changes, count, NULL))
+        return -1;
+    const struct model *model = test_case_model(changed, NULL);
+    int status = model ? expected_compute(expected, model, model->graph->n_node > 1, changed->inputs,
+                                          changed->n_inputs)
+                       : -1;
+    test_case_free(changed);
+    return status;
+}
+
+/*
+ * Whether a means something only for the present value of b: with b cured, no value of a changes the answer
+ * (nearest_mode without mode=nearest, dilations of a kernel of size 1). Then a says more of the failure.
+ */
+static bool is_inside(struct examination *look, const struct weighed *a, const struct weighed *b)
+{
+    const struct param_change *both[2] = {plain_cure(look, b)};
+    struct expected one = {0};
+    size_t same = 0, other = 0;
+    if (!both[0] || a->node != b->node || !(a->differs > 0) || expect_changed(look, both, 1, &one))
+        return false;
+    for (size_t i = 0; i < look->n_params && !other; i++) {
+        struct expected two;
+        both[1] = &look->changes.items[i];
+        if (both[1]->param != a->param || both[1]->node != a->node || both[1]->way == WAY_RESPELLED ||
+            look->ends[i] == CHANGE_INVALID || expect_changed(look, both, 2, &two))
+            continue;
+        if (difference(&one, &two) > 0)
+            other++;
+        else
+            same++;
+        expected_release(&two);
+    }
+    expected_release(&one);
+    return same && !other;
+}
+
+/* The marks by which the cause is chosen among parameters with a cure, most important first. */
+enum { MARKS = 7 };
+
+static void marks_of(const struct examination *look, const struct weighed *one, bool marks[MARKS])
+{
+    bool respelled = !(one->differs > 0);
+    const bool all[MARKS] = {
+        respelled && look->changes.items[one->best].alone, /* the same node, spelled otherwise, cures */
+        is_switch(one),
+        respelled,                      /* the same by other nodes */
+        !one->keeps && one->same_shape, /* every other value cures */
+        one->by_default,
+        one->same_shape,
+        !one->plain,
+    };
+    memcpy(marks, all, sizeof all);
+}
+
 /* Whether a is more to blame than b; both have a cure. */
-static bool outweighs(const struct weighed *a, const struct weighed *b)
+static bool outweighs(struct examination *look, const struct weighed *a, const struct weighed *b)
 {
     enum { EVERY = 1000 };
-    if (fabs(a->differs - b->differs) > 0.05 || (a->differs > 0) != (b->differs > 0))
+    bool x[MARKS], y[MARKS];
+    marks_of(look, a, x);
+    marks_of(look, b, y);
+    if (x[0] != y[0])
+        return x[0];
+    bool inside = is_inside(look, a, b);
+    if (inside != is_inside(look, b, a))
+        return inside;
+    for (size_t i = 1; i < MARKS; i++)
+        if (x[i] != y[i])
+            return x[i];
+    if (fabs(a->differs - b->differs) > 0.05)
         return a->differs < b->differs;
-    if ((a->keeps > 0) != (b->keeps > 0))
-        return !a->keeps;
-    if (a->by_default != b->by_default)
-        return a->by_default;
-    if (a->plain != b->plain)
-        return b->plain;
     return a->cures * EVERY / (a->cures + a->keeps) > b->cures * EVERY / (b->cures + b->keeps);
 }
 
@@ -240,7 +323,7 @@ static void name_parameter(struct examination *look)
     struct cause *cause = look->cause;
     const struct weighed *chosen = NULL;
     for (size_t i = 0; i < look->n_weighed; i++)
-        if (is_believed(look, &look->weighed[i]) && (!chosen || outweighs(&look->weighed[i], chosen)))
+        if (is_believed(look, &look->weighed[i]) && (!chosen || outweighs(look, &look->weighed[i], chosen)))
             chosen = &look->weighed[i];
     if (!chosen)
         return;
@@ -328,22 +411,30 @@ static void name_set(struct examination *look)
 
 /* --- The whole search --- */
 
-static void try_all(struct examination *look)
+static void try_all(struct examination *look, size_t from, size_t to)
 {
-    for (size_t i = 0; i < look->changes.count && !look->broken && !is_late(look); i++) {
+    for (size_t i = from; i < to && !look->broken && !is_late(look); i++) {
         const struct param_change *change = &look->changes.items[i];
         look->ends[i] = try_changes(look, &change, 1, &look->differs[i]);
     }
 }
 
+/* With a size of 1 most faults cannot show. */
+static bool is_size_one(const struct param_change *change)
+{
+    const char *comma = strchr(change->text, ',');
+    return comma && strcmp(comma, ",1") == 0;
+}
+
 /* What matters besides parameters: an element type or a size. */
 static void look_at_form(struct examination *look)
 {
+    try_all(look, look->n_params, look->changes.count);
     for (size_t i = look->n_params; i < look->changes.count; i++) {
         const struct param_change *change = &look->changes.items[i];
         if (look->ends[i] != CHANGE_CURES)
             continue;
-        look->size_matters = look->size_matters || change->way == WAY_SIZE;
+        look->size_matters = look->size_matters || (change->way == WAY_SIZE && !is_size_one(change));
         if (!look->cause->form)
             look->cause->form = arena_strdup(look->arena, change->value);
     }
@@ -411,14 +502,18 @@ static void search_cause(struct examination *look)
     look->ends = memory_zeroed(look->changes.count + 1, sizeof *look->ends);
     look->differs = memory_zeroed(look->changes.count + 1, sizeof *look->differs);
     look->weighed = memory_zeroed(look->changes.count + 1, sizeof *look->weighed);
-    try_all(look);
+    try_all(look, 0, look->n_params);
+    for (size_t i = 0; i < look->n_params; i++)
+        weigh_change(look, i);
+    bool sure = false;
+    for (size_t i = 0; i < look->n_weighed; i++)
+        sure = sure || (look->weighed[i].cures && !(look->weighed[i].differs > 0));
+    if (!sure) /* then no size can be the reason */
+        look_at_form(look);
     if (look->broken || is_late(look)) {
         cause->text = "there was not enough time to try all values";
         return;
     }
-    for (size_t i = 0; i < look->n_params; i++)
-        weigh_change(look, i);
-    look_at_form(look);
     name_parameter(look);
     bool any = false;
     for (size_t i = 0; i < look->n_weighed; i++)
@@ -498,7 +593,13 @@ static void describe(struct examination *look)
         if (value_of(look, &look->weighed[i]).node == look->cause->parameters[0].node)
             node = model->graph->node[look->weighed[i].node];
     str_printf(&text, "%s `%.80s`: ", node->op_type, model_node_name(node));
+    size_t head = text.length - strlen("`: ");
     put_rest(look, &text);
+    for (size_t i = 0; i < text.length; i++) { /* names and values come from the model */
+        bool inner = i > strlen(node->op_type) + 1 && i < head;
+        if ((unsigned char)text.data[i] < ' ' || (inner && text.data[i] == '`'))
+            text.data[i] = '?';
+    }
     look->cause->text = arena_strdup(look->arena, text.data);
     str_release(&text);
 }

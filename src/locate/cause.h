@@ -9,8 +9,10 @@
  * engine ends in another way says nothing.
  *
  * A parameter whose change alone cures is necessary for the failure. When several are, the cause is the one
- * whose cure changes the answer least (not at all: the same computation, spelled otherwise), then the one
- * with no value that keeps the failure, then the one that is cured by its default; the others are conditions.
+ * that is cured by the same computation, spelled otherwise; then one that means something only for the
+ * present value of the other (count_include_pad of pads); then the one with which the failure comes and goes
+ * (every other value cures, the default among them), and so on (marks_of in cause.c). The others are
+ * conditions.
  * When no single change cures, delta debugging looks for the smallest set of changes that does. When none
  * does, the operator fails whatever its parameters. Other element types and sizes are tried, too: where a
  * size matters, a change that gives the answer another shape is no proof.

@@ -141,6 +141,26 @@ static void vary_list(struct listing *listing, enum param_way way)
     }
 }
 
+/* Axes counted from the other end, which means the same. */
+static void vary_axes(struct listing *listing, enum param_way way)
+{
+    double numbers[PARAM_NUMBERS];
+    size_t count = param_numbers(listing->present, numbers);
+    const struct model *model = test_case_model(listing->test, NULL);
+    struct tensor x;
+    if (!count || !text_starts(listing->param->name, "ax") || !listing->proto->n_input ||
+        param_read(listing->test, model, listing->proto->input[0], &x, NULL))
+        return;
+    struct str text;
+    str_init(&text);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] += numbers[i] < 0 ? x.shape.rank : -x.shape.rank;
+    param_list_text(&text, numbers, count);
+    add_value(listing, way, text.data);
+    str_release(&text);
+    tensor_release(&x);
+}
+
 static void list_attribute(struct listing *listing)
 {
     bool lists = listing->param->kind == PARAM_INTS || listing->param->kind == PARAM_FLOATS;
@@ -150,6 +170,7 @@ static void list_attribute(struct listing *listing)
     param_legal(listing->param, lists ? give_list : give_attribute, listing);
     if (lists)
         vary_list(listing, WAY_ATTRIBUTE);
+    vary_axes(listing, WAY_ATTRIBUTE);
     /* A count such as group: half of it. */
     if (listing->param->kind == PARAM_INT &&
         !strchr(listing->param->legal ? listing->param->legal : "|", '|') &&
@@ -185,6 +206,7 @@ static void list_input(struct listing *listing)
     param_legal(listing->param, give_input, listing);
     if (listing->param->legal)
         vary_list(listing, WAY_INPUT);
+    vary_axes(listing, WAY_INPUT);
     if (optional) {
         add_change(listing, WAY_SPREAD, "0", "zeros", false, true);
         add_change(listing, WAY_LEFT_OUT, "", PARAM_LEFT_OUT, true, true);

@@ -29,14 +29,22 @@ static void shuffle(struct tensor *tensor, struct rng *rng)
     }
 }
 
-/* Each element one of those at hand; numbers that are not whole get up to a half smaller. */
+/* Numbers that are not whole get up to a half smaller, whole ones one smaller or, from 0 on down, one larger.
+ */
+static long double vary(long double value, enum dtype type, struct rng *rng)
+{
+    if (!isfinite(value) || rng_chance(rng, 0.25))
+        return value;
+    if (value != floorl(value))
+        return value * (long double)rng_uniform(rng, 0.5, 1);
+    return fabsl(value) < 0x1p24L ? value + (value > 0 ? -1 : 1) : dtype_is_float(type) ? value / 2 : value;
+}
+
+/* Each element one of those at hand, or near it. */
 static void draw_again(struct tensor *tensor, const struct tensor *from, struct rng *rng)
 {
-    for (size_t i = 0; i < tensor->count; i++) {
-        long double value = tensor_get(from, (size_t)rng_below(rng, from->count));
-        bool real = dtype_is_float(from->type) && isfinite(value) && value != floorl(value);
-        tensor_set(tensor, i, real ? value * (long double)rng_uniform(rng, 0.5, 1) : value);
-    }
+    for (size_t i = 0; i < tensor->count; i++)
+        tensor_set(tensor, i, vary(tensor_get(from, (size_t)rng_below(rng, from->count)), from->type, rng));
 }
 
 int similar_data(struct test_case **similar, const struct test_case *first, size_t set, struct error *err)

@@ -44,6 +44,7 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     strings(json, "operators", overall->operators, overall->n_nodes);
     strings(json, "nodes", overall->nodes, overall->n_nodes);
     json_bool(json, "fused", overall->fused);
+    json_string(json, "cause", overall->cause);
     json_int(json, "sample", (int64_t)overall->sample);
     if (verdict_is(verdict->kind, CLASS_NUMBERS | CLASS_SUSPECT | CLASS_IMPRECISE) && !verdict->by_vote)
         element(json, verdict);

@@ -30,6 +30,7 @@ struct engine_verdict {
     bool fused;                  /* the nodes are wrong only together */
     const char *detail;          /* what is wrong and where, without the engine's name; may be empty */
     struct classification class; /* whose matter it is */
+    const char *cause; /* which parameter makes it fail (compare/compare_cause.h); NULL: not known */
     const char *known; /* of a finding: where its known issue is written up; NULL: it is not a known issue */
     bool accepted;     /* the known issue does not count against the engine */
     size_t settled;    /* suspects that were settled */
