@@ -44,7 +44,7 @@ char *fault_list(void)
     str_init(&text);
     for (size_t p = 0; p < PAPERS; p++)
         for (const struct fault *f = papers[p]; f->name; f++)
-            str_printf(&text, "%s\t%s\t%s\t%s\t%s\n", f->name, f->paper, f->operators, f->parameter,
-                       f->summary);
+            str_printf(&text, "%s\t%s\t%s\t%s\t%s\t%s\n", f->name, f->paper, f->operators, f->parameter,
+                       f->tied ? f->tied : "-", f->summary);
     return text.data;
 }

@@ -45,6 +45,9 @@ struct fault {
     void (*load)(const struct fault_scene *scene);
     /* Changes a model that was loaded, as an optimiser or a reader of files does. May be NULL. */
     void (*edit)(const struct fault_scene *scene, struct model *model);
+    /* The parameter of the operator, as src/ops names it, without whose present value the fault sleeps: what
+     * a search for the cause must name. NULL: none; data, types, other nodes or settings wake it. */
+    const char *tied;
 };
 
 /* Each file's rows end with a NULL name. */
@@ -57,7 +60,7 @@ const struct fault *fault_find(const char *name);
 /* The hook for evaluate_options: context is a struct fault_scene. */
 int fault_hook(void *context, struct op_call *call);
 
-/* "name\tpaper\toperators\tparameter\tsummary\n" for each, on the heap: the help text of the knob. */
+/* "name\tpaper\toperators\tparameter\ttied\tsummary\n" for each, on the heap: the help text of the knob. */
 char *fault_list(void);
 
 #endif

@@ -143,17 +143,19 @@ static int exp_f16(const struct fault_scene *scene, struct op_call *call)
 
 const struct fault faults_audee[] = {
     {"depthwise-first-channel", "Audee", "Conv", "group",
-     "with group = channels and asymmetric pads only channel 0 is computed", depthwise_first_channel, NULL},
+     "with group = channels and asymmetric pads only channel 0 is computed", depthwise_first_channel, NULL,
+     .tied = "group"},
     {"same-symmetric", "Audee", "Conv|MaxPool|AveragePool|LpPool", "auto_pad",
-     "SAME padded symmetrically although the total is odd", same_symmetric, NULL},
+     "SAME padded symmetrically although the total is odd", same_symmetric, NULL, .tied = "auto_pad"},
     {"avgpool-ceil-outside", "Audee", "AveragePool", "ceil_mode",
-     "the window that rounding up adds divides by zero: NaN", avgpool_ceil_outside, NULL},
+     "the window that rounding up adds divides by zero: NaN", avgpool_ceil_outside, NULL,
+     .tied = "ceil_mode"},
     {"softmax-no-max", "Audee", "Softmax", "axis", "no max subtraction: inf/inf = NaN for large inputs",
      softmax_no_max, NULL},
     {"kernel-zero-crash", "Audee", "Conv", "kernel_shape", "kernel 0 divides by zero: SIGFPE",
      kernel_zero_crash, NULL},
     {"thresholdedrelu-ge", "Audee", "ThresholdedRelu", "alpha", "keeps x >= alpha instead of x > alpha",
-     thresholdedrelu_ge, NULL},
+     thresholdedrelu_ge, NULL, .tied = "alpha"},
     {"exp-f16", "Audee", "Exp", "-", "overflows at 65504", exp_f16, NULL},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };

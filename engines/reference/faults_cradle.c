@@ -87,15 +87,15 @@ static int gemm_shape_crash(const struct fault_scene *scene, struct op_call *cal
 
 const struct fault faults_cradle[] = {
     {"bn-sqrt-var", "CRADLE", "BatchNormalization", "epsilon", "divides by sqrt(var), epsilon ignored",
-     bn_sqrt_var, NULL},
+     bn_sqrt_var, NULL, .tied = "epsilon"},
     {"same-pad-side", "CRADLE", "Conv|MaxPool|AveragePool|LpPool", "auto_pad",
-     "SAME_UPPER pads on the lower side when the total is odd", same_pad_side, NULL},
+     "SAME_UPPER pads on the lower side when the total is odd", same_pad_side, NULL, .tied = "auto_pad"},
     {"avgpool-counts-pad", "CRADLE", "AveragePool", "count_include_pad",
-     "padding counted when it should not be", avgpool_counts_pad, NULL},
-    {"conv-rotated", "CRADLE", "Conv", "W", "kernel rotated by 180 degrees", conv_rotated, NULL},
+     "padding counted when it should not be", avgpool_counts_pad, NULL, .tied = "count_include_pad"},
+    {"conv-rotated", "CRADLE", "Conv", "W", "kernel rotated by 180 degrees", conv_rotated, NULL, .tied = "W"},
     {"conv-swapped-hw", "CRADLE", "Conv", "W", "kernel height and width exchanged when they differ",
-     conv_swapped_hw, NULL},
+     conv_swapped_hw, NULL, .tied = "W"},
     {"gemm-shape-crash", "CRADLE", "Gemm", "transB", "aborts when B is transposed and not square",
-     gemm_shape_crash, NULL},
+     gemm_shape_crash, NULL, .tied = "transB"},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };

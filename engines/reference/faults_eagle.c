@@ -201,7 +201,7 @@ static int pad_unpad_off(const struct fault_scene *scene, struct op_call *call)
 
 const struct fault faults_eagle[] = {
     {"birnn-reverse-batch", "EAGLE", "LSTM|GRU|RNN", "layout",
-     "bidirectional with layout=1 reverses the batch axis", birnn_reverse_batch, NULL},
+     "bidirectional with layout=1 reverses the batch axis", birnn_reverse_batch, NULL, .tied = "layout"},
     {"opt-div-reciprocal", "EAGLE", "Div", "(opt=all)",
      "x * (1/y): overflows for subnormal y, loses bits; only with knob opt=all", opt_div_reciprocal, NULL},
     {"sparse-row-order", "EAGLE", "MatMul", "sparse initialiser",
@@ -213,6 +213,7 @@ const struct fault faults_eagle[] = {
      NULL},
     {"batch-dependent", "EAGLE", "InstanceNormalization", "batch",
      "statistics taken over the batch when batch > 1", batch_dependent, NULL},
-    {"pad-unpad-off", "EAGLE", "Pad", "pads", "negative pads crop one too few", pad_unpad_off, NULL},
+    {"pad-unpad-off", "EAGLE", "Pad", "pads", "negative pads crop one too few", pad_unpad_off, NULL,
+     .tied = "pads"},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };

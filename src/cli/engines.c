@@ -13,13 +13,14 @@ struct settings {
 };
 
 /* The help text of a knob that plants faults has a line for each, its fields separated by tabs. */
-enum { FAULT_FIELDS = 5 };
+enum { FAULT_FIELDS = 6 };
 
 struct fault {
     const char *engine, *knob;
     const char *fields[FAULT_FIELDS]; /* as fault_names below */
 };
-static const char *const fault_names[FAULT_FIELDS] = {"name", "paper", "operator", "parameter", "summary"};
+static const char *const fault_names[FAULT_FIELDS] = {"name",      "paper", "operator",
+                                                      "parameter", "cause", "summary"};
 
 struct version {
     const char *version, *path; /* either may be NULL */
@@ -155,8 +156,8 @@ static void write_faults(struct list *list, const struct pool *pool, const struc
 {
     if (common->format == FORMAT_TEXT) {
         struct table table;
-        table_init(&table, "lllll");
-        table_head(&table, "engine|paper|operator|parameter|what it does");
+        table_init(&table, "llllll");
+        table_head(&table, "engine|paper|operator|parameter|cause|what it does");
         each_fault(list, pool, print_fault, &table);
         table_print(&table, out, output_colour(common), 0);
         table_release(&table);

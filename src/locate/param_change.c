@@ -140,7 +140,7 @@ static int set_input(struct editing *editing, const Onnx__NodeProto *node, const
 {
     const char *name = param_input_name(node, change->param);
     double numbers[PARAM_NUMBERS];
-    size_t count = param_numbers(change->text, numbers);
+    size_t count = param_list_read(change->text, numbers);
     struct tensor old, tensor;
     if (!name || !count || param_read(editing->test, editing->model, name, &old, editing->err))
         return -1;
@@ -161,7 +161,7 @@ static int set_kernel(struct editing *editing, Onnx__NodeProto *node, const stru
 {
     double numbers[PARAM_NUMBERS];
     int64_t sizes[TENSOR_MAX_RANK];
-    size_t count = param_numbers(change->text, numbers);
+    size_t count = param_list_read(change->text, numbers);
     const char *name = param_input_name(node, change->param);
     struct tensor weights;
     if (!name || param_read(editing->test, editing->model, name, &weights, editing->err))
@@ -229,7 +229,7 @@ static int set_type(struct editing *editing, const char *text)
 static int set_size(struct editing *editing, const char *text)
 {
     double numbers[PARAM_NUMBERS];
-    if (param_numbers(text, numbers) != 2 || !editing->test->n_inputs ||
+    if (param_list_read(text, numbers) != 2 || !editing->test->n_inputs ||
         editing->test->inputs[0].kind != VALUE_TENSOR)
         return -1;
     struct shape shape = editing->test->inputs[0].tensors[0].shape;
@@ -245,7 +245,7 @@ static int apply_one(struct editing *editing, const struct param_change *change)
     Onnx__NodeProto *node = editing->model->graph->node[change->node];
     switch (change->way) {
     case WAY_ATTRIBUTE:
-        return param_set(&editing->model->arena, node, change->param, change->text) ? 0 : -1;
+        return param_put(&editing->model->arena, node, change->param, change->text) ? 0 : -1;
     case WAY_LEFT_OUT:
         return leave_out(editing, node, change->param);
     case WAY_INPUT:

@@ -64,7 +64,4 @@ void param_change_declare(struct test_case *changed, const struct bounded *outpu
 const char *param_present(const struct test_case *test, size_t node, const struct op_param *param,
                           struct arena *arena, bool *plain);
 
-/* Whether the parameter exists at the model's opset. */
-bool param_exists(const struct op_param *param, int opset);
-
 #endif

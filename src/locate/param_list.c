@@ -2,6 +2,7 @@
 #include "locate/param_change.h"
 #include "locate/param_read.h"
 #include "locate/param_values.h"
+#include "ops/param_value.h"
 #include "rules/rewriting.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ static size_t list_length(const struct listing *listing)
 {
     double numbers[PARAM_NUMBERS];
     struct tensor x;
-    size_t present = param_numbers(listing->present, numbers), spatial = 0;
+    size_t present = param_list_read(listing->present, numbers), spatial = 0;
     if (present || !listing->proto->n_input)
         return present;
     const struct model *model = test_case_model(listing->test, NULL);
@@ -77,7 +78,7 @@ static void give_list(void *context, const char *value)
 {
     struct listing *listing = context;
     double numbers[PARAM_NUMBERS], spread[PARAM_NUMBERS];
-    size_t count = param_numbers(value, numbers), length = list_length(listing);
+    size_t count = param_list_read(value, numbers), length = list_length(listing);
     struct str text;
     if (!count)
         return;
@@ -101,11 +102,11 @@ static void give_input(void *context, const char *value)
 {
     struct listing *listing = context;
     double numbers[PARAM_NUMBERS];
-    size_t count = param_numbers(value, numbers);
+    size_t count = param_list_read(value, numbers);
     if (!count)
         return;
     add_value(listing, WAY_INPUT, value);
-    if (count != param_numbers(listing->present, numbers)) {
+    if (count != param_list_read(listing->present, numbers)) {
         struct str text;
         str_init(&text);
         str_printf(&text, "%s throughout", value);
@@ -125,7 +126,7 @@ static int ascending(const void *a, const void *b)
 static void vary_list(struct listing *listing, enum param_way way)
 {
     double numbers[PARAM_NUMBERS], other[PARAM_NUMBERS];
-    size_t count = param_numbers(listing->present, numbers);
+    size_t count = param_list_read(listing->present, numbers);
     if (count < 2)
         return;
     for (int k = 0; k < 2; k++) {
@@ -145,7 +146,7 @@ static void vary_list(struct listing *listing, enum param_way way)
 static void vary_axes(struct listing *listing, enum param_way way)
 {
     double numbers[PARAM_NUMBERS];
-    size_t count = param_numbers(listing->present, numbers);
+    size_t count = param_list_read(listing->present, numbers);
     const struct model *model = test_case_model(listing->test, NULL);
     struct tensor x;
     if (!count || !text_starts(listing->param->name, "ax") || !listing->proto->n_input ||

@@ -5,11 +5,6 @@
 #include "locate/param_values.h"
 #include "model/build.h"
 
-bool param_exists(const struct op_param *param, int opset)
-{
-    return (!param->since || opset >= param->since) && (!param->until || opset <= param->until);
-}
-
 const struct op_param *param_at(const struct op *op, size_t number)
 {
     const struct op_param *const lists[] = {op->params, op->extras};

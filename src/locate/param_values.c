@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t param_numbers(const char *text, double *numbers)
+size_t param_list_read(const char *text, double *numbers)
 {
     size_t count = 0;
     while (*text) {
@@ -56,7 +56,7 @@ bool param_same(const char *a, const char *b)
     double x[PARAM_NUMBERS], y[PARAM_NUMBERS];
     if (text_equal(a, b))
         return true;
-    size_t n = param_numbers(a, x), m = param_numbers(b, y);
+    size_t n = param_list_read(a, x), m = param_list_read(b, y);
     if (!n || !m || (n != m && n != 1 && m != 1))
         return false;
     for (size_t i = 0; i < n || i < m; i++)
@@ -103,7 +103,7 @@ void param_legal(const struct op_param *param, void (*give)(void *context, const
         give(context, "0");
 }
 
-bool param_set(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param, const char *text)
+bool param_put(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param, const char *text)
 {
     double numbers[PARAM_NUMBERS];
     int64_t ints[PARAM_NUMBERS];
@@ -112,7 +112,7 @@ bool param_set(struct arena *arena, Onnx__NodeProto *node, const struct op_param
         node_set_string(arena, node, param->name, text);
         return true;
     }
-    size_t count = param_numbers(text, numbers);
+    size_t count = param_list_read(text, numbers);
     for (size_t i = 0; i < count; i++) {
         if (!(fabs(numbers[i]) < 0x1p62))
             return false;

@@ -10,7 +10,7 @@
 enum { PARAM_NUMBERS = 64 };
 
 /* The numbers of a list "1,2.5"; 0 when it is none or has more than PARAM_NUMBERS. */
-size_t param_numbers(const char *text, double *numbers);
+size_t param_list_read(const char *text, double *numbers);
 
 /* Appends "1,2.5". */
 void param_list_text(struct str *out, const double *numbers, size_t count);
@@ -28,6 +28,6 @@ bool param_same(const char *a, const char *b);
 void param_legal(const struct op_param *param, void (*give)(void *context, const char *value), void *context);
 
 /* Sets an attribute of the parameter's kind. False when the text is no such value. */
-bool param_set(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param, const char *text);
+bool param_put(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param, const char *text);
 
 #endif

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""causes_real.py BUILD yes|no: the parameter that `assay localize --method causal` names for known bugs of real engines,
+beside the one that the write-up names (causes.tsv beside the cases: case, engine, parameter; several that the write-up
+names are joined by |, - is none). With yes only ten cases. An engine that is not there, or a case that does not fail on
+it, is said and not counted. The last line is `named N of M`."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+build, quick = sys.argv[1], sys.argv[2] == "yes"
+assay = os.path.join(build, "src/cli/assay")
+
+
+def rows(folder):
+    with open(os.path.join(folder, "causes.tsv")) as file:
+        for line in file:
+            if line.strip() and not line.startswith("case\t"):
+                case, engine, parameter = line.rstrip("\n").split("\t")
+                yield os.path.join(folder, case), engine, parameter
+
+
+def look(case, engine):
+    command = [assay, "localize", os.path.join(case, "model.onnx"), "-e", engine, "--method", "causal", "--format", "json",
+               "--deadline", "10"]
+    data = os.path.join(case, "test_data_set_0")
+    done = subprocess.run(command + ["--data", data], capture_output=True, text=True, check=False)
+    if not done.stdout.strip():
+        return None, (done.stderr.strip().splitlines() or ["no answer"])[-1]
+    found = json.loads(done.stdout)
+    cause = found.get("cause")
+    if not cause:
+        return None, found.get("local", {}).get("text") or "nothing is wrong"
+    return cause, cause["text"]
+
+
+right = many = 0
+seconds = 0.0
+table = [row for folder in ("tests/known-bugs", "docs/found") for row in rows(folder)]
+print(f"{'real bug':<48} {'engine':<22} {'written up':<24} {'named':<24} {'s':>5} right")
+for case, engine, parameter in table[:: max(1, len(table) // 10)] if quick else table:
+    start = time.time()
+    cause, text = look(case, engine)
+    took = time.time() - start
+    name = "/".join(case.split("/")[-2:])
+    if cause is None:
+        print(f"{name:<48.48} {engine:<22} not counted: {text[:80]}")
+        continue
+    named = "+".join(p["parameter"] for p in cause["parameters"]) or "-"
+    ok = named in parameter.split("|")
+    many += 1
+    right += ok
+    seconds += took
+    print(f"{name:<48.48} {engine:<22} {parameter:<24} {named:<24} {took:5.1f} {'yes' if ok else 'NO'}")
+    if not ok:
+        print(f"    {text}")
+    sys.stdout.flush()
+print(f"real bugs: {right} of {many} named as the write-up names them; {seconds / max(many, 1):.1f} s a case")
+print(f"named {right} of {many}")
