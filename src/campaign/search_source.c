@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/kept_case.h"
+#include "campaign/search_danger.h"
 #include "campaign/stack_rows.h"
 #include "compare/batch.h"
 #include "engine/handover.h"
@@ -38,6 +39,7 @@ struct searched {
     char name[60];
     struct genome_layout *layout;
     struct genetic *genetic;
+    struct search_danger danger; /* only where the goal is NaN */
     bool stacked;
     size_t failed_stacks;
     double local_best;           /* of the population since its last fresh noise */
@@ -85,6 +87,7 @@ static void free_model(struct searched *m)
     free(m->logits);
     free(m->seed_logits);
     genetic_free(m->genetic);
+    search_danger_release(&m->danger);
     genome_layout_free(m->layout);
 }
 
@@ -179,6 +182,10 @@ static struct genetic_settings settings_of(const struct search_source *source, s
     if (o->fitness == SEARCH_OURS && o->goal == SEARCH_INCONSISTENCY) {
         settings.guided = go_between;
         settings.guided_share = 0.8;
+    } else if (o->fitness == SEARCH_OURS && o->goal == SEARCH_NAN) {
+        settings.guided = danger_climb_mutate;
+        settings.context = &m->danger.climb;
+        settings.guided_share = 0.9;
     }
     return settings;
 }
@@ -228,6 +235,8 @@ static int open_model(struct search_source *source, size_t number, struct error 
         return error_prefix(err, "%s", m->seed->path);
     size_t n_parts;
     genome_parts(m->layout, &n_parts);
+    if (o->goal == SEARCH_NAN)
+        search_danger_init(&m->danger, m->layout, m->seed->model, o->level);
     if (genetic_new(&m->genetic, &settings, n_parts, genome_stretches(m->layout), genome_seeds(m->layout),
                     genome_seed(m->layout), err))
         return error_prefix(err, "%s", m->seed->path);
@@ -458,6 +467,7 @@ static void note_best(struct searched *m)
 static void breed(struct search_source *source, struct searched *m)
 {
     bool restart = source->options.fitness == SEARCH_RANDOM;
+    search_danger_begin(&m->danger, genetic_round(m->genetic));
     if (!restart && m->stuck >= STUCK) {
         m->figures.restarts++;
         restart = true;

@@ -68,13 +68,21 @@ static struct group draw_group(const struct danger_climb *climb, struct rng *rng
     return group;
 }
 
-/* A size between 1e-6 and the largest number that the genes may be, every order of magnitude alike. */
+/* A size: the largest that the genes may have, one between 1e-6 and that, or a moderate one, with which an
+ * engine may break where the reference does not. */
 static double draw_size(const struct danger_climb *climb, struct rng *rng, const struct group *group)
 {
     const struct gene_stretch *stretch = stretch_of(climb, group->first);
     double most = fmax(fabs((double)stretch->low), fabs((double)stretch->high));
     double top = log10(fmax(most, 1e-5));
-    return rng_chance(rng, 0.4) ? most : pow(10, rng_uniform(rng, fmin(-6, top), top));
+    switch (rng_below(rng, 3)) {
+    case 0:
+        return most;
+    case 1:
+        return pow(10, rng_uniform(rng, fmin(-6, top), top));
+    default:
+        return pow(10, rng_uniform(rng, 0, fmin(top, 4)));
+    }
 }
 
 static void leap(const struct danger_climb *climb, struct rng *rng, float *child, size_t n)

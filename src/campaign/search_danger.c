@@ -1,0 +1,86 @@
+#include "campaign/search_danger.h"
+
+/*
+ * LARGE: a model is large when its weights have more elements than this; a measurement takes 0.1 s or more
+ * then. LEAPING: the generations that are made by leaps alone.
+ */
+enum { LARGE = 20000, LEAPING = 8 };
+
+/* A model with other weights needs a meter of its own. */
+static int measure_case(struct search_danger *danger, const float *genes, struct danger *measured)
+{
+    struct error err = {0};
+    struct test_case *test;
+    struct danger_meter *meter;
+    if (genome_case(danger->layout, genes, &test, &err))
+        return -1;
+    const struct model *model = test_case_model(test, &err);
+    if (!model || danger_meter_new(&meter, model, NULL, &err)) {
+        test_case_free(test);
+        return -1;
+    }
+    danger_meter_free(danger->meter);
+    test_case_free(danger->test);
+    danger->test = test;
+    danger->climb.meter = danger->meter = meter;
+    return danger_measure(meter, test->inputs, test->n_inputs, measured, &err);
+}
+
+static int measure(void *context, const float *genes, struct danger *measured)
+{
+    struct search_danger *danger = context;
+    struct error err = {0};
+    struct value *inputs;
+    if (danger->weights)
+        return measure_case(danger, genes, measured);
+    if (!danger->meter || genome_inputs(danger->layout, genes, &inputs, &err))
+        return -1;
+    size_t count = genome_inputs_count(danger->layout);
+    int status = danger_measure(danger->meter, inputs, count, measured, &err);
+    values_free(inputs, count);
+    return status;
+}
+
+static size_t weights_of(const struct model *model)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        size_t count = 1;
+        for (size_t k = 0; k < model->graph->initializer[i]->n_dims; k++)
+            count *= (size_t)model->graph->initializer[i]->dims[k];
+        sum += count;
+    }
+    return sum;
+}
+
+void search_danger_init(struct search_danger *danger, const struct genome_layout *layout,
+                        const struct model *model, enum genome_level level)
+{
+    struct error err = {0};
+    size_t n_parts;
+    genome_parts(layout, &n_parts);
+    *danger = (struct search_danger){
+        .climb = {.measure = measure,
+                  .context = danger,
+                  .n_stretches = n_parts,
+                  .stretches = genome_stretches(layout),
+                  .leaps = 1},
+        .layout = layout,
+        .leaps = weights_of(model) > LARGE ? 0.98 : 0.6,
+        .weights = level != GENOME_INPUTS,
+    };
+    if (danger->weights || danger_meter_new(&danger->meter, model, NULL, &err))
+        danger->meter = NULL;
+    danger->climb.meter = danger->meter;
+}
+
+void search_danger_begin(struct search_danger *danger, uint64_t round)
+{
+    danger->climb.leaps = round < LEAPING ? 1 : danger->leaps;
+}
+
+void search_danger_release(struct search_danger *danger)
+{
+    danger_meter_free(danger->meter);
+    test_case_free(danger->test);
+}
