@@ -136,14 +136,18 @@ struct landmark {
     const struct known_logits *known;
 };
 
-static struct landmark draw_landmark(const struct searched *m, struct rng *rng)
+static size_t landmarks(const struct searched *m)
 {
-    size_t kept = genetic_first_new(m->genetic), seeds = genome_seeds(m->layout);
-    size_t drawn = (size_t)rng_below(rng, kept + seeds);
-    if (drawn < kept)
-        return (struct landmark){genetic_genome(m->genetic, drawn),
-                                 &m->logits[genetic_slot(m->genetic, drawn)]};
-    return (struct landmark){genome_seed(m->layout)[drawn - kept], &m->seed_logits[drawn - kept]};
+    return genetic_first_new(m->genetic) + genome_seeds(m->layout);
+}
+
+static struct landmark landmark_at(const struct searched *m, size_t number)
+{
+    size_t kept = genetic_first_new(m->genetic);
+    if (number < kept)
+        return (struct landmark){genetic_genome(m->genetic, number),
+                                 &m->logits[genetic_slot(m->genetic, number)]};
+    return (struct landmark){genome_seed(m->layout)[number - kept], &m->seed_logits[number - kept]};
 }
 
 static bool parts(const struct landmark *a, const struct landmark *b)
@@ -151,22 +155,52 @@ static bool parts(const struct landmark *a, const struct landmark *b)
     return a->known->count > 1 && a->known->count == b->known->count && top_of(a->known) != top_of(b->known);
 }
 
+/* Of long genomes only some genes are looked at. */
+static double distance_between(const struct landmark *a, const struct landmark *b, size_t n)
+{
+    enum { LOOKED_AT = 4096 };
+    size_t step = n / LOOKED_AT + 1;
+    double sum = 0;
+    for (size_t i = 0; i < n; i += step) {
+        double difference = (double)a->genes[i] - (double)b->genes[i];
+        sum += difference * difference;
+    }
+    return sum;
+}
+
+/* The nearest landmark with another top class; false when there is none. */
+static bool find_other_side(const struct searched *m, const struct landmark *from, size_t n,
+                            struct landmark *found)
+{
+    double nearest = INFINITY;
+    for (size_t i = 0; i < landmarks(m); i++) {
+        struct landmark other = landmark_at(m, i);
+        double distance = parts(from, &other) ? distance_between(from, &other, n) : INFINITY;
+        if (distance < nearest) {
+            nearest = distance;
+            *found = other;
+        }
+    }
+    return nearest < INFINITY;
+}
+
 static void go_between(void *context, struct rng *rng, const float *parent, float *child, size_t n)
 {
-    enum { TRIES = 12 };
     const struct searched *m = context;
+    size_t kept = genetic_first_new(m->genetic);
+    size_t first = (size_t)rng_below(rng, kept ? kept : landmarks(m));
+    struct landmark a = landmark_at(m, kept && rng_chance(rng, 0.5) ? 0 : first), b = {0};
     (void)parent;
-    for (int i = 0; i < TRIES; i++) {
-        struct landmark a = draw_landmark(m, rng), b = draw_landmark(m, rng);
-        if (!parts(&a, &b))
-            continue;
-        size_t x = top_of(a.known), y = top_of(b.known);
-        double at_a = a.known->values[x] - a.known->values[y], at_b = b.known->values[x] - b.known->values[y];
-        double way = at_a > at_b ? at_a / (at_a - at_b) : 0.5;
-        for (size_t k = 0; k < n; k++)
-            child[k] = (float)((1 - way) * (double)a.genes[k] + way * (double)b.genes[k]);
+    if (!find_other_side(m, &a, n, &b))
         return;
-    }
+    size_t x = top_of(a.known), y = top_of(b.known);
+    double at_a = a.known->values[x] - a.known->values[y], at_b = b.known->values[x] - b.known->values[y];
+    double way = at_a > at_b ? at_a / (at_a - at_b) : 0.5, room = fmin(way, 1 - way);
+    /* Most children are put a little beside it, so that some land on either side. */
+    if (rng_chance(rng, 0.75))
+        way += (rng_chance(rng, 0.5) ? 1 : -1) * room * pow(10, -rng_uniform(rng, 0, 5));
+    for (size_t i = 0; i < n; i++)
+        child[i] = (float)((1 - way) * (double)a.genes[i] + way * (double)b.genes[i]);
 }
 
 static struct genetic_settings settings_of(const struct search_source *source, struct searched *m,
