@@ -9,6 +9,7 @@
 #include "campaign/stack_rows.h"
 #include "compare/batch.h"
 #include "engine/handover.h"
+#include "search/variant.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,6 +38,7 @@ struct searched {
     struct search_source *source;
     const struct search_seed *seed;
     char name[60];
+    struct variant_seed *variants; /* on the level of the network; else NULL, and there are: */
     struct genome_layout *layout;
     struct genetic *genetic;
     struct search_danger danger; /* only where the goal is NaN */
@@ -89,6 +91,7 @@ static void free_model(struct searched *m)
     genetic_free(m->genetic);
     search_danger_release(&m->danger);
     genome_layout_free(m->layout);
+    variant_seed_free(m->variants);
 }
 
 static void free_source(void *raw)
@@ -106,10 +109,20 @@ static void free_source(void *raw)
 static const char *const level_names[] = {
     [GENOME_INPUTS] = "input", [GENOME_WEIGHTS] = "weights", [GENOME_BOTH] = "both"};
 
+static const char *level_name(const struct search_source_options *options)
+{
+    return options->network ? "network" : level_names[options->level];
+}
+
+static size_t population_of(const struct search_source_options *options)
+{
+    return options->population ? options->population : GENETIC_POPULATION;
+}
+
 void search_source_describe(const struct search_source_options *o, struct str *out)
 {
     str_printf(out, "search, seed %" PRIu64 ", goal %s, level %s, fitness %s, limits %s, population %zu%s",
-               o->seed, search_goal_name(o->goal), level_names[o->level], search_fitness_name(o->fitness),
+               o->seed, search_goal_name(o->goal), level_name(o), search_fitness_name(o->fitness),
                o->limits == SEARCH_LIMITS_DATA ? "data" : "type",
                o->population ? o->population : GENETIC_POPULATION, o->until_reached ? ", until reached" : "");
     for (size_t i = 0; i < o->n_models; i++)
@@ -209,7 +222,7 @@ static struct genetic_settings settings_of(const struct search_source *source, s
     const struct search_source_options *o = &source->options;
     struct genetic_settings settings = {
         .seed = hash_combine(o->seed, number),
-        .population = o->population ? o->population : GENETIC_POPULATION,
+        .population = population_of(o),
         .every_gene = o->fitness != SEARCH_OURS,
         .context = m,
     };
@@ -248,15 +261,30 @@ static void name_model(struct searched *m)
     snprintf(m->figures.model, sizeof m->figures.model, "%s", m->name);
 }
 
-static int open_model(struct search_source *source, size_t number, struct error *err)
+/* Variants are made of the model with its first sample. */
+static int open_variants(struct searched *m, struct error *err)
+{
+    struct model *copy;
+    struct value *sample;
+    if (model_clone(&copy, m->seed->model, err))
+        return -1;
+    struct test_case *origin = test_case_new(copy);
+    test_case_set_name(origin, m->name);
+    int status = inputs_get(m->seed->inputs, 0, &sample, err);
+    if (!status) {
+        status = test_case_add_inputs(origin, sample, m->seed->inputs->count, err);
+        values_free(sample, m->seed->inputs->count);
+    }
+    if (!status)
+        status = variant_seed_new(&m->variants, origin, err);
+    test_case_free(origin);
+    return status ? error_prefix(err, "%s", m->seed->path) : 0;
+}
+
+static int open_genomes(struct search_source *source, size_t number, struct error *err)
 {
     const struct search_source_options *o = &source->options;
     struct searched *m = &source->models[number];
-    m->source = source;
-    m->seed = &o->models[number];
-    m->local_best = m->figures.best = -INFINITY;
-    m->figures.first_seconds = -1;
-    name_model(m);
     struct genetic_settings settings = settings_of(source, m, number);
     struct genome_options genome = {
         .level = o->level,
@@ -280,6 +308,17 @@ static int open_model(struct search_source *source, size_t number, struct error 
     return 0;
 }
 
+static int open_model(struct search_source *source, size_t number, struct error *err)
+{
+    struct searched *m = &source->models[number];
+    m->source = source;
+    m->seed = &source->options.models[number];
+    m->local_best = m->figures.best = -INFINITY;
+    m->figures.first_seconds = -1;
+    name_model(m);
+    return source->options.network ? open_variants(m, err) : open_genomes(source, number, err);
+}
+
 static struct searched *at_hand(const struct search_source *source)
 {
     return &source->models[source->turn];
@@ -300,6 +339,10 @@ static void plan_range(void *raw, struct case_range *range)
 {
     struct search_source *source = raw;
     const struct genetic *genetic = at_hand(source)->genetic;
+    if (!genetic) {
+        *range = (struct case_range){.count = population_of(&source->options)};
+        return;
+    }
     *range = (struct case_range){.rough = true, .unjudged = !is_judged(source)};
     if (source->judging)
         *range = (struct case_range){.count = source->n_suspects, .sequel = true};
@@ -324,15 +367,32 @@ static uint64_t number_of(const struct searched *m, size_t genome)
     return genetic_round(m->genetic) * genetic_population(m->genetic) + genome;
 }
 
-static int make_genome(const struct searched *m, size_t genome, struct test_case **out, struct error *err)
+/* A case by which a finding can be found again, once it is kept. */
+static void name_case(const struct searched *m, struct test_case *test, uint64_t number)
 {
     char name[KEPT_NAME_SIZE], recipe[KEPT_NAME_SIZE + 20];
+    kept_case_name(m->name, number, name);
+    snprintf(recipe, sizeof recipe, "case cases/%s", name);
+    test_case_set_name(test, name);
+    test_case_set_recipe(test, recipe);
+}
+
+static int make_genome(const struct searched *m, size_t genome, struct test_case **out, struct error *err)
+{
     if (genome_case(m->layout, genetic_genome(m->genetic, genome), out, err))
         return -1;
-    kept_case_name(m->name, number_of(m, genome), name);
-    snprintf(recipe, sizeof recipe, "case cases/%s", name);
-    test_case_set_name(*out, name);
-    test_case_set_recipe(*out, recipe);
+    name_case(m, *out, number_of(m, genome));
+    return 0;
+}
+
+/* Some numbers give no variant, which is no error. */
+static int make_variant(const struct searched *m, size_t number, struct test_case **out, struct error *err)
+{
+    const struct search_source_options *o = &m->source->options;
+    uint64_t all = m->figures.generations * population_of(o) + number;
+    if (variant_make(m->variants, all % 2 ? VARIANT_ILLEGAL : VARIANT_LEGAL, o->seed, all, out, NULL, err))
+        return -1;
+    name_case(m, *out, all);
     return 0;
 }
 
@@ -341,6 +401,8 @@ static int make_case(void *raw, uint64_t index, size_t number, struct test_case 
     struct search_source *source = raw;
     struct searched *m = at_hand(source);
     (void)index;
+    if (m->variants)
+        return make_variant(m, number, out, err);
     if (source->judging)
         return make_genome(m, source->suspects[number].genome, out, err);
     return is_stack(source) ? make_stack(m, out, err)
@@ -458,13 +520,38 @@ static void hear_judged(struct searched *m, size_t number, const struct trial_do
         reach(m, m->source->suspects[number].genome, status);
 }
 
+/* A variant is judged and recorded like any case; here only the paper's goals are looked for. */
+static int hear_variant(struct searched *m, size_t number, const struct trial_done *done,
+                        const struct fuzz_status *status, struct error *err)
+{
+    const struct search_source_options *o = &m->source->options;
+    struct search_sample sample = sample_of(done);
+    struct search_seen seen;
+    bool found = false;
+    for (size_t i = 0; i < done->n_engines; i++)
+        found |= verdict_is_finding(done->judgement.verdicts[i].kind);
+    m->figures.findings += found;
+    search_see(&seen, &sample);
+    count_seen(m, number, &seen, sample.reference != NULL, status);
+    if (found && o->goal == SEARCH_BOUND)
+        reach(m, number, status);
+    m->figures.best = fmax(m->figures.best, search_rate(&seen, o->goal, o->fitness));
+    free(seen.logits);
+    if (!m->reaching)
+        return 0;
+    m->reaching = false;
+    snprintf(m->figures.kept, sizeof m->figures.kept, "cases/%s", done->test->name);
+    return kept_case_write(m->source->folder, done->test->name, done->test, err);
+}
+
 static int hear(void *raw, size_t number, const struct trial_done *done, struct fuzz_status *status,
                 struct error *err)
 {
     struct search_source *source = raw;
     struct searched *m = at_hand(source);
+    if (m->variants)
+        return hear_variant(m, number, done, status, err);
     size_t first = genetic_first_new(m->genetic), count = genetic_population(m->genetic) - first;
-    (void)err;
     if (source->judging) {
         hear_judged(m, number, done, status);
         return 0;
@@ -565,6 +652,11 @@ static int end_range(void *raw, const char *marks, size_t count, struct error *e
 {
     struct search_source *source = raw;
     struct searched *m = at_hand(source);
+    if (m->variants) {
+        m->figures.generations++;
+        choose_turn(source);
+        return 0;
+    }
     for (size_t i = 0; source->judging && i < count; i++)
         source->futile = marks[i] == MARK_NEW ? 0 : source->futile + 1;
     if (source->stack_failed) {
@@ -603,8 +695,8 @@ static void give_figures(const void *raw, struct fuzz_status *status)
     if (!status->searched)
         status->searched = memory_zeroed(source->n_models, sizeof *status->searched);
     status->n_searched = source->n_models;
-    status->search_words = (struct search_words){search_goal_name(o->goal), level_names[o->level],
-                                                 search_fitness_name(o->fitness)};
+    status->search_words =
+        (struct search_words){search_goal_name(o->goal), level_name(o), search_fitness_name(o->fitness)};
     for (size_t i = 0; i < source->n_models; i++)
         status->searched[i] = source->models[i].figures;
 }
@@ -626,7 +718,8 @@ static void write_snapshot(const void *raw, struct str *out)
     str_printf(out, "search %zu %" PRIu64 " %zu\n", source->turn, source->clock, source->futile);
     for (size_t i = 0; i < source->n_models; i++) {
         write_figures(&source->models[i], out);
-        genetic_write(source->models[i].genetic, out);
+        if (source->models[i].genetic)
+            genetic_write(source->models[i].genetic, out);
     }
 }
 
@@ -666,7 +759,7 @@ static int read_snapshot(void *raw, const char *text, struct error *err)
     text += good ? taken + 1 : 0;
     for (size_t i = 0; i < source->n_models && good; i++) {
         good = read_figures(&source->models[i], &text);
-        if (good && genetic_read(source->models[i].genetic, &text, err))
+        if (good && source->models[i].genetic && genetic_read(source->models[i].genetic, &text, err))
             return -1;
     }
     if (!good)

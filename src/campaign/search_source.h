@@ -12,6 +12,9 @@
  * on which engines differ by more than ONNX's own tests allow or give NaN, and about the fittest of one
  * generation in eight.
  *
+ * On the level of the network nothing is bred: a range is so many variants of a model (search/variant.h),
+ * every other one illegal, and each is an ordinary case.
+ *
  * Models take turns. One whose best fitness has not risen for some generations gets its turn less often; one
  * whose population is stuck begins again with fresh noise.
  */
@@ -35,6 +38,7 @@ struct search_source_options {
     uint64_t seed;
     enum search_goal goal;
     enum search_fitness fitness;
+    bool network; /* change the parameters of nodes (search/variant.h) instead of the numbers of `level` */
     enum genome_level level;
     enum search_limits limits;
     size_t population; /* 2 to FUZZ_RANGE; 0: GENETIC_POPULATION */

@@ -18,8 +18,10 @@ struct settings {
     bool no_known, no_reduce, until_reached;
 };
 
-/* In the order of the choices of --level, --goal, --fitness and --limits. */
-static const enum genome_level levels[] = {GENOME_INPUTS, GENOME_WEIGHTS, GENOME_BOTH};
+/* In the order of the choices of --level, --goal and --fitness; the last level is that of the network. */
+enum { LEVEL_NETWORK = 3 };
+static const enum genome_level levels[] = {GENOME_INPUTS, GENOME_WEIGHTS,
+                                           GENOME_BOTH, [LEVEL_NETWORK] = GENOME_INPUTS};
 static const enum search_goal goals[] = {SEARCH_INCONSISTENCY, SEARCH_NAN, SEARCH_BOUND};
 static const enum search_fitness fitnesses[] = {SEARCH_OURS, SEARCH_PAPER, SEARCH_RANDOM};
 
@@ -56,6 +58,7 @@ static int search(const struct settings *settings, const struct search_seed *mod
     const struct search_source_options source = {
         .seed = (uint64_t)settings->inputs.seed,
         .goal = goals[settings->goal],
+        .network = settings->level == LEVEL_NETWORK,
         .level = levels[settings->level],
         .fitness = fitnesses[settings->fitness],
         .limits = limits_of(settings),
@@ -121,8 +124,8 @@ static const struct cli_option options[] = {
      "the campaign's folder: new or empty; an existing campaign is resumed"},
     {0, "goal", OPTION_CHOICE, "inconsistency|nan|bound", offsetof(struct settings, goal),
      "what to look for: different top classes, NaN or infinity, an answer beyond its error bound"},
-    {0, "level", OPTION_CHOICE, "input|weights|both", offsetof(struct settings, level),
-     "what is changed: the inputs, the weights, or both"},
+    {0, "level", OPTION_CHOICE, "input|weights|both|network", offsetof(struct settings, level),
+     "what is changed: the inputs, the weights, both, or the parameters of the nodes"},
     {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when N changed samples were run"},
@@ -157,9 +160,11 @@ const struct command command_search = {
     .about =
         "Breeds inputs, weights or both: the first generation is the data with noise, and each next one is\n"
         "made from those that came nearest to the goal (Guo et al., Audee, ASE 2020). Several models take\n"
-        "turns, those most often whose fitness still rises. Every answer is held against the reference and\n"
-        "its error bounds. What is wrong is judged again alone, reduced and kept in DIR, as with 'assay\n"
-        "fuzz'; an existing search is resumed when its folder and the same options are given again.\n"
+        "turns, those most often whose fitness still rises. With --level network, the parameters of nodes\n"
+        "are drawn anew instead, legally and illegally; an illegal model must be refused. Every answer is\n"
+        "held against the reference and its error bounds. What is wrong is judged again alone, reduced and\n"
+        "kept in DIR, as with 'assay fuzz'; an existing search is resumed when its folder and the same\n"
+        "options are given again.\n"
         "\n"
         "That two engines differ in the top class, or that an answer is NaN, is the goal of a search, but\n"
         "not yet a finding: the reference tells whether rounding explains the one, and whether ONNX's own\n"
@@ -168,6 +173,7 @@ const struct command command_search = {
     .examples = "  assay search model.onnx -e onnxruntime -e opencv --data samples/ --time 10m -o found\n"
                 "  assay search models/*/*.onnx -e onnxruntime -e torch --level both --time 1h -o found\n"
                 "  assay search model.onnx -e onnxruntime --goal nan --level weights --until-reached -o nan\n"
+                "  assay search model.onnx -e onnxruntime -e opencv --level network --time 10m -o variants\n"
                 "  assay search model.onnx -e onednn --goal bound --data samples/ --time 10m -o bounds\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

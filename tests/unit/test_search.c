@@ -123,7 +123,7 @@ struct plan {
     enum search_goal goal;
     enum genome_level level;
     uint64_t count, seed;
-    bool until_reached, reduce;
+    bool until_reached, reduce, network;
 };
 
 static int run_plan(const struct scene *scene, const struct seeded *seeded, const struct plan *plan,
@@ -134,6 +134,7 @@ static int run_plan(const struct scene *scene, const struct seeded *seeded, cons
         .seed = plan->seed,
         .goal = plan->goal,
         .level = plan->level,
+        .network = plan->network,
         .limits = SEARCH_LIMITS_TYPE,
         .population = 12,
         .n_models = 1,
@@ -264,6 +265,25 @@ static void a_healthy_engine_has_no_findings(void **state)
     scene_close(&scene);
 }
 
+/* Variants are judged like any case: an engine that is right about legal ones can only have answered one that
+ * is forbidden. */
+static void variants_are_judged(void **state)
+{
+    struct scene scene;
+    struct seeded seeded;
+    (void)state;
+    scene_open(&scene, LABELS("reference"));
+    open_seed(&seeded, CLASSES);
+    struct fuzz_status status = run_well(
+        &scene, &seeded, &(struct plan){.folder = "network", .network = true, .count = 24, .seed = 1});
+    assert_true(status.cases >= 24 && status.searched[0].generations > 1);
+    assert_int_equal(status.findings, status.kinds[VERDICT_ACCEPTED]);
+    assert_string_equal(status.search_words.level, "network");
+    fuzz_status_release(&status);
+    close_seed(&seeded);
+    scene_close(&scene);
+}
+
 /* A search that is resumed goes on from its last generation; one with other options is refused. */
 static void a_search_is_resumed(void **state)
 {
@@ -304,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_search_finds_an_overflow),
         cmocka_unit_test(a_healthy_engine_has_no_findings),
         cmocka_unit_test(a_search_is_resumed),
+        cmocka_unit_test(variants_are_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
