@@ -35,6 +35,7 @@ static struct scene make(const char *nodes, const char *z, bool bounded)
     if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene.model, bytes, size, &err) ||
         danger_meter_new(&scene.meter, scene.model, &(struct danger_options){bounded}, &err))
         fail_msg("%s", err.message);
+    free(bytes);
     return scene;
 }
 

@@ -36,6 +36,7 @@ static struct scene make(const char *nodes, const char *z)
     if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene.model, bytes, size, &err) ||
         danger_meter_new(&scene.meter, scene.model, NULL, &err))
         fail_msg("%s", err.message);
+    free(bytes);
     return scene;
 }
 
