@@ -278,12 +278,13 @@ static void search_all(struct bench *bench, const struct network *network)
     fflush(stdout);
 }
 
+/* Whether the list says that the outputs, or all values, of a network stay finite. */
 static bool is_judged(const struct bench *bench, const char *name)
 {
     size_t length = strlen(name);
     for (const char *line = bench->judged; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
         if (strncmp(line, name, length) == 0 && line[length] == '\t')
-            return true;
+            return !bench->values || strncmp(line + length + 1, "values\t", 7) == 0;
     return false;
 }
 
@@ -294,7 +295,7 @@ static const char *finiteness(const struct bench *bench, const struct network *n
     if (bench->both ||
         stays_finite(network->model, network->test->inputs, network->test->n_inputs, &stays, NULL))
         return "-";
-    return stays ? "proved" : !bench->values && is_judged(bench, network->name) ? "judged" : "-";
+    return stays ? "proved" : is_judged(bench, network->name) ? "judged" : "-";
 }
 
 /* Makes inputs of the weights of the case. */
