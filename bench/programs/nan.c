@@ -9,9 +9,10 @@
  * guided (mutations of search/danger_climb, fitness by what the reference sees inside), random (nothing but
  * noise on the seed) and the paper's (Guo et al., Audee, ASE 2020: fitness is the greatest minus the least
  * element of the first output). The guided one has SECONDS, the others as many runs of the engine as it took,
- * at least RUNS, within SECONDS. A network counts as reached when an output has a NaN or an infinity.
- * Networks that stay finite whatever their input (search/stays_finite.h, or by the list of the file JUDGED,
- * whose lines begin with their names) are searched for a tenth of the time.
+ * at least RUNS, within SECONDS. A network counts as reached when an output has a NaN or an infinity; where
+ * WHERE is "values", every value inside the model is made an output first. Networks that stay finite whatever
+ * their input are searched for a tenth of the time: by search/stays_finite.h, or by the list of the file
+ * JUDGED, whose lines are name, tab, "outputs" or "values", tab, reason.
  *
  * One line a network, separated by tabs: name, genes, nodes, whether it has a Softmax, whether it stays
  * finite ("proved", "judged" or "-"), and for each search what was reached ("nan", "inf",
