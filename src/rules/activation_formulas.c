@@ -197,28 +197,34 @@ struct named_formula {
 };
 
 static const struct named_formula activations[] = {
-    {"Elu", elu},
-    {"Celu", celu},
-    {"Selu", selu},
-    {"LeakyRelu", leaky_relu},
-    {"PRelu", prelu},
-    {"Relu", relu},
-    {"ThresholdedRelu", thresholded_relu},
-    {"HardSigmoid", hard_sigmoid},
-    {"HardSwish", hard_swish},
-    {"Softsign", softsign},
-    {"Softplus", softplus},
-    {"Mish", mish},
-    {"Sigmoid", sigmoid},
-    {"Tanh", tanh_by_sigmoid},
-    {"Gelu", gelu},
+    {.name = "Elu", .write = elu},
+    {.name = "Celu", .write = celu},
+    {.name = "Selu", .write = selu},
+    {.name = "LeakyRelu", .write = leaky_relu},
+    {.name = "PRelu", .write = prelu},
+    {.name = "Relu", .write = relu},
+    {.name = "ThresholdedRelu", .write = thresholded_relu},
+    {.name = "HardSigmoid", .write = hard_sigmoid},
+    {.name = "HardSwish", .write = hard_swish},
+    {.name = "Softsign", .write = softsign},
+    {.name = "Softplus", .write = softplus},
+    {.name = "Mish", .write = mish},
+    {.name = "Sigmoid", .write = sigmoid},
+    {.name = "Tanh", .write = tanh_by_sigmoid},
+    {.name = "Gelu", .write = gelu},
     {0},
 };
 
 static const struct named_formula functions[] = {
-    {"Exp", exp_by_square},   {"Tan", tan_by_quotient}, {"Reciprocal", reciprocal},
-    {"Floor", floor_by_ceil}, {"Ceil", ceil_by_floor},  {"Neg", negative},
-    {"Abs", absolute},        {"Clip", clip},           {0},
+    {.name = "Exp", .write = exp_by_square},
+    {.name = "Tan", .write = tan_by_quotient},
+    {.name = "Reciprocal", .write = reciprocal},
+    {.name = "Floor", .write = floor_by_ceil},
+    {.name = "Ceil", .write = ceil_by_floor},
+    {.name = "Neg", .write = negative},
+    {.name = "Abs", .write = absolute},
+    {.name = "Clip", .write = clip},
+    {0},
 };
 
 static int by_formula(struct rewrite *rewrite, const Onnx__NodeProto *node, const struct named_formula *table)

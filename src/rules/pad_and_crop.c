@@ -53,25 +53,44 @@ static const char *pad(struct rewrite *rewrite, const char *value, const struct 
     return padded;
 }
 
+/* The value of a site with a Pad behind it. */
+struct padded {
+    const struct bounded *type;
+    size_t rank;
+    int64_t pads[2 * TENSOR_MAX_RANK];
+    const char *value; /* the padded one */
+    const char *after; /* what the rest of the model reads, to be made from it */
+};
+
+/* Pads the value of a site; false when it cannot be padded. */
+static bool pad_site(struct rewrite *rewrite, const struct rule_site *site, struct padded *padded)
+{
+    const char *before;
+    *padded = (struct padded){.type = rewrite_type(rewrite, site->value->name)};
+    if (!can_pad(rewrite, padded->type))
+        return false;
+    padded->rank = (size_t)padded->type->shape.rank;
+    rewrite_intercept(rewrite, site->value, &before, &padded->after);
+    padded->value = pad(rewrite, before, padded->type, padded->pads);
+    return padded->value != NULL;
+}
+
 static int pad_slice(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
-    const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    int64_t pads[2 * TENSOR_MAX_RANK], ends[TENSOR_MAX_RANK];
-    const char *before, *after;
+    struct padded padded;
+    int64_t ends[TENSOR_MAX_RANK];
     (void)err;
-    if (!can_pad(rewrite, type))
-        return 0;
-    size_t rank = (size_t)type->shape.rank;
-    rewrite_intercept(rewrite, site->value, &before, &after);
-    const char *padded = pad(rewrite, before, type, pads);
-    if (!padded)
+    if (!pad_site(rewrite, site, &padded))
         return 0;
     /* Ends may be counted from behind. */
-    for (size_t i = 0; i < rank; i++)
-        ends[i] = pads[rank + i] && rng_chance(&rewrite->rng, 0.5) ? -pads[rank + i]
-                                                                   : pads[i] + type->shape.dims[i];
-    rewrite_op_to(rewrite, after, "Slice", padded, rewrite_ints(rewrite, pads, rank),
-                  rewrite_ints(rewrite, ends, rank), NULL);
+    for (size_t i = 0; i < padded.rank; i++) {
+        int64_t behind = padded.pads[padded.rank + i];
+        ends[i] =
+            behind && rng_chance(&rewrite->rng, 0.5) ? -behind : padded.pads[i] + padded.type->shape.dims[i];
+    }
+    rewrite_op_to(rewrite, padded.after, "Slice", padded.value,
+                  rewrite_ints(rewrite, padded.pads, padded.rank), rewrite_ints(rewrite, ends, padded.rank),
+                  NULL);
     return 1;
 }
 
@@ -86,20 +105,14 @@ const struct rule rule_pad_slice = {
 
 static int pad_unpad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
 {
-    const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    int64_t pads[2 * TENSOR_MAX_RANK];
-    const char *before, *after;
+    struct padded padded;
     (void)err;
-    if (!can_pad(rewrite, type))
+    if (!pad_site(rewrite, site, &padded))
         return 0;
-    size_t rank = (size_t)type->shape.rank;
-    rewrite_intercept(rewrite, site->value, &before, &after);
-    const char *padded = pad(rewrite, before, type, pads);
-    if (!padded)
-        return 0;
-    for (size_t i = 0; i < 2 * rank; i++)
-        pads[i] = -pads[i];
-    rewrite_op_to(rewrite, after, "Pad", padded, rewrite_ints(rewrite, pads, 2 * rank), NULL);
+    for (size_t i = 0; i < 2 * padded.rank; i++)
+        padded.pads[i] = -padded.pads[i];
+    rewrite_op_to(rewrite, padded.after, "Pad", padded.value,
+                  rewrite_ints(rewrite, padded.pads, 2 * padded.rank), NULL);
     return 1;
 }
 

@@ -13,52 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RULE(name) extern const struct rule rule_##name;
-#include "rules/rules.inc"
-#undef RULE
-
-const struct rule *const rules_all[] = {
-#define RULE(name) &rule_##name,
-#include "rules/rules.inc"
-#undef RULE
-};
-const size_t rules_count = sizeof rules_all / sizeof *rules_all;
-
-static const struct rule *find_rule(const char *name, size_t length)
-{
-    for (size_t i = 0; i < rules_count; i++)
-        if (strlen(rules_all[i]->name) == length && memcmp(rules_all[i]->name, name, length) == 0)
-            return rules_all[i];
-    return NULL;
-}
-
-const struct rule *rule_find(const char *name)
-{
-    return find_rule(name, strlen(name));
-}
-
-/* Whether a list of words with a separator between them has this word. */
-static bool lists(const char *list, char separator, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; at; at = strchr(at, separator), at = at ? at + 1 : NULL)
-        if (strncmp(at, word, length) == 0 && (at[length] == separator || !at[length]))
-            return true;
-    return false;
-}
-
-bool rule_takes(const struct rule *rule, const char *op_type)
-{
-    return !rule->operators || lists(rule->operators, '|', op_type);
-}
-
 /* --- Choosing rules --- */
 
 static int check_names(const char *list, struct error *err)
 {
     for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL) {
         size_t length = strcspn(at, ",");
-        if (find_rule(at, length))
+        if (rule_named(at, length))
             continue;
         char *name = memory_strdup(at);
         name[length] = '\0';
@@ -86,8 +47,8 @@ static bool is_chosen(const struct rule_choice *choice, const struct rule *rule)
 {
     if (!choice)
         return true;
-    return (!choice->rules || lists(choice->rules, ',', rule->name)) &&
-           (!choice->without || !lists(choice->without, ',', rule->name)) &&
+    return (!choice->rules || rule_list_has(choice->rules, ',', rule->name)) &&
+           (!choice->without || !rule_list_has(choice->without, ',', rule->name)) &&
            !(choice->no_runs && rule->scope == RULE_RUN);
 }
 
@@ -143,7 +104,7 @@ static int read_step(const char **text, struct step *step, struct error *err)
 {
     const char *at = *text;
     size_t length = strcspn(at, " "), name = strcspn(at, " @#");
-    *step = (struct step){.rule = find_rule(at, name), .hash = hash_bytes(1, at, length)};
+    *step = (struct step){.rule = rule_named(at, name), .hash = hash_bytes(1, at, length)};
     if (!step->rule)
         return error_set(err, ERROR_USAGE, "there is no rule '%.*s'; 'assay rules' lists them",
                          (int)(name < 60 ? name : 60), at);
@@ -173,7 +134,7 @@ const struct rule *rewriting_rule(const char *rewriting)
 {
     const char *last = strrchr(rewriting, ' ');
     last = last ? last + 1 : rewriting;
-    return find_rule(last, strcspn(last, "@#"));
+    return rule_named(last, strcspn(last, "@#"));
 }
 
 size_t rewriting_depth(const char *rewriting)
@@ -215,7 +176,7 @@ void rewriting_rules(struct str *out, const char *rewriting)
         }
         str_init(&one);
         add_rule(&one, &step);
-        if (!all.length || !lists(all.data, '+', one.data))
+        if (!all.length || !rule_list_has(all.data, '+', one.data))
             str_printf(&all, "%s%s", all.length ? "+" : "", one.data);
         str_release(&one);
         free(step.site);
@@ -231,7 +192,7 @@ static const struct rule *next_step(const char **rewriting, const char **step, s
     *length = strcspn(*step, " ");
     *rewriting += *length;
     *rewriting += strspn(*rewriting, " ");
-    return find_rule(*step, strcspn(*step, " @#"));
+    return rule_named(*step, strcspn(*step, " @#"));
 }
 
 char *rewriting_ways(const char *rewriting)

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "ops/op.h"
+#include "rules/rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -327,55 +328,52 @@ static const struct {
     const char *operators;
     bool (*keeps_rows)(const struct row_wise *r, const Onnx__NodeProto *node);
 } row_operators[] = {
-    {"Conv|ConvTranspose|ConvInteger|GlobalMaxPool|GlobalAveragePool|GlobalLpPool|AveragePool|LpPool",
-     first_only},
-    {"InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth", first_only},
-    {"MaxPool", first_output_only}, /* its indices count through all rows */
-    {"BatchNormalization", batch_normalization},
-    {"Softmax|LogSoftmax|Hardmax|LayerNormalization|LpNormalization|ArgMax|ArgMin|Split", other_axis},
-    {"TopK", topk},
-    {"CumSum", cumsum},
-    {"Concat", concat},
-    {"MatMul|MatMulInteger", matmul},
-    {"Gemm", gemm},
-    {"Flatten", flatten},
-    {"Reshape", reshape},
-    {"Squeeze|Unsqueeze", squeeze},
-    {"Transpose", transpose},
-    {"Slice", slice},
-    {"Pad", pad},
-    {"Gather", gather},
-    {"GatherElements|ScatterElements", elements_at},
-    {"ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|ReduceProd|ReduceSum|"
-     "ReduceSumSquare",
-     reduce},
-    {"Tile", tile},
-    {"Expand", expand},
-    {"Resize", resize},
-    {"QuantizeLinear|DequantizeLinear", quantize},
-    {"OneHot", one_hot},
-    {"Trilu", of_matrices},
-    {"GridSample", both},
-    {"CastLike", cast_like},
-    {"PRelu", prelu},
+    {.operators =
+         "Conv|ConvTranspose|ConvInteger|GlobalMaxPool|GlobalAveragePool|GlobalLpPool|AveragePool|LpPool",
+     .keeps_rows = first_only},
+    {.operators = "InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth",
+     .keeps_rows = first_only},
+    {.operators = "MaxPool", .keeps_rows = first_output_only}, /* its indices count through all rows */
+    {.operators = "BatchNormalization", .keeps_rows = batch_normalization},
+    {.operators = "Softmax|LogSoftmax|Hardmax|LayerNormalization|LpNormalization|ArgMax|ArgMin|Split",
+     .keeps_rows = other_axis},
+    {.operators = "TopK", .keeps_rows = topk},
+    {.operators = "CumSum", .keeps_rows = cumsum},
+    {.operators = "Concat", .keeps_rows = concat},
+    {.operators = "MatMul|MatMulInteger", .keeps_rows = matmul},
+    {.operators = "Gemm", .keeps_rows = gemm},
+    {.operators = "Flatten", .keeps_rows = flatten},
+    {.operators = "Reshape", .keeps_rows = reshape},
+    {.operators = "Squeeze|Unsqueeze", .keeps_rows = squeeze},
+    {.operators = "Transpose", .keeps_rows = transpose},
+    {.operators = "Slice", .keeps_rows = slice},
+    {.operators = "Pad", .keeps_rows = pad},
+    {.operators = "Gather", .keeps_rows = gather},
+    {.operators = "GatherElements|ScatterElements", .keeps_rows = elements_at},
+    {.operators =
+         "ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceMax|ReduceMean|ReduceMin|ReduceProd|ReduceSum|"
+         "ReduceSumSquare",
+     .keeps_rows = reduce},
+    {.operators = "Tile", .keeps_rows = tile},
+    {.operators = "Expand", .keeps_rows = expand},
+    {.operators = "Resize", .keeps_rows = resize},
+    {.operators = "QuantizeLinear|DequantizeLinear", .keeps_rows = quantize},
+    {.operators = "OneHot", .keeps_rows = one_hot},
+    {.operators = "Trilu", .keeps_rows = of_matrices},
+    {.operators = "GridSample", .keeps_rows = both},
+    {.operators = "CastLike", .keeps_rows = cast_like},
+    {.operators = "PRelu", .keeps_rows = prelu},
 };
-
-static bool names_it(const char *operators, const char *op_type)
-{
-    size_t length = strlen(op_type);
-    for (const char *at = operators; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
-        if (strncmp(at, op_type, length) == 0 && (at[length] == '|' || !at[length]))
-            return true;
-    return false;
-}
 
 /* Families of the operator table whose members compute each element from the elements at its place. */
 static const struct {
     const char *name;
     bool broadcasts; /* else only the first input has the shape of the output */
 } families[] = {
-    {"activation", false},     {"binary", true}, {"cast", false},  {"comparison", true},
-    {"math_functions", false}, {"power", true},  {"unary", false}, {"variadic", true},
+    {.name = "activation", .broadcasts = false},     {.name = "binary", .broadcasts = true},
+    {.name = "cast", .broadcasts = false},           {.name = "comparison", .broadcasts = true},
+    {.name = "math_functions", .broadcasts = false}, {.name = "power", .broadcasts = true},
+    {.name = "unary", .broadcasts = false},          {.name = "variadic", .broadcasts = true},
 };
 
 static bool keeps_places(const struct row_wise *r, const Onnx__NodeProto *node, const struct op *op)
@@ -392,7 +390,7 @@ static bool keeps_rows(const struct row_wise *r, const Onnx__NodeProto *node)
     if (*node->domain || !op || !rewrite_type(r->rewrite, node->output[0]))
         return false;
     for (size_t i = 0; i < sizeof row_operators / sizeof *row_operators; i++)
-        if (names_it(row_operators[i].operators, node->op_type))
+        if (rule_list_has(row_operators[i].operators, '|', node->op_type))
             return row_operators[i].keeps_rows(r, node);
     return keeps_places(r, node, op);
 }

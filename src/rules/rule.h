@@ -51,7 +51,12 @@ struct rule {
 extern const struct rule *const rules_all[];
 extern const size_t rules_count;
 
-const struct rule *rule_find(const char *name); /* NULL when there is none */
+/* Finds a rule by its name, of which the second takes `length` bytes. NULL when there is none. */
+const struct rule *rule_find(const char *name);
+const struct rule *rule_named(const char *name, size_t length);
+
+/* Whether a list of words with a separator between them has this word. */
+bool rule_list_has(const char *list, char separator, const char *word);
 
 /* Whether the rule's operators include this one. */
 bool rule_takes(const struct rule *rule, const char *op_type);
