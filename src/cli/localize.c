@@ -33,7 +33,7 @@ struct work {
 static unsigned method_of(const struct settings *settings)
 {
     static const unsigned methods[] = {LOCALIZE_LOCAL, LOCALIZE_RATE, LOCALIZE_BOTH,
-                                       LOCALIZE_BOTH | LOCALIZE_CAUSE};
+                                       LOCALIZE_BOTH | LOCALIZE_CAUSE | LOCALIZE_PAIRS};
     return methods[settings->method];
 }
 

@@ -148,6 +148,37 @@ static void text_cause(const struct localize_report *report, struct str *out)
     text_tries(cause, CHANGE_KEEPS, out);
 }
 
+/* By Audee's algorithm 2. */
+static void text_pairs(const struct localize_report *report, struct str *out)
+{
+    const struct causal_pairs *pairs = &report->found->pairs;
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct causal_pair *pair = &pairs->items[i];
+        str_printf(out, "%s%s (",
+                   i ? "; " : "by Audee's algorithm 2: ", node_at(report, pair->node)->op_type);
+        text_print(out, model_node_name(node_at(report, pair->node)), 80);
+        str_printf(out, ") %s: R %.2g with ", pair->parameter, pair->rate);
+        text_print(out, pair->tried, 80);
+    }
+    str_add(out, pairs->count ? "\n" : "");
+}
+
+static void json_pairs(struct json *json, const struct causal_pairs *pairs)
+{
+    json_array(json, "pairs");
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct causal_pair *pair = &pairs->items[i];
+        json_object(json, NULL);
+        json_int(json, "node", (int64_t)pair->node);
+        json_string(json, "parameter", pair->parameter);
+        json_string(json, "value", pair->value);
+        json_string(json, "tried", pair->tried);
+        json_double(json, "rate", pair->rate);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 static void text_rate(const struct localize_report *report, bool colour, struct str *out)
 {
     const struct localization *found = report->found;
@@ -217,6 +248,7 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
         text_cause(report, out);
     }
     text_rate(report, colour, out);
+    text_pairs(report, out);
 }
 
 static void json_forms(struct json *json, const struct localized_node *node)
@@ -331,6 +363,8 @@ void localize_write_json(const struct localize_report *report, struct str *out)
         json_rate(&json, report);
     if (found->cause.text && *found->cause.text)
         cause_json(&found->cause, &json);
+    if (found->pairs.count)
+        json_pairs(&json, &found->pairs);
     json_object(&json, "values");
     json_int(&json, "groups", (int64_t)found->groups);
     json_int(&json, "bytes", (int64_t)found->wanted);

@@ -263,9 +263,9 @@ static void marks_of(const struct examination *look, const struct weighed *one, 
     const bool all[MARKS] = {
         respelled && look->changes.items[one->best].alone, /* the same node, spelled otherwise, cures */
         is_switch(one),
-        respelled,                      /* the same by other nodes */
-        !one->keeps && one->same_shape, /* every other value cures */
+        respelled, /* the same by other nodes */
         one->by_default,
+        !one->keeps && one->same_shape, /* every other value cures */
         one->same_shape,
         !one->plain,
     };

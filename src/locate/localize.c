@@ -242,13 +242,13 @@ static void conclude(struct localizing *localizing)
     result->wanted = localizing->search.record.wanted;
 }
 
-/* The culprit on the inputs it had, as a case of its own; NULL when it cannot be cut out. */
-static struct test_case *cut_culprit(struct localizing *localizing, struct error *err)
+/* Nodes on the inputs they had, as a case of their own; NULL when they cannot be cut out. */
+static struct test_case *cut_nodes(struct localizing *localizing, const size_t *nodes, size_t count,
+                                   struct error *err)
 {
     struct part part;
     struct test_case *test = NULL;
-    const struct settlement *settlement = &localizing->settlement;
-    if (part_cut(&part, &localizing->search.record, settlement->nodes, settlement->count)) {
+    if (part_cut(&part, &localizing->search.record, nodes, count)) {
         test = test_case_new(part.model);
         if (test_case_add_inputs(test, part.inputs, part.model->graph->n_input, err)) {
             test_case_free(test);
@@ -274,7 +274,7 @@ static int conclude_cause(struct localizing *localizing, struct error *err)
         cause->text = "the cause is looked for in groups of up to four nodes";
         return 0;
     }
-    struct test_case *culprit = cut_culprit(localizing, err);
+    struct test_case *culprit = cut_nodes(localizing, settlement->nodes, settlement->count, err);
     if (!culprit) {
         cause->text = "the node's inputs are not known";
         return 0;
@@ -284,6 +284,24 @@ static int conclude_cause(struct localizing *localizing, struct error *err)
     int status =
         cause_find(cause, &localizing->search.test, culprit, &options, &localizing->result->arena, err);
     test_case_free(culprit);
+    return status;
+}
+
+/* Nodes whose R is above t1, in the order of computation. */
+static int conclude_pairs(struct localizing *localizing, struct error *err)
+{
+    struct localization *result = localizing->result;
+    int status = 0;
+    for (size_t p = 0; p < result->n_nodes && !status; p++) {
+        size_t number = localizing->search.test.index.order[p];
+        if (!(localizing->which->method & LOCALIZE_PAIRS) || !(result->nodes[number].rate > PAIRS_T1))
+            continue;
+        struct test_case *part = cut_nodes(localizing, &number, 1, err);
+        if (part)
+            status = causal_pairs_add(&result->pairs, &localizing->search.test, localizing->which->second,
+                                      number, part, &result->arena, err);
+        test_case_free(part);
+    }
     return status;
 }
 
@@ -403,6 +421,8 @@ int localize(struct localization *localization, const struct localize_case *whic
         conclude(&localizing);
         status = conclude_cause(&localizing, err);
     }
+    if (!status)
+        status = conclude_pairs(&localizing, err);
     settlement_release(&localizing.settlement);
     search_release(&localizing.search);
     return status;

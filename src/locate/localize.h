@@ -19,6 +19,7 @@
 #include "case/test_case.h"
 #include "engine/pool.h"
 #include "judge/verdict.h"
+#include "locate/causal_pairs.h"
 #include "locate/cause.h"
 #include "model/index.h"
 
@@ -73,7 +74,8 @@ struct localization {
     size_t n_path;
     size_t *path;
 
-    struct cause cause; /* of the culprit's failure, with LOCALIZE_CAUSE */
+    struct cause cause;        /* of the culprit's failure, with LOCALIZE_CAUSE */
+    struct causal_pairs pairs; /* with LOCALIZE_PAIRS */
 
     size_t groups;       /* number of groups in which the values were recorded */
     size_t largest;      /* bytes of the largest group */
@@ -85,6 +87,7 @@ enum localize_method {
     LOCALIZE_RATE = 2,
     LOCALIZE_BOTH = LOCALIZE_LOCAL | LOCALIZE_RATE,
     LOCALIZE_CAUSE = 4, /* with local: also look for the cause */
+    LOCALIZE_PAIRS = 8, /* with rate: also Audee's pairs of node and parameter */
 };
 
 struct localize_case {

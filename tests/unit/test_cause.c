@@ -58,6 +58,8 @@ static void look(struct scene *scene, struct model *model, const struct shape *s
     assert_int_equal(registry_find(scene->registry, engine, &spec, NULL), 0);
     scene->pool = pool_new(&(struct pool_options){0});
     pool_add(scene->pool, spec);
+    assert_int_equal(registry_find(scene->registry, "reference", &spec, NULL), 0);
+    pool_add(scene->pool, spec);
     struct localize_case which = {
         .pool = scene->pool, .test = scene->test, .method = LOCALIZE_LOCAL | LOCALIZE_CAUSE};
     if (localize(&scene->found, &which, &err))
@@ -115,6 +117,32 @@ static void a_parameter_and_its_condition_are_named(void **state)
     for (size_t i = 0; i < scene.found.cause.n_conditions; i++)
         strides |= text_equal(scene.found.cause.conditions[i].parameter, "strides");
     assert_true(strides);
+    scene_close(&scene);
+}
+
+/* The paper's method names every parameter whose change alone makes the engines agree. */
+static void audee_names_pairs(void **state)
+{
+    (void)state;
+    struct scene scene;
+    look(&scene, conv("SAME_UPPER", 2), &image, "reference:fault=same-pad-side,round=on");
+    localization_release(&scene.found);
+    struct localize_case which = {.pool = scene.pool,
+                                  .second = 1,
+                                  .second_is_reference = true,
+                                  .test = scene.test,
+                                  .method = LOCALIZE_RATE | LOCALIZE_PAIRS};
+    assert_int_equal(localize(&scene.found, &which, NULL), 0);
+    bool auto_pad = false, group = false;
+    for (size_t i = 0; i < scene.found.pairs.count; i++) {
+        const struct causal_pair *pair = &scene.found.pairs.items[i];
+        assert_int_equal(pair->node, 1);
+        assert_true(pair->rate < PAIRS_T2);
+        auto_pad |= text_equal(pair->parameter, "auto_pad");
+        group |= text_equal(pair->parameter, "group");
+    }
+    assert_true(auto_pad);
+    assert_false(group);
     scene_close(&scene);
 }
 
@@ -281,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_parameter_and_its_condition_are_named),
+        cmocka_unit_test(audee_names_pairs),
         cmocka_unit_test(weights_are_a_parameter),
         cmocka_unit_test(a_default_can_be_the_cause),
         cmocka_unit_test(a_crash_has_a_cause),
