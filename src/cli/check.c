@@ -168,8 +168,7 @@ static void print_doubts(const struct check_engine *engine, struct str *out)
         str_add(out, "\n");
     } else if (engine->answers[CHECK_LACKING]) {
         str_printf(out,
-                   "  It does not run %zu of the rewritten forms, which use operators or attributes that the "
-                   "model does not; the "
+                   "  It refuses %zu of the rewritten forms, in which something is new that it may lack; the "
                    "first: ",
                    engine->answers[CHECK_LACKING]);
         text_print(out, engine->lacking, 200);
