@@ -1,10 +1,7 @@
 #include "campaign/search_danger.h"
 
-/*
- * LARGE: a model is large when its weights have more elements than this; a measurement takes 0.1 s or more
- * then. LEAPING: the generations that are made by leaps alone.
- */
-enum { LARGE = 20000, LEAPING = 8 };
+/* A model is large when its weights have more elements than this: a measurement takes 0.1 s or more then. */
+enum { LARGE = 20000 };
 
 /* A model with other weights needs a meter of its own. */
 static int measure_case(struct search_danger *danger, const float *genes, struct danger *measured)
@@ -64,19 +61,13 @@ void search_danger_init(struct search_danger *danger, const struct genome_layout
                   .context = danger,
                   .n_stretches = n_parts,
                   .stretches = genome_stretches(layout),
-                  .leaps = 1},
+                  .leaps = weights_of(model) > LARGE ? 1 : 0.9},
         .layout = layout,
-        .leaps = weights_of(model) > LARGE ? 0.98 : 0.6,
         .weights = level != GENOME_INPUTS,
     };
     if (danger->weights || danger_meter_new(&danger->meter, model, NULL, &err))
         danger->meter = NULL;
     danger->climb.meter = danger->meter;
-}
-
-void search_danger_begin(struct search_danger *danger, uint64_t round)
-{
-    danger->climb.leaps = round < LEAPING ? 1 : danger->leaps;
 }
 
 void search_danger_release(struct search_danger *danger)

@@ -588,7 +588,6 @@ static void note_best(struct searched *m)
 static void breed(struct search_source *source, struct searched *m)
 {
     bool restart = source->options.fitness == SEARCH_RANDOM;
-    search_danger_begin(&m->danger, genetic_round(m->genetic));
     if (!restart && m->stuck >= STUCK) {
         m->figures.restarts++;
         restart = true;
