@@ -165,10 +165,30 @@ static void say_jump(struct uncertainty *found, const struct op_call *call, size
     if (has_values(a) && i < out->count && a->count != out->count && say_near_in_row(found, call, i))
         return;
     if (fits && isfinite(bounded_hard(a, at)) && bounded_hard(a, at) > 0)
-        say(found, ": its input %.9Lg may be off by %.3g, which reaches across a jump", a->value[at],
-            bounded_hard(a, at));
+        say(found, ": its input %.9Lg may be off by %.3g, which reaches %s", a->value[at],
+            bounded_hard(a, at),
+            call->op->slope == SLOPE_EVERYWHERE ? "to where the result is not defined" : "across a jump");
     else
         say(found, ": its input is so near a jump that rounding decides");
+}
+
+static bool inputs_are_judged(const struct op_call *call)
+{
+    for (size_t i = 0; i < call->n_inputs; i++)
+        for (size_t k = 0; has_values(call->inputs[i]) && k < call->inputs[i]->count; k++)
+            if (isinf(bounded_hard(call->inputs[i], k)))
+                return false;
+    return true;
+}
+
+/*
+ * Whether it is ONNX that leaves an open element of the node's result unspecified. Bounds that became
+ * infinite on the way, as the root of a number that may be negative, look the same: an operator whose row
+ * says nothing of what ONNX leaves open, or whose inputs are not judged themselves, has no part in it.
+ */
+static bool opens_by_itself(const struct op_call *call, const struct bounded *out)
+{
+    return (call->op->open || dtype_is_integer(out->type)) && inputs_are_judged(call);
 }
 
 static void say_open(struct uncertainty *found, const struct op_call *call, const struct bounded *out)
@@ -207,7 +227,7 @@ static void describe(struct watch *watch, const struct op_call *call, size_t out
     const struct bounded *out = &call->outputs[output];
     *found = (struct uncertainty){.factor = isfinite(growth) ? growth : 0};
     name_node(found, watch, call);
-    if (is_open(out, element)) {
+    if (is_open(out, element) && opens_by_itself(call, out)) {
         say_open(found, call, out);
     } else if (isinf(growth) || call->op->slope == SLOPE_NOWHERE) {
         found->kind = UNCERTAIN_JUMP;
@@ -291,6 +311,8 @@ static void note_open(struct watch *watch, const struct op_call *call)
     for (size_t o = 0; o < call->n_outputs && !found; o++)
         for (size_t i = 0; has_values(&call->outputs[o]) && i < call->outputs[o].count && !found; i++)
             found = is_open(&call->outputs[o], i) ? &call->outputs[o] : NULL;
+    if (found && !opens_by_itself(call, found))
+        found = NULL;
     if (watch->open.kind || (!found && !call->open))
         return;
     name_node(&watch->open, watch, call);

@@ -510,7 +510,8 @@ static const struct op_param params[] = {
 enum { PLAIN = (DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)) & ~DTYPE_BIT(DTYPE_BFLOAT16) };
 
 const struct op ops_resize[] = {
-    {OP("Resize", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 5},
+    {OP("Resize", 10), .open = "how this combination of modes, sizes and scales is computed",
+     .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 5},
      .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}}, .params = params, .eval = eval_resize,
      .sample = resize_sample, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.same_since = 11}, .result = RESULT_TYPE,
