@@ -111,7 +111,10 @@ static const char *const level_names[] = {
 
 static const char *level_name(const struct search_source_options *options)
 {
-    return options->network ? "network" : level_names[options->level];
+    static const char *const networks[] = {[SEARCH_VARIANTS_BOTH] = "network",
+                                           [SEARCH_VARIANTS_LEGAL] = "network (legal)",
+                                           [SEARCH_VARIANTS_ILLEGAL] = "network (illegal)"};
+    return options->network ? networks[options->variants] : level_names[options->level];
 }
 
 static size_t population_of(const struct search_source_options *options)
@@ -385,12 +388,19 @@ static int make_genome(const struct searched *m, size_t genome, struct test_case
     return 0;
 }
 
+static enum variant_law law_of(const struct search_source_options *o, uint64_t number)
+{
+    if (o->variants == SEARCH_VARIANTS_BOTH)
+        return number % 2 ? VARIANT_ILLEGAL : VARIANT_LEGAL;
+    return o->variants == SEARCH_VARIANTS_LEGAL ? VARIANT_LEGAL : VARIANT_ILLEGAL;
+}
+
 /* Some numbers give no variant, which is no error. */
 static int make_variant(const struct searched *m, size_t number, struct test_case **out, struct error *err)
 {
     const struct search_source_options *o = &m->source->options;
     uint64_t all = m->figures.generations * population_of(o) + number;
-    if (variant_make(m->variants, all % 2 ? VARIANT_ILLEGAL : VARIANT_LEGAL, o->seed, all, out, NULL, err))
+    if (variant_make(m->variants, law_of(o, all), o->seed, all, out, NULL, err))
         return -1;
     name_case(m, *out, all);
     return 0;

@@ -32,6 +32,9 @@ struct search_seed {
     const struct inputs *inputs;
 };
 
+/* Which variants of a network: legal and illegal ones in turns, or those of one kind. */
+enum search_variants { SEARCH_VARIANTS_BOTH = 0, SEARCH_VARIANTS_LEGAL, SEARCH_VARIANTS_ILLEGAL };
+
 enum search_limits { SEARCH_LIMITS_DATA, SEARCH_LIMITS_TYPE };
 
 struct search_source_options {
@@ -39,6 +42,7 @@ struct search_source_options {
     enum search_goal goal;
     enum search_fitness fitness;
     bool network; /* change the parameters of nodes (search/variant.h) instead of the numbers of `level` */
+    enum search_variants variants; /* of the network */
     enum genome_level level;
     enum search_limits limits;
     size_t population; /* 2 to FUZZ_RANGE; 0: GENETIC_POPULATION */

@@ -13,7 +13,7 @@ struct settings {
     struct input_settings inputs;
     double time;
     long long count, population;
-    int goal, level, fitness, limits;
+    int goal, level, fitness, limits, variants;
     const char *known;
     bool no_known, no_reduce, until_reached;
 };
@@ -59,6 +59,7 @@ static int search(const struct settings *settings, const struct search_seed *mod
         .seed = (uint64_t)settings->inputs.seed,
         .goal = goals[settings->goal],
         .network = settings->level == LEVEL_NETWORK,
+        .variants = (enum search_variants)settings->variants,
         .level = levels[settings->level],
         .fitness = fitnesses[settings->fitness],
         .limits = limits_of(settings),
@@ -126,6 +127,8 @@ static const struct cli_option options[] = {
      "what to look for: different top classes, NaN or infinity, an answer beyond its error bound"},
     {0, "level", OPTION_CHOICE, "input|weights|both|network", offsetof(struct settings, level),
      "what is changed: the inputs, the weights, both, or the parameters of the nodes"},
+    {0, "variants", OPTION_CHOICE, "both|legal|illegal", offsetof(struct settings, variants),
+     "with --level network: variants that are valid, those with a value that ONNX forbids, or both"},
     {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when N changed samples were run"},

@@ -197,7 +197,7 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                                   .kin = KIN_NUMBERS},
     [VERDICT_ACCEPTED] = {.word = "accepted",
                           .sentence = "answers a model that ONNX forbids",
-                          .deed = "accepts what ONNX forbids at",
+                          .deed = "is accepted, though ONNX forbids it",
                           .class = CLASS_LENIENT,
                           .heard = HEARD_FINDING,
                           .tone = TONE_BAD,

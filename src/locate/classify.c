@@ -119,6 +119,8 @@ void classify(struct classification *classification, const struct verdict *verdi
     const char *text = why(verdict->kind, &by_kind);
     if (class == FINDING_UNKNOWN && verdict->by_vote)
         text = "there is no reference that could tell";
+    else if (verdict_is(verdict->kind, CLASS_DEATH) && verdict->invalid)
+        text = "it should refuse this case, which is not valid";
     else if (class == FINDING_DIFFERENCE && verdict->invalid)
         text = "the case is not valid, and ONNX does not say what happens then";
     else if (verdict_is(verdict->kind, CLASS_DOUBT) && *verdict->text)

@@ -211,6 +211,20 @@ static bool draw_near(struct rng *rng, const Onnx__NodeProto *node, const struct
     return true;
 }
 
+/* ONNX: pads "cannot be used simultaneously with auto_pad". Whichever of the two is set, the other goes. */
+static void part_paddings(Onnx__NodeProto *node, const struct op_param *param)
+{
+    const char *word;
+    size_t size;
+    static const char none[] = "NOTSET";
+    bool given = node_string(node, "auto_pad", &word, &size) && size;
+    bool automatic = given && !(size == sizeof none - 1 && memcmp(word, none, size) == 0);
+    if (automatic && text_equal(param->name, "auto_pad"))
+        node_remove_attribute(node, "pads");
+    else if (automatic && text_equal(param->name, "pads"))
+        node_remove_attribute(node, "auto_pad");
+}
+
 /* A legal value that is not the present one, set. */
 static int change_legally(struct rewrite *work, Onnx__NodeProto *node, const struct op_param *param,
                           struct rng *rng, struct str *note, struct error *err)
@@ -226,6 +240,7 @@ static int change_legally(struct rewrite *work, Onnx__NodeProto *node, const str
                                   : draw_near(rng, node, param, word);
         if (!drawn || set_param(work, node, param, false, rng, word, err) || refit_refresh(work, err))
             break;
+        part_paddings(node, param);
         str_clear(&after);
         show_param(work, node, param, &after);
         result = text_equal(before.data, after.data) ? -1 : 0;

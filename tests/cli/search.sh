@@ -16,6 +16,15 @@ assay fuzz -e reference --replay 'case cases/../classes' -o one
 assay search classes.onnx -e reference --goal bound --level both --count 60 -o two --format json 2>/dev/null | grep -E '"(goal|level|fitness|model|reached|findings)"'
 quietly search classes.onnx -e reference --goal bound --level both --count 120 -o two
 assay search classes.onnx -e reference --goal bound --level weights --count 60 -o two | sed 's/[0-9a-f]\{16\}/HASH/'
+# Illegal variants of a network: an engine that dies of a kernel of 0, beside one that refuses it.
+model conv.onnx <<'END'
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1,1,4,4] x) => (float[1,1,2,2] y) <float[1,1,3,3] w = {1,2,3,4,5,6,7,8,9}> { y = Conv <kernel_shape = [3, 3]> (x, w) }
+END
+quietly search conv.onnx -e reference -e reference:fault=kernel-zero-crash --level network --variants illegal --no-reduce --count 160 -o net
+assay findings net | sed -E 's/-[0-9a-f]{12}/-HASH/; s/ +/ /g'
+quietly search conv.onnx -e reference -e reference:threads=2 --level network --variants legal --no-reduce --count 40 -o legal
+assay findings legal
 # Mistakes, each before a folder is made.
 assay search -e reference -o three
 assay search classes.onnx -e reference -o three
