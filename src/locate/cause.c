@@ -200,18 +200,6 @@ static bool is_switch(const struct weighed *one)
     return !one->plain && !one->keeps && one->by_default;
 }
 
-/* A change that cures and is no respelling; NULL when there is none. */
-static const struct param_change *plain_cure(const struct examination *look, const struct weighed *one)
-{
-    for (size_t i = 0; i < look->n_params; i++) {
-        const struct param_change *change = &look->changes.items[i];
-        if (look->ends[i] == CHANGE_CURES && change->way != WAY_RESPELLED && change->node == one->node &&
-            change->param == one->param)
-            return change;
-    }
-    return NULL;
-}
-
 static int expect_changed(struct examination *look, const struct param_change *const *changes, size_t count,
                           struct expected *expected)
 {
@@ -227,22 +215,25 @@ static int expect_changed(struct examination *look, const struct param_change *c
     return status;
 }
 
-/*
- * Whether a means something only for the present value of b: with b cured, no value of a changes the answer
- * (nearest_mode without mode=nearest, dilations of a kernel of size 1). Then a says more of the failure.
- */
-static bool is_inside(struct examination *look, const struct weighed *a, const struct weighed *b)
+static bool is_change_of(const struct examination *look, size_t number, const struct weighed *one)
 {
-    const struct param_change *both[2] = {plain_cure(look, b)};
-    struct expected one = {0};
+    const struct param_change *change = &look->changes.items[number];
+    return change->param == one->param && change->node == one->node && change->way != WAY_RESPELLED &&
+           look->ends[number] != CHANGE_INVALID;
+}
+
+/* Whether, after this change, every value of a gives the same answer. */
+static bool is_idle_after(struct examination *look, const struct param_change *change,
+                          const struct weighed *a)
+{
+    const struct param_change *both[2] = {change};
+    struct expected one, two;
     size_t same = 0, other = 0;
-    if (!both[0] || a->node != b->node || !(a->differs > 0) || expect_changed(look, both, 1, &one))
+    if (expect_changed(look, both, 1, &one))
         return false;
     for (size_t i = 0; i < look->n_params && !other; i++) {
-        struct expected two;
         both[1] = &look->changes.items[i];
-        if (both[1]->param != a->param || both[1]->node != a->node || both[1]->way == WAY_RESPELLED ||
-            look->ends[i] == CHANGE_INVALID || expect_changed(look, both, 2, &two))
+        if (!is_change_of(look, i, a) || expect_changed(look, both, 2, &two))
             continue;
         if (difference(&one, &two) > 0)
             other++;
@@ -252,6 +243,24 @@ static bool is_inside(struct examination *look, const struct weighed *a, const s
     }
     expected_release(&one);
     return same && !other;
+}
+
+/*
+ * Whether a means something only for the present value of b: whenever b is cured, no value of a changes the
+ * answer (nearest_mode without mode=nearest, dilations of a kernel of size 1). Then a says more of the
+ * failure.
+ */
+static bool is_inside(struct examination *look, const struct weighed *a, const struct weighed *b)
+{
+    size_t cures = 0;
+    for (size_t i = 0; i < look->n_params && a->node == b->node && a->differs > 0; i++) {
+        if (!is_change_of(look, i, b) || look->ends[i] != CHANGE_CURES)
+            continue;
+        if (!is_idle_after(look, &look->changes.items[i], a))
+            return false;
+        cures++;
+    }
+    return cures > 0;
 }
 
 /* The marks by which the cause is chosen among parameters with a cure, most important first. */
