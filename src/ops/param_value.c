@@ -121,6 +121,16 @@ static size_t commas(const char *text)
     return count;
 }
 
+/* A part of a text as a text of its own; `text` may be NULL when the length is 0. */
+static const char *copy_word(struct arena *arena, const char *text, size_t length)
+{
+    char *word = arena_alloc(arena, length + 1);
+    if (length)
+        memcpy(word, text, length);
+    word[length] = '\0';
+    return word;
+}
+
 /* A list of words keeps its length; where it is left out it has that of the default or, for operators that
  * work in two directions, twice that. One word is put at one place, now and then at all. */
 static int set_words(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param,
@@ -128,21 +138,22 @@ static int set_words(struct arena *arena, Onnx__NodeProto *node, const struct op
 {
     const Onnx__AttributeProto *old = node_attribute(node, param->name);
     const char *words[PARAM_LIST], *at = param->initial;
-    size_t length = at ? commas(at) + 1 : 1, count = old ? old->n_strings : length << rng_below(rng, 2);
-    if (!count || count > PARAM_LIST || !at || length > PARAM_LIST)
+    if (!at)
+        return -1;
+    size_t length = commas(at) + 1, count = old ? old->n_strings : length << rng_below(rng, 2);
+    if (!count || count > PARAM_LIST || length > PARAM_LIST)
         return -1;
     bool all = rng_chance(rng, 0.3);
     size_t one = (size_t)rng_below(rng, count);
     for (size_t i = 0; i < length; i++, at += strcspn(at, ","), at += *at == ',')
-        words[i] = arena_printf(arena, "%.*s", (int)strcspn(at, ","), at);
+        words[i] = copy_word(arena, at, strcspn(at, ","));
     for (size_t i = length; i < count; i++)
         words[i] = words[i % length];
     for (size_t i = 0; i < count; i++)
         if (all || i == one)
             words[i] = word;
         else if (old)
-            words[i] =
-                arena_printf(arena, "%.*s", (int)old->strings[i].len, (const char *)old->strings[i].data);
+            words[i] = copy_word(arena, (const char *)old->strings[i].data, old->strings[i].len);
     node_set_strings(arena, node, param->name, words, count);
     return 0;
 }
