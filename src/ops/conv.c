@@ -5,16 +5,23 @@
 
 #include <inttypes.h>
 
-/* Splits the total padding of SAME: the odd one goes to the end for SAME_UPPER. */
-static void pad_same(struct conv_attributes *w, const struct shape *x)
+/*
+ * Splits the total padding of SAME: the odd one goes to the end for SAME_UPPER. Where the stride is larger
+ * than the kernel, ONNX's formula gives a negative padding, which can be read as none or as elements to leave
+ * out. False when the two readings differ.
+ */
+static bool pad_same(struct conv_attributes *w, const struct shape *x)
 {
+    bool clear = true;
     for (int i = 0; i < w->rank; i++) {
         int64_t in = x->dims[i + 2], out = (in + w->stride[i] - 1) / w->stride[i];
         int64_t total = (out - 1) * w->stride[i] + conv_extent(w, i) - in;
-        total = total < 0 ? 0 : total;
-        w->begin[i] = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
-        w->end[i] = total - w->begin[i];
+        int64_t begin = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+        w->begin[i] = total < 0 ? 0 : begin;
+        w->end[i] = total < 0 ? 0 : total - begin;
+        clear &= w->begin[i] == begin;
     }
+    return clear;
 }
 
 /* Computes the shape of the output, and the image and windows that give it. */
@@ -29,7 +36,7 @@ static int plan(struct op_call *call, const struct bounded *x, const struct boun
         return call_invalid(call, "the weights do not match %" PRId64 " channels in %" PRId64 " groups",
                             x->shape.dims[1], w.groups);
     if (w.auto_pad == PAD_SAME_UPPER || w.auto_pad == PAD_SAME_LOWER)
-        pad_same(&w, &x->shape);
+        call->open |= !pad_same(&w, &x->shape);
     *out = (struct shape){.rank = x->shape.rank, .dims = {x->shape.dims[0], k->dims[0]}};
     *c = (struct convolution){.x = x, .weights = weights, .rank = w.rank, .groups = (size_t)w.groups};
     for (int i = 0; i < w.rank; i++) {
@@ -213,16 +220,30 @@ static const struct op_param integer_extras[] = {
     {"x_zero_point", PARAM_INPUT, .input = 2}, {"w_zero_point", PARAM_INPUT, .input = 3}, {0}};
 
 const struct op ops_conv[] = {
-    {OP("Conv", 1), .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {3, 5},
-     .types = {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}}, .params = conv_params, .extras = conv_extras,
-     .eval = eval_conv, .sample = sample_conv, .data = DATA_FIRST, .range = {RANGE_DOT},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .flags = OP_CONVOLVES,
-     .fit = fit_conv, .dangers = {{DANGER_NONE}}},
+    {OP("Conv", 1),
+     .inputs = {2, 3},
+     .outputs = {1, 1},
+     .ranks = {3, 5},
+     .types = {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}},
+     .params = conv_params,
+     .extras = conv_extras,
+     .eval = eval_conv,
+     .sample = sample_conv,
+     .data = DATA_FIRST,
+     .range = {RANGE_DOT},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2},
+     .history = {.same_since = 1},
+     .result = RESULT_TYPE,
+     .work = WORK_PRODUCTS,
+     .slope = SLOPE_EVERYWHERE,
+     .flags = OP_CONVOLVES,
+     .fit = fit_conv,
+     .dangers = {{DANGER_NONE}},
+     .open = "a negative padding of SAME"},
     {OP("ConvInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {3, 5}, .types = {{10, CONV_BYTES}},
      .params = conv_params, .extras = integer_extras, .eval = eval_conv_integer,
      .sample = sample_conv_integer, .data = DATA_FIRST, .range = {RANGE_DOT}, .factors = {FACTORS_NONE},
      .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_PRODUCTS, .slope = SLOPE_NOWHERE,
-     .flags = OP_CONVOLVES, .dangers = {{DANGER_NONE}}},
+     .flags = OP_CONVOLVES, .dangers = {{DANGER_NONE}}, .open = "a negative padding of SAME"},
     {0},
 };

@@ -33,14 +33,19 @@ int64_t window_count(int64_t in, int64_t span, int64_t stride, int64_t begin, in
     return count;
 }
 
-static void pad_same(struct geometry *g, int i, int64_t span, bool upper)
+/*
+ * Where the stride is larger than the window, ONNX's formula gives a negative padding, which can be read as
+ * none or as elements to leave out. False when the two readings differ, as the first window then starts
+ * elsewhere.
+ */
+static bool pad_same(struct geometry *g, int i, int64_t span, bool upper)
 {
     g->out[i] = (g->in[i] + g->stride[i] - 1) / g->stride[i];
     int64_t total = (g->out[i] - 1) * g->stride[i] + span - g->in[i];
-    if (total < 0)
-        total = 0;
-    g->begin[i] = upper ? total / 2 : total - total / 2;
-    g->end[i] = total - g->begin[i];
+    int64_t begin = upper ? total / 2 : total - total / 2;
+    g->begin[i] = total < 0 ? 0 : begin;
+    g->end[i] = total < 0 ? 0 : total - begin;
+    return g->begin[i] == begin;
 }
 
 static int place(struct op_call *call, struct geometry *g, bool ceil)
@@ -53,7 +58,7 @@ static int place(struct op_call *call, struct geometry *g, bool ceil)
     for (int i = 0; i < g->rank; i++) {
         int64_t span = (g->kernel[i] - 1) * g->dilation[i] + 1;
         if (upper || lower) {
-            pad_same(g, i, span, upper);
+            call->open |= !pad_same(g, i, span, upper);
         } else {
             if (valid)
                 g->begin[i] = g->end[i] = 0;

@@ -431,8 +431,9 @@ enum {
                     .work = WORK_REDUCES
 
 const struct op ops_pooling[] = {
-    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool), .open = "the mean of padding alone",
-                 .types = {{1, FLOATS}}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
+    [AVERAGE] = {ROW("AveragePool", 1, average_params, pool),
+                 .open = "the mean of padding alone, or a negative padding of SAME", .types = {{1, FLOATS}},
+                 .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
                  .dangers = {{DANGER_INNER, .power = 1}}},
     [GLOBAL_AVERAGE] = {ROW("GlobalAveragePool", 1, NULL, global), .types = {{1, FLOATS}},
                         .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
@@ -443,10 +444,11 @@ const struct op ops_pooling[] = {
     [GLOBAL_MAX] = {ROW("GlobalMaxPool", 1, NULL, global), .types = {{1, FLOATS}},
                     .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
                     .dangers = {{DANGER_NONE}}},
-    [LP] = {ROW("LpPool", 1, lp_params, pool), .types = {{1, FLOATS}}, .history = {.same_since = 2},
-            .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
+    [LP] = {ROW("LpPool", 1, lp_params, pool), .open = "a negative padding of SAME", .types = {{1, FLOATS}},
+            .history = {.same_since = 2}, .slope = SLOPE_ALMOST_EVERYWHERE,
+            .dangers = {{DANGER_INNER, .power = 2}}},
     [MAX] = {ROW("MaxPool", 2, max_params, pool),
-             .open = "the maximum of a window with NaN, or of padding alone",
+             .open = "the maximum of a window with NaN, or of padding alone; a negative padding of SAME",
              .types = {{1, FLOATS}, {12, FLOATS | BYTES}}, .history = {.same_since = 1},
              .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
