@@ -327,6 +327,16 @@ static bool is_believed(const struct examination *look, const struct weighed *on
     return one->cures && (!look->size_matters || one->same_shape || (!one->keeps && one->by_default));
 }
 
+/*
+ * Other elements of an input are other data. Where several nodes fail together, which depends on what their
+ * values happen to be (a tie, say), a cure by such elements proves little.
+ */
+static bool is_other_data(const struct examination *look, const struct param_change *change)
+{
+    const struct model *part = test_case_model(look->sets[0], NULL);
+    return part && part->graph->n_node > 1 && (change->way == WAY_INPUT || change->way == WAY_SPREAD);
+}
+
 static void name_parameter(struct examination *look)
 {
     struct cause *cause = look->cause;
@@ -345,7 +355,8 @@ static void name_parameter(struct examination *look)
         if (look->weighed[i].cures && &look->weighed[i] != chosen)
             cause->conditions[cause->n_conditions++] = value_of(look, &look->weighed[i]);
     name_cure(look, &look->changes.items[chosen->best]);
-    cause->certain = !cause->by_data || chosen->differs <= 0;
+    cause->certain =
+        (!cause->by_data || chosen->differs <= 0) && !is_other_data(look, &look->changes.items[chosen->best]);
 }
 
 /* --- Several parameters together --- */
