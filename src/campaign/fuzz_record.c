@@ -64,6 +64,16 @@ static bool has_suspect_pair(const struct trial_done *done)
     return false;
 }
 
+/* In a campaign with a reference, that engines agree with each other is no judgement when it was not asked.
+ */
+static enum verdict_kind counted_kind(const struct fuzz_status *status, const struct trial_done *done,
+                                      size_t engine)
+{
+    enum verdict_kind kind = done->judgement.verdicts[engine].kind;
+    bool unasked = status->judged_engines < status->n_engines && !done->asked;
+    return unasked && verdict_is(kind, CLASS_AGREES) ? VERDICT_UNDECIDED : kind;
+}
+
 void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
 {
     status->cases++;
@@ -73,7 +83,7 @@ void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
         snprintf(status->suspect_pair, sizeof status->suspect_pair, "%s", done->test->recipe);
     for (size_t i = 0; i < done->n_engines; i++) {
         struct fuzz_engine *engine = &status->engines[i];
-        engine->verdicts[done->judgement.verdicts[i].kind]++;
+        engine->verdicts[counted_kind(status, done, i)]++;
         engine->paper[paper_status_of(&done->results[i], &done->reference)]++;
         engine->busy += seconds_of(&done->results[i]);
     }
