@@ -71,9 +71,14 @@ static bool scale_product(struct rewrite *rewrite, const Onnx__NodeProto *node, 
     size_t chosen = from[rng_below(&rewrite->rng, count)];
     scaling->powers[chosen] = 1;
     scaling->result = any ? 1 : rule->powers[chosen];
-    for (size_t i = 0; i < node->n_input && i < INPUTS; i++)
-        if (rule->added >> i & 1 && rewrite_has_input(node, i))
-            scaling->powers[i] = scaling->result;
+    for (size_t i = 0; i < node->n_input && i < INPUTS; i++) {
+        if (!(rule->added >> i & 1) || !rewrite_has_input(node, i))
+            continue;
+        if (!is_typed(rewrite, node, i,
+                      scaling->type)) /* BatchNormalization may have a mean of another type */
+            return false;
+        scaling->powers[i] = scaling->result;
+    }
     return true;
 }
 

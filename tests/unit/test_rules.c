@@ -1,6 +1,7 @@
 #include "base/str.h"
 #include "generate/operator_case.h"
 #include "model/build.h"
+#include "model/onnx.h"
 #include "rules/rewriting.h"
 
 #include <setjmp.h>
@@ -179,6 +180,45 @@ static void every_rule_is_complete(void **state)
     }
 }
 
+/* A case with one input x, of the numbers -1.5 to 1.5. */
+static struct test_case *case_of_text(const char *text)
+{
+    struct model *model = NULL;
+    struct error err = {0};
+    uint8_t *bytes = NULL;
+    size_t size;
+    if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&model, bytes, size, &err))
+        fail_msg("%s", err.message);
+    free(bytes);
+    struct test_case *test = test_case_new(model);
+    set_input(test, "x");
+    return test;
+}
+
+/* A BatchNormalization whose mean has another type than its data was multiplied by a number of the wrong one.
+ */
+static void types_that_differ_are_not_scaled(void **state)
+{
+    static const char text[] = "scaled@y#12";
+    struct test_case *test, *other;
+    struct error err = {0};
+    (void)state;
+    for (int mixed = 0; mixed < 2; mixed++) {
+        struct str model;
+        str_init(&model);
+        str_printf(&model,
+                   "<ir_version: 8, opset_import: [\"\" : 15]> g (float[2,2] x) => (float[2,2] y)"
+                   " <float[2] s = {1, 2}, float[2] b = {1, 1}, %s[2] m = {1, 2}, %s[2] v = {1, 1}>"
+                   " { y = BatchNormalization (x, s, b, m, v) }",
+                   mixed ? "double" : "float", mixed ? "double" : "float");
+        test = case_of_text(model.data);
+        assert_int_equal(rewriting_apply(test, text, &other, &err), !mixed);
+        test_case_free(other);
+        test_case_free(test);
+        str_release(&model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +229,7 @@ int main(void)
         cmocka_unit_test(long_rewritings_are_refused),
         cmocka_unit_test(misspelt_rules_get_a_suggestion),
         cmocka_unit_test(every_rule_is_complete),
+        cmocka_unit_test(types_that_differ_are_not_scaled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
