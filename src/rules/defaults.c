@@ -8,13 +8,14 @@
 #include <string.h>
 
 /* A node that has every attribute of the operator that has a default, with that default; NULL when libonnx
- * does not know the operator. */
+ * does not know the operator or the opset, in which defaults may be others. */
 static const Onnx__NodeProto *schema_defaults(struct rewrite *rewrite, const char *op_type)
 {
     const Onnx__NodeProto *defaults = NULL;
     uint8_t *bytes = NULL;
     size_t size;
-    if (onnx_attribute_defaults("", op_type, rewrite_opset(rewrite), &bytes, &size, NULL) == 0)
+    if (rewrite_opset(rewrite) <= onnx_max_opset() &&
+        onnx_attribute_defaults("", op_type, rewrite_opset(rewrite), &bytes, &size, NULL) == 0)
         defaults = (const Onnx__NodeProto *)tree_unpack(&onnx__node_proto__descriptor, bytes, size,
                                                         &rewrite->model->arena, NULL);
     free(bytes);
