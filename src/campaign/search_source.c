@@ -512,15 +512,21 @@ static void hear_sample(struct search_source *source, size_t genome, const struc
     learn_logits(m, genome, &seen); /* takes over the logits */
 }
 
+static bool has_finding(const struct trial_done *done)
+{
+    bool found = false;
+    for (size_t i = 0; i < done->n_engines; i++)
+        found |= verdict_is_finding(done->judgement.verdicts[i].kind);
+    return found;
+}
+
 /* A suspect that was judged alone. A search for answers beyond their bounds is there. */
 static void hear_judged(struct searched *m, size_t number, const struct trial_done *done,
                         const struct fuzz_status *status)
 {
     struct search_sample sample = sample_of(done);
     struct search_seen seen;
-    bool found = false;
-    for (size_t i = 0; i < done->n_engines; i++)
-        found |= verdict_is_finding(done->judgement.verdicts[i].kind);
+    bool found = has_finding(done);
     m->figures.findings += found;
     search_see(&seen, &sample);
     if (!is_judged(m->source))
@@ -537,9 +543,7 @@ static int hear_variant(struct searched *m, size_t number, const struct trial_do
     const struct search_source_options *o = &m->source->options;
     struct search_sample sample = sample_of(done);
     struct search_seen seen;
-    bool found = false;
-    for (size_t i = 0; i < done->n_engines; i++)
-        found |= verdict_is_finding(done->judgement.verdicts[i].kind);
+    bool found = has_finding(done);
     m->figures.findings += found;
     search_see(&seen, &sample);
     count_seen(m, number, &seen, sample.reference != NULL, status);

@@ -2,25 +2,17 @@
 #include "ops/convolve.h"
 #include "ops/draw.h"
 #include "ops/draw_window.h"
+#include "ops/pool_geometry.h"
 
 #include <inttypes.h>
 
-/*
- * Splits the total padding of SAME: the odd one goes to the end for SAME_UPPER. Where the stride is larger
- * than the kernel, ONNX's formula gives a negative padding, which can be read as none or as elements to leave
- * out. False when the two readings differ.
- */
+/* The padding of SAME; false when ONNX leaves open where windows start. */
 static bool pad_same(struct conv_attributes *w, const struct shape *x)
 {
-    bool clear = true;
-    for (int i = 0; i < w->rank; i++) {
-        int64_t in = x->dims[i + 2], out = (in + w->stride[i] - 1) / w->stride[i];
-        int64_t total = (out - 1) * w->stride[i] + conv_extent(w, i) - in;
-        int64_t begin = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
-        w->begin[i] = total < 0 ? 0 : begin;
-        w->end[i] = total < 0 ? 0 : total - begin;
-        clear &= w->begin[i] == begin;
-    }
+    bool upper = w->auto_pad == PAD_SAME_UPPER, clear = true;
+    for (int i = 0; i < w->rank; i++)
+        clear &=
+            window_pad_same(x->dims[i + 2], conv_extent(w, i), w->stride[i], upper, &w->begin[i], &w->end[i]);
     return clear;
 }
 

@@ -62,7 +62,7 @@ size_t param_ints(const char *text, int64_t values[PARAM_LIST])
             return 0;
         text = *end == ',' ? end + 1 : end;
     }
-    return count;
+    return *text ? 0 : count;
 }
 
 size_t param_numbers(const char *text, long double values[PARAM_LIST])
@@ -75,7 +75,7 @@ size_t param_numbers(const char *text, long double values[PARAM_LIST])
             return 0;
         text = *end == ',' ? end + 1 : end;
     }
-    return count;
+    return *text ? 0 : count;
 }
 
 size_t param_list_length(const Onnx__NodeProto *node, const char *name, int rank)

@@ -33,19 +33,13 @@ int64_t window_count(int64_t in, int64_t span, int64_t stride, int64_t begin, in
     return count;
 }
 
-/*
- * Where the stride is larger than the window, ONNX's formula gives a negative padding, which can be read as
- * none or as elements to leave out. False when the two readings differ, as the first window then starts
- * elsewhere.
- */
-static bool pad_same(struct geometry *g, int i, int64_t span, bool upper)
+bool window_pad_same(int64_t in, int64_t span, int64_t stride, bool upper, int64_t *begin, int64_t *end)
 {
-    g->out[i] = (g->in[i] + g->stride[i] - 1) / g->stride[i];
-    int64_t total = (g->out[i] - 1) * g->stride[i] + span - g->in[i];
-    int64_t begin = upper ? total / 2 : total - total / 2;
-    g->begin[i] = total < 0 ? 0 : begin;
-    g->end[i] = total < 0 ? 0 : total - begin;
-    return g->begin[i] == begin;
+    int64_t out = (in + stride - 1) / stride, total = (out - 1) * stride + span - in;
+    int64_t first = upper ? total / 2 : total - total / 2;
+    *begin = total < 0 ? 0 : first;
+    *end = total < 0 ? 0 : total - first;
+    return *begin == first;
 }
 
 static int place(struct op_call *call, struct geometry *g, bool ceil)
@@ -58,7 +52,8 @@ static int place(struct op_call *call, struct geometry *g, bool ceil)
     for (int i = 0; i < g->rank; i++) {
         int64_t span = (g->kernel[i] - 1) * g->dilation[i] + 1;
         if (upper || lower) {
-            call->open |= !pad_same(g, i, span, upper);
+            g->out[i] = (g->in[i] + g->stride[i] - 1) / g->stride[i];
+            call->open |= !window_pad_same(g->in[i], span, g->stride[i], upper, &g->begin[i], &g->end[i]);
         } else {
             if (valid)
                 g->begin[i] = g->end[i] = 0;

@@ -27,6 +27,14 @@ void geometry_global(const struct shape *x, struct geometry *g);
  */
 int64_t window_count(int64_t in, int64_t span, int64_t stride, int64_t begin, int64_t end, bool ceil);
 
+/*
+ * Splits the padding of SAME along one dim: the odd one goes to the end with `upper`. Where the stride is
+ * larger than the window, ONNX's formula gives a negative padding, which can be read as none, as here, or as
+ * elements to leave out. False when the two readings give different results, because the first window starts
+ * elsewhere.
+ */
+bool window_pad_same(int64_t in, int64_t span, int64_t stride, bool upper, int64_t *begin, int64_t *end);
+
 /* The part of a window that lies inside the input. */
 struct window {
     struct shape taps;              /* taps inside the input, per dim; may be 0 */
