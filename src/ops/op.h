@@ -21,6 +21,7 @@
 #include "model/build.h"
 
 struct op_call;
+struct op_gradient;
 struct draw;
 
 /*
@@ -235,9 +236,9 @@ struct op {
      * given the shape of the first input: weights after a change of group or direction. NULL: no attribute
      * decides the shape of an input, or only in ways that nobody needs. */
     void (*fit)(const struct op_call *call, size_t input, struct shape *shape);
-    /* Adds to slopes[i], which has the shape of input i, the derivative by that input of the sum over all
-     * outputs of weights[o] * outputs[o]. NULL: not implemented. */
-    int (*gradient)(struct op_call *call, const struct bounded *weights, struct bounded *slopes);
+    /* From the derivatives by the outputs those by the inputs, see gradient.h. NULL: not implemented, or
+     * there are none (SLOPE_NOWHERE). Fails like eval. */
+    int (*gradient)(struct op_gradient *gradient);
 };
 
 #define OP(op_name, first_opset) .name = op_name, .since = first_opset

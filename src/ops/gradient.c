@@ -1,0 +1,151 @@
+#include "ops/gradient.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bounded *gradient_make(struct op_gradient *g, size_t input)
+{
+    const struct bounded *in = call_input(g->call, input);
+    if (!in || !g->wanted[input])
+        return NULL;
+    struct bounded *slope = &g->slopes[input];
+    if (bounded_alloc(slope, in->type, &in->shape, false, g->call->err) < 0)
+        return NULL;
+    return slope;
+}
+
+struct number gradient_upstream(const struct op_gradient *g, size_t output, size_t i)
+{
+    const struct bounded *of = output < g->call->n_outputs ? g->upstream[output] : NULL;
+    return of ? number_of(of, i) : number_exact(0);
+}
+
+int gradient_sums_init(struct gradient_sums *s, struct bounded *slope, struct error *err)
+{
+    *s = (struct gradient_sums){.sums = calloc(slope->count ? slope->count : 1, sizeof *s->sums)};
+    if (!s->sums)
+        return error_set(err, ERROR_MEMORY, "no memory for the sums of %zu derivatives", slope->count);
+    s->slope = slope;
+    return 0;
+}
+
+void gradient_sums_add(struct gradient_sums *s, size_t i, struct number term)
+{
+    sum_add(&s->sums[i], term.v, term.h, term.l);
+}
+
+void gradient_sums_undecided(struct gradient_sums *s, size_t i)
+{
+    sum_add(&s->sums[i], 0, INFINITY, 0);
+}
+
+void gradient_sums_store(struct gradient_sums *s)
+{
+    double unit = unit_of(s->slope->type);
+    for (size_t i = 0; i < s->slope->count; i++) {
+        const struct sum *sum = &s->sums[i];
+        if (sum_overflows(sum, s->slope->type))
+            bounded_put_undecided(s->slope, i, sum_value(sum));
+        else
+            bounded_put(s->slope, i, sum_value(sum), sum_hard(sum, unit), sum_likely(sum, unit));
+    }
+    free(s->sums);
+    s->sums = NULL;
+}
+
+/* Elements are numbered from here on: no attribute of a node is such a number by chance. */
+static const long double FIRST_NUMBER = 0x1p50L;
+
+/* The inputs with each element of a wanted one replaced by its number, counted through all inputs, and other
+ * floating-point numbers by 0. All are float64, which holds the numbers. */
+static int number_inputs(const struct op_gradient *g, struct bounded *numbered, size_t *offsets)
+{
+    const struct op_call *call = g->call;
+    size_t next = 0;
+    for (size_t k = 0; k < call->n_inputs; k++) {
+        const struct bounded *in = call->inputs[k];
+        offsets[k] = next;
+        if (!in || !dtype_is_float(in->type))
+            continue;
+        if (bounded_alloc(&numbered[k], DTYPE_DOUBLE, &in->shape, false, call->err) < 0)
+            return -1;
+        if (!g->wanted[k])
+            continue;
+        for (size_t i = 0; i < in->count; i++)
+            numbered[k].value[i] = FIRST_NUMBER + (long double)next++;
+    }
+    offsets[call->n_inputs] = next;
+    return 0;
+}
+
+/* Adds what arrives at the outputs to the elements that they came from. */
+static void add_moved(const struct op_gradient *g, const struct bounded *moved, const size_t *offsets,
+                      struct gradient_sums *sums)
+{
+    const struct op_call *call = g->call;
+    bool from_anywhere = false; /* an element whose source is not known */
+    for (size_t o = 0; o < call->n_outputs; o++) {
+        const struct bounded *out = &moved[o];
+        if (!g->upstream[o] || out->type != DTYPE_DOUBLE)
+            continue;
+        for (size_t i = 0; i < out->count; i++) {
+            if (isinf(bounded_hard(out, i))) {
+                from_anywhere = true;
+                continue;
+            }
+            long double number = out->value[i] - FIRST_NUMBER;
+            if (!(number >= 0 && number < (long double)offsets[call->n_inputs]))
+                continue;
+            size_t at = (size_t)number, k = 0;
+            while (at >= offsets[k + 1])
+                k++;
+            gradient_sums_add(&sums[k], at - offsets[k], gradient_upstream(g, o, i));
+        }
+    }
+    for (size_t k = 0; from_anywhere && k < call->n_inputs; k++)
+        for (size_t j = 0; sums[k].slope && j < sums[k].slope->count; j++)
+            gradient_sums_undecided(&sums[k], j);
+}
+
+int gradient_of_moves(struct op_gradient *g)
+{
+    struct op_call *call = g->call, again = *call;
+    size_t n = call->n_inputs;
+    struct bounded *numbered = memory_zeroed(n + 1, sizeof *numbered);
+    struct bounded *moved = memory_zeroed(call->n_outputs + 1, sizeof *moved);
+    const struct bounded **inputs = memory_zeroed(n + 1, sizeof *inputs);
+    struct gradient_sums *sums = memory_zeroed(n + 1, sizeof *sums);
+    size_t *offsets = memory_zeroed(n + 1, sizeof *offsets);
+    int status = number_inputs(g, numbered, offsets);
+    for (size_t k = 0; k < n; k++)
+        inputs[k] = numbered[k].type == DTYPE_NONE ? call->inputs[k] : &numbered[k];
+    again.inputs = inputs;
+    again.outputs = moved;
+    if (status == 0)
+        status = call->op->eval(&again);
+    for (size_t k = 0; status == 0 && k < n; k++) {
+        struct bounded *slope = gradient_make(g, k);
+        if (slope)
+            status = gradient_sums_init(&sums[k], slope, call->err);
+        else if (g->wanted[k])
+            status = -1;
+    }
+    if (status == 0)
+        add_moved(g, moved, offsets, sums);
+    for (size_t k = 0; k < n; k++) {
+        if (sums[k].slope)
+            gradient_sums_store(&sums[k]);
+        bounded_release(&numbered[k]);
+    }
+    for (size_t o = 0; o < call->n_outputs; o++)
+        bounded_release(&moved[o]);
+    free(numbered);
+    free(moved);
+    free(inputs);
+    free(sums);
+    free(offsets);
+    return status;
+}

@@ -1,0 +1,58 @@
+/*
+ * Gradients of one node, by reverse differentiation: from the derivatives of some scalar by the outputs
+ * follow its derivatives by the inputs, with both bounds. What every kernel of a gradient needs.
+ *
+ * The bounds hold for any correct implementation, whichever of the usual formulas it uses: from the input or
+ * from the output of the node, y (1 - y) or e^-x / (1 + e^-x)^2, with sums in any order. ONNX says nothing of
+ * derivatives where there is none: at a kink (Relu at 0, equal elements under Max), and where the derivative
+ * is infinite, the result is undecided.
+ */
+#ifndef OPS_GRADIENT_H
+#define OPS_GRADIENT_H
+
+#include "bounds/number.h"
+#include "bounds/sum.h"
+#include "ops/op.h"
+
+struct op_gradient {
+    struct op_call *call; /* evaluated: inputs and outputs have their values */
+    /* For each output of the call, the derivatives of the scalar by its elements; NULL: all are 0. */
+    const struct bounded *const *upstream;
+    /* For each input, whether its derivatives are asked for; only inputs of floating-point type are. */
+    const bool *wanted;
+    /* For each input, the derivatives by its elements. The kernel makes those that are wanted with
+     * gradient_make; what it leaves unmade counts as 0. */
+    struct bounded *slopes;
+};
+
+/*
+ * Makes the slope of an input, in its type and shape, exact zeros. NULL when it is not wanted, and when there
+ * is no memory; then call->err is set.
+ */
+struct bounded *gradient_make(struct op_gradient *g, size_t input);
+
+/* Element i of the derivatives by output `output`: exactly 0 where there are none. */
+struct number gradient_upstream(const struct op_gradient *g, size_t output, size_t i);
+
+/*
+ * Sums of any number of terms for each element of a slope, with the bounds of sums in any order (sum.h). For
+ * operands that broadcast, and for elements that are read several times.
+ */
+struct gradient_sums {
+    struct bounded *slope;
+    struct sum *sums; /* one for each element */
+};
+int gradient_sums_init(struct gradient_sums *s, struct bounded *slope, struct error *err);
+void gradient_sums_add(struct gradient_sums *s, size_t i, struct number term);
+void gradient_sums_undecided(struct gradient_sums *s, size_t i);
+/* Stores the sums in the slope and releases them. */
+void gradient_sums_store(struct gradient_sums *s);
+
+/*
+ * The whole gradient of an operator that only moves elements of its inputs or puts constants beside them
+ * (Transpose, Slice, Pad, Concat, Gather, Where ...): the kernel itself is run on numbered elements to see
+ * where each came from.
+ */
+int gradient_of_moves(struct op_gradient *g);
+
+#endif
