@@ -87,6 +87,8 @@ static int run_call(struct op_call *call, const struct evaluate_options *options
         return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
     int result = older_adapt(&older, call);
     if (!result)
+        result = call_check_attributes(call);
+    if (!result)
         result = run_kernel(call, options);
     older_release(&older);
     return result;

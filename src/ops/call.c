@@ -1,5 +1,5 @@
 /* What kernels call: their errors, attributes, inputs and outputs (struct op_call in op.h). */
-#include "ops/op.h"
+#include "ops/param_value.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -33,6 +33,47 @@ int call_unsupported(struct op_call *call, const char *format, ...)
     int result = fail(call, ERROR_UNSUPPORTED, format, args);
     va_end(args);
     return result;
+}
+
+/* The attribute types of the kinds of parameters; inputs have none. */
+static const struct {
+    Onnx__AttributeProto__AttributeType type;
+    const char *words;
+} attribute_types[] = {
+    [PARAM_INT] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT, "an integer"},
+    [PARAM_FLOAT] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT, "a float"},
+    [PARAM_STRING] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING, "a string"},
+    [PARAM_INTS] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS, "a list of integers"},
+    [PARAM_FLOATS] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, "a list of floats"},
+    [PARAM_TENSOR] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR, "a tensor"},
+    [PARAM_GRAPH] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH, "a graph"},
+    [PARAM_STRINGS] = {ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS, "a list of strings"},
+};
+
+/* An attribute may have had another type in another opset, in a row of its own. Models of the first IR
+ * versions write no types. */
+static int check_attribute(struct op_call *call, const Onnx__AttributeProto *attribute)
+{
+    const struct op_param *wanted = NULL;
+    for (const struct op_param *param = call->op->params; param && param->name; param++) {
+        if (param->kind == PARAM_INPUT || !text_equal(param->name, attribute->name) ||
+            (call->opset && !param_exists(param, call->opset)))
+            continue;
+        if (attribute->type == attribute_types[param->kind].type)
+            return 0;
+        wanted = param;
+    }
+    return wanted ? call_invalid(call, "the attribute %s is not %s", wanted->name,
+                                 attribute_types[wanted->kind].words)
+                  : 0;
+}
+
+int call_check_attributes(struct op_call *call)
+{
+    for (size_t i = 0; i < call->node->n_attribute; i++)
+        if (call->node->attribute[i]->has_type && check_attribute(call, call->node->attribute[i]))
+            return -1;
+    return 0;
 }
 
 int64_t call_int(const struct op_call *call, const char *name, int64_t otherwise)

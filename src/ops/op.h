@@ -304,6 +304,11 @@ struct op_call {
 int call_invalid(struct op_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int call_unsupported(struct op_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Fails with ERROR_INVALID when an attribute is not of the type that the table declares for the opset. The
+ * evaluator calls it before the kernel: the functions below would take such an attribute for one that is left
+ * out. */
+int call_check_attributes(struct op_call *call);
+
 /* Attributes with their defaults. */
 int64_t call_int(const struct op_call *call, const char *name, int64_t otherwise);
 double call_float(const struct op_call *call, const char *name, double otherwise);

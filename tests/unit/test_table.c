@@ -1,12 +1,15 @@
 /* The operator table: every row answers every question that is asked of it. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "model/onnx.h"
 #include "ops/draw.h"
+#include "ops/param_value.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -36,6 +39,67 @@ static void test_params(void **state)
             if (p->illegal && (!*p->illegal || p->kind == PARAM_TENSOR || p->kind == PARAM_GRAPH))
                 fail_msg("%s: %s cannot be made illegal", op->name, p->name);
         }
+}
+
+/* The parameter that an attribute is at an opset, or NULL. */
+static const struct op_param *param_of(const struct op *op, int opset, const Onnx__AttributeProto *attribute)
+{
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (p->kind != PARAM_INPUT && text_equal(p->name, attribute->name) && param_exists(p, opset))
+            return p;
+    return NULL;
+}
+
+/* Holds the defaults of libonnx's schema against the table, and then each of them as a graph and as no type.
+ * Returns how many are parameters. */
+static size_t check_defaults(const struct op *op, int opset, Onnx__NodeProto *node)
+{
+    struct error err = {0};
+    struct op_call call = {.op = op, .node = node, .opset = opset, .err = &err};
+    size_t known = 0;
+    if (call_check_attributes(&call))
+        fail_msg("opset %d, by libonnx's types: %s", opset, err.message);
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        Onnx__AttributeProto *attribute = node->attribute[i];
+        if (!param_of(op, opset, attribute))
+            continue;
+        Onnx__AttributeProto__AttributeType type = attribute->type;
+        attribute->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+        assert_int_equal(call_check_attributes(&call), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+        attribute->has_type = 0;
+        assert_int_equal(call_check_attributes(&call), 0);
+        attribute->has_type = 1;
+        attribute->type = type;
+        known++;
+    }
+    return known;
+}
+
+/* Before it, kernels do not run, and attributes may have had other types (LpPool's p). */
+static int first_opset(const struct op *op)
+{
+    return op->history.same_since > op->since ? op->history.same_since : op->since;
+}
+
+/* The types of attributes are those of libonnx's schemas, and other types are refused. */
+static void test_attribute_types(void **state)
+{
+    size_t known = 0;
+    (void)state;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        for (int opset = first_opset(op); opset <= onnx_max_opset(); opset++) {
+            uint8_t *bytes;
+            size_t size;
+            if (onnx_attribute_defaults("", op->name, opset, &bytes, &size, NULL))
+                continue;
+            Onnx__NodeProto *node = onnx__node_proto__unpack(NULL, size, bytes);
+            assert_non_null(node);
+            known += check_defaults(op, opset, node);
+            onnx__node_proto__free_unpacked(node, NULL);
+            free(bytes);
+        }
+    assert_true(known > 500);
 }
 
 /* What an operator older than the kernels' opsets meant there; attributes that became inputs have a place. */
@@ -273,9 +337,10 @@ static void test_without_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),        cmocka_unit_test(test_params),  cmocka_unit_test(test_history),
-        cmocka_unit_test(test_factors),        cmocka_unit_test(test_dangers), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_without_kernel),
+        cmocka_unit_test(test_answers),         cmocka_unit_test(test_params),
+        cmocka_unit_test(test_attribute_types), cmocka_unit_test(test_history),
+        cmocka_unit_test(test_factors),         cmocka_unit_test(test_dangers),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_without_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
