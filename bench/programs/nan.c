@@ -145,8 +145,8 @@ static enum seen run_round(struct bench *bench, const struct network *network, c
     enum seen seen = SEEN_NOTHING;
     bool refused = true;
     for (size_t i = 0; i < count; i++)
-        sets[i] =
-            (struct job_set){network->test->n_inputs, express(network, genetic_genome(genetic, first + i))};
+        sets[i] = (struct job_set){.n_inputs = network->test->n_inputs,
+                                   .inputs = express(network, genetic_genome(genetic, first + i))};
     if (test_case_bytes(network->test, &bytes, &job.model_size, &err))
         die("model", &err);
     job.model = bytes;

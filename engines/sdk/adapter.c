@@ -339,6 +339,33 @@ static void do_load(struct session *session, const struct wire_message *message)
     str_release(&loaded.borrowed);
 }
 
+bool adapter_wants(const struct adapter_gradient *request, const char *name)
+{
+    for (size_t i = 0; i < request->n_wanted; i++)
+        if (text_equal(request->wanted[i], name))
+            return true;
+    return request->n_wanted == 0;
+}
+
+static int call_gradient(struct session *session, const struct wire_message *message,
+                         struct adapter_outputs *outputs)
+{
+    const struct adapter *adapter = session->adapter;
+    const Assay__Gradient *asked = message->request->gradient;
+    if (!adapter->gradient)
+        return adapter_fail(&session->call, ADAPTER_UNSUPPORTED, "%s has no gradients", adapter->name);
+    struct adapter_gradient request = {
+        .inputs = message->values,
+        .n_inputs = asked->n_inputs,
+        .upstream = message->values + asked->n_inputs,
+        .n_upstream = asked->n_output_gradients,
+        .wanted = asked->wanted,
+        .n_wanted = asked->n_wanted,
+        .bounds = asked->bounds,
+    };
+    return adapter->gradient(&session->call, &request, outputs);
+}
+
 static int call_run(struct session *session, const struct wire_message *message,
                     struct adapter_outputs *outputs)
 {
@@ -348,11 +375,7 @@ static int call_run(struct session *session, const struct wire_message *message,
     if (message->request->verb_case == ASSAY__REQUEST__VERB_RUN)
         return adapter->run(&session->call, message->values, message->count, message->request->run->bounds,
                             outputs);
-    if (!adapter->gradient)
-        return adapter_fail(&session->call, ADAPTER_UNSUPPORTED, "%s has no gradients", adapter->name);
-    size_t inputs = message->request->gradient->n_inputs;
-    return adapter->gradient(&session->call, message->values, inputs, message->values + inputs,
-                             message->count - inputs, outputs);
+    return call_gradient(session, message, outputs);
 }
 
 static int do_run(struct session *session, const struct wire_message *message)

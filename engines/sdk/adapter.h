@@ -74,6 +74,25 @@ struct adapter_loaded { /* filled in by load where the engine can tell */
 };
 void adapter_list_add(struct str *list, const char *name);
 
+/*
+ * What is asked of `gradient`: the derivatives, by the wanted graph inputs and initialisers of floating-point
+ * type, of the sum of all outputs' elements, each times its element in `upstream`. Outputs that are not in
+ * `upstream` count as 0. Each gradient is an output with the name, the type and the shape of its input or
+ * initialiser, exact zeros where nothing depends on it. What the engine cannot differentiate is
+ * ADAPTER_UNSUPPORTED.
+ */
+struct adapter_gradient { /* valid during the call */
+    const struct value *inputs;
+    size_t n_inputs;
+    const struct value *upstream; /* named by the outputs */
+    size_t n_upstream;
+    char **wanted; /* names; n_wanted 0: all inputs and initialisers of floating-point type */
+    size_t n_wanted;
+    bool bounds; /* for the reference: add the error bounds */
+};
+/* Whether the gradient by this input or initialiser is asked for. */
+bool adapter_wants(const struct adapter_gradient *request, const char *name);
+
 struct adapter {
     const char *name;
     struct adapter_knob *knobs;   /* ends with a NULL name */
@@ -83,8 +102,8 @@ struct adapter {
     int (*load)(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded);
     int (*run)(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
                struct adapter_outputs *outputs);
-    int (*gradient)(struct adapter_call *call, const struct value *inputs, size_t n_inputs,
-                    const struct value *output_gradients, size_t n_gradients,
+    /* NULL: the engine has no gradients. */
+    int (*gradient)(struct adapter_call *call, const struct adapter_gradient *request,
                     struct adapter_outputs *outputs);
     void (*unload)(struct adapter_call *call);
     void (*stop)(void *engine);

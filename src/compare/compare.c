@@ -134,7 +134,7 @@ static void run_alone(struct work *work, struct parcel *parcel, struct batch *ba
             continue;
         }
         errand->targets[count] = (struct target){.batch = batch, .offset = k};
-        sets[count++] = (struct job_set){batch->n_inputs, inputs};
+        sets[count++] = (struct job_set){.n_inputs = batch->n_inputs, .inputs = inputs};
     }
     submit(work, parcel, engine, errand, sets, count);
 }
@@ -169,7 +169,7 @@ static void launch_engine(struct work *work, struct parcel *parcel, size_t engin
         struct result *result = &batch->answers[engine].results[0];
         if (!recall(work, engine, batch->hash, result)) {
             errand->targets[count] = (struct target){.batch = batch};
-            sets[count++] = (struct job_set){batch->n_inputs, batch->inputs};
+            sets[count++] = (struct job_set){.n_inputs = batch->n_inputs, .inputs = batch->inputs};
         } else if (batch_answer_usable(batch, result)) {
             work->compare->engine[engine].kept += batch->count;
         } else {
@@ -200,7 +200,8 @@ static void launch_reference(struct work *work, struct parcel *parcel)
     for (size_t i = 0; i < parcel->n_hearings; i++) {
         struct hearing *hearing = &parcel->hearings[i];
         errand->targets[i] = (struct target){.hearing = hearing};
-        sets[i] = (struct job_set){work->inputs->count, batch_views(hearing->batch, hearing->offset)};
+        sets[i] = (struct job_set){.n_inputs = work->inputs->count,
+                                   .inputs = batch_views(hearing->batch, hearing->offset)};
     }
     submit(work, parcel, work->panel->count, errand, sets, parcel->n_hearings);
 }

@@ -289,7 +289,8 @@ static void submit(struct work *work, struct flight *flight)
     const struct suite_loaded *loaded = &flight->loaded;
     flight->sets = memory_zeroed(loaded->sets, sizeof *flight->sets);
     for (size_t i = 0; i < loaded->sets; i++)
-        flight->sets[i] = (struct job_set){loaded->tests[i]->n_inputs, loaded->tests[i]->inputs};
+        flight->sets[i] =
+            (struct job_set){.n_inputs = loaded->tests[i]->n_inputs, .inputs = loaded->tests[i]->inputs};
     struct job job = {.n_sets = loaded->sets, .sets = flight->sets, .user = flight};
     handover_give(&flight->handover, &job);
     runner_submit(work->runner, &job, loaded->tests[0]->random ? ASK_NEVER : ASK_ALWAYS);

@@ -4,9 +4,18 @@
 
 #include "tensor/tensor.h"
 
+/* What a job that asks for gradients needs besides the inputs, as in engine.proto. */
+struct job_gradient {
+    size_t n_upstream;
+    const struct value *upstream; /* derivatives by outputs, named as these are; those not named are 0 */
+    size_t n_wanted;              /* inputs and initialisers; 0: all of floating-point type */
+    const char *const *wanted;
+};
+
 struct job_set {
     size_t n_inputs;
     const struct value *inputs;
+    const struct job_gradient *gradient; /* the gradients at these inputs are asked for; NULL: the outputs */
 };
 
 /* Model and inputs are borrowed until the job's last result arrives. engine/handover.h fills in the model. */
@@ -19,6 +28,7 @@ struct job {
     const char *const *outputs;
     size_t n_inputs;
     const struct value *inputs;
+    const struct job_gradient *gradient; /* as in job_set, for a single set */
     size_t n_sets; /* sets of inputs to run on the model, which is loaded once; 0: one set, `inputs` */
     const struct job_set *sets;
     size_t set;  /* filled in by pool_next: the set to which the result belongs; ignored by pool_submit */

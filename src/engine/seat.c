@@ -55,6 +55,26 @@ bool seat_is_starting(const struct seat *seat)
     return seat->answered == 0;
 }
 
+static void put_request(struct seat *seat, const struct job_set *set, bool bounds)
+{
+    struct wire_out *out = &seat->worker.pending;
+    const struct job_gradient *gradient = set->gradient;
+    if (!gradient) {
+        wire_put_run(out, ++seat->sent, set->inputs, set->n_inputs, bounds);
+        return;
+    }
+    struct wire_gradient request = {
+        .inputs = set->inputs,
+        .n_inputs = set->n_inputs,
+        .upstream = gradient->upstream,
+        .n_upstream = gradient->n_upstream,
+        .wanted = gradient->wanted,
+        .n_wanted = gradient->n_wanted,
+        .bounds = bounds,
+    };
+    wire_put_gradient(out, ++seat->sent, &request);
+}
+
 void seat_give(struct seat *seat, struct task *task)
 {
     const struct job *job = &task->job;
@@ -68,9 +88,9 @@ void seat_give(struct seat *seat, struct task *task)
     task_list_push(&seat->tasks, task);
     wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs, job->outputs);
     for (size_t set = task->from; set < task->sets; set++) {
-        struct job_set inputs = job->n_sets ? job->sets[set] : (struct job_set){job->n_inputs, job->inputs};
+        struct job_set single = {job->n_inputs, job->inputs, job->gradient};
         for (int i = 0; i <= job->repeat; i++)
-            wire_put_run(out, ++seat->sent, inputs.inputs, inputs.n_inputs, job->bounds);
+            put_request(seat, job->n_sets ? &job->sets[set] : &single, job->bounds);
     }
     wire_put_unload(out, ++seat->sent);
     seat_write(seat);

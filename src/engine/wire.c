@@ -290,21 +290,23 @@ void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs,
     put_payloads(out, inputs, count, NULL);
 }
 
-void wire_put_gradient(struct wire_out *out, uint64_t id, const struct value *inputs, size_t n_inputs,
-                       const struct value *output_gradients, size_t n_gradients)
+void wire_put_gradient(struct wire_out *out, uint64_t id, const struct wire_gradient *from)
 {
     Assay__Request request = ASSAY__REQUEST__INIT;
     Assay__Gradient gradient = ASSAY__GRADIENT__INIT;
     request.id = id;
     request.verb_case = ASSAY__REQUEST__VERB_GRADIENT;
     request.gradient = &gradient;
-    gradient.n_inputs = n_inputs;
-    gradient.inputs = describe_values(out, inputs, n_inputs, NULL);
-    gradient.n_output_gradients = n_gradients;
-    gradient.output_gradients = describe_values(out, output_gradients, n_gradients, NULL);
+    gradient.n_inputs = from->n_inputs;
+    gradient.inputs = describe_values(out, from->inputs, from->n_inputs, NULL);
+    gradient.n_output_gradients = from->n_upstream;
+    gradient.output_gradients = describe_values(out, from->upstream, from->n_upstream, NULL);
+    gradient.n_wanted = from->n_wanted;
+    gradient.wanted = as_texts(from->wanted);
+    gradient.bounds = from->bounds;
     put_message(out, &request.base);
-    put_payloads(out, inputs, n_inputs, NULL);
-    put_payloads(out, output_gradients, n_gradients, NULL);
+    put_payloads(out, from->inputs, from->n_inputs, NULL);
+    put_payloads(out, from->upstream, from->n_upstream, NULL);
 }
 
 void wire_put_unload(struct wire_out *out, uint64_t id)

@@ -71,8 +71,16 @@ void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char 
 void wire_put_load(struct wire_out *out, uint64_t id, const void *model, size_t size, const char *path,
                    size_t outputs, const char *const *names);
 void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count, bool bounds);
-void wire_put_gradient(struct wire_out *out, uint64_t id, const struct value *inputs, size_t n_inputs,
-                       const struct value *output_gradients, size_t n_gradients);
+struct wire_gradient {
+    const struct value *inputs;
+    size_t n_inputs;
+    const struct value *upstream; /* derivatives by outputs, named as these are */
+    size_t n_upstream;
+    const char *const *wanted; /* inputs and initialisers; none: all */
+    size_t n_wanted;
+    bool bounds;
+};
+void wire_put_gradient(struct wire_out *out, uint64_t id, const struct wire_gradient *request);
 void wire_put_unload(struct wire_out *out, uint64_t id);
 void wire_put_values(struct wire_out *out, uint64_t id, const struct value *values, size_t count,
                      const struct wire_bounds *bounds);

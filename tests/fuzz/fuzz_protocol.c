@@ -32,6 +32,29 @@ static void require_same(const struct wire_message *a, const struct wire_message
     }
 }
 
+static void put_gradient(struct wire_out *out, const struct wire_message *message)
+{
+    const Assay__Gradient *from = message->request->gradient;
+    struct wire_gradient gradient = {
+        .inputs = message->values,
+        .n_inputs = from->n_inputs,
+        .upstream = message->values + from->n_inputs,
+        .n_upstream = from->n_output_gradients,
+        .wanted = (const char *const *)from->wanted,
+        .n_wanted = from->n_wanted,
+        .bounds = from->bounds,
+    };
+    wire_put_gradient(out, 1, &gradient);
+}
+
+static void require_same_gradient(const Assay__Gradient *a, const Assay__Gradient *b)
+{
+    require(a->n_inputs == b->n_inputs && a->n_output_gradients == b->n_output_gradients);
+    require(a->n_wanted == b->n_wanted && a->bounds == b->bounds);
+    for (size_t i = 0; i < a->n_wanted; i++)
+        require(text_equal(a->wanted[i], b->wanted[i]));
+}
+
 /* A message's values, out and in again. */
 static void round_trip(const struct wire_message *message)
 {
@@ -44,6 +67,8 @@ static void round_trip(const struct wire_message *message)
     str_init(&bytes);
     if (message->reply)
         wire_put_values(&out, 1, message->values, message->count, message->bounds);
+    else if (message->request->verb_case == ASSAY__REQUEST__VERB_GRADIENT)
+        put_gradient(&out, message);
     else
         wire_put_run(&out, 1, message->values, message->count, false);
     wire_out_copy(&out, &bytes);
@@ -51,6 +76,8 @@ static void round_trip(const struct wire_message *message)
     require(wire_decode(decoder, bytes.data, bytes.length, &used, &again, &err) == 1);
     require(used == bytes.length && wire_decoder_idle(decoder));
     require_same(message, &again);
+    if (message->request && message->request->verb_case == ASSAY__REQUEST__VERB_GRADIENT)
+        require_same_gradient(message->request->gradient, again.request->gradient);
     wire_message_release(&again);
     wire_decoder_free(decoder);
     str_release(&bytes);

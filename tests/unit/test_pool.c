@@ -436,7 +436,7 @@ static struct pool_counters run_sets(const char *label, const long double *first
     struct error err = {0};
     for (size_t i = 0; i < SETS; i++) {
         inputs[i] = make_input(10, firsts[i]);
-        sets[i] = (struct job_set){1, &inputs[i]};
+        sets[i] = (struct job_set){.n_inputs = 1, .inputs = &inputs[i]};
     }
     struct job job = {.engine = add(pool, registry, label),
                       .model = "model",

@@ -92,7 +92,14 @@ static void requests_survive_any_portions(void **state)
         wire_put_load(&out, 2, "model", 5, NULL, 1, (const char *[]){"y"});
         wire_put_load(&out, 3, NULL, 0, "/a/file", 0, NULL);
         wire_put_run(&out, 4, inputs, 4, true);
-        wire_put_gradient(&out, 5, inputs, 1, inputs + 2, 1);
+        wire_put_gradient(&out, 5,
+                          &(struct wire_gradient){.inputs = inputs,
+                                                  .n_inputs = 1,
+                                                  .upstream = inputs + 2,
+                                                  .n_upstream = 1,
+                                                  .wanted = (const char *[]){"w", "x"},
+                                                  .n_wanted = 2,
+                                                  .bounds = true});
         wire_put_unload(&out, 6);
         struct str bytes = flatten(&out);
         struct wire_decoder *decoder = wire_decoder_new(false, NULL);
@@ -115,7 +122,12 @@ static void requests_survive_any_portions(void **state)
         wire_message_release(&message);
         assert_int_equal(decode(decoder, &bytes, &at, portions[p], &message, NULL), 1);
         assert_int_equal(message.count, 2);
+        assert_int_equal(message.request->gradient->n_inputs, 1);
+        assert_values_equal(&message.values[0], &inputs[0], 1);
         assert_values_equal(&message.values[1], &inputs[2], 1);
+        assert_int_equal(message.request->gradient->n_wanted, 2);
+        assert_string_equal(message.request->gradient->wanted[1], "x");
+        assert_true(message.request->gradient->bounds);
         wire_message_release(&message);
         assert_false(wire_decoder_idle(decoder) && at == bytes.length);
         assert_int_equal(decode(decoder, &bytes, &at, portions[p], &message, NULL), 1);
