@@ -2,8 +2,8 @@
 
 #include "base/memory.h"
 #include "locate/param_read.h"
-#include "locate/param_values.h"
 #include "model/edit.h"
+#include "ops/param_value.h"
 #include "rules/rewriting.h"
 
 #include <stdio.h>
@@ -139,8 +139,8 @@ static int leave_out(struct editing *editing, Onnx__NodeProto *node, const struc
 static int set_input(struct editing *editing, const Onnx__NodeProto *node, const struct param_change *change)
 {
     const char *name = param_input_name(node, change->param);
-    double numbers[PARAM_NUMBERS];
-    size_t count = param_list_read(change->text, numbers);
+    long double numbers[PARAM_LIST];
+    size_t count = param_numbers(change->text, numbers);
     struct tensor old, tensor;
     if (!name || !count || param_read(editing->test, editing->model, name, &old, editing->err))
         return -1;
@@ -152,16 +152,16 @@ static int set_input(struct editing *editing, const Onnx__NodeProto *node, const
     if (type == DTYPE_STRING || tensor_alloc(&tensor, type, &shape, 0, editing->err))
         return -1;
     for (size_t i = 0; i < tensor.count; i++)
-        tensor_set(&tensor, i, (long double)numbers[i % count]);
+        tensor_set(&tensor, i, numbers[i % count]);
     return write_value(editing, name, &tensor);
 }
 
 /* The sizes go into kernel_shape too, where `fit` reads them. */
 static int set_kernel(struct editing *editing, Onnx__NodeProto *node, const struct param_change *change)
 {
-    double numbers[PARAM_NUMBERS];
+    long double numbers[PARAM_LIST];
     int64_t sizes[TENSOR_MAX_RANK];
-    size_t count = param_list_read(change->text, numbers);
+    size_t count = param_numbers(change->text, numbers);
     const char *name = param_input_name(node, change->param);
     struct tensor weights;
     if (!name || param_read(editing->test, editing->model, name, &weights, editing->err))
@@ -228,8 +228,8 @@ static int set_type(struct editing *editing, const char *text)
 
 static int set_size(struct editing *editing, const char *text)
 {
-    double numbers[PARAM_NUMBERS];
-    if (param_list_read(text, numbers) != 2 || !editing->test->n_inputs ||
+    long double numbers[PARAM_LIST];
+    if (param_numbers(text, numbers) != 2 || !editing->test->n_inputs ||
         editing->test->inputs[0].kind != VALUE_TENSOR)
         return -1;
     struct shape shape = editing->test->inputs[0].tensors[0].shape;
@@ -245,7 +245,7 @@ static int apply_one(struct editing *editing, const struct param_change *change)
     Onnx__NodeProto *node = editing->model->graph->node[change->node];
     switch (change->way) {
     case WAY_ATTRIBUTE:
-        return param_put(&editing->model->arena, node, change->param, change->text) ? 0 : -1;
+        return param_set(&editing->model->arena, node, change->param, 0, true, NULL, change->text);
     case WAY_LEFT_OUT:
         return leave_out(editing, node, change->param);
     case WAY_INPUT:

@@ -1,7 +1,6 @@
 #include "base/memory.h"
 #include "locate/param_change.h"
 #include "locate/param_read.h"
-#include "locate/param_values.h"
 #include "ops/param_value.h"
 #include "rules/rewriting.h"
 
@@ -60,9 +59,9 @@ static void add_value(struct listing *listing, enum param_way way, const char *t
  * each spatial axis. */
 static size_t list_length(const struct listing *listing)
 {
-    double numbers[PARAM_NUMBERS];
+    long double numbers[PARAM_LIST];
     struct tensor x;
-    size_t present = param_list_read(listing->present, numbers), spatial = 0;
+    size_t present = param_numbers(listing->present, numbers), spatial = 0;
     if (present || !listing->proto->n_input)
         return present;
     const struct model *model = test_case_model(listing->test, NULL);
@@ -77,15 +76,15 @@ static size_t list_length(const struct listing *listing)
 static void give_list(void *context, const char *value)
 {
     struct listing *listing = context;
-    double numbers[PARAM_NUMBERS], spread[PARAM_NUMBERS];
-    size_t count = param_list_read(value, numbers), length = list_length(listing);
+    long double numbers[PARAM_LIST], spread[PARAM_LIST];
+    size_t count = param_numbers(value, numbers), length = list_length(listing);
     struct str text;
     if (!count)
         return;
     str_init(&text);
-    for (size_t i = 0; i < length && i < PARAM_NUMBERS; i++)
+    for (size_t i = 0; i < length && i < PARAM_LIST; i++)
         spread[i] = numbers[i % count];
-    param_list_text(&text, spread, length < PARAM_NUMBERS ? length : 0);
+    param_list_text(&text, spread, length < PARAM_LIST ? length : 0);
     if (text.length)
         add_value(listing, WAY_ATTRIBUTE, text.data);
     if (length != count)
@@ -101,12 +100,12 @@ static void give_attribute(void *context, const char *value)
 static void give_input(void *context, const char *value)
 {
     struct listing *listing = context;
-    double numbers[PARAM_NUMBERS];
-    size_t count = param_list_read(value, numbers);
+    long double numbers[PARAM_LIST];
+    size_t count = param_numbers(value, numbers);
     if (!count)
         return;
     add_value(listing, WAY_INPUT, value);
-    if (count != param_list_read(listing->present, numbers)) {
+    if (count != param_numbers(listing->present, numbers)) {
         struct str text;
         str_init(&text);
         str_printf(&text, "%s throughout", value);
@@ -117,7 +116,7 @@ static void give_input(void *context, const char *value)
 
 static int ascending(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    long double x = *(const long double *)a, y = *(const long double *)b;
     return (x > y) - (x < y);
 }
 
@@ -125,8 +124,8 @@ static int ascending(const void *a, const void *b)
  * none. */
 static void vary_list(struct listing *listing, enum param_way way)
 {
-    double numbers[PARAM_NUMBERS], other[PARAM_NUMBERS];
-    size_t count = param_list_read(listing->present, numbers);
+    long double numbers[PARAM_LIST], other[PARAM_LIST];
+    size_t count = param_numbers(listing->present, numbers);
     if (count < 2)
         return;
     for (int k = 0; k < 2; k++) {
@@ -145,8 +144,8 @@ static void vary_list(struct listing *listing, enum param_way way)
 /* Axes counted from the other end, which means the same. */
 static void vary_axes(struct listing *listing, enum param_way way)
 {
-    double numbers[PARAM_NUMBERS];
-    size_t count = param_list_read(listing->present, numbers);
+    long double numbers[PARAM_LIST];
+    size_t count = param_numbers(listing->present, numbers);
     const struct model *model = test_case_model(listing->test, NULL);
     struct tensor x;
     if (!count || !text_starts(listing->param->name, "ax") || !listing->proto->n_input ||
@@ -250,7 +249,7 @@ static void form_text(struct str *out, const struct model *model, const Onnx__No
         param->kind == PARAM_INPUT ? NULL : node_attribute(node, param->name);
     const char *name = param->kind == PARAM_INPUT ? param_input_name(node, param) : NULL;
     if (attribute)
-        param_attribute_text(out, attribute);
+        param_text(out, attribute);
     else if (name)
         str_add(out, param_initializer(model, name) >= 0 ? "a constant" : "an input");
     else

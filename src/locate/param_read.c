@@ -2,8 +2,8 @@
 
 #include "base/str.h"
 #include "locate/param_change.h"
-#include "locate/param_values.h"
 #include "model/build.h"
+#include "ops/param_value.h"
 
 const struct op_param *param_at(const struct op *op, size_t number)
 {
@@ -78,7 +78,7 @@ const char *param_present(const struct test_case *test, size_t node, const struc
     struct str text;
     str_init(&text);
     if (attribute)
-        param_attribute_text(&text, attribute);
+        param_text(&text, attribute);
     else if (name && !param_read(test, model, name, &tensor, NULL)) {
         tensor_text(&text, &tensor);
         tensor_release(&tensor);

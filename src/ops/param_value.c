@@ -1,5 +1,6 @@
 #include "ops/param_value.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,57 @@ static bool read_range(const char *values, double *low, double *high, bool *whol
     if (end != dots && end != dots + 1)
         return false;
     *high = strtod(dots + 2, &end);
-    *whole = *low == (double)(long long)*low && *high == (double)(long long)*high;
+    *whole = *low == trunc(*low) && *high == trunc(*high) && fabs(*low) < 0x1p62 && fabs(*high) < 0x1p62;
     return !*end && *low <= *high;
+}
+
+static void give_range(const struct op_param *param, double low, double high, bool whole,
+                       void (*give)(void *context, const char *value), void *context)
+{
+    enum { SHORT = 8 };
+    char text[40];
+    bool each = whole && high - low <= SHORT && param->kind != PARAM_FLOAT && param->kind != PARAM_FLOATS;
+    double step = each ? 1 : (high - low) / 2;
+    for (int i = 0; i <= SHORT && step > 0 && low + i * step <= high; i++) {
+        snprintf(text, sizeof text, "%.7g", low + i * step);
+        give(context, text);
+    }
+}
+
+void param_legal(const struct op_param *param, void (*give)(void *context, const char *value), void *context)
+{
+    char word[PARAM_WORD];
+    double low, high;
+    bool whole;
+    for (const char *at = param->legal; at && *at;) {
+        size_t length = strcspn(at, "|");
+        if (length < sizeof word) {
+            snprintf(word, sizeof word, "%.*s", (int)length, at);
+            if (read_range(word, &low, &high, &whole))
+                give_range(param, low, high, whole, give, context);
+            else
+                give(context, word);
+        }
+        at += length + (at[length] == '|');
+    }
+    if (param->initial && *param->initial)
+        give(context, param->initial);
+    if (param->kind == PARAM_FLOAT) /* what most often switches something off */
+        give(context, "0");
+}
+
+bool param_same(const char *a, const char *b)
+{
+    long double x[PARAM_LIST], y[PARAM_LIST];
+    if (strcmp(a, b) == 0)
+        return true;
+    size_t n = param_numbers(a, x), m = param_numbers(b, y);
+    if (!n || !m || (n != m && n != 1 && m != 1))
+        return false;
+    for (size_t i = 0; i < n || i < m; i++)
+        if ((float)x[n == 1 ? 0 : i] != (float)y[m == 1 ? 0 : i])
+            return false;
+    return true;
 }
 
 bool param_draw(struct rng *rng, const char *values, bool fractions, char word[PARAM_WORD])
@@ -78,6 +128,20 @@ size_t param_numbers(const char *text, long double values[PARAM_LIST])
     return *text ? 0 : count;
 }
 
+/* What stands before element i of a list. */
+static const char *comma(size_t i)
+{
+    return i ? "," : "";
+}
+
+void param_list_text(struct str *out, const long double *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool whole = numbers[i] == truncl(numbers[i]) && fabsl(numbers[i]) < 0x1p62L;
+        str_printf(out, "%s%.*Lg", comma(i), whole ? 19 : 9, numbers[i]);
+    }
+}
+
 size_t param_list_length(const Onnx__NodeProto *node, const char *name, int rank)
 {
     const Onnx__AttributeProto *old = node_attribute(node, name);
@@ -103,6 +167,8 @@ size_t param_spread(struct rng *rng, const Onnx__NodeProto *node, const char *na
 static size_t list_for(struct rng *rng, const Onnx__NodeProto *node, const char *name, int rank,
                        bool as_it_is, int64_t values[PARAM_LIST], size_t count)
 {
+    if (!rng)
+        return count;
     if (count == 1)
         return param_spread(rng, node, name, rank, values);
     size_t wanted = param_list_length(node, name, rank);
@@ -138,7 +204,7 @@ static int set_words(struct arena *arena, Onnx__NodeProto *node, const struct op
 {
     const Onnx__AttributeProto *old = node_attribute(node, param->name);
     const char *words[PARAM_LIST], *at = param->initial;
-    if (!at)
+    if (!at || !rng)
         return -1;
     size_t length = commas(at) + 1, count = old ? old->n_strings : length << rng_below(rng, 2);
     if (!count || count > PARAM_LIST || length > PARAM_LIST)
@@ -158,6 +224,23 @@ static int set_words(struct arena *arena, Onnx__NodeProto *node, const struct op
     return 0;
 }
 
+static int set_floats(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param,
+                      const char *text)
+{
+    long double numbers[PARAM_LIST];
+    float floats[PARAM_LIST];
+    size_t count = param_numbers(text, numbers);
+    for (size_t i = 0; i < count; i++)
+        floats[i] = (float)numbers[i];
+    if (!count || (param->kind == PARAM_FLOAT && count > 1))
+        return -1;
+    if (param->kind == PARAM_FLOAT)
+        node_set_float(arena, node, param->name, floats[0]);
+    else
+        node_set_floats(arena, node, param->name, floats, count);
+    return 0;
+}
+
 int param_set(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param, int rank,
               bool as_it_is, struct rng *rng, const char *text)
 {
@@ -168,10 +251,8 @@ int param_set(struct arena *arena, Onnx__NodeProto *node, const struct op_param 
         node_set_string(arena, node, param->name, text);
         return 0;
     case PARAM_FLOAT:
-        if (!*text)
-            return -1;
-        node_set_float(arena, node, param->name, strtof(text, NULL));
-        return 0;
+    case PARAM_FLOATS:
+        return set_floats(arena, node, param, text);
     case PARAM_INT:
         if (!count)
             return -1;
@@ -190,12 +271,6 @@ int param_set(struct arena *arena, Onnx__NodeProto *node, const struct op_param 
     }
 }
 
-/* What stands before element i of a list. */
-static const char *comma(size_t i)
-{
-    return i ? "," : "";
-}
-
 static void add_bytes(struct str *out, const ProtobufCBinaryData *text)
 {
     enum { SHOWN = 100 };
@@ -210,7 +285,7 @@ void param_text(struct str *out, const Onnx__AttributeProto *attribute)
         str_printf(out, "%lld", (long long)attribute->i);
         break;
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
-        str_printf(out, "%g", (double)attribute->f);
+        str_printf(out, "%.7g", (double)attribute->f);
         break;
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
         add_bytes(out, &attribute->s);
@@ -221,7 +296,7 @@ void param_text(struct str *out, const Onnx__AttributeProto *attribute)
         break;
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
         for (size_t i = 0; i < attribute->n_floats && i < PARAM_LIST; i++)
-            str_printf(out, "%s%g", comma(i), (double)attribute->floats[i]);
+            str_printf(out, "%s%.7g", comma(i), (double)attribute->floats[i]);
         break;
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS:
         for (size_t i = 0; i < attribute->n_strings && i < PARAM_LIST; i++) {

@@ -17,6 +17,15 @@ enum {
 /* Whether the operator has the parameter at an opset. */
 bool param_exists(const struct op_param *param, int opset);
 
+/*
+ * Calls `give` for each legal value that the table has for the parameter, and its default: words as they
+ * stand, of a range the ends, the middle and the whole numbers of a short one.
+ */
+void param_legal(const struct op_param *param, void (*give)(void *context, const char *value), void *context);
+
+/* Whether two values are the same, as texts or as lists of numbers; "1" is the same as "1,1". */
+bool param_same(const char *a, const char *b);
+
 /* Draws one of `values`; a range of whole numbers gives whole numbers, unless `fractions`. False when there
  * are none. The text "" is a value like any other. */
 bool param_draw(struct rng *rng, const char *values, bool fractions, char word[PARAM_WORD]);
@@ -24,6 +33,9 @@ bool param_draw(struct rng *rng, const char *values, bool fractions, char word[P
 /* The numbers of a list; 0 when the text is no list of at most PARAM_LIST numbers of that kind. */
 size_t param_ints(const char *text, int64_t values[PARAM_LIST]);
 size_t param_numbers(const char *text, long double values[PARAM_LIST]);
+
+/* Appends "1,2.5". */
+void param_list_text(struct str *out, const long double *numbers, size_t count);
 
 /*
  * The length that a list attribute of the node has or, where it is left out, would have: one number for each
@@ -41,9 +53,9 @@ size_t param_spread(struct rng *rng, const Onnx__NodeProto *node, const char *na
 
 /*
  * Sets an attribute that is a parameter to a value in the table's form. `rank` is that of the node's first
- * input. One number for a list is spread (param_spread); a list of another length than that of the attribute
- * is cut or repeated, unless `as_it_is`. Fails when the text is no value of this kind, and for parameters
- * that are no attributes.
+ * input. One number for a list is spread by the random generator (param_spread), and a list of another length
+ * than that of the attribute is cut or repeated, unless `as_it_is`; with rng NULL the list is the text's.
+ * Fails when the text is no value of this kind, and for parameters that are no attributes.
  */
 int param_set(struct arena *arena, Onnx__NodeProto *node, const struct op_param *param, int rank,
               bool as_it_is, struct rng *rng, const char *text);

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "locate/localize.h"
 #include "locate/param_change.h"
-#include "locate/param_values.h"
+#include "ops/param_value.h"
 #include "model/build.h"
 
 #include <setjmp.h>
@@ -239,11 +239,11 @@ static void a_healthy_engine_has_no_cause(void **state)
 static void values_are_read_as_texts_and_lists(void **state)
 {
     (void)state;
-    double list[PARAM_NUMBERS];
-    assert_int_equal(param_list_read("1,2.5,-3", list), 3);
+    long double list[PARAM_LIST];
+    assert_int_equal(param_numbers("1,2.5,-3", list), 3);
     assert_true(list[1] == 2.5 && list[2] == -3);
-    assert_int_equal(param_list_read("1,x", list), 0);
-    assert_int_equal(param_list_read("", list), 0);
+    assert_int_equal(param_numbers("1,x", list), 0);
+    assert_int_equal(param_numbers("", list), 0);
     assert_true(param_same("1", "1,1,1"));
     assert_true(param_same("0.1", "1e-1"));
     assert_false(param_same("1,2", "1,2,3"));
