@@ -56,6 +56,26 @@ void gradient_sums_store(struct gradient_sums *s)
     s->sums = NULL;
 }
 
+int gradient_leave_undecided(struct op_gradient *g, size_t input)
+{
+    struct bounded *slope = gradient_make(g, input);
+    if (!slope)
+        return call_input(g->call, input) && g->wanted[input] ? -1 : 0;
+    for (size_t i = 0; i < slope->count; i++)
+        bounded_put_undecided(slope, i, 0);
+    return 0;
+}
+
+void gradient_put(void *target, size_t i, size_t j, struct number sum)
+{
+    const struct gradient_target *t = target;
+    size_t at = t->base + t->rows[i] + t->cols[j];
+    if (isfinite(sum.v))
+        number_put(t->slope, at, sum);
+    else
+        bounded_put_undecided(t->slope, at, 0);
+}
+
 /* Elements are numbered from here on: no attribute of a node is such a number by chance. */
 static const long double FIRST_NUMBER = 0x1p50L;
 

@@ -10,6 +10,7 @@
 #ifndef OPS_GRADIENT_H
 #define OPS_GRADIENT_H
 
+#include "bounds/contract.h"
 #include "bounds/number.h"
 #include "bounds/sum.h"
 #include "ops/op.h"
@@ -47,6 +48,20 @@ void gradient_sums_add(struct gradient_sums *s, size_t i, struct number term);
 void gradient_sums_undecided(struct gradient_sums *s, size_t i);
 /* Stores the sums in the slope and releases them. */
 void gradient_sums_store(struct gradient_sums *s);
+
+/* The slope of an input whose derivatives nobody computes (scales, regions): every element is undecided. */
+int gradient_leave_undecided(struct op_gradient *g, size_t input);
+
+/*
+ * A sink of contract.h: the sum (i, j) is element base + rows[i] + cols[j] of a slope. A sum with a NaN or an
+ * infinity is undecided, because implementations differ in whether they multiply by zeros.
+ */
+struct gradient_target {
+    struct bounded *slope;
+    size_t base;
+    const size_t *rows, *cols;
+};
+void gradient_put(void *target, size_t i, size_t j, struct number sum);
 
 /*
  * The whole gradient of an operator that only moves elements of its inputs or puts constants beside them

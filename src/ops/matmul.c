@@ -1,6 +1,7 @@
 /* Matrix products: MatMul, Gemm, MatMulInteger. Bounds: contract.h. */
 #include "bounds/contract.h"
 #include "ops/draw.h"
+#include "ops/gradient.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -107,6 +108,102 @@ static int eval_matmul(struct op_call *call)
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     return product_run(&p, a, b, out, call->err);
+}
+
+/* The batches that share one matrix of an operand, which its derivatives are summed over: [shared ...,
+ * width], and the others. */
+struct sharing {
+    struct shape shared, kept;
+};
+
+static struct sharing find_sharing(const struct product *p, const struct strides *operand, size_t width)
+{
+    struct sharing s = {p->batch, p->batch};
+    for (int i = 0; i < p->batch.rank; i++)
+        (operand->of[i] == 0 ? &s.kept : &s.shared)->dims[i] = 1;
+    s.shared.dims[s.shared.rank++] = (int64_t)width;
+    return s;
+}
+
+/* Offsets of the matrices of the result, and with them those of `step` elements inside each. */
+static struct strides with_step(struct strides strides, int rank, size_t step)
+{
+    strides.of[rank] = step;
+    return strides;
+}
+
+static struct strides result_strides(const struct product *p)
+{
+    struct strides strides = strides_dense(&p->batch);
+    for (int i = 0; i < p->batch.rank; i++)
+        strides.of[i] *= p->m * p->n;
+    return strides;
+}
+
+/*
+ * One factor's derivatives: dA = G B' (or dB = A' G), summed over the batches that share a matrix. `left`
+ * and `right` are G and B, or A and G; a view's rows and columns are `step` apart.
+ */
+struct factor_gradient {
+    const struct operand *left, *right;
+    struct strides at_left, at_right, at_slope; /* of the batches */
+    size_t rows, inner, cols;
+    size_t row_step, inner_left, inner_right, col_step;
+};
+
+static int factor_run(const struct product *p, const struct factor_gradient *f, struct bounded *slope,
+                      struct error *err)
+{
+    struct sharing s = find_sharing(p, &f->at_slope, f->inner);
+    int rank = p->batch.rank;
+    struct strides left = with_step(f->at_left, rank, f->inner_left),
+                   right = with_step(f->at_right, rank, f->inner_right);
+    size_t *tables[] = {offsets_linear(f->rows, f->row_step, err), offsets_of(&s.shared, &left, err),
+                        offsets_of(&s.shared, &right, err),        offsets_linear(f->cols, f->col_step, err),
+                        offsets_linear(f->rows, f->cols, err),     offsets_linear(f->cols, 1, err)};
+    int result = 0;
+    for (int i = 0; i < 6; i++)
+        result = tables[i] ? result : -1;
+    struct gradient_target target = {slope, 0, tables[4], tables[5]};
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    bool more = slope->count > 0 && shape_span(&s.kept, 0, rank) > 0;
+    while (result == 0 && more) {
+        struct contraction c = {.type = slope->type, .m = f->rows, .n = f->cols};
+        c.k = shape_span(&s.shared, 0, s.shared.rank);
+        c.a = (struct view){f->left, strides_at(&f->at_left, rank, index), tables[0], tables[1]};
+        c.b = (struct view){f->right, strides_at(&f->at_right, rank, index), tables[2], tables[3]};
+        c.roundings = (double)c.k;
+        c.sink = gradient_put;
+        c.context = &target;
+        target.base = strides_at(&f->at_slope, rank, index);
+        result = contract(&c, err);
+        more = odometer_next(index, &s.kept);
+    }
+    for (int i = 0; i < 6; i++)
+        free(tables[i]);
+    return result;
+}
+
+static int gradient_matmul(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *a = call->inputs[0], *b = call->inputs[1];
+    struct product p;
+    if (!g->upstream[0] || product_shapes(call, &a->shape, &b->shape, &p))
+        return g->upstream[0] ? -1 : 0;
+    struct operand left = operand_of(a), right = operand_of(b), up = operand_of(g->upstream[0]);
+    struct strides at_a = batch_strides(&p.a, &p.batch), at_b = batch_strides(&p.b, &p.batch),
+                   at_y = result_strides(&p);
+    const struct factor_gradient factors[2] = {
+        {&up, &right, at_y, at_b, at_a, p.m, p.n, p.k, p.n, 1, 1, p.n},
+        {&left, &up, at_a, at_y, at_b, p.k, p.m, p.n, 1, p.k, p.n, 1},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct bounded *slope = gradient_make(g, i);
+        if ((!slope && g->wanted[i]) || (slope && factor_run(&p, &factors[i], slope, call->err)))
+            return -1;
+    }
+    return 0;
 }
 
 /* x - zero point, as int32; `zero` broadcasts to x (a 1-D one of A's is per row). */
@@ -237,6 +334,84 @@ static int eval_gemm(struct op_call *call)
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     return gemm_run(call, out, (size_t)k);
+}
+
+/* One factor's derivatives: alpha G B or alpha A' G, and the transposes of them, as `steps` says. */
+struct gemm_factor {
+    size_t rows, inner, cols;
+    /* Distances of rows, columns: of the left factor, of the right one, of the slope. */
+    size_t left[2], right[2], slope[2];
+};
+
+static int gemm_factor_run(struct op_call *call, const struct gemm_factor *f, const struct operand *left,
+                           const struct operand *right, struct bounded *slope)
+{
+    const size_t count[] = {f->rows, f->inner, f->inner, f->cols, f->rows, f->cols};
+    const size_t step[] = {f->left[0], f->left[1], f->right[0], f->right[1], f->slope[0], f->slope[1]};
+    size_t *tables[GEMM_TABLES] = {NULL};
+    int result = 0;
+    for (int i = 0; i < GEMM_TABLES; i++)
+        if (!(tables[i] = offsets_linear(count[i], step[i], call->err)))
+            result = -1;
+    struct gradient_target target = {slope, 0, tables[4], tables[5]};
+    struct epilogue then = {.alpha = call_float(call, "alpha", 1), .beta = 1};
+    struct contraction c = {.type = slope->type, .m = f->rows, .n = f->cols, .k = f->inner};
+    c.a = (struct view){left, 0, tables[0], tables[1]};
+    c.b = (struct view){right, 0, tables[2], tables[3]};
+    c.roundings = (double)f->inner;
+    c.then = &then;
+    c.sink = gradient_put;
+    c.context = &target;
+    if (result == 0)
+        result = contract(&c, call->err);
+    for (int i = 0; i < GEMM_TABLES; i++)
+        free(tables[i]);
+    return result;
+}
+
+/* beta times the sum of G over what C was broadcast to. */
+static int gradient_gemm_c(struct op_gradient *g)
+{
+    const struct bounded *up = g->upstream[0];
+    struct bounded *slope = gradient_make(g, 2);
+    struct gradient_sums sums;
+    if (!slope || gradient_sums_init(&sums, slope, g->call->err))
+        return -1;
+    long double beta = call_float(g->call, "beta", 1);
+    struct strides at = strides_broadcast(&slope->shape, &up->shape);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; i < up->count; i++) {
+        struct number term = number_of(up, i);
+        if (beta != 1)
+            term = number_mul(term, number_exact(beta), unit_of(slope->type));
+        if (isfinite(term.v))
+            gradient_sums_add(&sums, strides_at(&at, up->shape.rank, index), term);
+        else
+            gradient_sums_undecided(&sums, strides_at(&at, up->shape.rank, index));
+        odometer_next(index, &up->shape);
+    }
+    gradient_sums_store(&sums);
+    return 0;
+}
+
+static int gradient_gemm(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *a = call->inputs[0], *b = call->inputs[1], *up = g->upstream[0];
+    if (!up)
+        return 0;
+    bool ta = call_int(call, "transA", 0) != 0, tb = call_int(call, "transB", 0) != 0;
+    size_t m = (size_t)up->shape.dims[0], n = (size_t)up->shape.dims[1], k = (size_t)a->shape.dims[!ta];
+    struct operand left = operand_of(a), right = operand_of(b), down = operand_of(up);
+    const struct gemm_factor by_a = {m, n, k, {n, 1}, {tb ? k : 1, tb ? 1 : n}, {ta ? 1 : k, ta ? m : 1}},
+                             by_b = {k, m, n, {ta ? m : 1, ta ? 1 : k}, {n, 1}, {tb ? 1 : n, tb ? k : 1}};
+    struct bounded *slope = gradient_make(g, 0);
+    if ((!slope && g->wanted[0]) || (slope && gemm_factor_run(call, &by_a, &down, &right, slope)))
+        return -1;
+    slope = gradient_make(g, 1);
+    if ((!slope && g->wanted[1]) || (slope && gemm_factor_run(call, &by_b, &left, &down, slope)))
+        return -1;
+    return call_input(call, 2) && g->wanted[2] ? gradient_gemm_c(g) : 0;
 }
 
 /* Contractions are usually drawn short; a long sum only now and then. */
@@ -394,15 +569,30 @@ static const struct op_param gemm_extras[] = {{"C", PARAM_INPUT, .input = 2}, {0
     }
 
 const struct op ops_matmul[] = {
-    {OP("Gemm", 1), .open = "how integers that were scaled by a fraction are rounded", .inputs = {2, 3},
-     .outputs = {1, 1}, .ranks = {2, 2}, .types = PRODUCT_TYPES, .params = gemm_params, .extras = gemm_extras,
-     .fit = fit_gemm, .eval = eval_gemm, .sample = sample_gemm, .data = DATA_ALL, .range = {RANGE_DOT},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2}, .history = {.same_since = 7},
-     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("Gemm", 1),
+     .open = "how integers that were scaled by a fraction are rounded",
+     .inputs = {2, 3},
+     .outputs = {1, 1},
+     .ranks = {2, 2},
+     .types = PRODUCT_TYPES,
+     .params = gemm_params,
+     .extras = gemm_extras,
+     .fit = fit_gemm,
+     .eval = eval_gemm,
+     .gradient = gradient_gemm,
+     .sample = sample_gemm,
+     .data = DATA_ALL,
+     .range = {RANGE_DOT},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1}, .added = 1 << 2},
+     .history = {.same_since = 7},
+     .result = RESULT_TYPE,
+     .work = WORK_PRODUCTS,
+     .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {OP("MatMul", 1), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5}, .types = PRODUCT_TYPES,
-     .eval = eval_matmul, .sample = sample_matmul, .data = DATA_ALL, .range = {RANGE_DOT},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 1}, .result = RESULT_TYPE,
-     .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .eval = eval_matmul, .gradient = gradient_matmul, .sample = sample_matmul, .data = DATA_ALL,
+     .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 1},
+     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("MatMulInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {2, 4}, .types = {{10, BYTES}},
      .eval = eval_matmul_integer, .sample = sample_matmul_integer, .data = DATA_FIRST, .range = {RANGE_DOT},
      .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_PRODUCTS,
