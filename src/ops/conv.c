@@ -18,9 +18,10 @@ static bool pad_same(struct conv_attributes *w, const struct shape *x)
 
 /* Computes the shape of the output, and the image and windows that give it. */
 static int plan(struct op_call *call, const struct bounded *x, const struct bounded *weights,
-                struct convolution *c, struct shape *out)
+                struct conv_attributes *attributes, struct convolution *c, struct shape *out)
 {
     struct conv_attributes w;
+    int64_t size[SPATIAL_MAX];
     const struct shape *k = &weights->shape;
     if (conv_attributes_read(call, &x->shape, k, &w))
         return -1;
@@ -30,35 +31,25 @@ static int plan(struct op_call *call, const struct bounded *x, const struct boun
     if (w.auto_pad == PAD_SAME_UPPER || w.auto_pad == PAD_SAME_LOWER)
         call->open |= !pad_same(&w, &x->shape);
     *out = (struct shape){.rank = x->shape.rank, .dims = {x->shape.dims[0], k->dims[0]}};
-    *c = (struct convolution){.x = x, .weights = weights, .rank = w.rank, .groups = (size_t)w.groups};
     for (int i = 0; i < w.rank; i++) {
-        c->lead[i] = w.begin[i];
-        c->step[i] = 1;
-        c->size[i] = x->shape.dims[i + 2] + w.begin[i] + w.end[i];
-        c->kernel[i] = w.kernel[i];
-        c->dilation[i] = w.dilation[i];
-        c->stride[i] = w.stride[i];
-        int64_t room = c->size[i] - conv_extent(&w, i);
+        size[i] = x->shape.dims[i + 2] + w.begin[i] + w.end[i];
+        int64_t room = size[i] - conv_extent(&w, i);
         if (room < 0 && x->shape.dims[i + 2] > 0)
             return call_invalid(call, "the kernel is larger than the padded input");
         out->dims[i + 2] = room < 0 ? 0 : room / w.stride[i] + 1;
     }
+    *c = convolution_plain(&w, w.begin, size, x, weights);
+    *attributes = w;
     return 0;
-}
-
-static int run(struct op_call *call, struct convolution *c, struct bounded *out)
-{
-    c->out = out;
-    c->roundings = (double)shape_span(&c->weights->shape, 1, c->weights->shape.rank);
-    return convolve(c, call->err);
 }
 
 static int eval_conv(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0), *weights = call_need(call, 1), *bias = call_input(call, 2);
+    struct conv_attributes w;
     struct convolution c;
     struct shape shape;
-    if (!x || !weights || plan(call, x, weights, &c, &shape))
+    if (!x || !weights || plan(call, x, weights, &w, &c, &shape))
         return -1;
     if (x->type != weights->type || (bias && bias->type != x->type))
         return call_invalid(call, "the operands have different types");
@@ -68,7 +59,28 @@ static int eval_conv(struct op_call *call)
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     c.bias = bias;
-    return run(call, &c, out);
+    c.out = out;
+    return convolve(&c, call->err);
+}
+
+/* By x a transposed convolution of what arrives at the output. */
+static int gradient_conv(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *x = call->inputs[0], *weights = call->inputs[1], *up = g->upstream[0];
+    struct conv_attributes w;
+    struct convolution c;
+    struct shape shape;
+    if (!up || plan(call, x, weights, &w, &c, &shape))
+        return up ? -1 : 0;
+    struct convolution back = convolution_transposed(&w, w.begin, x->shape.dims + 2, up, weights);
+    back.out = gradient_make(g, 0);
+    if ((!back.out && g->wanted[0]) || (back.out && convolve(&back, call->err)))
+        return -1;
+    struct bounded *slope = gradient_make(g, 1);
+    if ((!slope && g->wanted[1]) || (slope && convolve_weights_gradient(&c, up, slope, call->err)))
+        return -1;
+    return call_input(call, 2) && g->wanted[2] ? convolve_bias_gradient(g) : 0;
 }
 
 /* x - zero point as int32; a zero point of several elements is one for each slice of axis 0. */
@@ -101,9 +113,10 @@ static int check_integer(struct op_call *call, const struct bounded *x, size_t i
 static int eval_conv_integer(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0), *weights = call_need(call, 1);
+    struct conv_attributes w;
     struct convolution c;
     struct shape shape;
-    if (!x || !weights || plan(call, x, weights, &c, &shape) || check_integer(call, x, 2, 1) ||
+    if (!x || !weights || plan(call, x, weights, &w, &c, &shape) || check_integer(call, x, 2, 1) ||
         check_integer(call, weights, 3, shape.dims[1]))
         return -1;
     struct bounded *out = call_output(call, 0, DTYPE_INT32, &shape);
@@ -119,7 +132,8 @@ static int eval_conv_integer(struct op_call *call)
     /* Padding is the zero point, 0 after the subtraction. */
     c.x = &pixels;
     c.weights = &kernel;
-    result = run(call, &c, out);
+    c.out = out;
+    result = convolve(&c, call->err);
 out:
     bounded_release(&pixels);
     bounded_release(&kernel);
@@ -220,6 +234,7 @@ const struct op ops_conv[] = {
      .params = conv_params,
      .extras = conv_extras,
      .eval = eval_conv,
+     .gradient = gradient_conv,
      .sample = sample_conv,
      .data = DATA_FIRST,
      .range = {RANGE_DOT},

@@ -90,6 +90,63 @@ int64_t conv_extent(const struct conv_attributes *w, int axis)
     return (w->kernel[axis] - 1) * w->dilation[axis] + 1;
 }
 
+struct convolution convolution_plain(const struct conv_attributes *w, const int64_t *begin,
+                                     const int64_t *size, const struct bounded *x,
+                                     const struct bounded *weights)
+{
+    struct convolution c = {.x = x, .weights = weights, .rank = w->rank, .groups = (size_t)w->groups};
+    c.roundings = (double)shape_span(&weights->shape, 1, weights->shape.rank);
+    for (int i = 0; i < w->rank; i++) {
+        c.lead[i] = begin[i];
+        c.step[i] = 1;
+        c.size[i] = size[i];
+        c.kernel[i] = w->kernel[i];
+        c.dilation[i] = w->dilation[i];
+        c.stride[i] = w->stride[i];
+    }
+    return c;
+}
+
+static int64_t divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The number of terms of one output: the taps of the kernel that can meet input elements under the stride. */
+static double transposed_terms(const struct conv_attributes *w, int64_t channels)
+{
+    double count = (double)channels;
+    for (int i = 0; i < w->rank; i++) {
+        int64_t period = w->stride[i] / divisor(w->dilation[i], w->stride[i]);
+        count *= (double)((w->kernel[i] + period - 1) / period);
+    }
+    return count;
+}
+
+struct convolution convolution_transposed(const struct conv_attributes *w, const int64_t *begin,
+                                          const int64_t *size, const struct bounded *x,
+                                          const struct bounded *weights)
+{
+    struct convolution c = {.x = x, .weights = weights, .rank = w->rank, .transposed = true};
+    c.groups = (size_t)w->groups;
+    c.roundings = transposed_terms(w, x->shape.dims[1] / w->groups);
+    for (int i = 0; i < w->rank; i++) {
+        int64_t extent = conv_extent(w, i);
+        c.lead[i] = extent - 1 - begin[i];
+        c.step[i] = w->stride[i];
+        c.size[i] = size[i] - 1 + extent;
+        c.kernel[i] = w->kernel[i];
+        c.dilation[i] = w->dilation[i];
+        c.stride[i] = 1;
+    }
+    return c;
+}
+
 static struct shape image_shape(const struct convolution *c)
 {
     struct shape shape = {.rank = c->rank + 1, .dims = {c->x->shape.dims[1]}};
@@ -111,20 +168,26 @@ static bool place(const struct convolution *c, const struct strides *strides, co
     return true;
 }
 
-static int image_make(const struct convolution *c, size_t sample, struct bounded *image, struct error *err)
+/* Puts the image of one sample at `base`. */
+static void image_fill(const struct convolution *c, size_t sample, struct bounded *image, size_t base)
 {
-    struct shape shape = image_shape(c);
-    if (bounded_alloc(image, c->x->type, &shape, false, err))
-        return -1;
-    struct shape one = shape_make(c->rank + 1, c->x->shape.dims + 1);
+    struct shape shape = image_shape(c), one = shape_make(c->rank + 1, c->x->shape.dims + 1);
     struct strides strides = strides_dense(&shape);
     size_t count = shape_span(&one, 0, one.rank), at;
     int64_t index[TENSOR_MAX_RANK] = {0};
     for (size_t i = 0; i < count; i++) {
         if (place(c, &strides, index, &at))
-            bounded_move(image, at, c->x, sample * count + i);
+            bounded_move(image, base + at, c->x, sample * count + i);
         odometer_next(index, &one);
     }
+}
+
+static int image_make(const struct convolution *c, size_t sample, struct bounded *image, struct error *err)
+{
+    struct shape shape = image_shape(c);
+    if (bounded_alloc(image, c->x->type, &shape, false, err))
+        return -1;
+    image_fill(c, sample, image, 0);
     return 0;
 }
 
@@ -294,4 +357,100 @@ int convolve(const struct convolution *c, struct error *err)
         result = convolve_sample(c, &tables, &weights, n, err);
     tables_release(&tables);
     return result;
+}
+
+/* The images of all samples, [N, C, size ...]. */
+static int images_make(const struct convolution *c, struct bounded *images, struct error *err)
+{
+    struct shape one = image_shape(c), shape = {.rank = one.rank + 1, .dims = {c->x->shape.dims[0]}};
+    memcpy(shape.dims + 1, one.dims, (size_t)one.rank * sizeof *one.dims);
+    if (bounded_alloc(images, c->x->type, &shape, false, err))
+        return -1;
+    for (size_t n = 0; n < (size_t)shape.dims[0]; n++)
+        image_fill(c, n, images, n * shape_span(&one, 0, one.rank));
+    return 0;
+}
+
+/* Offset tables of the weights' gradient. Terms are the windows of all samples, columns the taps of a group.
+ */
+enum { WINDOW_ROWS, WINDOW_TERMS, IMAGE_TERMS, IMAGE_TAPS, SLOPE_ROWS, SLOPE_TAPS, WEIGHT_TABLES };
+
+static int weight_tables(const struct convolution *c, const struct bounded *windows, size_t of_group,
+                         const struct bounded *images, size_t *tables[WEIGHT_TABLES], struct error *err)
+{
+    struct shape terms = windows->shape, taps = {.rank = c->rank + 1};
+    struct strides image = strides_dense(&images->shape), across = {{image.of[0], 0}},
+                   along = {{image.of[1]}}, dense = strides_dense(&windows->shape);
+    size_t area = dense.of[1];
+    terms.dims[1] = 1;
+    taps.dims[0] = c->x->shape.dims[1] / (int64_t)c->groups;
+    for (int i = 0; i < c->rank; i++) {
+        across.of[i + 2] = image.of[i + 2] * (size_t)c->stride[i];
+        along.of[i + 1] = image.of[i + 2] * (size_t)c->dilation[i];
+        taps.dims[i + 1] = c->kernel[i];
+    }
+    size_t n_taps = shape_span(&taps, 0, taps.rank);
+    tables[WINDOW_ROWS] = offsets_linear(of_group, area, err);
+    tables[WINDOW_TERMS] = offsets_of(&terms, &dense, err);
+    tables[IMAGE_TERMS] = offsets_of(&terms, &across, err);
+    tables[IMAGE_TAPS] = offsets_of(&taps, &along, err);
+    tables[SLOPE_ROWS] = offsets_linear(of_group, n_taps, err);
+    tables[SLOPE_TAPS] = offsets_linear(n_taps, 1, err);
+    for (int i = 0; i < WEIGHT_TABLES; i++)
+        if (!tables[i])
+            return -1;
+    return 0;
+}
+
+int convolve_weights_gradient(const struct convolution *c, const struct bounded *windows,
+                              struct bounded *slope, struct error *err)
+{
+    if (slope->count == 0 || windows->count == 0 || c->x->count == 0)
+        return 0;
+    struct bounded images;
+    bounded_init(&images);
+    size_t *tables[WEIGHT_TABLES] = {NULL}, rows = (size_t)windows->shape.dims[1] / c->groups,
+           area = shape_span(&windows->shape, 2, windows->shape.rank);
+    int result = images_make(c, &images, err);
+    if (result == 0)
+        result = weight_tables(c, windows, rows, &images, tables, err);
+    struct operand left = operand_of(windows), right = {0};
+    if (result == 0)
+        right = operand_of(&images);
+    size_t channels = result == 0 ? images.count / (size_t)images.shape.dims[0] / c->groups : 0;
+    for (size_t g = 0; result == 0 && g < c->groups; g++) {
+        struct contraction sums = {.type = slope->type, .m = rows};
+        sums.n = shape_span(&slope->shape, 1, slope->shape.rank);
+        sums.k = (size_t)windows->shape.dims[0] * area;
+        sums.a = (struct view){&left, g * rows * area, tables[WINDOW_ROWS], tables[WINDOW_TERMS]};
+        sums.b = (struct view){&right, g * channels, tables[IMAGE_TERMS], tables[IMAGE_TAPS]};
+        sums.roundings = (double)sums.k;
+        struct gradient_target target = {slope, g * rows * sums.n, tables[SLOPE_ROWS], tables[SLOPE_TAPS]};
+        sums.sink = gradient_put;
+        sums.context = &target;
+        result = contract(&sums, err);
+    }
+    for (int i = 0; i < WEIGHT_TABLES; i++)
+        free(tables[i]);
+    bounded_release(&images);
+    return result;
+}
+
+int convolve_bias_gradient(struct op_gradient *g)
+{
+    const struct bounded *up = g->upstream[0];
+    struct bounded *slope = gradient_make(g, 2);
+    struct gradient_sums sums;
+    if (!slope || gradient_sums_init(&sums, slope, g->call->err))
+        return -1;
+    size_t area = shape_span(&up->shape, 2, up->shape.rank);
+    for (size_t i = 0; i < up->count; i++) {
+        size_t channel = i / area % slope->count;
+        if (isfinite(up->value[i]))
+            gradient_sums_add(&sums, channel, number_of(up, i));
+        else
+            gradient_sums_undecided(&sums, channel);
+    }
+    gradient_sums_store(&sums);
+    return 0;
 }

@@ -9,6 +9,7 @@
 #define OPS_CONVOLVE_H
 
 #include "bounds/contract.h"
+#include "ops/gradient.h"
 #include "ops/op.h"
 
 enum { SPATIAL_MAX = TENSOR_MAX_RANK - 2 };
@@ -43,7 +44,30 @@ struct convolution {
     double roundings; /* terms of one sum */
 };
 
+/*
+ * The convolution of Conv: windows over x, which is padded to `size` from `begin` on; and that of
+ * ConvTranspose, whose output is cut to `size` from `begin` on. Each is the gradient of the other by its
+ * input. `out` and `bias` remain to be set.
+ */
+struct convolution convolution_plain(const struct conv_attributes *w, const int64_t *begin,
+                                     const int64_t *size, const struct bounded *x,
+                                     const struct bounded *weights);
+struct convolution convolution_transposed(const struct conv_attributes *w, const int64_t *begin,
+                                          const int64_t *size, const struct bounded *x,
+                                          const struct bounded *weights);
+
 /* Computes every element of c->out, which has its type and shape already. */
 int convolve(const struct convolution *c, struct error *err);
+
+/*
+ * The derivatives by the weights [R, C/group, ...]: for each tap the sum, over all samples and windows, of
+ * what `windows` [N, R, ...] has for a window times the element of c's image under the tap. For Conv, the
+ * image is x and `windows` arrives from the output; for ConvTranspose it is the other way round.
+ */
+int convolve_weights_gradient(const struct convolution *c, const struct bounded *windows,
+                              struct bounded *slope, struct error *err);
+
+/* The derivatives by input 2, the bias: sums over all but the channels of what arrives at the output. */
+int convolve_bias_gradient(struct op_gradient *g);
 
 #endif

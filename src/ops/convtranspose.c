@@ -75,45 +75,6 @@ static int transpose_geometry(struct op_call *call, const struct shape *x, const
     return 0;
 }
 
-static int64_t divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* The number of terms of one output: the taps of the kernel that can meet input elements under the stride. */
-static double terms(const struct transpose_geometry *p, int64_t channels)
-{
-    double count = (double)channels;
-    for (int i = 0; i < p->w.rank; i++) {
-        int64_t period = p->w.stride[i] / divisor(p->w.dilation[i], p->w.stride[i]);
-        count *= (double)((p->w.kernel[i] + period - 1) / period);
-    }
-    return count;
-}
-
-static struct convolution arrange(const struct transpose_geometry *p, const struct bounded *x,
-                                  const struct bounded *weights, const struct bounded *bias)
-{
-    struct convolution c = {.x = x, .weights = weights, .bias = bias, .rank = p->w.rank, .transposed = true};
-    c.groups = (size_t)p->w.groups;
-    c.roundings = terms(p, x->shape.dims[1] / p->w.groups);
-    for (int i = 0; i < p->w.rank; i++) {
-        int64_t extent = conv_extent(&p->w, i);
-        c.lead[i] = extent - 1 - p->begin[i];
-        c.step[i] = p->w.stride[i];
-        c.size[i] = p->out[i] - 1 + extent;
-        c.kernel[i] = p->w.kernel[i];
-        c.dilation[i] = p->w.dilation[i];
-        c.stride[i] = 1;
-    }
-    return c;
-}
-
 static int eval_conv_transpose(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0), *weights = call_need(call, 1), *bias = call_input(call, 2);
@@ -134,9 +95,36 @@ static int eval_conv_transpose(struct op_call *call)
         bounded_put_open(out, i);
     if (p.open)
         return 0;
-    struct convolution c = arrange(&p, x, weights, bias);
+    struct convolution c = convolution_transposed(&p.w, p.begin, p.out, x, weights);
+    c.bias = bias;
     c.out = out;
     return convolve(&c, call->err);
+}
+
+/* By x a convolution of what arrives at the output, and by the weights its gradient. */
+static int gradient_conv_transpose(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *x = call->inputs[0], *weights = call->inputs[1], *up = g->upstream[0];
+    struct transpose_geometry p;
+    if (!up || transpose_geometry(call, &x->shape, &weights->shape, &p))
+        return up ? -1 : 0;
+    if (p.open)
+        return gradient_leave_undecided(g, 0) || gradient_leave_undecided(g, 1) ||
+                       gradient_leave_undecided(g, 2)
+                   ? -1
+                   : 0;
+    int64_t size[SPATIAL_MAX];
+    for (int i = 0; i < p.w.rank; i++)
+        size[i] = (x->shape.dims[i + 2] - 1) * p.w.stride[i] + conv_extent(&p.w, i);
+    struct convolution c = convolution_plain(&p.w, p.begin, size, up, weights);
+    c.out = gradient_make(g, 0);
+    if ((!c.out && g->wanted[0]) || (c.out && convolve(&c, call->err)))
+        return -1;
+    struct bounded *slope = gradient_make(g, 1);
+    if ((!slope && g->wanted[1]) || (slope && convolve_weights_gradient(&c, x, slope, call->err)))
+        return -1;
+    return call_input(call, 2) && g->wanted[2] ? convolve_bias_gradient(g) : 0;
 }
 
 /* output_padding, and sometimes output_shape with no or little padding over. */
@@ -225,6 +213,7 @@ const struct op ops_convtranspose[] = {
      .params = transpose_params,
      .extras = transpose_extras,
      .eval = eval_conv_transpose,
+     .gradient = gradient_conv_transpose,
      .sample = sample_conv_transpose,
      .data = DATA_FIRST,
      .range = {RANGE_DOT},
