@@ -159,7 +159,8 @@ static int draw_upstream(struct subject *s, struct rng *rng)
     return 0;
 }
 
-/* The scalar that is differentiated, and the sum of the sizes of its terms. NaN: the outputs are others. */
+/* The scalar that is differentiated, and the sum of the sizes of its terms. NaN: the outputs are others, or
+ * one is not judged, and its value says nothing. */
 static long double scalar(const struct subject *s, long double *magnitude)
 {
     long double sum = 0;
@@ -171,6 +172,8 @@ static long double scalar(const struct subject *s, long double *magnitude)
         if (up->count != out->count)
             return NAN;
         for (size_t i = 0; i < out->count; i++) {
+            if (isinf(bounded_hard(out, i)))
+                return NAN;
             long double term = up->value[i] * out->value[i];
             sum += term;
             *magnitude += fabsl(term);
@@ -217,7 +220,8 @@ static struct differences take_differences(struct subject *at, size_t input, siz
     in->value[element] = x;
     if (!d.usable)
         return d;
-    d.noise = 0x1p-58L * largest / a;
+    /* Long sums of products are computed in double (contract.h). */
+    d.noise = (at->draw->op->work == WORK_PRODUCTS ? 0x1p-49L : 0x1p-58L) * largest / a;
     long double wide = (8 * (f[5] - f[1]) - (f[6] - f[0])) / (24 * a);
     long double near = (8 * (f[4] - f[2]) - (f[5] - f[1])) / (12 * a);
     d.middle = (16 * near - wide) / 15;
@@ -260,6 +264,8 @@ static int compare_element(const struct subject *s, struct subject *at, size_t i
         return 0;
     }
     t->compared++;
+    if (isinf(value) && value * d.middle > 0 && fabsl(d.middle) > dtype_highest(slope->type))
+        return 0;
     /* A subnormal input may be read as 0: its bound is part of the gradient's. */
     if (within(value, d.middle, 1e-9L * fabsl(d.middle) + 8 * d.error + d.noise))
         return 0;
