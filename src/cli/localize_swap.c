@@ -30,7 +30,8 @@ static void delta_cell(struct table *table, double delta, double threshold)
         table_add(table, delta > threshold ? STYLE_WARN : STYLE_PLAIN, "%.3g", delta);
 }
 
-static void engine_cell(struct table *table, const struct swapped_node *node, int engine)
+static void engine_cell(struct table *table, const struct swapped *swapped, const struct swapped_node *node,
+                        int engine)
 {
     if (node->judged && node->verdicts[engine] != VERDICT_UNTESTED)
         table_add(table, verdict_style(node->verdicts[engine]), "%s", verdict_name(node->verdicts[engine]));
@@ -38,7 +39,7 @@ static void engine_cell(struct table *table, const struct swapped_node *node, in
         table_add(table, STYLE_BAD, "dies");
     else if (node->made.lacks[engine])
         table_add(table, STYLE_DIM, "lacks it");
-    else if (node->made.lacks_gradient[engine] && node->made.differentiated)
+    else if (swapped->gradients && node->made.lacks_gradient[engine] && node->made.differentiated)
         table_add(table, STYLE_DIM, "no gradient");
     else
         table_add(table, STYLE_DIM, "%s", "");
@@ -65,8 +66,8 @@ static void text_nodes(const struct localize_report *report, bool colour, struct
         table_add(&table, STYLE_PLAIN, "%s", model_node_name(proto));
         delta_cell(&table, node->delta_c, swapped->t_c);
         delta_cell(&table, node->delta_g, swapped->t_g);
-        engine_cell(&table, node, 0);
-        engine_cell(&table, node, 1);
+        engine_cell(&table, swapped, node, 0);
+        engine_cell(&table, swapped, node, 1);
     }
     str_add(out, "\n");
     table_print(&table, out, colour, 2);

@@ -409,9 +409,19 @@ static int localize_swap(struct localizing *localizing, const struct settle_case
     result->text = swapped->text;
     result->culprits = arena_array(&result->arena, swapped->n_suspects, sizeof *result->culprits);
     for (size_t i = 0; i < swapped->n_nodes; i++) {
-        result->nodes[i].culprit = swapped->nodes[i].suspect;
-        if (swapped->nodes[i].suspect)
+        const struct swapped_node *swap = &swapped->nodes[i];
+        struct localized_node *node = &result->nodes[i];
+        node->culprit = swap->suspect;
+        if (swap->suspect)
             result->culprits[result->n_culprits++] = i;
+        if (!swap->judged)
+            continue;
+        int worse = verdict_is_finding(swap->verdicts[1]) || !verdict_is_finding(swap->verdicts[0]);
+        node->verdict = swap->verdicts[worse];
+        node->factor = swap->factors[worse];
+        node->text = swap->texts[worse];
+        if (swap->suspect && (verdict_is_finding(node->verdict) || !verdict_is_finding(result->kind)))
+            result->kind = node->verdict;
     }
     return 0;
 }

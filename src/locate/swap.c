@@ -139,6 +139,7 @@ static int judge(struct swapping *swapping)
         node->judged = true;
         for (int e = 0; e < 2; e++) {
             node->verdicts[e] = verdicts[e].kind;
+            node->factors[e] = verdicts[e].kind == VERDICT_UNTESTED ? NAN : verdicts[e].factor;
             node->texts[e] = arena_strdup(swapping->arena, verdicts[e].text);
         }
     }
@@ -194,17 +195,11 @@ static int verify(struct swapping *swapping)
     return 0;
 }
 
-static const char *name_of(const struct swapping *swapping, size_t number, char *buffer, size_t size)
-{
-    return model_node_text(swapping->graph.test.model, number, buffer, size);
-}
-
-/* "Einsum (node 3): the two implementations differ ... ". */
+/* "Einsum (node attend): A and B compute it differently: ...". */
 static void describe(struct swapping *swapping)
 {
     struct swapped *result = swapping->result;
     struct str text;
-    char name[200];
     str_init(&text);
     if (!result->n_suspects) {
         str_printf(&text, "none of the %zu nodes that both engines run changes the outputs%s by more than %g",
@@ -213,14 +208,14 @@ static void describe(struct swapping *swapping)
             str_printf(&text, " and %g", result->t_g);
     } else {
         const struct swapped_node *node = &result->nodes[result->suspects[0]];
-        str_printf(&text,
-                   "%s: its implementations in %s and %s differ: swapping it changes the outputs by %.3g",
-                   name_of(swapping, result->suspects[0], name, sizeof name), result->engines[0],
-                   result->engines[1], node->delta_c);
+        const Onnx__NodeProto *proto = swapping->graph.test.model->graph->node[result->suspects[0]];
+        str_printf(
+            &text, "%s (node %s): %s and %s compute it differently: swapping it changes the outputs by %.3g",
+            proto->op_type, model_node_name(proto), result->engines[0], result->engines[1], node->delta_c);
         if (result->gradients && !isnan(node->delta_g))
             str_printf(&text, " and the gradients by %.3g", node->delta_g);
         if (result->n_suspects > 1)
-            str_printf(&text, "; so do %zu more", result->n_suspects - 1);
+            str_printf(&text, "; the same holds for %zu more nodes", result->n_suspects - 1);
         if (result->n_cleared == result->n_suspects)
             str_add(&text,
                     "; all within the bounds of their rounding errors, which the rest of the model enlarges");
@@ -262,7 +257,7 @@ int swap_localize(struct swapped *swapped, const struct settle_case *which, int 
     if (status == 0)
         describe(&swapping);
     for (size_t i = 0; i < swapped->n_nodes; i++)
-        swapped->runs += swapping.graph.nodes[i].runs;
+        swapped->runs += swapping.graph.nodes[i].runs + swapping.graph.nodes[i].gradients;
     swap_graph_release(&swapping.graph);
     return status;
 }

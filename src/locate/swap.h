@@ -27,6 +27,7 @@ struct swapped_node {
     bool suspect;            /* above a threshold, or outside its bound on one of the engines */
     bool judged;             /* the verdicts below are set */
     enum verdict_kind verdicts[2];
+    double factors[2]; /* largest error divided by its hard bound; NAN when not judged */
     const char *texts[2];
     struct swap_node made; /* which engine ran it */
 };

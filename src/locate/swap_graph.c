@@ -387,7 +387,7 @@ static int run_errands(struct node_run *run)
         for (size_t i = 0; i < run->n_errands[e]; i++) {
             struct errand *errand = &run->errands[e][i];
             struct result *result = run_result(back, i, 0);
-            graph->nodes[run->number].runs++;
+            ++*(run->backward ? &graph->nodes[run->number].gradients : &graph->nodes[run->number].runs);
             if (result->outcome != OUTCOME_OK || !take_results(run, errand, result))
                 lacking(run, e, result);
         }

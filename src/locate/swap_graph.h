@@ -24,7 +24,7 @@ struct swap_node {
     bool died[2];           /* it crashed or hung on the node */
     bool differs;           /* the two engines gave different answers, or gradients, to the same inputs */
     bool differentiated;    /* its gradient was asked for */
-    size_t runs;            /* of both engines, forward and backward */
+    size_t runs, gradients; /* how often both engines together ran it forward and backward */
 };
 
 /* One binding, and what came out of it. The tensors belong to the graph and live until it is run again. */
