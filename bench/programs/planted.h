@@ -37,7 +37,8 @@ struct planted_row {
 
 __attribute__((noreturn)) void planted_die(const char *what, const struct error *err);
 
-/* Reads the samples, single ones and then pairs; the models; all faults (the caller frees the rows). */
+/* Reads the samples, single ones and then pairs; the models; all faults that show in outputs (the caller
+ * frees the rows). */
 void planted_samples(struct planted *planted, const char *path);
 void planted_models(struct subject *subjects, char **paths, size_t count);
 struct planted_row *planted_rows(struct planted *planted, size_t *count);

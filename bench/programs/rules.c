@@ -117,7 +117,7 @@ static void add_row(struct bench *bench, char *line)
         if (fields[i])
             *fields[i]++ = '\0';
     }
-    if (!fields[4] || !is_listed(bench->only_faults, line))
+    if (!fields[4] || !is_listed(bench->only_faults, line) || text_equal(fields[1], "gradients"))
         return;
     struct row *row = &bench->rows[bench->n_rows++];
     *row = (struct row){

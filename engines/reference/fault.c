@@ -1,12 +1,13 @@
 #include "fault.h"
 
 #include "base/str.h"
+#include "ops/gradient.h"
 
 #include <string.h>
 
-static const struct fault *const papers[] = {faults_cradle,        faults_audee, faults_eagle,
-                                             faults_graph_fuzzing, faults_graph, faults_images,
-                                             faults_running};
+static const struct fault *const papers[] = {faults_cradle,        faults_audee,   faults_eagle,
+                                             faults_graph_fuzzing, faults_graph,   faults_images,
+                                             faults_running,       faults_gradient};
 
 enum { PAPERS = sizeof papers / sizeof *papers };
 
@@ -29,13 +30,24 @@ static bool among(const char *words, const char *word)
     return false;
 }
 
+static bool concerns(const struct fault *fault, const struct op *op)
+{
+    return strcmp(fault->operators, "any") == 0 || among(fault->operators, op->name);
+}
+
 int fault_hook(void *context, struct op_call *call)
 {
     const struct fault_scene *scene = context;
     const struct fault *fault = scene->fault;
-    bool concerned =
-        fault->eval && (strcmp(fault->operators, "any") == 0 || among(fault->operators, call->op->name));
-    return concerned ? fault->eval(scene, call) : call->op->eval(call);
+    return fault->eval && concerns(fault, call->op) ? fault->eval(scene, call) : call->op->eval(call);
+}
+
+int fault_gradient_hook(void *context, struct op_gradient *gradient)
+{
+    const struct fault_scene *scene = context;
+    const struct fault *fault = scene->fault;
+    const struct op *op = gradient->call->op;
+    return fault->gradient && concerns(fault, op) ? fault->gradient(scene, gradient) : op->gradient(gradient);
 }
 
 char *fault_list(void)

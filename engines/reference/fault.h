@@ -4,7 +4,8 @@
  *
  * There is one file for each paper whose published bugs these are, and one row for each fault. The faults in
  * faults_graph.c, faults_images.c and faults_running.c are not published ones: they are there so that every
- * equivalence rule (src/rules) has something to find, and their paper is "rules". A fault is active only when
+ * equivalence rule (src/rules) has something to find, and their paper is "rules". Those in faults_gradient.c,
+ * of paper "gradients", show in gradients alone. A fault is active only when
  * its condition holds; everywhere else the engine is right. The reference without a fault never runs this
  * code: the evaluator's hook is set only when a fault is asked for.
  */
@@ -48,17 +49,21 @@ struct fault {
     /* The parameter of the operator, as src/ops names it, without whose present value the fault sleeps: what
      * a search for the cause must name. NULL: none; data, types, other nodes or settings wake it. */
     const char *tied;
+    /* Called instead of the gradient of each node with one of its operators; calls call->op->gradient itself.
+     * May be NULL. A fault that has only this gives right outputs. */
+    int (*gradient)(const struct fault_scene *scene, struct op_gradient *gradient);
 };
 
 /* Each file's rows end with a NULL name. */
 extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[],
-    faults_graph[], faults_images[], faults_running[];
+    faults_graph[], faults_images[], faults_running[], faults_gradient[];
 
 /* The fault with that name; NULL when there is none. */
 const struct fault *fault_find(const char *name);
 
-/* The hook for evaluate_options: context is a struct fault_scene. */
+/* The hooks for evaluate_options: context is a struct fault_scene. */
 int fault_hook(void *context, struct op_call *call);
+int fault_gradient_hook(void *context, struct op_gradient *gradient);
 
 /* "name\tpaper\toperators\tparameter\ttied\tsummary\n" for each, on the heap: the help text of the knob. */
 char *fault_list(void);

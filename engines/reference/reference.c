@@ -11,7 +11,7 @@
 #include "config.h"
 
 #include "engine/wire_bounds.h"
-#include "eval/evaluate.h"
+#include "eval/gradient.h"
 #include "fault.h"
 #include "fault_memory.h"
 #include "graph.h"
@@ -106,6 +106,7 @@ static int make_evaluator(struct reference *reference, bool bounds, struct evalu
     struct evaluate_options options = {.round = !bounds, .open = &reference->open};
     if (reference->scene.fault) {
         options.hook = fault_hook;
+        options.gradient_hook = fault_gradient_hook;
         options.context = &reference->scene;
     } else if (reference->disturbed) {
         options.hook = disturb_hook;
@@ -168,6 +169,16 @@ static int give(const struct reference *reference, struct adapter_outputs *outpu
     return 0;
 }
 
+/* The evaluator for a request; *exact: its values have bounds. NULL when it cannot be made. */
+static struct evaluator *evaluator_for(struct adapter_call *call, bool bounds, bool *exact, struct error *err)
+{
+    struct reference *reference = call->engine;
+    *exact = bounds && !reference->scene.fault && !on(call, "disturb") && !on(call, "round");
+    struct evaluator **evaluator = *exact ? &reference->exact : &reference->rounded;
+    reference->open = false;
+    return make_evaluator(reference, *exact, evaluator, err) ? NULL : *evaluator;
+}
+
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
                struct adapter_outputs *outputs)
 {
@@ -175,14 +186,13 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     struct error err = {0};
     if (!reference->graph.model)
         return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
-    bool exact = bounds && !reference->scene.fault && !on(call, "disturb") && !on(call, "round");
-    struct evaluator **evaluator = exact ? &reference->exact : &reference->rounded;
-    if (make_evaluator(reference, exact, evaluator, &err))
+    bool exact;
+    struct evaluator *evaluator = evaluator_for(call, bounds, &exact, &err);
+    if (!evaluator)
         return adapter_fail_error(call, &err);
     struct bounded *results;
     size_t n_results;
-    reference->open = false;
-    if (evaluator_run(*evaluator, inputs, count, (const char *const *)reference->graph.outputs,
+    if (evaluator_run(evaluator, inputs, count, (const char *const *)reference->graph.outputs,
                       reference->graph.n_outputs, &results, &n_results, &err))
         return adapter_fail_error(call, &err);
     int result = 0;
@@ -192,6 +202,34 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
         bounded_release(&results[i]);
     }
     free(results);
+    return result ? adapter_fail_error(call, &err) : 0;
+}
+
+static int gradient(struct adapter_call *call, const struct adapter_gradient *request,
+                    struct adapter_outputs *outputs)
+{
+    struct reference *reference = call->engine;
+    struct error err = {0};
+    if (!reference->graph.model)
+        return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
+    bool exact;
+    struct evaluator *evaluator = evaluator_for(call, request->bounds, &exact, &err);
+    struct gradient_request asked = {
+        .inputs = request->inputs,
+        .n_inputs = request->n_inputs,
+        .upstream = request->upstream,
+        .n_upstream = request->n_upstream,
+        .wanted = (const char *const *)request->wanted,
+        .n_wanted = request->n_wanted,
+    };
+    struct gradient *gradients;
+    size_t count;
+    if (!evaluator || evaluator_gradient(evaluator, &asked, &gradients, &count, &err))
+        return adapter_fail_error(call, &err);
+    int result = 0;
+    for (size_t i = 0; i < count && !result; i++)
+        result = give(reference, outputs, gradients[i].name, &gradients[i].slope, exact, &err);
+    gradients_free(gradients, count);
     return result ? adapter_fail_error(call, &err) : 0;
 }
 
@@ -255,6 +293,7 @@ int main(int argc, char **argv)
         .start = start,
         .load = load,
         .run = run,
+        .gradient = gradient,
         .unload = unload,
         .stop = stop,
     };

@@ -375,6 +375,16 @@ void evaluator_free(struct evaluator *evaluator)
     free(evaluator);
 }
 
+const struct model_index *evaluator_index(const struct evaluator *evaluator)
+{
+    return &evaluator->index;
+}
+
+const struct evaluate_options *evaluator_options(const struct evaluator *evaluator)
+{
+    return &evaluator->options;
+}
+
 /* Binds the inputs; an input that is not given falls back to the initialiser of its name
  * (ensure_initializers). */
 static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, const struct value *inputs,

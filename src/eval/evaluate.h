@@ -28,7 +28,9 @@ struct evaluate_options {
      * op->eval itself.
      */
     int (*hook)(void *context, struct op_call *call);
-    void *context;
+    /* The same for gradients (gradient.h): called instead of op->gradient unless NULL. */
+    int (*gradient_hook)(void *context, struct op_gradient *gradient);
+    void *context; /* of both */
     /* Set to true, unless NULL, by a run in which ONNX leaves some value unspecified, even when no output
      * shows it. */
     bool *open;
@@ -44,6 +46,10 @@ struct evaluate_options {
 int evaluator_new(struct evaluator **evaluator, const struct model *model,
                   const struct evaluate_options *options, struct error *err);
 void evaluator_free(struct evaluator *evaluator);
+
+/* The index of the model as it is evaluated, without calls of its own functions, and the options given. */
+const struct model_index *evaluator_index(const struct evaluator *evaluator);
+const struct evaluate_options *evaluator_options(const struct evaluator *evaluator);
 
 /*
  * Runs the model. Inputs are found by name, those with name NULL by position. Outputs are those named;
