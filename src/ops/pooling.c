@@ -4,6 +4,7 @@
  */
 #include "bounds/sum.h"
 #include "ops/draw.h"
+#include "ops/gradient.h"
 #include "ops/pool_geometry.h"
 
 #include <inttypes.h>
@@ -264,6 +265,186 @@ static int eval_pool(struct op_call *call)
     return 0;
 }
 
+/* One window of the gradient: what arrives at it, and what it gives to its elements. */
+struct share {
+    const struct pooling *pool;
+    struct gradient_sums *sums;
+    struct number up;
+    size_t base;
+    struct window window;
+};
+
+/* Calls `give` for each element of the window that lies inside the input. */
+static void share_out(const struct share *s,
+                      void (*give)(const struct share *s, size_t at, const void *context),
+                      const void *context)
+{
+    int64_t tap[TENSOR_MAX_RANK] = {0};
+    bool more = !is_empty(&s->window.taps);
+    for (; more; more = odometer_next(tap, &s->window.taps))
+        give(s, s->base + window_offset(&s->pool->geometry, &s->window, tap), context);
+}
+
+static void give_undecided(const struct share *s, size_t at, const void *context)
+{
+    (void)context;
+    gradient_sums_undecided(s->sums, at);
+}
+
+static void give_term(const struct share *s, size_t at, const void *context)
+{
+    gradient_sums_add(s->sums, at, *(const struct number *)context);
+}
+
+/* Divided by the count, or multiplied by its rounded inverse, before or after the sum over windows. */
+static void share_average(const struct share *s)
+{
+    size_t inside = shape_span(&s->window.taps, 0, s->window.taps.rank),
+           count = s->pool->count_padding ? s->window.padded : inside;
+    long double n = (long double)(count ? count : 1), unit = unit_of(s->pool->x->type);
+    struct number part = {s->up.v / n, s->up.h / n, s->up.l / n};
+    if ((count & (count - 1)) != 0)
+        part = number_loosen(part, 2 * unit * (fabsl(part.v) + part.h), unit * fabsl(part.v));
+    share_out(s, give_term, &part);
+}
+
+static void see_element(const struct share *s, size_t at, const void *context)
+{
+    /* The window's maximum is found by the same walk that shares out. */
+    struct extreme *top = *(struct extreme *const *)context;
+    extreme_add(top, s->pool->x->value[at], bounded_hard(s->pool->x, at), 0);
+}
+
+static bool is_candidate(const struct share *s, size_t at, const struct extreme *top)
+{
+    return s->pool->x->value[at] + bounded_hard(s->pool->x, at) >= top->low;
+}
+
+static void count_candidate(const struct share *s, size_t at, const void *context)
+{
+    struct extreme *top = *(struct extreme *const *)context;
+    top->count += is_candidate(s, at, top);
+}
+
+static void give_candidate(const struct share *s, size_t at, const void *context)
+{
+    const struct extreme *top = *(struct extreme *const *)context;
+    long double half = s->up.v / 2;
+    struct number part = {half, fabsl(half) + s->up.h, fabsl(half) + s->up.l};
+    if (is_candidate(s, at, top))
+        gradient_sums_add(s->sums, at, top->count == 1 ? s->up : part);
+}
+
+/*
+ * To the maximum goes all that arrives. Of equal elements, implementations choose the first or the last, or
+ * give to each of them all or an equal part: anything between nothing and all of it.
+ */
+static void share_maximum(const struct share *s)
+{
+    struct extreme top = {.sign = 1}, *context = &top;
+    share_out(s, see_element, &context);
+    if (top.count == 0)
+        return;
+    if (top.nan || top.open) {
+        share_out(s, give_undecided, NULL);
+        return;
+    }
+    top.count = 0;
+    share_out(s, count_candidate, &context);
+    share_out(s, give_candidate, &context);
+}
+
+static long double odd_power(long double x, long double p)
+{
+    return copysignl(powl(fabsl(x), p), x);
+}
+
+/*
+ * x |x|^(p-2) / y^(p-1), the derivative of a root of a sum of powers, with y as any implementation may have
+ * it. The powers of either may be formed on the way, or y^(p-1) as a power of the sum. The absolute value,
+ * which p = 1 leaves, has a kink at 0; the root has one where all elements are 0.
+ */
+static struct number root_slope(const struct pooling *pool, size_t at, size_t from)
+{
+    struct number x = number_of(pool->x, from), y = number_of(pool->out, at), none = {0, INFINITY, 0},
+                  slope = {0};
+    enum dtype type = pool->x->type;
+    long double p = pool->p - 1, unit = unit_of(type), highest = dtype_highest(type);
+    bool clear = isfinite(x.v) && isfinite(x.h) && isfinite(y.v) && y.v - y.h > 0;
+    if (!clear || (p < 1 && !(fabsl(x.v) > x.h)))
+        return none;
+    long double power = powl(y.v, p), least = powl(y.v - y.h, p), most = powl(fabsl(x.v) + x.h, p);
+    long double largest = powl(fmaxl(y.v + y.h, fabsl(x.v) + x.h), pool->p);
+    if (!(largest < highest && 1 / least < highest && most / least < highest))
+        return none;
+    slope.v = odd_power(x.v, p) / power;
+    long double low = odd_power(x.v - x.h, p), high = odd_power(x.v + x.h, p), far = powl(y.v + y.h, p);
+    slope.h =
+        fmaxl(0, fmaxl(high / (high > 0 ? least : far) - slope.v, slope.v - low / (low > 0 ? far : least)));
+    long double units = p < 1 ? 4 : 24 + 4 * p + 2 * pool->p * fabsl(logl(y.v));
+    slope.l = fabsl(slope.v) * p * (y.l / y.v + (x.v != 0 ? x.l / fabsl(x.v) : 0));
+    return number_loosen(slope, units * unit * most / least + dtype_precision(type).tiny * (1 + 1 / least),
+                         units / 4 * unit * fabsl(slope.v));
+}
+
+static void give_root(const struct share *s, size_t at, const void *context)
+{
+    struct number slope = root_slope(s->pool, *(const size_t *)context, at);
+    struct number part = number_mul(s->up, slope, unit_of(s->pool->x->type));
+    if (isfinite(part.v) && isfinite(part.h))
+        gradient_sums_add(s->sums, at, part);
+    else
+        gradient_sums_undecided(s->sums, at);
+}
+
+static void share_window(const struct share *s, size_t at)
+{
+    switch (s->pool->kind) {
+    case MAX:
+    case GLOBAL_MAX:
+        share_maximum(s);
+        break;
+    case LP:
+    case GLOBAL_LP:
+        share_out(s, give_root, &at);
+        break;
+    default:
+        share_average(s);
+    }
+}
+
+static int gradient_pool(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *up = g->upstream[0];
+    struct pooling pool = {.kind = kind_of(call->op), .x = call->inputs[0], .out = &call->outputs[0]};
+    if (!up || !g->wanted[0])
+        return 0;
+    struct bounded *slope = gradient_make(g, 0);
+    struct gradient_sums sums;
+    if (!slope || read_pooling(call, &pool) || gradient_sums_init(&sums, slope, call->err))
+        return -1;
+    struct share s = {.pool = &pool, .sums = &sums};
+    struct shape positions = shape_make(pool.geometry.rank, pool.geometry.out);
+    size_t channels = shape_span(&pool.x->shape, 0, 2), at = 0;
+    pool.block = shape_span(&pool.x->shape, 2, pool.x->shape.rank);
+    for (size_t c = 0; up->count > 0 && c < channels; c++) {
+        int64_t position[TENSOR_MAX_RANK] = {0};
+        s.base = c * pool.block;
+        do {
+            s.window = window_at(&pool.geometry, position);
+            s.up = number_of(up, at);
+            if (isfinite(s.up.v))
+                share_window(&s, at);
+            else
+                share_out(&s, give_undecided, NULL);
+            at++;
+        } while (odometer_next(position, &positions));
+    }
+    gradient_sums_store(&sums);
+    return 0;
+}
+
 static int sample_global(struct draw *d)
 {
     struct drawn x = draw_primary(d);
@@ -426,9 +607,9 @@ enum {
 
 #define ROW(op_name, most_outputs, op_params, kind)                                                       \
     OP(op_name, 1), .inputs = {1, 1}, .outputs = {1, most_outputs}, .ranks = {3, 5}, .params = op_params, \
-                    .eval = eval_pool, .sample = sample_##kind, .data = DATA_FIRST,                       \
-                    .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE,        \
-                    .work = WORK_REDUCES
+                    .eval = eval_pool, .gradient = gradient_pool, .sample = sample_##kind,                \
+                    .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},           \
+                    .result = RESULT_TYPE, .work = WORK_REDUCES
 
 const struct op ops_pooling[] = {
     [AVERAGE] = {ROW("AveragePool", 1, average_params, pool),
