@@ -35,6 +35,37 @@ struct number number_mul(struct number a, struct number b, long double u)
     return rounded(a.v * b.v, h, l, u);
 }
 
+long double number_most(struct number a)
+{
+    return fabsl(a.v) + a.h;
+}
+
+long double number_least(struct number a)
+{
+    return fmaxl(fabsl(a.v) - a.h, 0);
+}
+
+struct number number_product(const struct number *factors, size_t count, enum dtype type, long double u)
+{
+    struct dtype_precision p = dtype_precision(type);
+    struct number product = number_exact(1);
+    long double high = 1, low = 1;
+    for (size_t i = 0; i < count; i++) {
+        struct number x = factors[i];
+        product = number_mul(product, x, i > 0 ? u : 0);
+        high *= fmaxl(1, number_most(x));
+        low *= x.v == 0 && x.h == 0 ? 1 : fminl(1, number_least(x));
+    }
+    if (!(high < dtype_highest(type))) {
+        product.h = INFINITY;
+    } else if (low < p.tiny) {
+        /* The error of a partial product that underflows may be multiplied by the other factors. */
+        long double lost = (type == DTYPE_FLOAT16 ? p.smallest : p.tiny) * (long double)count * high;
+        product = number_loosen(product, lost, lost / 3);
+    }
+    return product;
+}
+
 struct number number_loosen(struct number a, long double hard, long double likely)
 {
     return (struct number){a.v, a.h + hard, likely_add(a.l, likely)};

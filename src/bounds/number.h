@@ -22,6 +22,16 @@ struct number number_add(struct number a, struct number b, long double u);
 struct number number_sub(struct number a, struct number b, long double u);
 struct number number_mul(struct number a, struct number b, long double u);
 
+/*
+ * The product of several numbers, which are multiplied in any order in `type` with unit `u`. Undecided (h is
+ * infinite) where a partial product may overflow; what is lost where one may underflow is in the bounds.
+ */
+struct number number_product(const struct number *factors, size_t count, enum dtype type, long double u);
+
+/* How large a number may be, and how small. */
+long double number_most(struct number a);
+long double number_least(struct number a);
+
 /* Adds an error of the computation itself: at most `hard`, of standard deviation `likely`. */
 struct number number_loosen(struct number a, long double hard, long double likely);
 

@@ -2,60 +2,40 @@
  * Normalisations y = scale * (x - mean) / sqrt(variance + epsilon) + bias: with given statistics
  * (BatchNormalization, inference) or those of a block of elements (Instance-, Layer-, GroupNormalization).
  */
+#include "ops/normalize.h"
+
 #include "bounds/sum.h"
 #include "ops/draw.h"
-#include "ops/op.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* A number with its two bounds. */
-struct known {
-    long double value, hard, likely;
-};
-
-static struct known known_at(const struct bounded *b, size_t i)
+struct number inverse_root(struct number variance, double epsilon, double unit, enum dtype type)
 {
-    return (struct known){b->value[i], bounded_hard(b, i), bounded_likely(b, i)};
-}
-
-/* 1/sqrt(variance + epsilon). Epsilon may be rounded into the type; the inverse root has 4 units. */
-static struct known inverse_root(const struct known *variance, double epsilon, double unit, enum dtype type)
-{
-    long double w = variance->value + epsilon, inverse = 1 / sqrtl(w);
-    long double hard = variance->hard + unit * (fabsl(w) + epsilon) + dtype_precision(type).smallest;
-    if (variance->hard == 0 && w < 0 && w + hard < 0)
-        return (struct known){NAN, 0, 0};
+    long double w = variance.v + epsilon, inverse = 1 / sqrtl(w);
+    long double hard = variance.h + unit * (fabsl(w) + epsilon) + dtype_precision(type).smallest;
+    if (variance.h == 0 && w < 0 && w + hard < 0)
+        return (struct number){NAN, 0, 0};
     if (!(w - hard > 0))
-        return (struct known){w > 0 ? inverse : 0, INFINITY, 0};
+        return (struct number){w > 0 ? inverse : 0, INFINITY, 0};
     long double most = 1 / sqrtl(w - hard);
-    return (struct known){inverse, most - inverse + 4 * unit * most,
-                          likely_add(inverse / (2 * w) * variance->likely, 2 * unit * inverse)};
+    return (struct number){inverse, most - inverse + 4 * unit * most,
+                           likely_add(inverse / (2 * w) * variance.l, 2 * unit * inverse)};
 }
 
 struct affine {
-    struct known x, mean, inverse, scale, bias;
+    struct number x, mean, inverse, scale, bias;
 };
-
-/* How large a number may be, and how small. */
-static long double most_of(const struct known *k)
-{
-    return fabsl(k->value) + k->hard;
-}
-
-static long double least_of(const struct known *k)
-{
-    return fmaxl(fabsl(k->value) - k->hard, 0);
-}
 
 /* The error of the factor a = scale * inverse, or of a product before it is scaled up, when it falls below
  * the smallest normal number. */
 static long double underflow_error(const struct affine *t, long double a, enum dtype type)
 {
     struct dtype_precision p = dtype_precision(type);
-    long double lost = type == DTYPE_FLOAT16 ? p.smallest : p.tiny, error = lost * (1 + most_of(&t->inverse));
-    if (least_of(&t->inverse) * least_of(&t->scale) < p.tiny)
-        error += fminl(a + p.smallest, lost) * (most_of(&t->x) + most_of(&t->mean));
+    long double lost = type == DTYPE_FLOAT16 ? p.smallest : p.tiny,
+                error = lost * (1 + number_most(t->inverse));
+    if (number_least(t->inverse) * number_least(t->scale) < p.tiny)
+        error += fminl(a + p.smallest, lost) * (number_most(t->x) + number_most(t->mean));
     return error;
 }
 
@@ -66,11 +46,11 @@ static long double underflow_error(const struct affine *t, long double a, enum d
  */
 static void put_affine(struct bounded *out, size_t i, const struct affine *t, double unit)
 {
-    long double d = t->x.value - t->mean.value, y = d * t->inverse.value * t->scale.value + t->bias.value;
+    long double d = t->x.v - t->mean.v, y = d * t->inverse.v * t->scale.v + t->bias.v;
     if (isnan(y) || isinf(y)) {
-        long double unsure = t->x.hard + t->mean.hard + t->inverse.hard + t->scale.hard + t->bias.hard;
-        bool clear = isnan(t->x.value) || isnan(t->inverse.value) || isnan(t->scale.value) ||
-                     isnan(t->bias.value) || isnan(t->mean.value);
+        long double unsure = t->x.h + t->mean.h + t->inverse.h + t->scale.h + t->bias.h;
+        bool clear =
+            isnan(t->x.v) || isnan(t->inverse.v) || isnan(t->scale.v) || isnan(t->bias.v) || isnan(t->mean.v);
         /* inf - inf occurs in one form and not in the other. */
         if (clear && !isinf(unsure))
             bounded_put(out, i, NAN, 0, 0);
@@ -78,11 +58,11 @@ static void put_affine(struct bounded *out, size_t i, const struct affine *t, do
             bounded_put_undecided(out, i, y);
         return;
     }
-    long double width = most_of(&t->inverse), scale = most_of(&t->scale), a = width * scale,
-                shift = t->x.hard + t->mean.hard, reach = fabsl(d) + shift;
-    long double inputs = fabsl(t->scale.value) * (width * shift + fabsl(d) * t->inverse.hard) +
-                         t->scale.hard * reach * width + t->bias.hard;
-    long double size = a * (most_of(&t->x) + most_of(&t->mean)) + most_of(&t->bias);
+    long double width = number_most(t->inverse), scale = number_most(t->scale), a = width * scale,
+                shift = t->x.h + t->mean.h, reach = fabsl(d) + shift;
+    long double inputs = fabsl(t->scale.v) * (width * shift + fabsl(d) * t->inverse.h) +
+                         t->scale.h * reach * width + t->bias.h;
+    long double size = a * (number_most(t->x) + number_most(t->mean)) + number_most(t->bias);
     /* In some order of the three factors, a partial product may overflow. */
     long double highest = dtype_highest(out->type);
     if (!(size < highest && a < highest && reach < highest && reach * scale < highest &&
@@ -90,15 +70,15 @@ static void put_affine(struct bounded *out, size_t i, const struct affine *t, do
         bounded_put_undecided(out, i, y);
         return;
     }
-    long double lost = underflow_error(t, a, out->type), factor = t->inverse.value * t->scale.value;
-    long double spread = likely_add(factor * t->x.likely, factor * t->mean.likely);
-    spread = likely_add(spread, d * t->scale.value * t->inverse.likely);
-    spread = likely_add(spread, likely_add(d * t->inverse.value * t->scale.likely, t->bias.likely));
+    long double lost = underflow_error(t, a, out->type), factor = t->inverse.v * t->scale.v;
+    long double spread = likely_add(factor * t->x.l, factor * t->mean.l);
+    spread = likely_add(spread, d * t->scale.v * t->inverse.l);
+    spread = likely_add(spread, likely_add(d * t->inverse.v * t->scale.l, t->bias.l));
     spread = likely_add(spread, lost / 3);
     bounded_put(out, i, y, inputs + lost + 4 * unit * size, likely_add(spread, unit * size));
 }
 
-static double coarser(double a, double b)
+double normalize_coarser(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -134,13 +114,14 @@ static int eval_batch(struct op_call *call)
     if (call->shapes_only || x->count == 0)
         return 0;
     double epsilon = call_float(call, "epsilon", (double)1e-5f);
-    double unit = coarser(coarser(unit_of(x->type), unit_of(scale->type)), unit_of(mean->type));
+    double unit =
+        normalize_coarser(normalize_coarser(unit_of(x->type), unit_of(scale->type)), unit_of(mean->type));
     size_t inner = x->shape.rank < 2 ? 1 : shape_span(&x->shape, 2, x->shape.rank);
     for (size_t i = 0; i < x->count; i++) {
         size_t c = i / inner % (size_t)channels;
-        struct known v = known_at(variance, c);
-        struct affine t = {known_at(x, i), known_at(mean, c), inverse_root(&v, epsilon, unit, x->type),
-                           known_at(scale, c), known_at(bias, c)};
+        struct affine t = {number_of(x, i), number_of(mean, c),
+                           inverse_root(number_of(variance, c), epsilon, unit, x->type), number_of(scale, c),
+                           number_of(bias, c)};
         put_affine(out, i, &t, unit);
     }
     return 0;
@@ -172,22 +153,8 @@ static int sample_batch(struct draw *d)
     return 0;
 }
 
-/* Statistics of a contiguous block. */
-struct moments {
-    struct known mean, inverse;
-    bool nan, undecided;
-};
-
-/*
- * The variance bound covers the one-pass form E[x^2] - E[x]^2, which engines use: with q = E[x^2], both terms
- * are off by at most ((1+u)^(n+3) - 1) q, twice for the square. The two-pass form is far better; a large mean
- * with a small variance thus has a wide bound. The mean may be a running one (Welford): step k rounds numbers
- * no larger than the largest |x| and later steps shrink that error by k/n, so n of them make n units of it.
- * When the bound leaves room for a negative variance + epsilon nothing is judged. `unit` may be coarser than
- * x's own (LayerNormalization's stash type): then x is rounded.
- */
-static struct moments moments_of(const struct bounded *x, size_t start, size_t n, double epsilon, double unit,
-                                 enum dtype type)
+struct moments moments_of(const struct bounded *x, size_t start, size_t n, double epsilon, double unit,
+                          enum dtype type)
 {
     struct moments m = {0};
     struct sum sum = {0};
@@ -213,32 +180,32 @@ static struct moments moments_of(const struct bounded *x, size_t start, size_t n
         drift += (2 * fabsl(d) + h) * h;
         deviation += 4 * d * d * l * l;
     }
-    m.mean = (struct known){mean, sum.hard / count + rounding_growth(unit, n + 3) * peak,
-                            likely_add(sqrtl(sum.variance) / count, unit * peak * (1 + sqrtl(count) / 3))};
-    long double one_pass = 4 * rounding_growth(unit, n + 3) * q, shift = m.mean.hard;
-    struct known variance = {spread / count,
-                             drift / count + one_pass + 2 * sqrtl((spread + drift) / count) * shift +
-                                 shift * shift,
-                             likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
-    m.inverse = inverse_root(&variance, epsilon, unit, type);
+    m.mean = (struct number){mean, sum.hard / count + rounding_growth(unit, n + 3) * peak,
+                             likely_add(sqrtl(sum.variance) / count, unit * peak * (1 + sqrtl(count) / 3))};
+    long double one_pass = 4 * rounding_growth(unit, n + 3) * q, shift = m.mean.h;
+    struct number variance = {spread / count,
+                              drift / count + one_pass + 2 * sqrtl((spread + drift) / count) * shift +
+                                  shift * shift,
+                              likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
+    m.inverse = inverse_root(variance, epsilon, unit, type);
     return m;
 }
 
 static void put_normal(struct bounded *out, size_t i, const struct bounded *x, const struct moments *m,
-                       struct known scale, struct known bias, double unit, enum dtype type)
+                       struct number scale, struct number bias, double unit, enum dtype type)
 {
     if (m->nan) {
         bounded_put(out, i, NAN, 0, 0);
     } else if (m->undecided) {
         bounded_put_undecided(out, i, 0);
     } else {
-        struct affine t = {known_at(x, i), m->mean, m->inverse, scale, bias};
+        struct affine t = {number_of(x, i), m->mean, m->inverse, scale, bias};
         /* Statistics in a coarser type: x - mean and its product with the inverse are computed in it as well,
          * and either may underflow. */
         if (unit > bounded_unit(x)) {
             double tiny = dtype_precision(type).tiny;
-            t.x.hard += unit * most_of(&t.x) + tiny;
-            t.bias.hard += tiny * most_of(&t.scale);
+            t.x.h += unit * number_most(t.x) + tiny;
+            t.bias.h += tiny * number_most(t.scale);
         }
         put_affine(out, i, &t, unit);
     }
@@ -264,7 +231,7 @@ static int eval_instance(struct op_call *call)
         struct moments m = moments_of(x, block * inner, inner, epsilon, unit, x->type);
         size_t c = block % channels;
         for (size_t i = block * inner; i < (block + 1) * inner; i++)
-            put_normal(out, i, x, &m, known_at(scale, c), known_at(bias, c), unit, x->type);
+            put_normal(out, i, x, &m, number_of(scale, c), number_of(bias, c), unit, x->type);
     }
     return 0;
 }
@@ -279,8 +246,7 @@ static int sample_instance(struct draw *d)
     return 0;
 }
 
-/* stash_type: the type statistics are computed in; 1 (float) or 16 (bfloat16). */
-static int read_stash(struct op_call *call, enum dtype *stash)
+int normalize_stash(struct op_call *call, enum dtype *stash)
 {
     int64_t number = call_int(call, "stash_type", DTYPE_FLOAT);
     if (number != DTYPE_FLOAT && number != DTYPE_BFLOAT16)
@@ -322,7 +288,7 @@ static int fix_layer(struct op_call *call, struct layer *l, int axis)
     return 0;
 }
 
-static void put_statistic(struct bounded *out, size_t i, const struct moments *m, const struct known *k)
+static void put_statistic(struct bounded *out, size_t i, const struct moments *m, const struct number *k)
 {
     if (!out)
         return;
@@ -331,14 +297,14 @@ static void put_statistic(struct bounded *out, size_t i, const struct moments *m
     else if (m->undecided)
         bounded_put_undecided(out, i, 0);
     else
-        bounded_put(out, i, k->value, k->hard, k->likely);
+        bounded_put(out, i, k->v, k->h, k->l);
 }
 
 static void run_layer(const struct layer *l)
 {
     int64_t index[TENSOR_MAX_RANK] = {0};
     struct moments m = {0};
-    struct known none = {0, 0, 0};
+    struct number none = {0, 0, 0};
     for (size_t i = 0; i < l->x->count; i++) {
         size_t block = i / l->length;
         if (i % l->length == 0) {
@@ -347,9 +313,9 @@ static void run_layer(const struct layer *l)
             put_statistic(l->mean, block, &m, &m.mean);
             put_statistic(l->inverse, block, &m, &m.inverse);
         }
-        struct known scale = known_at(l->scale, strides_at(&l->scale_at, l->x->shape.rank, index));
-        struct known bias =
-            l->bias ? known_at(l->bias, strides_at(&l->bias_at, l->x->shape.rank, index)) : none;
+        struct number scale = number_of(l->scale, strides_at(&l->scale_at, l->x->shape.rank, index));
+        struct number bias =
+            l->bias ? number_of(l->bias, strides_at(&l->bias_at, l->x->shape.rank, index)) : none;
         put_normal(l->y, i, l->x, &m, scale, bias, l->unit, l->stash);
         odometer_next(index, &l->x->shape);
     }
@@ -359,13 +325,13 @@ static int eval_layer(struct op_call *call)
 {
     struct layer l = {.x = call_need(call, 0), .scale = call_need(call, 1), .bias = call_input(call, 2)};
     int axis;
-    if (!l.x || !l.scale || read_stash(call, &l.stash) ||
+    if (!l.x || !l.scale || normalize_stash(call, &l.stash) ||
         call_axis(call, call_int(call, "axis", -1), l.x->shape.rank, &axis) || fix_layer(call, &l, axis))
         return -1;
     if (call->shapes_only || l.x->count == 0)
         return 0;
     l.epsilon = call_float(call, "epsilon", (double)1e-5f);
-    l.unit = coarser(unit_of(l.x->type), unit_of(l.stash));
+    l.unit = normalize_coarser(unit_of(l.x->type), unit_of(l.stash));
     l.length = shape_span(&l.x->shape, axis, l.x->shape.rank);
     run_layer(&l);
     return 0;
@@ -396,7 +362,7 @@ static int eval_group(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0), *scale, *bias;
     enum dtype stash = DTYPE_FLOAT;
-    if (!x || (call->opset >= 21 && read_stash(call, &stash)))
+    if (!x || (call->opset >= 21 && normalize_stash(call, &stash)))
         return -1;
     int64_t groups = call_int(call, "num_groups", 0);
     if (x->shape.rank < 2 || groups < 1 || x->shape.dims[1] % groups)
@@ -424,7 +390,7 @@ static int eval_group(struct op_call *call)
         if (i % block == 0)
             m = moments_of(x, i, block, epsilon, unit, type);
         size_t at = per_channel ? i / inner % channels : i / block % (size_t)groups;
-        put_normal(out, i, x, &m, known_at(scale, at), known_at(bias, at), unit, type);
+        put_normal(out, i, x, &m, number_of(scale, at), number_of(bias, at), unit, type);
     }
     return 0;
 }
@@ -484,7 +450,8 @@ enum {
 const struct op ops_normalize[] = {
     {OP("BatchNormalization", 1), .inputs = {5, 5}, .outputs = {1, 5}, .ranks = {2, 5},
      .types = {{9, BASE}, {14, DTYPES_FLOAT}}, .params = batch_params, .eval = eval_batch,
-     .sample = sample_batch, .data = DATA_FIRST, .range = {RANGE_MUL, .never_negative = 4},
+     .gradient = normalize_gradient_batch, .sample = sample_batch, .data = DATA_FIRST,
+     .range = {RANGE_MUL, .never_negative = 4},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1, 0, 0, -0.5}, .added = 1 << 2 | 1 << 3},
      .history = {.same_since = 7}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
      .slope = SLOPE_EVERYWHERE,
@@ -493,19 +460,22 @@ const struct op ops_normalize[] = {
                  {DANGER_POLE, .input = 4, .attribute = "epsilon", .otherwise = 1e-5F}}},
     {OP("GroupNormalization", 18), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
      /* The form of opset 18 is deprecated; ONNX 1.18 and later refuse it. */
-     .types = {{21, DTYPES_FLOAT}}, .params = group_params, .eval = eval_group, .sample = sample_group,
-     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
+     .types = {{21, DTYPES_FLOAT}}, .params = group_params, .eval = eval_group,
+     .gradient = normalize_gradient_group, .sample = sample_group, .data = DATA_FIRST,
+     .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
      .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .result = RESULT_LIKE_INPUT,
      .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {OP("InstanceNormalization", 1), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
-     .types = {{6, BASE}}, .params = instance_params, .eval = eval_instance, .sample = sample_instance,
-     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
+     .types = {{6, BASE}}, .params = instance_params, .eval = eval_instance,
+     .gradient = normalize_gradient_instance, .sample = sample_instance, .data = DATA_FIRST,
+     .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
      .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .history = {.same_since = 1},
      .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_INNER, .power = 2}}},
     {OP("LayerNormalization", 17), .inputs = {2, 3}, .outputs = {1, 3}, .ranks = {1, 5},
-     .types = {{17, DTYPES_FLOAT}}, .params = layer_params, .eval = eval_layer, .sample = sample_layer,
-     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
+     .types = {{17, DTYPES_FLOAT}}, .params = layer_params, .eval = eval_layer,
+     .gradient = normalize_gradient_layer, .sample = sample_layer, .data = DATA_FIRST,
+     .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
      .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .result = RESULT_LIKE_INPUT,
      .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {0},
