@@ -48,8 +48,9 @@ struct case_source_kind {
     /* The range is done; marks has one enum fuzz_mark for each of its cases. */
     int (*end)(void *source, const char *marks, size_t count, struct error *err);
     bool (*over)(const void *source); /* nothing is left to do; NULL: never */
-    /* The snapshot before a range. `read` checks the text and fails when it is damaged. */
-    void (*write)(const void *source, struct str *out);
+    /* The snapshot before a range: text, and whatever lies in files that it names. `read` checks it and fails
+     * when it is damaged. */
+    int (*write)(void *source, struct str *out, struct error *err);
     int (*read)(void *source, const char *text, struct error *err);
     void (*figures)(const void *source, struct fuzz_status *status); /* for the status screen */
     void (*free)(void *source);

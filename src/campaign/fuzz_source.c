@@ -426,9 +426,11 @@ static int end_range(void *raw, const char *marks, size_t count, struct error *e
     return 0;
 }
 
-static void write_snapshot(const void *source, struct str *out)
+static int write_snapshot(void *source, struct str *out, struct error *err)
 {
+    (void)err;
     fuzz_source_write(source, out);
+    return 0;
 }
 
 static int read_snapshot(void *source, const char *text, struct error *err)

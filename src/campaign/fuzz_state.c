@@ -131,8 +131,9 @@ int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct
     str_printf(&text, "known %zu\n", state->n_known);
     for (size_t i = 0; i < state->n_known; i++)
         str_printf(&text, "%" PRIu64 "\n", state->known[i]);
-    source->kind->write(source->self, &text);
-    int status = store_set(store, snapshot_key, text.data, err);
+    int status = source->kind->write(source->self, &text, err);
+    if (!status)
+        status = store_set(store, snapshot_key, text.data, err);
     str_release(&text);
     return status;
 }

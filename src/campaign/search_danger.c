@@ -1,7 +1,14 @@
 #include "campaign/search_danger.h"
 
-/* A model is large when its weights have more elements than this: a measurement takes 0.1 s or more then. */
-enum { LARGE = 20000 };
+#include <math.h>
+
+/*
+ * ROUNDS of leaps come first: where a leap suffices, as in most networks, it comes among them. A measurement
+ * of a model with LARGE weights takes about 0.1 s, and the more the larger the model is: the part of the
+ * mutations that climbs falls as its time grows.
+ */
+enum { ROUNDS = 6, LARGE = 20000 };
+static const double most_climbs = 0.1;
 
 /* A model with other weights needs a meter of its own. */
 static int measure_case(struct search_danger *danger, const float *genes, struct danger *measured)
@@ -60,14 +67,21 @@ void search_danger_init(struct search_danger *danger, const struct genome_layout
         .climb = {.measure = measure,
                   .context = danger,
                   .n_stretches = n_parts,
-                  .stretches = genome_stretches(layout),
-                  .leaps = weights_of(model) > LARGE ? 1 : 0.9},
+                  .stretches = genome_stretches(layout)},
         .layout = layout,
+        .climbs = most_climbs * fmin(1, LARGE / fmax((double)weights_of(model), 1)),
         .weights = level != GENOME_INPUTS,
     };
     if (danger->weights || danger_meter_new(&danger->meter, model, NULL, &err))
         danger->meter = NULL;
     danger->climb.meter = danger->meter;
+}
+
+void search_danger_mutate(void *context, struct rng *rng, const float *parent, float *child, size_t n)
+{
+    struct search_danger *danger = context;
+    danger->climb.leaps = genetic_round(danger->genetic) <= ROUNDS ? 1 : 1 - danger->climbs;
+    danger_climb_mutate(&danger->climb, rng, parent, child, n);
 }
 
 void search_danger_release(struct search_danger *danger)

@@ -2,8 +2,9 @@
  * What steers a search for NaN and infinity: mutations that go where the reference sees danger
  * (search/danger_climb.h), for genomes of inputs, of weights and of both.
  *
- * A measurement evaluates the model once, which takes far longer than a run of an engine. Most mutations are
- * therefore leaps, which measure nothing, and all of those of large models.
+ * A measurement evaluates the model once, which takes far longer than a run of an engine. The mutations of
+ * the first rounds are therefore leaps, which measure nothing. Later some of them climb, the fewer the larger
+ * the model is.
  */
 #ifndef CAMPAIGN_SEARCH_DANGER_H
 #define CAMPAIGN_SEARCH_DANGER_H
@@ -12,16 +13,23 @@
 #include "search/genome.h"
 
 struct search_danger {
-    struct danger_climb climb; /* the context of danger_climb_mutate */
+    struct danger_climb climb;
     const struct genome_layout *layout;
-    struct test_case *test; /* the genome that was measured last, where weights are genes */
+    const struct genetic *genetic; /* the population */
+    double climbs;                 /* the part of later mutations that climbs */
+    struct test_case *test;        /* the genome that was measured last, where weights are genes */
     struct danger_meter *meter;
     bool weights;
 };
 
-/* The layout must outlive it. Where the reference does not support the model all mutations are leaps. */
+/* The layout must outlive it; `genetic` is set by the caller once there is a population. Where the reference
+ * does not support the model all mutations are leaps. */
 void search_danger_init(struct search_danger *danger, const struct genome_layout *layout,
                         const struct model *model, enum genome_level level);
+
+/* A gene_mutation; the context is a struct search_danger. */
+void search_danger_mutate(void *danger, struct rng *rng, const float *parent, float *child, size_t n);
+
 void search_danger_release(struct search_danger *danger);
 
 #endif

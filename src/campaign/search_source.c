@@ -5,11 +5,11 @@
 #include "base/memory.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/kept_case.h"
-#include "campaign/search_danger.h"
+#include "campaign/search_snapshot.h"
+#include "campaign/search_state.h"
 #include "campaign/stack_rows.h"
 #include "compare/batch.h"
 #include "engine/handover.h"
-#include "search/variant.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,73 +21,15 @@ enum {
     STUCK = 12,       /* generations without a rise, after which a population begins again */
     IDLE_STEP = 6,    /* for so many without a rise a model waits one turn more, */
     IDLE_MOST = 7,    /* up to this many */
-    SUSPECTS = 3,     /* of a generation that are run again */
     PATIENCE = 6,     /* runs again without anything new, after which most generations have none */
     JUDGED = 8,       /* of so many generations the fittest genome of one is judged */
     SELDOM = 16,      /* of which then one has some */
     FAILED_STACKS = 2 /* after which a model is not stacked any more */
 };
 
-/* The logits of a genome, as far as they are known. */
-struct known_logits {
-    size_t count;
-    double *values;
-};
-
-struct searched {
-    struct search_source *source;
-    const struct search_seed *seed;
-    char name[60];
-    struct variant_seed *variants; /* on the level of the network; else NULL, and there are: */
-    struct genome_layout *layout;
-    struct genetic *genetic;
-    struct search_danger danger; /* only where the goal is NaN */
-    bool stacked;
-    size_t failed_stacks;
-    double local_best;           /* of the population since its last fresh noise */
-    uint64_t idle, stuck, due;   /* generations without a rise, ever and of this population; its next turn */
-    struct known_logits *logits; /* by the genome's slot in the population */
-    struct known_logits *seed_logits; /* by seed */
-    struct search_figures figures;
-    bool reaching;  /* the goal was reached for the first time in this generation, */
-    size_t reached; /* by this genome */
-};
-
-struct suspect {
-    size_t genome;
-    double weight;
-};
-
-struct search_source {
-    struct search_source_options options;
-    const struct panel *panel;
-    char *folder;
-    size_t n_models;
-    struct searched *models;
-    size_t turn;    /* the model whose generation is at hand */
-    uint64_t clock; /* generations of all models */
-    bool alone;     /* the generation is run again genome by genome, as its stack failed */
-    bool stack_failed;
-    bool judging; /* the range at hand is that of the suspects */
-    size_t n_suspects;
-    struct suspect suspects[SUSPECTS];
-    size_t futile; /* suspects in a row that were nothing new */
-};
-
-static void forget(struct known_logits *known)
-{
-    free(known->values);
-    *known = (struct known_logits){0};
-}
-
 static void free_model(struct searched *m)
 {
-    for (size_t i = 0; m->logits && i < genetic_population(m->genetic); i++)
-        forget(&m->logits[i]);
-    for (size_t i = 0; m->seed_logits && i < genome_seeds(m->layout); i++)
-        forget(&m->seed_logits[i]);
-    free(m->logits);
-    free(m->seed_logits);
+    search_secant_release(&m->secant);
     genetic_free(m->genetic);
     search_danger_release(&m->danger);
     genome_layout_free(m->layout);
@@ -132,93 +74,6 @@ void search_source_describe(const struct search_source_options *o, struct str *o
         str_printf(out, ", %s %016" PRIx64, file_base(o->models[i].path), model_hash(o->models[i].model));
 }
 
-/*
- * Guided mutation. Between two genomes with different top classes the two classes change places: the child is
- * put where they would be equal if the logits changed evenly on the way. Repeated, this is the secant method.
- */
-
-static size_t top_of(const struct known_logits *known)
-{
-    size_t top = 0;
-    for (size_t i = 1; i < known->count; i++)
-        if (known->values[i] > known->values[top])
-            top = i;
-    return top;
-}
-
-/* A genome with its logits: one that was kept, or a seed. */
-struct landmark {
-    const float *genes;
-    const struct known_logits *known;
-};
-
-static size_t landmarks(const struct searched *m)
-{
-    return genetic_first_new(m->genetic) + genome_seeds(m->layout);
-}
-
-static struct landmark landmark_at(const struct searched *m, size_t number)
-{
-    size_t kept = genetic_first_new(m->genetic);
-    if (number < kept)
-        return (struct landmark){genetic_genome(m->genetic, number),
-                                 &m->logits[genetic_slot(m->genetic, number)]};
-    return (struct landmark){genome_seed(m->layout)[number - kept], &m->seed_logits[number - kept]};
-}
-
-static bool parts(const struct landmark *a, const struct landmark *b)
-{
-    return a->known->count > 1 && a->known->count == b->known->count && top_of(a->known) != top_of(b->known);
-}
-
-/* Of long genomes only some genes are looked at. */
-static double distance_between(const struct landmark *a, const struct landmark *b, size_t n)
-{
-    enum { LOOKED_AT = 4096 };
-    size_t step = n / LOOKED_AT + 1;
-    double sum = 0;
-    for (size_t i = 0; i < n; i += step) {
-        double difference = (double)a->genes[i] - (double)b->genes[i];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
-/* The nearest landmark with another top class; false when there is none. */
-static bool find_other_side(const struct searched *m, const struct landmark *from, size_t n,
-                            struct landmark *found)
-{
-    double nearest = INFINITY;
-    for (size_t i = 0; i < landmarks(m); i++) {
-        struct landmark other = landmark_at(m, i);
-        double distance = parts(from, &other) ? distance_between(from, &other, n) : INFINITY;
-        if (distance < nearest) {
-            nearest = distance;
-            *found = other;
-        }
-    }
-    return nearest < INFINITY;
-}
-
-static void go_between(void *context, struct rng *rng, const float *parent, float *child, size_t n)
-{
-    const struct searched *m = context;
-    size_t kept = genetic_first_new(m->genetic);
-    size_t first = (size_t)rng_below(rng, kept ? kept : landmarks(m));
-    struct landmark a = landmark_at(m, kept && rng_chance(rng, 0.5) ? 0 : first), b = {0};
-    (void)parent;
-    if (!find_other_side(m, &a, n, &b))
-        return;
-    size_t x = top_of(a.known), y = top_of(b.known);
-    double at_a = a.known->values[x] - a.known->values[y], at_b = b.known->values[x] - b.known->values[y];
-    double way = at_a > at_b ? at_a / (at_a - at_b) : 0.5, room = fmin(way, 1 - way);
-    /* Most children are put a little beside it, so that some land on either side. */
-    if (rng_chance(rng, 0.75))
-        way += (rng_chance(rng, 0.5) ? 1 : -1) * room * pow(10, -rng_uniform(rng, 0, 5));
-    for (size_t i = 0; i < n; i++)
-        child[i] = (float)((1 - way) * (double)a.genes[i] + way * (double)b.genes[i]);
-}
-
 static struct genetic_settings settings_of(const struct search_source *source, struct searched *m,
                                            size_t number)
 {
@@ -227,14 +82,14 @@ static struct genetic_settings settings_of(const struct search_source *source, s
         .seed = hash_combine(o->seed, number),
         .population = population_of(o),
         .every_gene = o->fitness != SEARCH_OURS,
-        .context = m,
     };
     if (o->fitness == SEARCH_OURS && o->goal == SEARCH_INCONSISTENCY) {
-        settings.guided = go_between;
+        settings.guided = search_secant_mutate;
+        settings.context = &m->secant;
         settings.guided_share = 0.8;
     } else if (o->fitness == SEARCH_OURS && o->goal == SEARCH_NAN) {
-        settings.guided = danger_climb_mutate;
-        settings.context = &m->danger.climb;
+        settings.guided = search_danger_mutate;
+        settings.context = &m->danger;
         settings.guided_share = 0.9;
     }
     return settings;
@@ -305,8 +160,8 @@ static int open_genomes(struct search_source *source, size_t number, struct erro
     if (genetic_new(&m->genetic, &settings, n_parts, genome_stretches(m->layout), genome_seeds(m->layout),
                     genome_seed(m->layout), err))
         return error_prefix(err, "%s", m->seed->path);
-    m->logits = memory_zeroed(settings.population, sizeof *m->logits);
-    m->seed_logits = memory_zeroed(genome_seeds(m->layout), sizeof *m->seed_logits);
+    m->danger.genetic = m->genetic;
+    search_secant_init(&m->secant, m->layout, m->genetic);
     m->stacked = may_stack(source, m->seed);
     return 0;
 }
@@ -332,10 +187,12 @@ static bool is_stack(const struct search_source *source)
     return at_hand(source)->stacked && !source->alone;
 }
 
-/* Bounds are the reference's, and a goal by itself; a single engine has nobody else to differ from. */
+/* Bounds are the reference's, and a goal by itself; the classes of a single engine have nobody else's to
+ * differ from. A NaN is seen without it. */
 static bool is_judged(const struct search_source *source)
 {
-    return source->options.goal == SEARCH_BOUND || source->panel->count < 2;
+    enum search_goal goal = source->options.goal;
+    return goal == SEARCH_BOUND || (goal == SEARCH_INCONSISTENCY && source->panel->count < 2);
 }
 
 static void plan_range(void *raw, struct case_range *range)
@@ -423,7 +280,7 @@ static int make_case(void *raw, uint64_t index, size_t number, struct test_case 
 static void suspect(struct search_source *source, size_t genome, const struct search_sample *sample,
                     bool strange)
 {
-    struct suspect added = {genome, strange && !sample->reference ? 0 : -1};
+    struct search_suspect added = {genome, strange && !sample->reference ? 0 : -1};
     for (size_t i = 0; i < sample->n_engines; i++) {
         enum verdict_kind kind = sample->verdicts[i].kind;
         if (verdict_is_finding(kind))
@@ -431,13 +288,13 @@ static void suspect(struct search_source *source, size_t genome, const struct se
         else if (verdict_is(kind, CLASS_SUSPECT))
             added.weight = fmax(added.weight, sample->verdicts[i].deviations);
     }
-    for (size_t i = 0; i < SUSPECTS && added.weight >= 0; i++) {
+    for (size_t i = 0; i < SEARCH_SUSPECTS && added.weight >= 0; i++) {
         if (i == source->n_suspects) {
             source->suspects[source->n_suspects++] = added;
             return;
         }
         if (added.weight > source->suspects[i].weight) {
-            struct suspect less = source->suspects[i];
+            struct search_suspect less = source->suspects[i];
             source->suspects[i] = added;
             added = less;
         }
@@ -474,20 +331,6 @@ static void count_seen(struct searched *m, size_t genome, const struct search_se
         reach(m, genome, status);
 }
 
-static void learn_logits(struct searched *m, size_t genome, const struct search_seen *seen)
-{
-    struct known_logits *known = &m->logits[genetic_slot(m->genetic, genome)];
-    forget(known);
-    *known = (struct known_logits){seen->n_logits, seen->logits};
-    if (genetic_round(m->genetic) || genome >= genome_seeds(m->layout) || !known->count)
-        return;
-    struct known_logits *seed = &m->seed_logits[genome];
-    forget(seed);
-    seed->values = memory_zeroed(known->count, sizeof *seed->values);
-    seed->count = known->count;
-    memcpy(seed->values, known->values, known->count * sizeof *seed->values);
-}
-
 static struct search_sample sample_of(const struct trial_done *done)
 {
     return (struct search_sample){
@@ -509,7 +352,7 @@ static void hear_sample(struct search_source *source, size_t genome, const struc
     count_seen(m, genome, &seen, sample.reference != NULL, status);
     genetic_rate(m->genetic, genome, search_rate(&seen, source->options.goal, source->options.fitness));
     suspect(source, genome, &sample, seen.strange);
-    learn_logits(m, genome, &seen); /* takes over the logits */
+    search_secant_learn(&m->secant, genome, &seen);
 }
 
 static bool has_finding(const struct trial_done *done)
@@ -656,8 +499,8 @@ static bool choose_judged(struct search_source *source)
     struct searched *m = at_hand(source);
     if (source->futile >= PATIENCE && m->figures.generations % SELDOM)
         source->n_suspects = 0;
-    if (!is_judged(source) && m->figures.generations % JUDGED == 0 && source->n_suspects < SUSPECTS)
-        source->suspects[source->n_suspects++] = (struct suspect){genetic_best(m->genetic), 0};
+    if (!is_judged(source) && m->figures.generations % JUDGED == 0 && source->n_suspects < SEARCH_SUSPECTS)
+        source->suspects[source->n_suspects++] = (struct search_suspect){genetic_best(m->genetic), 0};
     return source->n_suspects > 0;
 }
 
@@ -714,75 +557,6 @@ static void give_figures(const void *raw, struct fuzz_status *status)
         status->searched[i] = source->models[i].figures;
 }
 
-static void write_figures(const struct searched *m, struct str *out)
-{
-    const struct search_figures *f = &m->figures;
-    str_printf(out,
-               "model %a %a %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-               " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %a %s\n",
-               m->local_best, f->best, m->idle, m->stuck, m->due, f->generations, f->restarts, f->genomes,
-               f->inconsistent, f->strange, f->strange_judged, f->strange_expected, f->findings, f->reached,
-               f->first_genome, f->first_seconds, *f->kept ? f->kept : "-");
-}
-
-static void write_snapshot(const void *raw, struct str *out)
-{
-    const struct search_source *source = raw;
-    str_printf(out, "search %zu %" PRIu64 " %zu\n", source->turn, source->clock, source->futile);
-    for (size_t i = 0; i < source->n_models; i++) {
-        write_figures(&source->models[i], out);
-        if (source->models[i].genetic)
-            genetic_write(source->models[i].genetic, out);
-    }
-}
-
-static bool read_figures(struct searched *m, const char **text)
-{
-    struct search_figures f = m->figures;
-    int reached, taken = 0;
-    char line[400], kept[sizeof f.kept];
-    size_t length = strcspn(*text, "\n");
-    if (length >= sizeof line || (*text)[length] != '\n')
-        return false;
-    memcpy(line, *text, length);
-    line[length] = '\0';
-    if (sscanf(line,
-               "model %la %la %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %d %" SCNu64 " %la %119s%n",
-               &m->local_best, &f.best, &m->idle, &m->stuck, &m->due, &f.generations, &f.restarts, &f.genomes,
-               &f.inconsistent, &f.strange, &f.strange_judged, &f.strange_expected, &f.findings, &reached,
-               &f.first_genome, &f.first_seconds, kept, &taken) != 17 ||
-        (size_t)taken != length || isnan(f.best) || isnan(m->local_best) || isnan(f.first_seconds))
-        return false;
-    f.reached = reached == 1;
-    snprintf(f.kept, sizeof f.kept, "%s", strcmp(kept, "-") ? kept : "");
-    m->figures = f;
-    *text += length + 1;
-    return true;
-}
-
-static int read_snapshot(void *raw, const char *text, struct error *err)
-{
-    struct search_source *source = raw;
-    size_t turn, futile;
-    uint64_t clock;
-    int taken = 0;
-    bool good = sscanf(text, "search %zu %" SCNu64 " %zu%n", &turn, &clock, &futile, &taken) == 3 && taken &&
-                text[taken] == '\n' && turn < source->n_models;
-    text += good ? taken + 1 : 0;
-    for (size_t i = 0; i < source->n_models && good; i++) {
-        good = read_figures(&source->models[i], &text);
-        if (good && source->models[i].genetic && genetic_read(source->models[i].genetic, &text, err))
-            return -1;
-    }
-    if (!good)
-        return error_set(err, ERROR_FORMAT, "the snapshot of the search is damaged");
-    source->turn = turn;
-    source->clock = clock;
-    source->futile = futile;
-    return 0;
-}
-
 int search_source_new(struct case_source *out, const struct search_source_options *options,
                       const struct panel *panel, const char *folder, struct error *err)
 {
@@ -794,8 +568,8 @@ int search_source_new(struct case_source *out, const struct search_source_option
         .hear = hear,
         .end = end_range,
         .over = is_over,
-        .write = write_snapshot,
-        .read = read_snapshot,
+        .write = search_snapshot_write,
+        .read = search_snapshot_read,
         .figures = give_figures,
         .free = free_source,
     };

@@ -318,6 +318,33 @@ static void a_search_is_resumed(void **state)
     scene_close(&scene);
 }
 
+/* What a search has learnt outlives an interruption: it breeds the same genomes as one that goes through. */
+static void an_interruption_changes_nothing(void **state)
+{
+    struct scene scene;
+    struct seeded seeded;
+    struct fuzz_status whole, parts;
+    struct plan plan = {.folder = "whole", .level = GENOME_INPUTS, .count = 120, .seed = 3};
+    (void)state;
+    scene_open(&scene, LABELS("reference", "reference:round=on"));
+    open_seed(&seeded, CLASSES);
+    whole = run_well(&scene, &seeded, &plan);
+    plan.folder = "parts";
+    for (plan.count = 30; plan.count < 120; plan.count += 30) {
+        parts = run_well(&scene, &seeded, &plan);
+        fuzz_status_release(&parts);
+    }
+    parts = run_well(&scene, &seeded, &plan);
+    assert_int_equal(parts.searched[0].generations, whole.searched[0].generations);
+    assert_int_equal(parts.searched[0].genomes, whole.searched[0].genomes);
+    assert_int_equal(parts.searched[0].inconsistent, whole.searched[0].inconsistent);
+    assert_true(parts.searched[0].best == whole.searched[0].best);
+    fuzz_status_release(&whole);
+    fuzz_status_release(&parts);
+    close_seed(&seeded);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_search_finds_an_overflow),
         cmocka_unit_test(a_healthy_engine_has_no_findings),
         cmocka_unit_test(a_search_is_resumed),
+        cmocka_unit_test(an_interruption_changes_nothing),
         cmocka_unit_test(variants_are_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
