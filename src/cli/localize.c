@@ -16,6 +16,7 @@ struct settings {
     const char *sample;
     int method;
     long long group, window;
+    const char *tc, *tg;
 };
 
 struct work {
@@ -33,7 +34,7 @@ struct work {
 static unsigned method_of(const struct settings *settings)
 {
     static const unsigned methods[] = {LOCALIZE_LOCAL, LOCALIZE_RATE, LOCALIZE_BOTH,
-                                       LOCALIZE_BOTH | LOCALIZE_CAUSE | LOCALIZE_PAIRS};
+                                       LOCALIZE_BOTH | LOCALIZE_CAUSE | LOCALIZE_PAIRS, LOCALIZE_SWAP};
     return methods[settings->method];
 }
 
@@ -104,6 +105,17 @@ static int check_valid(struct work *work, const struct value *values, struct err
     return status;
 }
 
+static int threshold_of(const char *text, const char *option, double *threshold, struct error *err)
+{
+    char *end;
+    if (!text)
+        return 0;
+    *threshold = strtod(text, &end);
+    if (*end || end == text || !(*threshold > 0))
+        return error_set(err, ERROR_USAGE, "%s takes a number above 0, such as 1.5e-4", option);
+    return 0;
+}
+
 static int locate(struct work *work, struct error *err)
 {
     struct value *values;
@@ -121,8 +133,14 @@ static int locate(struct work *work, struct error *err)
         .max_group = (size_t)work->settings->window,
         .progress = true,
     };
+    if (threshold_of(work->settings->tc, "--tc", &which.t_c, err) ||
+        threshold_of(work->settings->tg, "--tg", &which.t_g, err)) {
+        test_case_free(test);
+        values_free(values, work->inputs.count);
+        return -1;
+    }
     int status = localize(&work->found, &which, err);
-    if (status == 0 && !work->found.n_judged && verdict_is_finding(work->found.kind))
+    if (status == 0 && !work->found.swap && !work->found.n_judged && verdict_is_finding(work->found.kind))
         status = check_valid(work, values, err);
     if (status == 0 && work->found.local)
         classify(&work->class,
@@ -154,6 +172,13 @@ static void stand(struct work *work)
     bool doubtful = verdict_is(found->kind, CLASS_DOUBT | CLASS_SUSPECT);
     if (found->local)
         standing_heard(&work->standing, found->engine, doubtful ? HEARD_UNJUDGED : heard, 1, 1, found->text);
+    if (found->swap && found->swapped.n_wrong)
+        standing_finding(&work->standing);
+    else if (found->swap && found->swapped.n_suspects > found->swapped.n_cleared)
+        standing_trouble(&work->standing, "the reference cannot judge every node that differs");
+    else if (found->swap && found->swapped.n_swapped < found->n_nodes)
+        standing_trouble(&work->standing, "%zu of %zu nodes run on one of the engines only",
+                         found->n_nodes - found->swapped.n_swapped, found->n_nodes);
 }
 
 static int report(struct work *work, const char *path, struct error *err)
@@ -218,13 +243,17 @@ static const struct cli_option options[] = {
     COMMON_INPUTS(struct settings),
     {0, "sample", OPTION_TEXT, "N", offsetof(struct settings, sample),
      "the sample to look at (default: the one on which the two engines differ most)"},
-    {0, "method", OPTION_CHOICE, "local|rate|both|causal", offsetof(struct settings, method),
-     "judge every node on the inputs it had, CRADLE's rate between two engines, both (default), or both and "
-     "the parameter that makes the node fail"},
+    {0, "method", OPTION_CHOICE, "local|rate|both|causal|swap", offsetof(struct settings, method),
+     "judge every node on the inputs it had, CRADLE's rate between two engines, both (default), both and "
+     "the parameter that makes the node fail, or the implementations of two engines swapped node by node"},
     {0, "group", OPTION_SIZE, "SIZE", offsetof(struct settings, group),
      "memory for the intermediate values that are held at once (default 32M)"},
     {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
      "largest fused group to look for, in nodes (default 12)"},
+    {0, "tc", OPTION_TEXT, "X", offsetof(struct settings, tc),
+     "with swap: change of the outputs above which two implementations differ (default 1.5e-4)"},
+    {0, "tg", OPTION_TEXT, "X", offsetof(struct settings, tg),
+     "with swap: the same for the gradients of parameters (default 1.5e-4)"},
     COMMON_OUTPUT(struct settings, "text|json|html"),
 };
 
@@ -247,10 +276,17 @@ const struct command command_localize = {
         "With --method causal it also looks for the cause: each parameter of the node at fault is given "
         "other\n"
         "legal values, and the changed node runs alone, on the inputs it had and on others like them. The\n"
-        "parameter whose change alone cures the failure is the cause.\n",
+        "parameter whose change alone cures the failure is the cause.\n"
+        "\n"
+        "With --method swap the model runs node by node: all nodes on ENGINE first, then one after the "
+        "other,\n"
+        "from the last, on OTHER. What a swap changes in the outputs (delta_C) and in the gradients of the\n"
+        "parameters (delta_G, where both engines have gradients) is that node's doing. The result is then\n"
+        "verified with the suspects on ENGINE and everything else on OTHER.\n",
     .examples = "  assay localize model.onnx -e onnxruntime --data folder\n"
                 "  assay localize model.onnx -e opencv -e onnxruntime --method rate\n"
                 "  assay localize model.onnx -e opencv --method causal\n"
+                "  assay localize model.onnx -e torch -e onednn --method swap\n"
                 "  assay localize model.onnx -e onnxruntime@1.12.0 -n 20 --format html -o where.html\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

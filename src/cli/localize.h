@@ -1,7 +1,9 @@
-/* How `assay localize` writes its result: localize.c runs it, localize_write.c appends it to *out. */
+/* How `assay localize` writes its result: localize.c runs it, localize_write.c and, for --method swap,
+ * localize_swap.c append it to *out. */
 #ifndef CLI_LOCALIZE_H
 #define CLI_LOCALIZE_H
 
+#include "base/json.h"
 #include "cli/common.h"
 #include "locate/classify.h"
 #include "locate/localize.h"
@@ -17,5 +19,8 @@ struct localize_report {
 
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out);
 void localize_write_json(const struct localize_report *report, struct str *out);
+
+void localize_write_swap_text(const struct localize_report *report, bool colour, struct str *out);
+void localize_write_swap_json(const struct localize_report *report, struct json *json);
 
 #endif

@@ -247,6 +247,8 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
         text_others(report, out);
         text_cause(report, out);
     }
+    if (found->swap)
+        localize_write_swap_text(report, colour, out);
     text_rate(report, colour, out);
     text_pairs(report, out);
 }
@@ -361,6 +363,8 @@ void localize_write_json(const struct localize_report *report, struct str *out)
         json_local(&json, report);
     if (found->rate)
         json_rate(&json, report);
+    if (found->swap)
+        localize_write_swap_json(report, &json);
     if (found->cause.text && *found->cause.text)
         cause_json(&found->cause, &json);
     if (found->pairs.count)

@@ -39,7 +39,7 @@ static void prepare(struct localizing *localizing)
     };
     arena_init(&result->arena);
     result->engine = arena_strdup(&result->arena, pool_engine(which->pool, which->engine)->label);
-    if (result->rate)
+    if (which->method & (LOCALIZE_RATE | LOCALIZE_SWAP))
         result->second = arena_strdup(&result->arena, pool_engine(which->pool, which->second)->label);
     result->nodes = arena_array(&result->arena, graph->n_node, sizeof *result->nodes);
     for (size_t i = 0; i < graph->n_node; i++) {
@@ -395,6 +395,37 @@ static int localize_answer(struct localizing *localizing, struct error *err)
     return search->spare.nodes ? 0 : conclude_quiet(localizing);
 }
 
+static int localize_swap(struct localizing *localizing, const struct settle_case *settle_case,
+                         struct error *err)
+{
+    struct localization *result = localizing->result;
+    const struct localize_case *which = localizing->which;
+    struct swap_options options = {.t_c = which->t_c, .t_g = which->t_g, .progress = which->progress};
+    result->swap = true;
+    if (swap_localize(&result->swapped, settle_case, which->second, &options, &result->arena, err))
+        return -1;
+    struct swapped *swapped = &result->swapped;
+    result->runs = swapped->runs;
+    result->text = swapped->text;
+    result->culprits = arena_array(&result->arena, swapped->n_suspects, sizeof *result->culprits);
+    for (size_t i = 0; i < swapped->n_nodes; i++) {
+        const struct swapped_node *swap = &swapped->nodes[i];
+        struct localized_node *node = &result->nodes[i];
+        node->culprit = swap->suspect;
+        if (swap->suspect)
+            result->culprits[result->n_culprits++] = i;
+        if (!swap->judged)
+            continue;
+        int worse = verdict_is_finding(swap->verdicts[1]) || !verdict_is_finding(swap->verdicts[0]);
+        node->verdict = swap->verdicts[worse];
+        node->factor = swap->factors[worse];
+        node->text = swap->texts[worse];
+        if (swap->suspect && (verdict_is_finding(node->verdict) || !verdict_is_finding(result->kind)))
+            result->kind = node->verdict;
+    }
+    return 0;
+}
+
 int localize(struct localization *localization, const struct localize_case *which, struct error *err)
 {
     struct localizing localizing = {
@@ -409,6 +440,8 @@ int localize(struct localization *localization, const struct localize_case *whic
     if (!localizing.model)
         return -1;
     prepare(&localizing);
+    if (which->method & LOCALIZE_SWAP)
+        return localize_swap(&localizing, &settle_case, err);
     int status = search_init(&localizing.search, &settle_case, err);
     if (!status && which->group_bytes)
         localizing.search.record.group_bytes = which->group_bytes;

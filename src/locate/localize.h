@@ -1,7 +1,8 @@
 /*
  * Finds where in a model the fault is.
  *
- * There are two methods, which use the same recorded values and fill in one result. After local, the cause
+ * Two methods, local and rate, use the same recorded values and fill in one result; a third one, swap, runs
+ * the model node by node on two engines (locate/swap.h). After local, the cause
  * can be looked for: the parameter that makes the culprit fail (locate/cause.h).
  *
  * local: the reference evaluates every node on the inputs that the engine really gave it, and the node's
@@ -21,6 +22,7 @@
 #include "judge/verdict.h"
 #include "locate/causal_pairs.h"
 #include "locate/cause.h"
+#include "locate/swap.h"
 #include "model/index.h"
 
 /* An output of a node on the engine. type is DTYPE_NONE when it was not recorded. */
@@ -76,6 +78,8 @@ struct localization {
 
     struct cause cause;        /* of the culprit's failure, with LOCALIZE_CAUSE */
     struct causal_pairs pairs; /* with LOCALIZE_PAIRS */
+    bool swap;                 /* LOCALIZE_SWAP was used: the next member is set */
+    struct swapped swapped;
 
     size_t groups;       /* number of groups in which the values were recorded */
     size_t largest;      /* bytes of the largest group */
@@ -88,6 +92,7 @@ enum localize_method {
     LOCALIZE_BOTH = LOCALIZE_LOCAL | LOCALIZE_RATE,
     LOCALIZE_CAUSE = 4, /* with local: also look for the cause */
     LOCALIZE_PAIRS = 8, /* with rate: also Audee's pairs of node and parameter */
+    LOCALIZE_SWAP = 16, /* by itself, with `second` as the other engine */
 };
 
 struct localize_case {
@@ -101,6 +106,7 @@ struct localize_case {
     size_t max_group;   /* size of the largest fused group that is searched for, in nodes; 0: 12 */
     bool progress;
     double cause_seconds; /* limit for LOCALIZE_CAUSE; 0: none */
+    double t_c, t_g;      /* thresholds of LOCALIZE_SWAP; 0: SWAP_THRESHOLD */
 };
 
 /* The model must outlive the result. Fails when the engine does not answer, with its message. */

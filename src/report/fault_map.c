@@ -103,6 +103,10 @@ static void write_node(struct json *json, const struct map_source *source, size_
     json_string(json, "verdict", verdict_name(numbers->verdict));
     json_string(json, "text", numbers->text ? numbers->text : "");
     json_string(json, "cause", cause_at(source->result, number));
+    if (source->result->swap) {
+        json_double(json, "delta_C", source->result->swapped.nodes[number].delta_c);
+        json_double(json, "delta_G", source->result->swapped.nodes[number].delta_g);
+    }
     write_attributes(json, node);
     write_values(json, "inputs", source, node->input, node->n_input);
     write_values(json, "outputs", source, node->output, node->n_output);
@@ -117,6 +121,7 @@ static void write_data(struct str *out, const struct map_source *source)
     json_string(&json, "title", source->title);
     json_string(&json, "engine", source->result->engine);
     json_string(&json, "second", source->result->rate ? source->result->second : NULL);
+    json_string(&json, "other", source->result->swap ? source->result->second : NULL);
     json_string(&json, "text", source->result->text);
     json_array(&json, "path");
     for (size_t i = 0; i < source->result->n_path; i++)

@@ -20,6 +20,10 @@ assay localize net.onnx -e reference:round=on
 # The cause: a parameter; none.
 assay localize net.onnx -e reference:fault=bn-sqrt-var --method causal
 assay localize net.onnx -e reference:fault=concat-three --method causal
+# Implementations swapped node by node: one differs; none does; the wrong kind of number.
+assay localize net.onnx -e reference:round=on -e reference:round=on,fault=concat-three --method swap
+assay localize net.onnx -e reference:round=on -e reference:round=on,threads=2 --method swap
+assay localize net.onnx -e reference:round=on -e reference --method swap --tc zero
 # Groups of a few hundred bytes find the same.
 assay localize net.onnx -e reference:fault=concat-three --method local --group 300
 # No answer: the part on which the engine ends in the same way.
