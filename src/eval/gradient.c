@@ -435,23 +435,12 @@ void gradients_free(struct gradient *gradients, size_t count)
     free(gradients);
 }
 
-static bool is_parameter(const struct op *op, size_t input)
-{
-    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (param->kind == PARAM_INPUT && param->input == input)
-            return true;
-    return false;
-}
-
 /* Whether some node of the graph reads the value as data. */
 static bool is_data(const Onnx__GraphProto *graph, const char *name)
 {
-    for (size_t n = 0; n < graph->n_node; n++) {
-        const Onnx__NodeProto *node = graph->node[n];
-        for (size_t i = 0; i < node->n_input; i++)
-            if (text_equal(node->input[i], name) && !is_parameter(op_known(node->op_type), i))
-                return true;
-    }
+    for (size_t n = 0; n < graph->n_node; n++)
+        if (op_reads_as_data(graph->node[n], name))
+            return true;
     return false;
 }
 

@@ -125,22 +125,33 @@ static void collect(struct swapping *swapping)
     result->gradients = result->n_gradients > 0;
 }
 
-/* Judges the nodes that differ on the values of the first binding of the last run. */
+/* The worse of two verdicts on one engine: a finding, then one that says something. */
+static const struct verdict *worse(const struct verdict *outputs, const struct verdict *gradients)
+{
+    if (verdict_is_finding(outputs->kind) || gradients->kind == VERDICT_UNTESTED)
+        return outputs;
+    return verdict_is_finding(gradients->kind) || outputs->kind == VERDICT_UNTESTED ? gradients : outputs;
+}
+
+/* Judges the nodes that differ, on the values of the first binding of the last run. */
 static int judge(struct swapping *swapping)
 {
     struct swapped *result = swapping->result;
     for (size_t i = 0; i < result->n_nodes; i++) {
         struct swapped_node *node = &result->nodes[i];
-        struct verdict verdicts[2];
-        if (!node->made.differs && !node->made.died[0] && !node->made.died[1])
+        struct verdict outputs[2] = {{0}}, gradients[2] = {{0}};
+        bool died = node->made.died[0] || node->made.died[1];
+        if (!node->made.differs && !node->made.gradient_differs && !died)
             continue;
-        if (swap_graph_judge(&swapping->graph, i, verdicts))
+        if (((node->made.differs || died) && swap_graph_judge(&swapping->graph, i, false, outputs)) ||
+            (node->made.gradient_differs && swap_graph_judge(&swapping->graph, i, true, gradients)))
             return -1;
         node->judged = true;
         for (int e = 0; e < 2; e++) {
-            node->verdicts[e] = verdicts[e].kind;
-            node->factors[e] = verdicts[e].kind == VERDICT_UNTESTED ? NAN : verdicts[e].factor;
-            node->texts[e] = arena_strdup(swapping->arena, verdicts[e].text);
+            const struct verdict *verdict = worse(&outputs[e], &gradients[e]);
+            node->verdicts[e] = verdict->kind;
+            node->factors[e] = verdict->kind == VERDICT_UNTESTED ? NAN : verdict->factor;
+            node->texts[e] = arena_strdup(swapping->arena, verdict->text);
         }
     }
     return 0;

@@ -3,9 +3,9 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/handover.h"
+#include "eval/gradient.h"
 #include "locate/expected.h"
 #include "model/edit.h"
-#include "ops/op.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -88,49 +88,17 @@ static int too_large(struct swap_graph *graph)
                      SWAP_BYTES >> 20);
 }
 
-/* Whether the node reads the value as a setting (a shape, an axis, scales), not as data. */
-static bool is_setting(const struct op *op, size_t input)
-{
-    for (const struct op_param *p = op ? op->params : NULL; p && p->name; p++)
-        if (p->kind == PARAM_INPUT && p->input == input)
-            return true;
-    return false;
-}
-
-/* Whether the node reads it as data, by some input. */
-static bool reads_as_data(const Onnx__NodeProto *node, const char *name)
-{
-    const struct op *op = op_known(node->op_type);
-    for (size_t i = 0; i < node->n_input; i++)
-        if (text_equal(node->input[i], name) && !is_setting(op, i))
-            return true;
-    return false;
-}
-
-static bool is_float_type(const struct swap_graph *graph, const struct index_value *value)
-{
-    const Onnx__GraphProto *model = graph->test.model->graph;
-    if (value->source == SOURCE_INITIALIZER)
-        return value->number < model->n_initializer &&
-               dtype_is_float((enum dtype)model->initializer[value->number]->data_type);
-    if (!value->info || !value->info->type ||
-        value->info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        return false;
-    return dtype_is_float((enum dtype)value->info->type->tensor_type->elem_type);
-}
-
+/* The parameters, and all values that are computed from them by something that has a derivative. */
 static void find_parameters(struct swap_graph *graph)
 {
     const struct model_index *index = &graph->test.index;
     const Onnx__GraphProto *model = graph->test.model->graph;
+    size_t count, v;
+    const char **names = gradient_wanted(graph->test.model, &graph->test.arena, &count);
     graph->needed = arena_array(&graph->test.arena, index->count, sizeof *graph->needed);
-    graph->parameters = arena_array(&graph->test.arena, index->count, sizeof *graph->parameters);
-    for (size_t v = 0; v < index->count; v++) {
-        const struct index_value *value = &index->values[v];
-        bool data = false;
-        for (size_t i = 0; i < value->consumers && value->source != SOURCE_NODE; i++)
-            data |= reads_as_data(model->node[value->consumer[i]], value->name);
-        if (!data || !is_float_type(graph, value))
+    graph->parameters = arena_array(&graph->test.arena, count, sizeof *graph->parameters);
+    for (size_t i = 0; i < count; i++) {
+        if (!map_get(&index->names, names[i], &v))
             continue;
         graph->needed[v] = true;
         graph->parameters[graph->n_parameters++] = v;
@@ -143,7 +111,6 @@ static void find_parameters(struct swap_graph *graph)
             depends |= graph->needed[index->uses[index->order[p]][k]];
         if (!depends || (op && op->slope == SLOPE_NOWHERE))
             continue;
-        size_t v;
         for (size_t o = 0; o < node->n_output; o++)
             if (*node->output[o] && map_get(&index->names, node->output[o], &v))
                 graph->needed[v] = true;
@@ -217,7 +184,7 @@ static int freeze_settings(struct node_run *run, const struct swap_state *states
     const Onnx__NodeProto *node = graph->test.model->graph->node[run->number];
     for (size_t i = 0; i < node->n_input; i++) {
         size_t v;
-        if (!*node->input[i] || reads_as_data(node, node->input[i]) ||
+        if (!*node->input[i] || op_reads_as_data(node, node->input[i]) ||
             !map_get(&graph->test.index.names, node->input[i], &v) ||
             graph->test.index.values[v].source == SOURCE_INITIALIZER || states[0].value[v] == NONE)
             continue;
@@ -433,7 +400,7 @@ static int run_node(struct node_run *run, const struct swap_binding *bindings,
         if (run_errands(run))
             return -1;
     } while (memcmp(before, lacks, sizeof before) != 0 && !(lacks[0] && lacks[1]));
-    node->differs |= answers_differ(run);
+    *(run->backward ? &node->gradient_differs : &node->differs) |= answers_differ(run);
     if (!lacks[0] || !lacks[1])
         return too_large(run->graph);
     if (run->backward)
@@ -499,7 +466,7 @@ static void find_wanted(struct node_run *run)
         const struct tensor *tensor = tensor_of(run->graph, v, run->graph->states[0].value[v]);
         bool is_float =
             index->values[v].source == SOURCE_INITIALIZER || (tensor && dtype_is_float(tensor->type));
-        if (run->graph->needed[v] && is_float && reads_as_data(node, index->values[v].name))
+        if (run->graph->needed[v] && is_float && op_reads_as_data(node, index->values[v].name))
             run->wanted[run->n_wanted++] = v;
     }
 }
@@ -635,30 +602,102 @@ int swap_graph_run(struct swap_graph *graph, struct swap_binding *bindings, size
     return status;
 }
 
-int swap_graph_judge(struct swap_graph *graph, size_t number, struct verdict verdicts[2])
+/* Runs the errand of the first binding on both engines, whatever it is bound to. */
+static int run_first(struct node_run *run, struct result results[2])
+{
+    struct swap_graph *graph = run->graph;
+    int status = 0;
+    run->n_errands[0] = 0;
+    errand_add(run, &graph->states[0], 0, 0);
+    struct job job = request_make(run, 0);
+    for (int e = 0; e < 2 && status == 0; e++) {
+        struct job one = job;
+        one.engine = graph->engines[e];
+        one.n_sets = 0;
+        one.n_inputs = job.sets[0].n_inputs;
+        one.inputs = job.sets[0].inputs;
+        one.gradient = job.sets[0].gradient;
+        status = pool_run_one(graph->test.which->pool, &one, &results[e], graph->test.err);
+    }
+    return status;
+}
+
+static void judge_outputs(struct node_run *run, const struct result results[2], struct verdict verdicts[2])
+{
+    struct expected expected;
+    size_t count;
+    const struct value *inputs =
+        views(run, run->graph->values, run->in, run->errands[0][0].in, run->n_in, &count);
+    if (expected_compute(&expected, run->part, false, inputs, count))
+        return;
+    for (int e = 0; e < 2; e++)
+        if (results[e].outcome == OUTCOME_OK)
+            expected_judge(&expected, run->part, &results[e], &verdicts[e]);
+    expected_release(&expected);
+}
+
+static void judge_gradient(struct verdict *verdict, const struct gradient *expected, size_t count,
+                           const struct result *result)
+{
+    struct str name;
+    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    if (verdict_count(verdict, count, result->count))
+        return;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < result->count; k++)
+            if (result->outputs[k].name && text_equal(result->outputs[k].name, expected[i].name))
+                verdict_output(verdict, i, &expected[i].slope, &result->outputs[k]);
+    str_init(&name);
+    str_printf(&name, "gradient of %s", count ? expected[verdict->output].name : "");
+    verdict_finish(verdict, name.data);
+    str_release(&name);
+}
+
+static void judge_gradients(struct node_run *run, const struct result results[2], struct verdict verdicts[2])
+{
+    struct evaluator *evaluator;
+    struct gradient *expected;
+    size_t count;
+    const struct errand *errand = &run->errands[0][0];
+    struct gradient_request request = {.n_wanted = run->n_wanted};
+    const char **wanted = arena_array(&run->arena, run->n_wanted, sizeof *wanted);
+    for (size_t i = 0; i < run->n_wanted; i++)
+        wanted[i] = run->graph->test.index.values[run->wanted[i]].name;
+    request.wanted = wanted;
+    request.inputs = views(run, run->graph->values, run->in, errand->in, run->n_in, &request.n_inputs);
+    request.upstream =
+        views(run, run->graph->slopes, run->out, errand->from, run->n_out, &request.n_upstream);
+    if (evaluator_new(&evaluator, run->part, &(struct evaluate_options){0}, NULL))
+        return;
+    if (!evaluator_gradient(evaluator, &request, &expected, &count, NULL)) {
+        for (int e = 0; e < 2; e++)
+            if (results[e].outcome == OUTCOME_OK)
+                judge_gradient(&verdicts[e], expected, count, &results[e]);
+        gradients_free(expected, count);
+    }
+    evaluator_free(evaluator);
+}
+
+int swap_graph_judge(struct swap_graph *graph, size_t number, bool gradients, struct verdict verdicts[2])
 {
     struct node_run run;
-    struct expected expected = {0};
-    size_t n_inputs;
+    struct result results[2];
     verdicts[0] = verdicts[1] = (struct verdict){0};
+    result_init(&results[0]);
+    result_init(&results[1]);
     int status = node_open(&run, graph, number, graph->states, 1);
-    if (status == 0) {
-        errand_add(&run, &graph->states[0], 0, 0);
-        const struct value *inputs =
-            views(&run, graph->values, run.in, run.errands[0][0].in, run.n_in, &n_inputs);
-        bool known = !expected_compute(&expected, run.part, false, inputs, n_inputs);
-        for (int e = 0; e < 2 && known && status == 0; e++) {
-            struct result result;
-            struct job job = {.engine = graph->engines[e], .n_inputs = n_inputs, .inputs = inputs};
-            result_init(&result);
-            handover_give(&run.handover, &job);
-            status = pool_run_one(graph->test.which->pool, &job, &result, graph->test.err);
-            if (status == 0 && result.outcome == OUTCOME_OK)
-                expected_judge(&expected, run.part, &result, &verdicts[e]);
-            result_release(&result);
-        }
+    run.backward = gradients;
+    if (status == 0 && gradients)
+        find_wanted(&run);
+    if (status == 0 && (!gradients || run.n_wanted)) {
+        status = run_first(&run, results);
+        if (status == 0 && gradients)
+            judge_gradients(&run, results, verdicts);
+        else if (status == 0)
+            judge_outputs(&run, results, verdicts);
     }
-    expected_release(&expected);
+    result_release(&results[0]);
+    result_release(&results[1]);
     node_close(&run);
     return status;
 }

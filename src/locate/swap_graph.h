@@ -18,13 +18,13 @@
 
 /* What became of a node. */
 struct swap_node {
-    bool lacks[2];          /* the engine cannot run it: the other one does */
-    bool lacks_gradient[2]; /* the same for its gradient */
-    const char *why[2];     /* what the engine said to that; NULL when it lacks nothing */
-    bool died[2];           /* it crashed or hung on the node */
-    bool differs;           /* the two engines gave different answers, or gradients, to the same inputs */
-    bool differentiated;    /* its gradient was asked for */
-    size_t runs, gradients; /* how often both engines together ran it forward and backward */
+    bool lacks[2];                  /* the engine cannot run it: the other one does */
+    bool lacks_gradient[2];         /* the same for its gradient */
+    const char *why[2];             /* what the engine said to that; NULL when it lacks nothing */
+    bool died[2];                   /* it crashed or hung on the node */
+    bool differs, gradient_differs; /* the engines gave different answers to the same inputs */
+    bool differentiated;            /* its gradient was asked for */
+    size_t runs, gradients;         /* how often both engines together ran it forward and backward */
 };
 
 /* One binding, and what came out of it. The tensors belong to the graph and live until it is run again. */
@@ -72,10 +72,10 @@ struct swap_binding swap_binding_make(struct swap_graph *graph);
 int swap_graph_run(struct swap_graph *graph, struct swap_binding *bindings, size_t count);
 
 /*
- * Judges the answers of both engines to one node, on the inputs that it had in the first binding of the last
- * run, by the reference's bounds. An engine that gave no answer, and all when the reference has none, are
- * VERDICT_UNTESTED.
+ * Judges the answers of both engines to one node, or the gradients that they give, on the inputs that it had
+ * in the first binding of the last run, by the reference's bounds. An engine that gave no answer is
+ * VERDICT_UNTESTED, and so are both when the reference has none.
  */
-int swap_graph_judge(struct swap_graph *graph, size_t node, struct verdict verdicts[2]);
+int swap_graph_judge(struct swap_graph *graph, size_t node, bool gradients, struct verdict verdicts[2]);
 
 #endif

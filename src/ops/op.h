@@ -256,6 +256,10 @@ const struct op *op_known(const char *name);
 /* Whether the operator is known to have the flag. */
 bool op_has(const char *name, unsigned flag);
 
+/* Whether the node reads the value as data by some input, not as a parameter (the scales of Resize, the
+ * limits of Clip). Operators that are not known read all inputs as data. */
+bool op_reads_as_data(const Onnx__NodeProto *node, const char *name);
+
 /* Checks a comma-separated list of operator names given by the user. Fails with ERROR_NOT_FOUND, and suggests
  * a similar name, unless cases can be drawn of each of them. NULL: nothing was named, which is fine. */
 int op_check_names(const char *names, struct error *err);

@@ -92,6 +92,23 @@ static int check_name(const char *name, struct error *err)
                      "there is no operator '%.60s'; 'assay blocks list --operators' lists them", name);
 }
 
+static bool is_parameter(const struct op *op, size_t input)
+{
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (param->kind == PARAM_INPUT && param->input == input)
+            return true;
+    return false;
+}
+
+bool op_reads_as_data(const Onnx__NodeProto *node, const char *name)
+{
+    const struct op *op = op_known(node->op_type);
+    for (size_t i = 0; i < node->n_input; i++)
+        if (text_equal(node->input[i], name) && !is_parameter(op, i))
+            return true;
+    return false;
+}
+
 int op_check_names(const char *names, struct error *err)
 {
     int status = names && !names[strspn(names, ",")]
