@@ -1,0 +1,143 @@
+'use strict';
+/* A model on tfjs: node after node through the tables of operators, forward or under tfjs's tape. */
+const { Call, checkTypes } = require('./call.js');
+const { DTYPE, Value, checkType } = require('./value.js');
+const { TYPE, readModel } = require('../sdk/js/onnx.js');
+const { Rejected, Unsupported } = require('../sdk/js/adapter.js');
+
+const table = {
+    ...require('./ops_elementwise.js'), ...require('./ops_matrix.js'), ...require('./ops_move.js'),
+    ...require('./ops_reduce.js').rows, ...require('./ops_window.js').rows,
+};
+
+/* How tfjs says that it lacks something. */
+const LACKING = [/not registered for backend/, /not (yet |currently )?(supported|implemented)/i, /currently supported/,
+    /gradient function not found/i, /only supports?/i];
+
+function asLacking(error, node) {
+    const text = String(error && error.message !== undefined ? error.message : error);
+    if (error instanceof Unsupported || error instanceof Rejected)
+        return error;
+    if (LACKING.some(pattern => pattern.test(text)))
+        return new Unsupported(`tfjs: ${node ? `${node.op}: ` : ''}${text}`);
+    return new Error(node ? `${node.op}: ${text}` : text);
+}
+
+/* Names that are read later than each node: values that are not among them can go. */
+function lastUses(graph, outputs) {
+    const last = new Map();
+    graph.nodes.forEach((node, i) => node.inputs.forEach(name => last.set(name, i)));
+    outputs.forEach(name => last.set(name, Infinity));
+    return last;
+}
+
+class Graph {
+    constructor(tf, model) {
+        const { graph, opset } = readModel(model);
+        this.tf = tf;
+        this.opset = opset;
+        this.nodes = graph.nodes;
+        this.initialisers = graph.initialisers;
+        this.inputs = graph.inputs.filter(({ name }) => !graph.initialisers.has(name));
+        this.outputs = model.outputs.length ? model.outputs : graph.outputs.map(({ name }) => name);
+        for (const { name, type } of this.inputs)
+            checkType(type, name);
+        for (const [name, tensor] of graph.initialisers)
+            checkType(tensor.type, name);
+        const lacking = graph.nodes.find(({ op }) => !table[op]);
+        if (lacking)
+            throw new Unsupported(`tfjs has no operator ${lacking.op}`);
+        this.last = lastUses(graph, this.outputs);
+    }
+
+    /* The values that a run starts with. */
+    given(inputs) {
+        const values = new Map();
+        for (const [name, tensor] of this.initialisers)
+            values.set(name, Value.of(this.tf, tensor, name));
+        for (const { name, kind, tensors } of inputs) {
+            if (kind || tensors.length !== 1)
+                throw new Unsupported(`tfjs: input ${name} is no tensor`);
+            values.set(name, Value.of(this.tf, tensors[0], name));
+        }
+        return values;
+    }
+
+    /* What a node's function returned, as Values. */
+    results(call, returned) {
+        return (Array.isArray(returned) ? returned : [returned]).map(result => {
+            if (result instanceof Value)
+                return result;
+            const type = result.dtype === 'bool' ? TYPE.BOOL : call.inputs[0].type;
+            return new Value(type, { tensor: result });
+        });
+    }
+
+    compute(node, values) {
+        const inputs = node.inputs.map(name => {
+            if (name && !values.has(name))
+                throw new Rejected(`${node.op}: nothing makes its input ${name}`);
+            return name ? values.get(name) : null;
+        });
+        while (inputs.length && !inputs[inputs.length - 1])
+            inputs.pop();
+        const call = new Call(this.tf, node, this.opset, inputs), [types, run] = table[node.op];
+        checkTypes(call, types);
+        let outputs;
+        this.tf.tidy(() => {
+            outputs = this.results(call, run(call));
+            return outputs.map(value => value.tensor);
+        });
+        for (const value of outputs) {
+            if (value.tensor.dtype !== DTYPE[value.type])
+                throw new Error(`${node.op}: tfjs gave ${value.tensor.dtype}`);
+            value.dims = value.tensor.shape;
+            value.active = inputs.some(input => input && input.active);
+        }
+        return outputs;
+    }
+
+    /* Fills `values` with all values of the graph. Under a tape nothing may be freed on the way. */
+    walk(values, taped) {
+        this.nodes.forEach((node, i) => {
+            try {
+                const outputs = this.compute(node, values);
+                node.outputs.forEach((name, j) => name && outputs[j] && values.set(name, outputs[j]));
+            } catch (error) {
+                throw asLacking(error, node);
+            }
+            if (!taped)
+                this.free(node, i, values);
+        });
+    }
+
+    free(node, i, values) {
+        for (const name of new Set([...node.inputs, ...node.outputs]))
+            if (name && values.has(name) && !(this.last.get(name) > i)) {
+                values.get(name).dispose();
+                values.delete(name);
+            }
+    }
+
+    output(name, values) {
+        if (!values.has(name))
+            throw new Rejected(`nothing makes the output ${name}`);
+        return values.get(name);
+    }
+
+    run(inputs) {
+        let results;
+        const values = this.given(inputs);
+        try {
+            this.tf.tidy(() => {
+                this.walk(values, false);
+                results = this.outputs.map(name => ({ name, tensors: [this.output(name, values).toWire()] }));
+            });
+        } finally {
+            values.forEach(value => value.dispose());
+        }
+        return results;
+    }
+}
+
+module.exports = { Graph, asLacking, operators: Object.keys(table).sort() };

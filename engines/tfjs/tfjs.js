@@ -1,0 +1,52 @@
+'use strict';
+/* The adapter of TensorFlow.js: the backends cpu (JavaScript) and wasm (C++ compiled to WebAssembly). */
+const { createRequire } = require('module');
+const fs = require('fs');
+const path = require('path');
+const { serve } = require('../sdk/js/adapter.js');
+const { Graph, operators } = require('./graph.js');
+
+let tf, graph;
+
+/* The package of the release that the registry chose. */
+function open(backend) {
+    const library = process.env.ASSAY_LIBRARY;
+    if (!library || !fs.existsSync(library))
+        throw new Error('TensorFlow.js is not installed; tools/fetch-tfjs --tests fetches the release that the tests use');
+    const fromLibrary = createRequire(library);
+    tf = fromLibrary('@tensorflow/tfjs');
+    if (backend !== 'wasm')
+        return;
+    const wasm = fromLibrary('@tensorflow/tfjs-backend-wasm');
+    wasm.setWasmPaths(path.join(path.dirname(fromLibrary.resolve('@tensorflow/tfjs-backend-wasm')), path.sep));
+    wasm.setThreadsCount(1);
+}
+
+async function start(knobs) {
+    open(knobs.backend);
+    tf.enableProdMode();
+    tf.env().set('IS_TEST', true); /* no advertisement for other backends */
+    if (knobs.simd === 'off')
+        tf.env().set('WASM_HAS_SIMD_SUPPORT', false);
+    if (!await tf.setBackend(knobs.backend))
+        throw new Error(`the backend ${knobs.backend} does not start`);
+    return tf.version.tfjs;
+}
+
+serve({
+    name: 'tfjs',
+    knobs: [
+        { name: 'backend', values: 'cpu|wasm', value: 'cpu', help: 'kernels in JavaScript, or in C++ compiled to WebAssembly' },
+        { name: 'simd', values: 'on|off', value: 'on', help: 'wasm: the build with vector instructions, or the one without' },
+    ],
+    operators,
+    start,
+    load(model) {
+        graph = new Graph(tf, model);
+        return { inputs: graph.inputs.map(({ name }) => name), outputs: graph.outputs };
+    },
+    run: inputs => graph.run(inputs),
+    unload() {
+        graph = null;
+    },
+});
