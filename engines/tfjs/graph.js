@@ -138,6 +138,72 @@ class Graph {
         }
         return results;
     }
+
+    /*
+     * The outputs that have an upstream gradient, and these gradients, each as one tensor: tfjs differentiates one result.
+     * Several are laid end to end.
+     */
+    differentiated(values, upstream) {
+        const parts = upstream.map(({ name }) => this.output(name, values).tensor);
+        return parts.length === 1 ? parts[0] : this.tf.concat(parts.map(part => this.tf.reshape(part, [-1])));
+    }
+
+    upstreamOf(upstream) {
+        const parts = upstream.map(({ name, tensors }) => Value.of(this.tf, tensors[0], name));
+        const tensors = parts.map(part => this.tf.tensor(part.numbers(), part.dims, 'float32'));
+        return tensors.length === 1 ? tensors[0] : this.tf.concat(tensors.map(part => this.tf.reshape(part, [-1])));
+    }
+
+    /* By tfjs's tape over the whole graph. It has no gradient for what nothing depends on. */
+    backwards(values, upstream, names) {
+        const { tf } = this, xs = names.map(name => values.get(name).tensor);
+        names.forEach(name => { values.get(name).active = true; });
+        const forward = () => {
+            this.walk(values, true);
+            return this.differentiated(values, upstream);
+        };
+        const { grads } = tf.engine().gradients(forward, xs, this.upstreamOf(upstream), true);
+        return grads.map((gradient, i) => gradient || tf.zerosLike(xs[i]));
+    }
+
+    wantedNames(values, wanted) {
+        const names = wanted.length ? wanted : [...values.keys()].filter(name => values.get(name).type === TYPE.FLOAT);
+        for (const name of names)
+            if (!values.has(name) || values.get(name).type !== TYPE.FLOAT)
+                throw new Rejected(`no input or initialiser ${name} of float32`);
+        return names;
+    }
+
+    gradient({ inputs, upstream, wanted }) {
+        const values = this.given(inputs), names = this.wantedNames(values, wanted);
+        const floats = upstream.filter(({ tensors }) => tensors[0].type === TYPE.FLOAT);
+        let results;
+        try {
+            this.tf.tidy(() => {
+                const gradients = names.length === 0 ? [] : floats.length ? this.backwards(values, floats, names)
+                    : names.map(name => this.tf.zerosLike(values.get(name).tensor));
+                results = gradients.map((tensor, i) => ({
+                    name: names[i], tensors: [new Value(TYPE.FLOAT, { tensor }).toWire()],
+                }));
+            });
+        } catch (error) {
+            throw asLacking(error);
+        } finally {
+            this.dropTape();
+            values.forEach(value => value.dispose());
+        }
+        return results;
+    }
+
+    /* tfjs forgets what its tape has kept when it fails half-way. */
+    dropTape() {
+        const { state } = this.tf.engine();
+        for (const { saved } of state.activeTape || [])
+            for (const tensor of saved || [])
+                if (!tensor.isDisposed)
+                    tensor.dispose();
+        state.activeTape = null;
+    }
 }
 
-module.exports = { Graph, asLacking, operators: Object.keys(table).sort() };
+module.exports = { Graph, operators: Object.keys(table).sort() };

@@ -46,6 +46,7 @@ serve({
         return { inputs: graph.inputs.map(({ name }) => name), outputs: graph.outputs };
     },
     run: inputs => graph.run(inputs),
+    gradient: request => graph.gradient(request),
     unload() {
         graph = null;
     },

@@ -89,13 +89,13 @@ class Value {
             this.made.dispose();
     }
 
-    /* As the protocol has it. */
+    /* As the protocol has it: a copy, as tfjs hands out its own memory. */
     toWire() {
         const { type, dims } = this;
         if (!this.made)
             return { type, dims, data: this.data };
         const data = this.made.dataSync();
-        return { type, dims, data: type === TYPE.INT64 ? BigInt64Array.from(data, BigInt) : type === TYPE.BOOL ? Uint8Array.from(data) : data };
+        return { type, dims, data: type === TYPE.INT64 ? BigInt64Array.from(data, BigInt) : data.slice() };
     }
 }
 
