@@ -198,7 +198,7 @@ static int read_set(const struct suite_case *entry, size_t number, const struct 
     return 0;
 }
 
-/* Who forbids a model, in forbidden.txt. */
+/* Who forbids a model, in forbidden.txt; the next lines say why and, where it is known, at which node. */
 static const char *const forbidders[] = {[FORBIDDEN_BY_CHECKER] = "checker",
                                          [FORBIDDEN_BY_INFERENCE] = "inference",
                                          [FORBIDDEN_BY_REFERENCE] = "reference"};
@@ -211,11 +211,20 @@ static int write_forbidden(const char *folder, const struct test_case *test, str
         return 0;
     str_init(&text);
     str_printf(&text, "%s\n%s\n", forbidders[test->forbidden], test->forbidden_why);
+    if (test->forbidden_node)
+        str_printf(&text, "%s\n", test->forbidden_node);
     char *path = file_join(folder, "forbidden.txt");
     int status = file_write(path, text.data, text.length, err);
     free(path);
     str_release(&text);
     return status;
+}
+
+static char *copy_line(const char *text)
+{
+    char *line = memory_strdup(text);
+    line[strcspn(line, "\n")] = '\0';
+    return line;
 }
 
 /* A file that says nothing of use is as good as none: the case is then judged like any other. */
@@ -230,9 +239,10 @@ static void read_forbidden(const char *folder, struct test_case *test)
         if ((size_t)(line - text) != length || memcmp(text, forbidders[i], length) != 0)
             continue;
         test->forbidden = (enum forbidden_by)i;
-        free(test->forbidden_why);
-        test->forbidden_why = memory_strdup(line + 1);
-        test->forbidden_why[strcspn(test->forbidden_why, "\n")] = '\0';
+        test->forbidden_why = copy_line(line + 1);
+        line = strchr(line + 1, '\n');
+        test->forbidden_node = line && line[1] ? copy_line(line + 1) : NULL;
+        break;
     }
     free(text);
     free(path);

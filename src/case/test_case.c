@@ -115,6 +115,7 @@ void test_case_free(struct test_case *test)
     free(test->recipe);
     free(test->note);
     free(test->forbidden_why);
+    free(test->forbidden_node);
     equivalence_free(test->equivalence);
     free(test);
 }

@@ -75,7 +75,8 @@ struct test_case {
     /* Illegal variants of a model only (search/variant.h): ONNX forbids the model, so that an engine must
      * refuse it. */
     enum forbidden_by forbidden;
-    char *forbidden_why; /* owned; what they say, in one line; NULL: not forbidden */
+    char *forbidden_why;  /* owned; what they say, in one line; NULL: not forbidden */
+    char *forbidden_node; /* owned; the node that breaks the rule (model_node_name); NULL: not known */
     /* Rewritten cases only: */
     struct equivalence *equivalence; /* owned; NULL: the case stands alone */
     size_t shares;                   /* beyond the first */

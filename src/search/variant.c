@@ -336,9 +336,15 @@ static int make_legal(const struct variant_seed *seed, struct rewrite *work, str
 
 /* --- Illegal --- */
 
+/* Who forbids the variant, why, and the name of the changed node, which points into the model. */
+struct ban {
+    enum forbidden_by by;
+    struct error why;
+    const char *node;
+};
+
 static int make_illegal(const struct variant_seed *seed, struct rewrite *work, struct rng *rng,
-                        struct str *note, struct variant_facts *facts, enum forbidden_by *by,
-                        struct error *why, struct error *err)
+                        struct str *note, struct variant_facts *facts, struct ban *ban, struct error *err)
 {
     struct site site = draw_site(seed, rng, false);
     const struct op_param *param = seed->params[site.param].param;
@@ -351,8 +357,9 @@ static int make_illegal(const struct variant_seed *seed, struct rewrite *work, s
     str_add(note, " -> ");
     if (craft_apply(work, node, param, rng, note, err) || refit_refresh(work, err))
         return -1;
-    *by = craft_proof(work, node, why);
-    if (*by == FORBIDDEN_BY_NOBODY)
+    ban->by = craft_proof(work, node, &ban->why);
+    ban->node = model_node_name(node);
+    if (ban->by == FORBIDDEN_BY_NOBODY)
         return error_set(err, ERROR_NOT_FOUND, "it is not certain that ONNX forbids %s", note->data);
     return 0;
 }
@@ -393,8 +400,7 @@ int variant_make(const struct variant_seed *seed, enum variant_law law, uint64_t
     struct rng root = rng_seed(seed_number), stream = rng_split(&root, (uint64_t)law),
                rng = rng_split(&stream, number);
     struct variant_facts unasked, *known = facts ? facts : &unasked;
-    struct error why = {0};
-    enum forbidden_by by = FORBIDDEN_BY_NOBODY;
+    struct ban ban = {0};
     struct rewrite work;
     struct str note;
     *made = NULL;
@@ -405,11 +411,13 @@ int variant_make(const struct variant_seed *seed, enum variant_law law, uint64_t
         return -1;
     str_init(&note);
     int result = law == VARIANT_LEGAL ? make_legal(seed, &work, &rng, &note, known, err)
-                                      : make_illegal(seed, &work, &rng, &note, known, &by, &why, err);
-    if (!result) {
+                                      : make_illegal(seed, &work, &rng, &note, known, &ban, err);
+    if (!result)
         *made = finish(seed, &work, law, seed_number, number, &note);
-        (*made)->forbidden = by;
-        (*made)->forbidden_why = by ? memory_strdup(why.message) : NULL;
+    if (!result && ban.by) {
+        (*made)->forbidden = ban.by;
+        (*made)->forbidden_why = memory_strdup(ban.why.message);
+        (*made)->forbidden_node = memory_strdup(ban.node);
     }
     str_release(&note);
     work_free(&work);

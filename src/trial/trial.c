@@ -342,9 +342,32 @@ static struct settle_case where(const struct trials *trials, const struct flight
     };
 }
 
+/* What an engine makes of a forbidden model, the node that breaks the rule is to blame for. Nothing behind it
+ * can be computed, so parts of the model cannot be run. */
+static void blame_forbidden(struct trial_done *done)
+{
+    const struct model *model = test_case_model(done->test, NULL);
+    size_t node = 0;
+    if (!done->test->forbidden_node)
+        return;
+    while (model && node < model->graph->n_node &&
+           !text_equal(model_node_name(model->graph->node[node]), done->test->forbidden_node))
+        node++;
+    for (size_t i = 0; model && node < model->graph->n_node && i < done->n_engines; i++) {
+        if (!verdict_is_finding(done->judgement.verdicts[i].kind))
+            continue;
+        settlement_blame(&done->settlements[i], &done->judgement.verdicts[i], &node, 1);
+        settlement_describe(&done->settlements[i], model);
+    }
+}
+
 /* Refusals are asked about in any case; what is left to settle after that is settled where it is wanted. */
 static void settle_done(struct trials *trials, const struct flight *flight, struct trial_done *done)
 {
+    if (flight->test->forbidden) {
+        blame_forbidden(done);
+        return;
+    }
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
         bool refused = verdict_is(verdict->kind, CLASS_REFUSAL);

@@ -258,6 +258,7 @@ static void test_forbidden_is_kept(void **state)
     assert_int_equal(suite_load_one(folder, &back, NULL), 0);
     assert_int_equal(back->forbidden, test->forbidden);
     assert_string_equal(back->forbidden_why, test->forbidden_why);
+    assert_string_equal(back->forbidden_node, test->forbidden_node);
     assert_int_equal(file_remove_tree(folder, NULL), 0);
     test_case_free(back);
     test_case_free(test);
