@@ -3,6 +3,7 @@
 #include "campaign/search_source.h"
 #include "cli/campaign.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Samples to start from when no data is given. */
@@ -52,12 +53,24 @@ static enum search_limits limits_of(const struct settings *settings)
     return settings->limits == DATA ? SEARCH_LIMITS_DATA : SEARCH_LIMITS_TYPE;
 }
 
+/* Variants are judged by the reference in any case, so one engine will do: the goal is then what the
+ * reference calls wrong. */
+static enum search_goal goal_of(const struct settings *settings, const struct session *session)
+{
+    enum search_goal goal = goals[settings->goal];
+    if (goal != SEARCH_INCONSISTENCY || session->panel.count > 1)
+        return goal;
+    fprintf(stderr, "assay search: one engine has no other to differ from; its variants are judged by the "
+                    "reference (--goal bound)\n");
+    return SEARCH_BOUND;
+}
+
 static int search(const struct settings *settings, const struct search_seed *models, size_t count,
                   struct session *session, struct error *err)
 {
     const struct search_source_options source = {
         .seed = (uint64_t)settings->inputs.seed,
-        .goal = goals[settings->goal],
+        .goal = goal_of(settings, session),
         .network = settings->level == LEVEL_NETWORK,
         .variants = (enum search_variants)settings->variants,
         .level = levels[settings->level],
@@ -90,10 +103,19 @@ static int check_words(const struct settings *settings, const struct cli_list *w
     return 0;
 }
 
+static int check_engines(const struct settings *settings, const struct session *session, struct error *err)
+{
+    if (goals[settings->goal] != SEARCH_INCONSISTENCY || settings->level == LEVEL_NETWORK ||
+        session->panel.count > 1)
+        return 0;
+    return error_set(err, ERROR_USAGE,
+                     "--goal inconsistency compares engines, and there is only one; name another with -e, or "
+                     "judge this one by the reference with --goal bound");
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
-    size_t least = goals[settings->goal] == SEARCH_INCONSISTENCY ? 2 : 1;
     struct session session = {0};
     if (check_words(settings, words, err))
         return -1;
@@ -105,7 +127,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         models[i] = (struct search_seed){words->items[i], opened[i].model, &opened[i].inputs};
     }
     if (status == 0)
-        status = session_open(&session, &settings->common, least, true, err);
+        status = session_open(&session, &settings->common, 1, true, err);
+    if (status == 0)
+        status = check_engines(settings, &session, err);
     if (status == 0)
         status = search(settings, models, words->count, &session, err);
     session_close(&session);
@@ -164,20 +188,22 @@ const struct command command_search = {
         "Breeds inputs, weights or both: the first generation is the data with noise, and each next one is\n"
         "made from those that came nearest to the goal (Guo et al., Audee, ASE 2020). Several models take\n"
         "turns, those most often whose fitness still rises. With --level network, the parameters of nodes\n"
-        "are drawn anew instead, legally and illegally; an illegal model must be refused. Every answer is\n"
-        "held against the reference and its error bounds. What is wrong is judged again alone, reduced and\n"
-        "kept in DIR, as with 'assay fuzz'; an existing search is resumed when its folder and the same\n"
-        "options are given again.\n"
+        "are drawn anew instead, legally and illegally; an illegal model must be refused, and one engine is\n"
+        "enough, which the reference judges. Every answer is held against the reference and its error\n"
+        "bounds. What is wrong is judged again alone, reduced and kept in DIR, as with 'assay fuzz'; an\n"
+        "existing search is resumed when its folder and the same options are given again.\n"
         "\n"
         "That two engines differ in the top class, or that an answer is NaN, is the goal of a search, but\n"
         "not yet a finding: the reference tells whether rounding explains the one, and whether ONNX's own\n"
         "arithmetic gives NaN there too. The case in which a model first reaches the goal is kept in\n"
         "DIR/cases.\n",
-    .examples = "  assay search model.onnx -e onnxruntime -e opencv --data samples/ --time 10m -o found\n"
-                "  assay search models/*/*.onnx -e onnxruntime -e torch --level both --time 1h -o found\n"
-                "  assay search model.onnx -e onnxruntime --goal nan --level weights --until-reached -o nan\n"
-                "  assay search model.onnx -e onnxruntime -e opencv --level network --time 10m -o variants\n"
-                "  assay search model.onnx -e onednn --goal bound --data samples/ --time 10m -o bounds\n",
+    .examples =
+        "  assay search model.onnx -e onnxruntime -e opencv --data samples/ --time 10m -o found\n"
+        "  assay search models/*/*.onnx -e onnxruntime -e torch --level both --time 1h -o found\n"
+        "  assay search model.onnx -e onnxruntime --goal nan --level weights --until-reached -o nan\n"
+        "  assay search model.onnx -e onnxruntime -e opencv --level network --time 10m -o variants\n"
+        "  assay search model.onnx -e onnxruntime --level network --variants illegal -n 1000 -o illegal\n"
+        "  assay search model.onnx -e onednn --goal bound --data samples/ --time 10m -o bounds\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,
