@@ -270,6 +270,249 @@ static int sample_gelu(struct draw *d)
     return 0;
 }
 
+/*
+ * Derivatives. The errors allow those of the results that an implementation may compute them from: `library`
+ * units of the result and of its scale, and the roundings of the formula.
+ */
+static const long double from_result = 24;
+
+static bool exp_overflows(const struct elementwise_point *s, long double x)
+{
+    return !(fabsl(x) < logl(dtype_highest(s->type)) * (1 - library * s->unit));
+}
+
+/* 1 + y / alpha, or exp(x / alpha). */
+static long double celu_slope(const double *p, long double x)
+{
+    return x >= 0 ? 1 : expl(x / p[0]);
+}
+
+static long double celu_slope_error(const struct elementwise_point *s)
+{
+    long double t = s->x / s->p[0];
+    if (s->p[0] == 0 || !(fabsl(t) <= dtype_highest(s->type)))
+        return INFINITY;
+    if (s->x >= 0)
+        return 4 * s->unit;
+    return s->unit * (from_result + (from_result + 3 * fabsl(t)) * s->y);
+}
+
+/*
+ * Near a kink at 0, exp(x) - 1 is 0 for a small negative x, and an implementation that looks at the result
+ * takes it for positive.
+ */
+static bool is_at_kink(const struct elementwise_point *s, long double left, long double right)
+{
+    return left != right && s->x <= 0 && s->x >= -2 * library * s->unit;
+}
+
+/* y + alpha, or alpha exp(x). */
+static long double elu_slope(const double *p, long double x)
+{
+    return x > 0 ? 1 : p[0] * expl(x);
+}
+
+static long double elu_slope_error(const struct elementwise_point *s)
+{
+    if (is_at_kink(s, s->p[0], 1))
+        return INFINITY;
+    return s->x > 0 ? 0 : from_result * s->unit * fabs(s->p[0]);
+}
+
+static long double normal_density(long double x)
+{
+    return 0.398942280401432677939946059934381868L * expl(-x * x / 2);
+}
+
+static long double gelu_slope(const double *p, long double x)
+{
+    (void)p;
+    return erfcl(-x / sqrtl(2)) / 2 + x * normal_density(x);
+}
+
+/* exp(-x^2 / 2) errs by x^2 / 2 units, and those of the library. */
+static long double gelu_slope_error(const struct elementwise_point *s)
+{
+    return s->unit * (from_result + fabsl(s->x) * normal_density(s->x) * (2 * library + s->x * s->x));
+}
+
+/* t, its derivative by x, and 1 - tanh^2 t. */
+static long double gelu_argument_slope(long double x)
+{
+    return 0.797884560802865355879892119868763737L * (1 + 3 * 0.044715L * x * x);
+}
+
+static long double sech_squared(long double t)
+{
+    long double e = expl(-2 * fabsl(t));
+    return 4 * e / ((1 + e) * (1 + e));
+}
+
+static long double gelu_tanh_slope(const double *p, long double x)
+{
+    (void)p;
+    long double t = gelu_argument(x);
+    return 1 / (1 + expl(-2 * t)) + x / 2 * sech_squared(t) * gelu_argument_slope(x);
+}
+
+/*
+ * 1 - tanh^2 t errs by some units of 1, which the other factors multiply; when their product overflows, it is
+ * 0 times infinity. The rounding of t and, even in float64, of the constants changes t by a few units; the
+ * change of the derivative is at most sech^2 t (|t| + |x| t' (1 + 2 |t|)) times that.
+ */
+static long double gelu_tanh_slope_error(const struct elementwise_point *s)
+{
+    long double x = fabsl(s->x), t = fabsl(gelu_argument(x)), inner = gelu_argument_slope(x);
+    if (!(x * x * x < dtype_highest(s->type) / 4))
+        return INFINITY;
+    long double change = sech_squared(t) * (t + x * inner * (1 + 2 * t));
+    return s->unit * from_result * (1 + x * inner) + (0x1p-23L + 8 * s->unit) * change;
+}
+
+static long double hard_sigmoid_slope(const double *p, long double x)
+{
+    long double line = p[0] * x + p[1];
+    return line > 0 && line < 1 ? p[0] : 0;
+}
+
+static long double hard_sigmoid_slope_error(const struct elementwise_point *s)
+{
+    long double product = s->p[0] * s->x, line = product + s->p[1];
+    long double margin = 3 * s->unit * (fabsl(product) + fabs(s->p[1]) + 1);
+    if (fabsl(line) <= margin || fabsl(line - 1) <= margin)
+        return INFINITY;
+    return attribute_error(s, s->y);
+}
+
+/* Between its kinks it is constant. */
+static long double hard_sigmoid_slope_reach(const double *p, long double x, long double y, long double h)
+{
+    (void)y;
+    long double line = p[0] * x + p[1], change = fabs(p[0]) * h * (1 + 0x1p-8L);
+    return fabsl(line) <= change || fabsl(line - 1) <= change ? INFINITY : 0;
+}
+
+static long double hard_swish_slope(const double *p, long double x)
+{
+    (void)p;
+    return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5L;
+}
+
+static long double hard_swish_slope_error(const struct elementwise_point *s)
+{
+    long double unit = fmaxl(s->unit, 0x1p-25L), size = fabsl(s->x) / 3 + 0.5L;
+    if (fabsl(fabsl(s->x) - 3) <= 64 * unit)
+        return INFINITY;
+    return s->x < -3 ? 0 : s->x > 3 ? 4 * s->unit : 6 * unit * size;
+}
+
+static long double leaky_relu_slope(const double *p, long double x)
+{
+    return x < 0 ? p[0] : 1;
+}
+
+static long double leaky_relu_slope_error(const struct elementwise_point *s)
+{
+    if (s->x == 0 && s->p[0] != 1)
+        return INFINITY;
+    return s->x < 0 ? attribute_error(s, s->y) : 0;
+}
+
+/* tanh(s) + x sigmoid(x) (1 - tanh^2 s), where s = softplus(x). */
+static long double mish_slope(const double *p, long double x)
+{
+    if (x > 40)
+        return 1;
+    long double e = expl(x), n = e * (e + 2);
+    return n / (n + 2) + x * sigmoid(p, x) * 4 * (n + 1) / ((n + 2) * (n + 2));
+}
+
+/* tanh(s) errs by less than 30 units of 1, with those of s, and twice that in its square. */
+static long double mish_slope_error(const struct elementwise_point *s)
+{
+    return s->unit * (2 * from_result + 3 * from_result * fabsl(s->x) * sigmoid(s->p, s->x));
+}
+
+static long double selu_slope(const double *p, long double x)
+{
+    return x > 0 ? p[1] : (long double)p[1] * p[0] * expl(x);
+}
+
+static long double selu_slope_error(const struct elementwise_point *s)
+{
+    long double left = (long double)s->p[0] * s->p[1];
+    if (is_at_kink(s, left, s->p[1]))
+        return INFINITY;
+    return s->x > 0 ? attribute_error(s, s->y) : from_result * s->unit * fabsl(left);
+}
+
+/* y (1 - y). */
+static long double sigmoid_slope(const double *p, long double x)
+{
+    (void)p;
+    long double e = expl(-fabsl(x));
+    return e / ((1 + e) * (1 + e));
+}
+
+/* e^-x / (1 + e^-x)^2 is inf / inf where the exponential overflows. */
+static long double sigmoid_slope_error(const struct elementwise_point *s)
+{
+    return exp_overflows(s, s->x) ? INFINITY : s->unit * (from_result + 2 * library * s->y);
+}
+
+/* The sigmoid; upstream times e^x / (1 + e^x) overflows a little before e^x does. */
+static long double softplus_slope_error(const struct elementwise_point *s)
+{
+    return s->x > 0 && exp_overflows(s, s->x + 4) ? INFINITY : from_result * s->unit;
+}
+
+static long double softsign_slope(const double *p, long double x)
+{
+    (void)p;
+    return 1 / ((1 + fabsl(x)) * (1 + fabsl(x)));
+}
+
+/* (1 - |y|)^2, or the two terms of the quotient rule, each at most the root of the derivative. */
+static long double softsign_slope_error(const struct elementwise_point *s)
+{
+    if (!(s->y * dtype_highest(s->type) > 2))
+        return INFINITY;
+    return s->unit * (2 * library * (sqrtl(s->y) + s->unit) + library * s->y);
+}
+
+static const struct elementwise derivatives[] = {
+    {"Celu", celu_slope, celu_slope_error, .n_turns = 1},
+    {"Elu", elu_slope, elu_slope_error, .n_turns = 1},
+    {"HardSigmoid", hard_sigmoid_slope, hard_sigmoid_slope_error, .reach = hard_sigmoid_slope_reach},
+    {"HardSwish", hard_swish_slope, hard_swish_slope_error, .n_turns = 2, .turns = {-3, 3}},
+    {"LeakyRelu", leaky_relu_slope, leaky_relu_slope_error, .n_turns = 1},
+    {"Mish", mish_slope, mish_slope_error, .n_turns = 2, .turns = {-2.2563764, 1.4905711}},
+    {"Selu", selu_slope, selu_slope_error, .n_turns = 1},
+    {"Sigmoid", sigmoid_slope, sigmoid_slope_error, .n_turns = 1},
+    {"Softplus", sigmoid, softplus_slope_error},
+    {"Softsign", softsign_slope, softsign_slope_error, .n_turns = 1},
+    {NULL},
+};
+
+static int gradient_activation(struct op_gradient *g)
+{
+    double p[ELEMENTWISE_PARAMS];
+    elementwise_params(g->call, elementwise_find(functions, g->call->op->name), p);
+    return elementwise_gradient(g, elementwise_find(derivatives, g->call->op->name), p);
+}
+
+static const struct elementwise gelu_derivatives[] = {
+    {"none", gelu_slope, gelu_slope_error, .n_turns = 2, .turns = {-1.4142136, 1.4142136}},
+    {"tanh", gelu_tanh_slope, gelu_tanh_slope_error, .n_turns = 2, .turns = {-1.418504, 1.418504}},
+    {NULL},
+};
+
+static int gradient_gelu(struct op_gradient *g)
+{
+    const char *name = call_string(g->call, "approximate", "none");
+    return elementwise_gradient(g, elementwise_find(gelu_derivatives, name), NULL);
+}
+
 /* A threshold is given as float32; an implementation may compare with it as it is or rounded to the type of
  * the tensor. */
 struct threshold {
@@ -299,6 +542,24 @@ static int eval_thresholded_relu(struct op_call *call)
             bounded_put(out, i, 0, 0, 0);
         else
             bounded_put_range(out, i, x > alpha ? x : 0, fminl(0, x - h), fmaxl(0, x + h));
+    }
+    return 0;
+}
+
+/* 1 above the threshold and 0 below it. */
+static int gradient_thresholded_relu(struct op_gradient *g)
+{
+    const struct bounded *in = g->call->inputs[0];
+    struct threshold t = threshold_of(in->type, call_float(g->call, "alpha", 1));
+    struct bounded *slope;
+    if (gradient_begin(g, 0, &slope))
+        return -1;
+    for (size_t i = 0; slope && i < slope->count; i++) {
+        long double x = in->value[i], h = bounded_hard(in, i);
+        if (x - h > t.high)
+            gradient_store(slope, i, gradient_upstream(g, 0, i));
+        else if (!(x + h < t.low))
+            bounded_put_undecided(slope, i, 0);
     }
     return 0;
 }
@@ -371,6 +632,25 @@ static int eval_shrink(struct op_call *call)
     return 0;
 }
 
+/* 0 between the thresholds and 1 outside. */
+static int gradient_shrink(struct op_gradient *g)
+{
+    const struct bounded *in = g->call->inputs[0];
+    double lambd = call_float(g->call, "lambd", 0.5);
+    struct threshold lower = threshold_of(in->type, -lambd), upper = threshold_of(in->type, lambd);
+    struct bounded *slope;
+    if (gradient_begin(g, 0, &slope))
+        return -1;
+    for (size_t i = 0; slope && i < slope->count; i++) {
+        long double x = in->value[i], h = bounded_hard(in, i);
+        if (x + h < lower.low || x - h > upper.high)
+            gradient_store(slope, i, gradient_upstream(g, 0, i));
+        else if (!(x - h > lower.high && x + h < upper.low))
+            bounded_put_undecided(slope, i, 0);
+    }
+    return 0;
+}
+
 static int sample_shrink(struct draw *d)
 {
     struct drawn x = draw_primary(d);
@@ -419,47 +699,53 @@ enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 
 const struct op ops_activation[] = {
     {OP("Celu", 12), USUAL, .types = {{12, DTYPE_BIT(DTYPE_FLOAT)}}, .params = alpha_param,
-     .eval = eval_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS, .wants = {-50, 1e4}},
-     .factors = {FACTORS_NONE}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
+     .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
+     .range = {RANGE_LIKE_INPUTS, .wants = {-50, 1e4}}, .factors = {FACTORS_NONE}, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_EXP, .power = 1}}},
     {OP("Elu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = alpha_param, .eval = eval_activation,
-     .sample = sample_activation, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
-    {OP("Gelu", 20), USUAL, .types = {{20, DTYPES_FLOAT}}, .params = gelu_params, .eval = eval_gelu,
-     .sample = sample_gelu, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 3}}},
-    {OP("HardSigmoid", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = hard_sigmoid_params,
-     .eval = eval_activation, .sample = sample_activation, .range = {RANGE_FIXED, .gives = {0, 1}},
+     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .dangers = {{DANGER_EXP, .power = 1}}},
+    {OP("Gelu", 20), USUAL, .types = {{20, DTYPES_FLOAT}}, .params = gelu_params, .eval = eval_gelu,
+     .gradient = gradient_gelu, .sample = sample_gelu, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 3}}},
+    {OP("HardSigmoid", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = hard_sigmoid_params,
+     .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
+     .range = {RANGE_FIXED, .gives = {0, 1}}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("HardSwish", 14), USUAL, .types = {{14, WITHOUT_BFLOAT16}}, .eval = eval_activation,
-     .sample = sample_activation, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
+     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {OP("LeakyRelu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {16, DTYPES_FLOAT}}, .params = leaky_params,
-     .eval = eval_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("Mish", 18), USUAL, .types = {{18, WITHOUT_BFLOAT16}}, .eval = eval_activation,
-     .sample = sample_activation, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
+     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
     {OP("Selu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = selu_params, .eval = eval_activation,
-     .sample = sample_activation, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 6}, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
+     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 6}, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .dangers = {{DANGER_EXP, .power = 1}}},
     {OP("Shrink", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16 | DTYPES_INTEGER}}, .params = shrink_params,
-     .eval = eval_shrink, .sample = sample_shrink, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 9}, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .eval = eval_shrink, .gradient = gradient_shrink, .sample = sample_shrink, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .slope = SLOPE_ALMOST_EVERYWHERE,
      .dangers = {{DANGER_JUMP, .attribute = "lambd", .otherwise = 0.5}}},
     {OP("Sigmoid", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .eval = eval_activation,
-     .sample = sample_activation, .range = {RANGE_FIXED, .gives = {0, 1}}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP}}},
+     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_FIXED, .gives = {0, 1}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_EXP}}},
     {OP("Softplus", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .eval = eval_activation,
-     .sample = sample_activation, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
+     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_EXP, .power = 1}}},
     {OP("Softsign", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .eval = eval_activation,
-     .sample = sample_activation, .range = {RANGE_FIXED, .gives = {-1, 1}}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_FIXED, .gives = {-1, 1}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {OP("ThresholdedRelu", 10), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = threshold_params,
-     .eval = eval_thresholded_relu, .sample = sample_thresholded_relu, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .slope = SLOPE_ALMOST_EVERYWHERE,
-     .dangers = {{DANGER_JUMP, .attribute = "alpha", .otherwise = 1}}},
+     .eval = eval_thresholded_relu, .gradient = gradient_thresholded_relu, .sample = sample_thresholded_relu,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 10},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_JUMP, .attribute = "alpha", .otherwise = 1}}},
     {0},
 };

@@ -233,6 +233,113 @@ static const struct operation operations[] = {
     {"Xor", put_xor, NULL},
 };
 
+static struct number negated(struct number n)
+{
+    n.v = -n.v;
+    return n;
+}
+
+static struct number operand(const struct op_gradient *g, const struct broadcast *walk, size_t k)
+{
+    return number_of(g->call->inputs[k], walk->at[k]);
+}
+
+static void add_add(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums)
+{
+    (void)g;
+    gradient_sums_add(&sums[0], walk->at[0], upstream);
+    gradient_sums_add(&sums[1], walk->at[1], upstream);
+}
+
+static void add_sub(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums)
+{
+    (void)g;
+    gradient_sums_add(&sums[0], walk->at[0], upstream);
+    gradient_sums_add(&sums[1], walk->at[1], negated(upstream));
+}
+
+static void add_mul(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums)
+{
+    enum dtype type = g->call->outputs[0].type;
+    gradient_sums_add(&sums[0], walk->at[0], gradient_product(upstream, operand(g, walk, 1), type));
+    gradient_sums_add(&sums[1], walk->at[1], gradient_product(upstream, operand(g, walk, 0), type));
+}
+
+/* 1/b for all divisors within the bound, with one rounding. */
+static struct number reciprocal(struct number b, double unit)
+{
+    if (!(fabsl(b.v) > b.h) || !isfinite(b.v))
+        return gradient_undecided();
+    long double y = 1 / b.v, reach = fabsl(y) * b.h / (fabsl(b.v) - b.h);
+    struct number inverse = {y, reach, fabsl(y) * fminl(b.l, b.h) / fabsl(b.v)};
+    if (is_power_of_two(b.v) && b.h == 0)
+        return inverse;
+    return number_loosen(inverse, 2 * unit * (fabsl(y) + reach), unit * fabsl(y));
+}
+
+/* g / b, and -g a / b^2 by any formula: -g a / (b b), -(g / b) (a / b), -g y / b. */
+static void add_div(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums)
+{
+    enum dtype type = g->call->outputs[0].type;
+    struct number inverse = reciprocal(operand(g, walk, 1), unit_of(type));
+    struct number factors[] = {upstream, inverse, negated(inverse), operand(g, walk, 0)};
+    gradient_sums_add(&sums[0], walk->at[0], gradient_factors(factors, 2, type));
+    if (sums[1].sums)
+        gradient_sums_add(&sums[1], walk->at[1], gradient_factors(factors, 4, type));
+}
+
+/* The slope's derivative is continuous at 0, that of the data is not. */
+static void add_prelu(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                      struct gradient_sums *sums)
+{
+    enum dtype type = g->call->outputs[0].type;
+    struct number x = operand(g, walk, 0), slope = operand(g, walk, 1);
+    bool decided = fabsl(x.v) > x.h, negative = x.v < 0;
+    if (decided && negative)
+        gradient_sums_add(&sums[0], walk->at[0], gradient_product(upstream, slope, type));
+    else
+        gradient_sums_add(&sums[0], walk->at[0], decided ? upstream : gradient_undecided());
+    if (!decided && x.h > 0)
+        gradient_sums_add(&sums[1], walk->at[1],
+                          gradient_product(upstream, (struct number){negative ? x.v : 0, x.h, x.l}, type));
+    else if (negative || isnan(x.v))
+        gradient_sums_add(&sums[1], walk->at[1], gradient_product(upstream, x, type));
+}
+
+/* g, and -g trunc(a / b) where no error can change the quotient's whole part. */
+static void add_mod(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums)
+{
+    enum dtype type = g->call->outputs[0].type;
+    struct number a = operand(g, walk, 0), b = operand(g, walk, 1);
+    long double q = a.v / b.v, n = truncl(q), unit = unit_of(type);
+    long double error = fabsl(b.v) > b.h ? (a.h + fabsl(q) * b.h) / (fabsl(b.v) - b.h) : INFINITY;
+    error += 4 * unit * fabsl(q);
+    bool decided = isfinite(q) && truncl(q - error) == n && truncl(q + error) == n &&
+                   (n == 0 || (q - error != n && q + error != n && q != n)) && fabsl(n) * unit < 1;
+    gradient_sums_add(&sums[0], walk->at[0], decided ? upstream : gradient_undecided());
+    gradient_sums_add(&sums[1], walk->at[1],
+                      decided ? gradient_product(upstream, number_exact(-n), type) : gradient_undecided());
+}
+
+static int gradient_arithmetic(struct op_gradient *g)
+{
+    static const struct {
+        const char *name;
+        void (*add)(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums);
+    } rules[] = {{"Add", add_add}, {"Div", add_div},     {"Mod", add_mod},
+                 {"Mul", add_mul}, {"PRelu", add_prelu}, {"Sub", add_sub}};
+    size_t kind = 0;
+    while (strcmp(rules[kind].name, g->call->op->name) != 0)
+        kind++;
+    return broadcast_gradient(g, rules[kind].add);
+}
+
 /* An implementation may check the divisors for zeros even when there is nothing to divide. */
 static int divide_integers(struct op_call *call,
                            void (*put)(const struct pair *pair, struct bounded *out, size_t i))
@@ -360,9 +467,9 @@ enum {
 #define USUAL .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_ALL, .work = WORK_ELEMENTS
 
 const struct op ops_binary[] = {
-    {OP("Add", 1), USUAL, .types = ARITHMETIC, .eval = eval_arithmetic, .sample = sample_binary,
-     .range = {RANGE_ADD}, .factors = {FACTORS_SUM}, .history = {.same_since = 7}, .result = RESULT_TYPE,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("Add", 1), .gradient = gradient_arithmetic, USUAL, .types = ARITHMETIC, .eval = eval_arithmetic,
+     .sample = sample_binary, .range = {RANGE_ADD}, .factors = {FACTORS_SUM}, .history = {.same_since = 7},
+     .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("And", 1), USUAL, .types = {{11, BOOLEAN}}, .eval = eval_arithmetic, .sample = sample_binary,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
@@ -370,28 +477,31 @@ const struct op ops_binary[] = {
      .types = {{11, DTYPES_UNSIGNED}}, .params = shift_params, .eval = eval_shift, .sample = sample_shift,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .slope = SLOPE_NOWHERE,
      .dangers = {{DANGER_NONE}}},
-    {OP("Div", 1), .open = "a division of integers by 0, or an integer that overflows", USUAL,
-     .types = ARITHMETIC, .eval = eval_arithmetic, .sample = sample_divisor, .range = {RANGE_DIV},
+    {OP("Div", 1), .gradient = gradient_arithmetic,
+     .open = "a division of integers by 0, or an integer that overflows", USUAL, .types = ARITHMETIC,
+     .eval = eval_arithmetic, .sample = sample_divisor, .range = {RANGE_DIV},
      .factors = {FACTORS_PRODUCT, .powers = {1, -1}}, .history = {.same_since = 7}, .result = RESULT_TYPE,
      .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_POLE, .input = 1}}},
-    {OP("Mod", 10), .open = "a remainder of a division by 0", USUAL,
+    {OP("Mod", 10), .gradient = gradient_arithmetic, .open = "a remainder of a division by 0", USUAL,
      .types = {{11, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}}, .params = mod_params,
      .eval = eval_mod, .sample = sample_divisor, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
      .history = {.same_since = 10}, .result = RESULT_TYPE, .slope = SLOPE_ALMOST_EVERYWHERE,
      .dangers = {{DANGER_POLE, .input = 1}}},
-    {OP("Mul", 1), USUAL, .types = ARITHMETIC, .eval = eval_arithmetic, .sample = sample_binary,
-     .range = {RANGE_MUL}, .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 7},
-     .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE, .flags = OP_MULTIPLIES, .dangers = {{DANGER_NONE}}},
+    {OP("Mul", 1), .gradient = gradient_arithmetic, USUAL, .types = ARITHMETIC, .eval = eval_arithmetic,
+     .sample = sample_binary, .range = {RANGE_MUL}, .factors = {FACTORS_PRODUCT, .powers = {1, 1}},
+     .history = {.same_since = 7}, .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE, .flags = OP_MULTIPLIES,
+     .dangers = {{DANGER_NONE}}},
     {OP("Or", 1), USUAL, .types = {{11, BOOLEAN}}, .eval = eval_arithmetic, .sample = sample_binary,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
-    {OP("PRelu", 1), USUAL, .types = {{11, SOME_FLOATS | WIDE}, {16, DTYPES_FLOAT | WIDE}},
-     .eval = eval_prelu, .sample = sample_prelu, .range = {RANGE_MUL},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 7},
-     .result = RESULT_LIKE_INPUT, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
-    {OP("Sub", 1), USUAL, .types = ARITHMETIC, .eval = eval_arithmetic, .sample = sample_binary,
-     .range = {RANGE_ADD}, .factors = {FACTORS_SUM}, .history = {.same_since = 7}, .result = RESULT_TYPE,
-     .slope = SLOPE_EVERYWHERE, .flags = OP_SUBTRACTS, .dangers = {{DANGER_NONE}}},
+    {OP("PRelu", 1), .gradient = gradient_arithmetic, USUAL,
+     .types = {{11, SOME_FLOATS | WIDE}, {16, DTYPES_FLOAT | WIDE}}, .eval = eval_prelu,
+     .sample = sample_prelu, .range = {RANGE_MUL}, .factors = {FACTORS_PRODUCT, .powers = {1, 1}},
+     .history = {.same_since = 7}, .result = RESULT_LIKE_INPUT, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
+    {OP("Sub", 1), .gradient = gradient_arithmetic, USUAL, .types = ARITHMETIC, .eval = eval_arithmetic,
+     .sample = sample_binary, .range = {RANGE_ADD}, .factors = {FACTORS_SUM}, .history = {.same_since = 7},
+     .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE, .flags = OP_SUBTRACTS, .dangers = {{DANGER_NONE}}},
     {OP("Xor", 1), USUAL, .types = {{11, BOOLEAN}}, .eval = eval_arithmetic, .sample = sample_binary,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},

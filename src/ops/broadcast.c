@@ -99,6 +99,24 @@ out:
     return result;
 }
 
+int broadcast_gradient(struct op_gradient *g, void (*add)(struct op_gradient *g, const struct broadcast *walk,
+                                                          struct number upstream, struct gradient_sums *sums))
+{
+    struct gradient_sums *sums = NULL;
+    struct broadcast walk;
+    if (!g->upstream[0])
+        return 0;
+    int result = broadcast_init(&walk, g->call);
+    if (!result)
+        result = gradient_sums_all(g, &sums);
+    for (size_t i = 0; !result && i < g->call->outputs[0].count; i++, broadcast_next(&walk))
+        add(g, &walk, gradient_upstream(g, 0, i), sums);
+    if (sums)
+        gradient_sums_finish(g, sums);
+    broadcast_release(&walk);
+    return result;
+}
+
 struct shape broadcast_partner(struct draw *d, const struct shape *shape)
 {
     struct shape partner = draw_broadcastable(d, shape);

@@ -6,7 +6,7 @@
 #define OPS_BROADCAST_H
 
 #include "ops/draw.h"
-#include "ops/op.h"
+#include "ops/gradient.h"
 
 /* The walk over all inputs of a call. at[k] is the element of input k for the current output element. */
 struct broadcast {
@@ -38,6 +38,14 @@ struct pair {
 /* The whole kernel of a binary operator; the output has type `type` (DTYPE_NONE: input 0's). */
 int broadcast_binary(struct op_call *call, enum dtype type,
                      void (*put)(const struct pair *pair, struct bounded *out, size_t i));
+
+/*
+ * The whole gradient of operators whose inputs broadcast together. For each output element, `add` gets the
+ * walk and what arrives there, and adds to the sums of the inputs, at walk->at[k] for input k.
+ */
+int broadcast_gradient(struct op_gradient *g,
+                       void (*add)(struct op_gradient *g, const struct broadcast *walk,
+                                   struct number upstream, struct gradient_sums *sums));
 
 /* Draws a shape that broadcasts with `shape`, in either direction or both, or is the same. */
 struct shape broadcast_partner(struct draw *d, const struct shape *shape);

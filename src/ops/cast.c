@@ -2,7 +2,7 @@
  * Cast and CastLike between numbers and bool. The reference does not support strings.
  */
 #include "ops/draw.h"
-#include "ops/op.h"
+#include "ops/gradient.h"
 
 #include <math.h>
 
@@ -79,6 +79,20 @@ static int cast(struct op_call *call, enum dtype type)
     return 0;
 }
 
+/* The derivatives are cast back. None go through an integer. */
+static int gradient_cast(struct op_gradient *g)
+{
+    const struct bounded *from = g->upstream[0];
+    struct bounded *slope;
+    if (!from || !dtype_is_float(from->type))
+        return 0;
+    if (gradient_begin(g, 0, &slope))
+        return -1;
+    for (size_t i = 0; slope && i < slope->count; i++)
+        put_float(from, slope, i);
+    return 0;
+}
+
 static int eval_cast(struct op_call *call)
 {
     int64_t to = call_int(call, "to", 0);
@@ -148,12 +162,12 @@ enum {
 const struct op ops_cast[] = {
     {OP("Cast", 1), .open = "a number that the integer type cannot hold", .inputs = {1, 1}, .outputs = {1, 1},
      .ranks = {0, 6}, .types = {{11, ANY_BEFORE_13}, {13, ANY}}, .params = cast_params, .eval = eval_cast,
-     .sample = sample_cast, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-     .history = {.same_since = 6}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
+     .gradient = gradient_cast, .sample = sample_cast, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_SUM}, .history = {.same_since = 6}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
      .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_CASTS, .dangers = {{DANGER_STEP}}},
     {OP("CastLike", 15), .open = "a number that the integer type cannot hold", .inputs = {2, 2},
      .outputs = {1, 1}, .ranks = {0, 6}, .types = {{15, ANY}}, .eval = eval_cast_like,
-     .sample = sample_cast_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .gradient = gradient_cast, .sample = sample_cast_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
      .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_STEP}}},
     {0},

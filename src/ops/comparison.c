@@ -112,6 +112,23 @@ out:
     return result;
 }
 
+static void add_where(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                      struct gradient_sums *sums)
+{
+    const struct bounded *condition = g->call->inputs[0];
+    size_t taken = condition->value[walk->at[0]] != 0 ? 1 : 2, other = 3 - taken;
+    if (bounded_hard(condition, walk->at[0]) > 0) {
+        upstream = gradient_undecided();
+        gradient_sums_undecided(&sums[other], walk->at[other]);
+    }
+    gradient_sums_add(&sums[taken], walk->at[taken], upstream);
+}
+
+static int gradient_where(struct op_gradient *g)
+{
+    return broadcast_gradient(g, add_where);
+}
+
 /* Half of the time, some elements of the second input equal those of the first. */
 static int sample_compare(struct draw *d)
 {
@@ -169,7 +186,7 @@ const struct op ops_comparison[] = {
      .eval = eval_compare, .sample = sample_compare, .factors = {FACTORS_NONE}, .slope = SLOPE_NOWHERE,
      .dangers = {{DANGER_COMPARE}}},
     {OP("Where", 9), USUAL, .inputs = {3, 3}, .types = {{11, BOOLEAN}}, .eval = eval_where,
-     .sample = sample_where, .factors = {FACTORS_SUM}, .history = {.same_since = 9},
-     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_where, .sample = sample_where, .factors = {FACTORS_SUM},
+     .history = {.same_since = 9}, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

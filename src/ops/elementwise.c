@@ -135,6 +135,40 @@ int elementwise_eval(struct op_call *call, const struct elementwise *function, c
     return 0;
 }
 
+/* The derivative at element i, as a factor: without the rounding of the product that it is part of. */
+static struct number derivative_at(const struct elementwise *derivative, const double *p,
+                                   const struct bounded *in, size_t i)
+{
+    long double x = in->value[i], h = bounded_hard(in, i);
+    if (!isfinite(x) || !isfinite(h) || outside(derivative, x, h))
+        return gradient_undecided();
+    struct elementwise_point point = {p, x, derivative->value(p, x), unit_of(in->type), in->type};
+    long double error = derivative->error ? derivative->error(&point) : 0;
+    if (!isfinite(point.y) || !isfinite(error))
+        return gradient_undecided();
+    struct number d = {point.y, error, error * ELEMENTWISE_DEVIATION};
+    if (h == 0)
+        return d;
+    struct interval all = interval_of(derivative, &point, h, error);
+    d.h = all.error + all.reach;
+    d.l = likely_add(all.error * ELEMENTWISE_DEVIATION,
+                     deviation(derivative, &point, h, bounded_likely(in, i), all.reach));
+    return d;
+}
+
+int elementwise_gradient(struct op_gradient *g, const struct elementwise *derivative, const double *p)
+{
+    const struct bounded *in = g->call->inputs[0];
+    struct bounded *slope;
+    if (gradient_begin(g, 0, &slope))
+        return -1;
+    for (size_t i = 0; slope && i < slope->count; i++) {
+        struct number factors[] = {gradient_upstream(g, 0, i), derivative_at(derivative, p, in, i)};
+        gradient_store(slope, i, gradient_factors(factors, 2, slope->type));
+    }
+    return 0;
+}
+
 int elementwise_sample(struct draw *d, const struct elementwise *function)
 {
     draw_primary(d);

@@ -4,6 +4,7 @@
  * unspecified.
  */
 #include "ops/draw.h"
+#include "ops/gradient.h"
 #include "ops/indices.h"
 #include "ops/move_elements.h"
 
@@ -447,18 +448,19 @@ static const struct op_param one_hot_params[] = {
 const struct op ops_gather[] = {
     {OP("Gather", 1), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
      .ranks = {1, 5}, .types = MOVE_TYPES, .params = axis_params, .eval = eval_gather,
-     .sample = sample_gather, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-     .history = {.same_since = 1}, .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_of_moves, .sample = sample_gather, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_TYPE, .work = WORK_MOVES,
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("GatherElements", 11), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
      .ranks = {1, 5}, .types = MOVE_TYPES, .params = axis_params, .eval = eval_gather_elements,
-     .sample = sample_gather_elements, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_SUM}, .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_of_moves, .sample = sample_gather_elements, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, .work = WORK_MOVES,
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("GatherND", 11), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
      .ranks = {1, 5}, .types = MOVE_TYPES, .params = nd_params, .eval = eval_gather_nd,
-     .sample = sample_gather_nd, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_of_moves, .sample = sample_gather_nd, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, .work = WORK_MOVES,
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("NonZero", 9), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 5}, .flags = OP_DATA_SHAPE,
      .types = MOVE_TYPES, .eval = eval_nonzero, .sample = sample_nonzero, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},

@@ -17,10 +17,107 @@ struct bounded *gradient_make(struct op_gradient *g, size_t input)
     return slope;
 }
 
+int gradient_begin(struct op_gradient *g, size_t input, struct bounded **slope)
+{
+    bool any = false;
+    for (size_t o = 0; o < g->call->n_outputs; o++)
+        any |= g->upstream[o] != NULL;
+    *slope = NULL;
+    if (!any || !call_input(g->call, input) || !g->wanted[input])
+        return 0;
+    *slope = gradient_make(g, input);
+    return *slope ? 0 : -1;
+}
+
 struct number gradient_upstream(const struct op_gradient *g, size_t output, size_t i)
 {
     const struct bounded *of = output < g->call->n_outputs ? g->upstream[output] : NULL;
     return of ? number_of(of, i) : number_exact(0);
+}
+
+struct number gradient_undecided(void)
+{
+    return (struct number){.h = INFINITY};
+}
+
+void gradient_store(struct bounded *slope, size_t i, struct number n)
+{
+    if (isinf(n.h) || isnan(n.h) || !isfinite(n.v))
+        bounded_put_undecided(slope, i, isfinite(n.v) ? n.v : 0);
+    else
+        number_put(slope, i, n);
+}
+
+/*
+ * What the underflow of products of some of the factors costs, which is then multiplied by the others; and
+ * INFINITY when such a product overflows. A quotient a/b whose b overflows is one that underflows, and
+ * `tiny` is above the reciprocal of the largest number.
+ */
+static long double lost_on_the_way(const struct number *factors, size_t count, enum dtype type)
+{
+    long double highest = dtype_highest(type), tiny = dtype_precision(type).tiny, lost = 0;
+    for (unsigned set = 1; set < 1U << count; set++) {
+        long double most = 1, least = 1, rest = 1;
+        for (size_t k = 0; k < count; k++) {
+            long double size = fabsl(factors[k].v);
+            if (set & 1U << k) {
+                most *= size + factors[k].h;
+                least *= fmaxl(size - factors[k].h, 0);
+            } else {
+                rest *= size + factors[k].h;
+            }
+        }
+        if (!(most * 2 < highest))
+            return INFINITY;
+        if (least < tiny)
+            lost += tiny * rest;
+    }
+    return lost;
+}
+
+struct number gradient_factors(const struct number *factors, size_t count, enum dtype type)
+{
+    long double u = unit_of(type), most = 1, least = 1;
+    struct number product = number_exact(1), real[GRADIENT_FACTORS];
+    size_t n = 0; /* of factors other than 1 and -1, which round nothing */
+    bool zero = false;
+    for (size_t k = 0; k < count; k++) {
+        struct number f = factors[k];
+        if (!isfinite(f.v) || !isfinite(f.h))
+            return gradient_undecided();
+        if (f.h == 0 && (f.v == 0 || fabsl(f.v) == 1)) {
+            zero |= f.v == 0;
+            product.v *= f.v < 0 ? -1 : 1;
+            continue;
+        }
+        real[n++] = f;
+        most *= fmaxl(1, fabsl(f.v) + f.h);
+        least *= fminl(1, fmaxl(fabsl(f.v) - f.h, 0));
+    }
+    bool inside = most * 2 < dtype_highest(type) && least >= dtype_precision(type).tiny;
+    long double lost = n < 2 || inside ? 0 : lost_on_the_way(real, n, type);
+    if (isinf(lost))
+        return gradient_undecided();
+    if (zero)
+        return number_exact(0);
+    /* Each factor may be divided by, which costs two units, and there is one product less than factors. */
+    for (size_t k = 0; k < n; k++)
+        product = number_mul(product, real[k], k == 0 ? 0 : 3 * u);
+    return number_loosen(product, lost, lost / 4);
+}
+
+struct number gradient_product(struct number a, struct number b, enum dtype type)
+{
+    struct number product = number_mul(a, b, 0);
+    struct dtype_precision p = dtype_precision(type);
+    if (!isfinite(product.v) || !isfinite(product.h))
+        return gradient_undecided();
+    if (product.h == 0 && dtype_round(type, product.v) == product.v)
+        return product;
+    long double size = fabsl(product.v), own = p.unit * (size + product.h);
+    if (size - product.h < p.tiny)
+        own += p.tiny;
+    return number_loosen(product, own, own / 2);
 }
 
 int gradient_sums_init(struct gradient_sums *s, struct bounded *slope, struct error *err)
@@ -34,12 +131,16 @@ int gradient_sums_init(struct gradient_sums *s, struct bounded *slope, struct er
 
 void gradient_sums_add(struct gradient_sums *s, size_t i, struct number term)
 {
+    if (!s->sums)
+        return;
+    if (!isfinite(term.v) || !isfinite(term.h))
+        term = gradient_undecided();
     sum_add(&s->sums[i], term.v, term.h, term.l);
 }
 
 void gradient_sums_undecided(struct gradient_sums *s, size_t i)
 {
-    sum_add(&s->sums[i], 0, INFINITY, 0);
+    gradient_sums_add(s, i, gradient_undecided());
 }
 
 void gradient_sums_store(struct gradient_sums *s)
@@ -74,6 +175,26 @@ void gradient_put(void *target, size_t i, size_t j, struct number sum)
         number_put(t->slope, at, sum);
     else
         bounded_put_undecided(t->slope, at, 0);
+}
+
+int gradient_sums_all(struct op_gradient *g, struct gradient_sums **sums)
+{
+    size_t n = g->call->n_inputs;
+    *sums = memory_zeroed(n + 1, sizeof **sums);
+    for (size_t k = 0; k < n; k++) {
+        struct bounded *slope;
+        if (gradient_begin(g, k, &slope) || (slope && gradient_sums_init(&(*sums)[k], slope, g->call->err)))
+            return -1;
+    }
+    return 0;
+}
+
+void gradient_sums_finish(const struct op_gradient *g, struct gradient_sums *sums)
+{
+    for (size_t k = 0; k < g->call->n_inputs; k++)
+        if (sums[k].sums)
+            gradient_sums_store(&sums[k]);
+    free(sums);
 }
 
 /* Elements are numbered from here on: no attribute of a node is such a number by chance. */
@@ -112,7 +233,7 @@ static void add_moved(const struct op_gradient *g, const struct bounded *moved, 
         if (!g->upstream[o] || out->type != DTYPE_DOUBLE)
             continue;
         for (size_t i = 0; i < out->count; i++) {
-            if (isinf(bounded_hard(out, i))) {
+            if (bounded_hard(out, i) > 0) { /* one of several elements, or any */
                 from_anywhere = true;
                 continue;
             }
@@ -137,35 +258,27 @@ int gradient_of_moves(struct op_gradient *g)
     struct bounded *numbered = memory_zeroed(n + 1, sizeof *numbered);
     struct bounded *moved = memory_zeroed(call->n_outputs + 1, sizeof *moved);
     const struct bounded **inputs = memory_zeroed(n + 1, sizeof *inputs);
-    struct gradient_sums *sums = memory_zeroed(n + 1, sizeof *sums);
     size_t *offsets = memory_zeroed(n + 1, sizeof *offsets);
-    int status = number_inputs(g, numbered, offsets);
+    struct gradient_sums *sums;
+    int status = gradient_sums_all(g, &sums);
+    if (status == 0)
+        status = number_inputs(g, numbered, offsets);
     for (size_t k = 0; k < n; k++)
         inputs[k] = numbered[k].type == DTYPE_NONE ? call->inputs[k] : &numbered[k];
     again.inputs = inputs;
     again.outputs = moved;
     if (status == 0)
         status = call->op->eval(&again);
-    for (size_t k = 0; status == 0 && k < n; k++) {
-        struct bounded *slope = gradient_make(g, k);
-        if (slope)
-            status = gradient_sums_init(&sums[k], slope, call->err);
-        else if (g->wanted[k])
-            status = -1;
-    }
     if (status == 0)
         add_moved(g, moved, offsets, sums);
-    for (size_t k = 0; k < n; k++) {
-        if (sums[k].slope)
-            gradient_sums_store(&sums[k]);
+    gradient_sums_finish(g, sums);
+    for (size_t k = 0; k < n; k++)
         bounded_release(&numbered[k]);
-    }
     for (size_t o = 0; o < call->n_outputs; o++)
         bounded_release(&moved[o]);
     free(numbered);
     free(moved);
     free(inputs);
-    free(sums);
     free(offsets);
     return status;
 }

@@ -32,8 +32,30 @@ struct op_gradient {
  */
 struct bounded *gradient_make(struct op_gradient *g, size_t input);
 
+/* The same in *slope; NULL also when no derivative by any output is given, so that the slope stays 0. Fails
+ * only when there is no memory. */
+int gradient_begin(struct op_gradient *g, size_t input, struct bounded **slope);
+
 /* Element i of the derivatives by output `output`: exactly 0 where there are none. */
 struct number gradient_upstream(const struct op_gradient *g, size_t output, size_t i);
+
+/*
+ * The product of an upstream derivative and other factors, as implementations compute it: in any order and
+ * grouping, each product rounded in `type`, a factor perhaps the reciprocal of what the implementation
+ * divides by. Undecided when any of these products overflows or a factor is not finite; where one underflows,
+ * what is lost is in the bounds. At most GRADIENT_FACTORS factors.
+ */
+enum { GRADIENT_FACTORS = 5 };
+struct number gradient_factors(const struct number *factors, size_t count, enum dtype type);
+
+/* A single product, which every implementation rounds once. */
+struct number gradient_product(struct number a, struct number b, enum dtype type);
+
+/* A number of which nothing is known: at kinks and ties. */
+struct number gradient_undecided(void);
+
+/* Stores a number that is complete but for its last rounding. */
+void gradient_store(struct bounded *slope, size_t i, struct number n);
 
 /*
  * Sums of any number of terms for each element of a slope, with the bounds of sums in any order (sum.h). For
@@ -62,6 +84,11 @@ struct gradient_target {
     const size_t *rows, *cols;
 };
 void gradient_put(void *target, size_t i, size_t j, struct number sum);
+
+/* Both for the slopes of all inputs, of which those that are not wanted have no sums; release in any case,
+ * also after a failure. Adding to the sums of an input that is not wanted does nothing. */
+int gradient_sums_all(struct op_gradient *g, struct gradient_sums **sums);
+void gradient_sums_finish(const struct op_gradient *g, struct gradient_sums *sums);
 
 /*
  * The whole gradient of an operator that only moves elements of its inputs or puts constants beside them

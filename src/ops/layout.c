@@ -3,6 +3,7 @@
  * bounds.
  */
 #include "ops/draw.h"
+#include "ops/gradient.h"
 #include "ops/move_elements.h"
 
 #include <inttypes.h>
@@ -485,7 +486,9 @@ static const struct op_param trilu_params[] = {
     {0}};
 
 /* Members that the rows have in common. */
-#define USUAL .outputs = {1, 1}, .factors = {FACTORS_SUM}, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE
+#define USUAL                                                                                   \
+    .outputs = {1, 1}, .factors = {FACTORS_SUM}, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, \
+    .gradient = gradient_of_moves
 
 const struct op ops_layout[] = {
     {OP("Concat", 1), USUAL, .inputs = {1, OP_VARIADIC}, .ranks = {1, 6}, .types = MOVE_TYPES,

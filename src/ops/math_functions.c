@@ -129,6 +129,169 @@ static int eval_function(struct op_call *call)
     return elementwise_eval(call, elementwise_find(functions, call->op->name), NULL);
 }
 
+/*
+ * Derivatives. Where 1 - x^2 cancels, its error is that of x^2; where x^2 overflows, implementations give 0
+ * although the derivative is not so small.
+ */
+static bool square_overflows(const struct elementwise_point *s)
+{
+    return !(s->x * s->x < dtype_highest(s->type) / 4);
+}
+
+/* The error of a function of 1 - x^2 or x^2 - 1, which may be 1 / (1 - x^2) itself. */
+static long double cancelled(const struct elementwise_point *s)
+{
+    long double square = s->x * s->x, relative_error = 3 * s->unit * fmaxl(square, 1) / fabsl(1 - square);
+    if (square_overflows(s) || !(relative_error < 0.1L))
+        return INFINITY;
+    return fabsl(s->y) * (library * s->unit + 1.2L * relative_error);
+}
+
+static long double of_square(const struct elementwise_point *s)
+{
+    return square_overflows(s) ? INFINITY : relative(s);
+}
+
+static long double acos_slope(const double *p, long double x)
+{
+    (void)p;
+    return -1 / sqrtl((1 - x) * (1 + x));
+}
+
+static long double asin_slope(const double *p, long double x)
+{
+    return -acos_slope(p, x);
+}
+
+static long double acosh_slope(const double *p, long double x)
+{
+    (void)p;
+    return 1 / sqrtl((x - 1) * (x + 1));
+}
+
+static long double asinh_slope(const double *p, long double x)
+{
+    (void)p;
+    return 1 / sqrtl(x * x + 1);
+}
+
+static long double atan_slope(const double *p, long double x)
+{
+    (void)p;
+    return 1 / (x * x + 1);
+}
+
+static long double atanh_slope(const double *p, long double x)
+{
+    (void)p;
+    return 1 / ((1 - x) * (1 + x));
+}
+
+static long double cos_slope(const double *p, long double x)
+{
+    (void)p;
+    return -sinl(x);
+}
+
+/* (e^x - e^-x) / 2 cancels near 0, and overflows a little before its result does. */
+static long double hyperbolic_error(const struct elementwise_point *s)
+{
+    bool overflows = !(fabsl(s->x) < logl(dtype_highest(s->type)) * (1 - library * s->unit));
+    return overflows ? INFINITY : of_scale_one(s);
+}
+
+static long double erf_slope(const double *p, long double x)
+{
+    (void)p;
+    return 1.12837916709551257389615890312154517L * expl(-x * x);
+}
+
+/* The rounding of x^2 is one of the exponent. */
+static long double erf_slope_error(const struct elementwise_point *s)
+{
+    return s->unit * s->y * (2 * library + 3 * s->x * s->x);
+}
+
+static long double sqrt_slope(const double *p, long double x)
+{
+    (void)p;
+    return 0.5L / sqrtl(x);
+}
+
+static long double tan_slope(const double *p, long double x)
+{
+    (void)p;
+    return 1 / (cosl(x) * cosl(x));
+}
+
+/* 1 + y^2, or 1 / cos^2 x: y and the cosine err by units of 1. */
+static long double tan_slope_error(const struct elementwise_point *s)
+{
+    long double relative_error = 4 * library * s->unit * (1 + sqrtl(s->y));
+    return relative_error < 0.1L ? 1.2L * s->y * relative_error : INFINITY;
+}
+
+static long double reach_tan_slope(const double *p, long double x, long double y, long double h)
+{
+    bool pole = floorl((x - h) / PI_L + 0.5L) != floorl((x + h) / PI_L + 0.5L);
+    bool turn = floorl((x - h) / PI_L) != floorl((x + h) / PI_L);
+    long double ends = fmaxl(fabsl(tan_slope(p, x - h) - y), fabsl(tan_slope(p, x + h) - y));
+    return pole ? INFINITY : turn ? fmaxl(ends, y - 1) : ends;
+}
+
+static long double tanh_slope(const double *p, long double x)
+{
+    (void)p;
+    long double e = expl(-2 * fabsl(x));
+    return 4 * e / ((1 + e) * (1 + e));
+}
+
+/* 1 - y^2, where y errs by units of 1. */
+static long double tanh_slope_error(const struct elementwise_point *s)
+{
+    return s->unit * (5 * library + library * s->y);
+}
+
+static const struct elementwise derivatives[] = {
+    {"Acos", acos_slope, cancelled, .low = -1, .high = 1, .n_turns = 1},
+    {"Acosh", acosh_slope, cancelled, .low = 1, .high = HUGE_VAL},
+    {"Asin", asin_slope, cancelled, .low = -1, .high = 1, .n_turns = 1},
+    {"Asinh", asinh_slope, of_square, .n_turns = 1},
+    {"Atan", atan_slope, of_square, .n_turns = 1},
+    {"Atanh", atanh_slope, cancelled, .low = -1, .high = 1, .n_turns = 1},
+    {"Cos", cos_slope, of_scale_one, .reach = reach_wave},
+    {"Cosh", value_sinh, hyperbolic_error},
+    {"Erf", erf_slope, erf_slope_error, .n_turns = 1},
+    {"Exp", value_exp, exp_error},
+    {"Log", value_reciprocal, error_newton, .low = 0, .high = HUGE_VAL},
+    {"Sin", value_cos, of_scale_one, .reach = reach_wave},
+    {"Sinh", value_cosh, hyperbolic_error, .n_turns = 1},
+    {"Sqrt", sqrt_slope, relative, .low = 0, .high = HUGE_VAL},
+    {"Tan", tan_slope, tan_slope_error, .reach = reach_tan_slope},
+    {"Tanh", tanh_slope, tanh_slope_error, .n_turns = 1},
+    {NULL},
+};
+
+static int gradient_function(struct op_gradient *g)
+{
+    return elementwise_gradient(g, elementwise_find(derivatives, g->call->op->name), NULL);
+}
+
+/* -y^2, from the result or by divisions: upstream is multiplied by each factor in turn. */
+static int gradient_reciprocal(struct op_gradient *g)
+{
+    const struct bounded *out = &g->call->outputs[0];
+    struct bounded *slope;
+    if (gradient_begin(g, 0, &slope))
+        return -1;
+    for (size_t i = 0; slope && i < slope->count; i++) {
+        struct number y = number_of(out, i);
+        struct number factors[] = {gradient_upstream(g, 0, i), y, y, number_exact(-1)};
+        gradient_store(slope, i, gradient_factors(factors, 4, slope->type));
+    }
+    return 0;
+}
+
 static int sample_function(struct draw *d)
 {
     return elementwise_sample(d, elementwise_find(functions, d->op->name));
@@ -142,53 +305,60 @@ enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
     .data = DATA_FIRST, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE
 
 const struct op ops_math_functions[] = {
-    {OP("Acos", 7), USUAL, .types = {{11, WITHOUT_BFLOAT16}},
+    {OP("Acos", 7), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
      .range = {RANGE_FIXED, .gives = {0, 3.2}, .wants = {-1, 1}}, .factors = {FACTORS_NONE},
      .history = {.same_since = 7}, .dangers = {{DANGER_DOMAIN, .inside = {-1, 1}}}},
-    {OP("Acosh", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16}},
+    {OP("Acosh", 9), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
      .range = {RANGE_FIXED, .gives = {0, 10}, .wants = {1, 1000}}, .factors = {FACTORS_NONE},
      .history = {.same_since = 9}, .dangers = {{DANGER_DOMAIN, .inside = {1, INFINITY}}}},
-    {OP("Asin", 7), USUAL, .types = {{11, WITHOUT_BFLOAT16}},
+    {OP("Asin", 7), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
      .range = {RANGE_FIXED, .gives = {-1.6, 1.6}, .wants = {-1, 1}}, .factors = {FACTORS_NONE},
      .history = {.same_since = 7}, .dangers = {{DANGER_DOMAIN, .inside = {-1, 1}}}},
-    {OP("Asinh", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .range = {RANGE_FIXED, .gives = {-10, 10}},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .dangers = {{DANGER_INNER, .power = 2}}},
-    {OP("Atan", 7), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .range = {RANGE_FIXED, .gives = {-1.6, 1.6}},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 7}, .dangers = {{DANGER_NONE}}},
-    {OP("Atanh", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16}},
+    {OP("Asinh", 9), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
+     .range = {RANGE_FIXED, .gives = {-10, 10}}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},
+     .dangers = {{DANGER_INNER, .power = 2}}},
+    {OP("Atan", 7), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
+     .range = {RANGE_FIXED, .gives = {-1.6, 1.6}}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
+     .dangers = {{DANGER_NONE}}},
+    {OP("Atanh", 9), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
      .range = {RANGE_FIXED, .gives = {-4, 4}, .wants = {-0.99, 0.99}}, .factors = {FACTORS_NONE},
      .history = {.same_since = 9},
      .dangers = {{DANGER_DOMAIN, .inside = {-1, 1}}, {DANGER_POLE, .at = -1}, {DANGER_POLE, .at = 1}}},
-    {OP("Cos", 7), USUAL, .types = {{11, WITHOUT_BFLOAT16}},
+    {OP("Cos", 7), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
      .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, .factors = {FACTORS_NONE},
      .history = {.same_since = 7}, .dangers = {{DANGER_NONE}}},
-    {OP("Cosh", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .range = {RANGE_EXP, .wants = {-6, 6}},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .dangers = {{DANGER_EXP}}},
-    {OP("Erf", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
-     .range = {RANGE_FIXED, .gives = {-1, 1}}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},
-     .dangers = {{DANGER_INNER, .power = 2}}},
-    {OP("Exp", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
-     .range = {RANGE_EXP, .wants = {-20, 6}}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
-     .dangers = {{DANGER_EXP, .power = 1}}},
-    {OP("Log", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
-     .range = {RANGE_LOG, .wants = {0.01, 1e4}}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
+    {OP("Cosh", 9), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
+     .range = {RANGE_EXP, .wants = {-6, 6}}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},
+     .dangers = {{DANGER_EXP}}},
+    {OP("Erf", 9), USUAL, .gradient = gradient_function,
+     .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .range = {RANGE_FIXED, .gives = {-1, 1}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .dangers = {{DANGER_INNER, .power = 2}}},
+    {OP("Exp", 1), USUAL, .gradient = gradient_function,
+     .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .range = {RANGE_EXP, .wants = {-20, 6}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .dangers = {{DANGER_EXP, .power = 1}}},
+    {OP("Log", 1), USUAL, .gradient = gradient_function,
+     .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .range = {RANGE_LOG, .wants = {0.01, 1e4}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 1},
      .dangers = {{DANGER_DOMAIN, .inside = {0, INFINITY}}, {DANGER_POLE}}},
-    {OP("Reciprocal", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
+    {OP("Reciprocal", 1), USUAL, .gradient = gradient_reciprocal,
+     .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
      .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {0.05, 1e4}},
      .factors = {FACTORS_PRODUCT, .powers = {-1}}, .history = {.same_since = 1}, .dangers = {{DANGER_POLE}}},
-    {OP("Sin", 7), USUAL, .types = {{11, WITHOUT_BFLOAT16}},
+    {OP("Sin", 7), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
      .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, .factors = {FACTORS_NONE},
      .history = {.same_since = 7}, .dangers = {{DANGER_NONE}}},
-    {OP("Sinh", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .range = {RANGE_EXP, .wants = {-6, 6}},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .dangers = {{DANGER_EXP}}},
-    {OP("Sqrt", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
-     .range = {RANGE_SQRT, .wants = {0, 1e4}}, .factors = {FACTORS_PRODUCT, .powers = {0.5}},
-     .history = {.same_since = 1}, .dangers = {{DANGER_DOMAIN, .inside = {0, INFINITY}}}},
-    {OP("Tan", 7), USUAL, .types = {{11, WITHOUT_BFLOAT16}},
+    {OP("Sinh", 9), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
+     .range = {RANGE_EXP, .wants = {-6, 6}}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},
+     .dangers = {{DANGER_EXP}}},
+    {OP("Sqrt", 1), USUAL, .gradient = gradient_function,
+     .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .range = {RANGE_SQRT, .wants = {0, 1e4}},
+     .factors = {FACTORS_PRODUCT, .powers = {0.5}}, .history = {.same_since = 1},
+     .dangers = {{DANGER_DOMAIN, .inside = {0, INFINITY}}}},
+    {OP("Tan", 7), USUAL, .gradient = gradient_function, .types = {{11, WITHOUT_BFLOAT16}},
      .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1.5, 1.5}}, .factors = {FACTORS_NONE},
      .history = {.same_since = 7}, .dangers = {{DANGER_NONE}}},
-    {OP("Tanh", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}},
-     .range = {RANGE_FIXED, .gives = {-1, 1}}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
-     .dangers = {{DANGER_EXP}}},
+    {OP("Tanh", 1), USUAL, .gradient = gradient_function,
+     .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .range = {RANGE_FIXED, .gives = {-1, 1}},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .dangers = {{DANGER_EXP}}},
     {0},
 };

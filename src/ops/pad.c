@@ -2,6 +2,7 @@
  * Pad. Nothing is computed: elements move with their bounds.
  */
 #include "ops/draw.h"
+#include "ops/gradient.h"
 #include "ops/move_elements.h"
 
 #include <inttypes.h>
@@ -225,7 +226,8 @@ static const struct op_param pad_params[] = {
 const struct op ops_pad[] = {
     {OP("Pad", 1), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 4},
      .types = {{11, NUMBERS_11}, {13, MOVE_ANY}}, .params = pad_params, .eval = eval_pad,
-     .sample = sample_pad, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+     .gradient = gradient_of_moves, .sample = sample_pad, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_SUM},
      .history = {.same_since = 2,
                  .reformed = 11,
                  .attributes = {{"pads", PARAM_INTS}, {"value", PARAM_FLOAT}}},

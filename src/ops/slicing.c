@@ -3,6 +3,7 @@
  * bounds.
  */
 #include "ops/draw.h"
+#include "ops/gradient.h"
 #include "ops/move_elements.h"
 
 #include <inttypes.h>
@@ -427,7 +428,7 @@ static const struct op_param space_params[] = {
 /* Members that the rows have in common. */
 #define USUAL                                                                                          \
     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, \
-    .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE
+    .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, .gradient = gradient_of_moves
 
 const struct op ops_slicing[] = {
     {OP("DepthToSpace", 1), USUAL, .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4}, .types = MOVE_TYPES,

@@ -2,7 +2,7 @@
  * Elementwise operators of one input that round nothing: copies, signs, steps, tests and Clip.
  */
 #include "ops/draw.h"
-#include "ops/op.h"
+#include "ops/gradient.h"
 
 #include <math.h>
 #include <string.h>
@@ -274,6 +274,83 @@ static int eval_dropout(struct op_call *call)
     return mask ? 0 : -1;
 }
 
+/* Derivatives of functions that are straight on both sides of 0: upstream times `below` or `above`. */
+static int gradient_straight(struct op_gradient *g, int below, int above)
+{
+    const struct bounded *in = g->call->inputs[0];
+    struct bounded *slope;
+    if (gradient_begin(g, 0, &slope))
+        return -1;
+    for (size_t i = 0; slope && i < slope->count; i++) {
+        long double x = in->value[i], h = bounded_hard(in, i);
+        bool decided = below == above || fabsl(x) > h;
+        struct number factors[] = {gradient_upstream(g, 0, i), number_exact(x < 0 ? below : above)};
+        gradient_store(slope, i, decided ? gradient_factors(factors, 2, slope->type) : gradient_undecided());
+    }
+    return 0;
+}
+
+static int gradient_identity(struct op_gradient *g)
+{
+    return gradient_straight(g, 1, 1);
+}
+
+static int gradient_neg(struct op_gradient *g)
+{
+    return gradient_straight(g, -1, -1);
+}
+
+static int gradient_abs(struct op_gradient *g)
+{
+    return gradient_straight(g, -1, 1);
+}
+
+static int gradient_relu(struct op_gradient *g)
+{
+    return gradient_straight(g, 0, 1);
+}
+
+/*
+ * Which input Clip passes on at element i: 0 the data, 1 or 2 a limit; -1: not decided. Only opset 13 says
+ * that the upper limit wins when it is below the lower one.
+ */
+static int clip_source(const struct op_call *call, const struct bounded *in, size_t i, const struct end *low,
+                       const struct end *high)
+{
+    long double x = in->value[i], h = bounded_hard(in, i);
+    if (low->value - low->hard > high->value + high->hard)
+        return call->opset < 13 ? -1 : 2;
+    if (!(low->inner < high->inner))
+        return -1;
+    if (x - h > low->inner && x + h < high->inner)
+        return 0;
+    if (x + h < low->value - low->hard)
+        return 1;
+    return x - h > high->value + high->hard ? 2 : -1;
+}
+
+static int gradient_clip(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *in = call->inputs[0];
+    struct end low, high;
+    if (clip_end(call, 1, in, &low) || clip_end(call, 2, in, &high))
+        return -1;
+    struct gradient_sums *sums;
+    int result = gradient_sums_all(g, &sums);
+    for (size_t i = 0; !result && i < in->count; i++) {
+        int source = clip_source(call, in, i, &low, &high);
+        for (size_t k = 0; k < call->n_inputs; k++) {
+            if (source < 0)
+                gradient_sums_undecided(&sums[k], k == 0 ? i : 0);
+            else if ((size_t)source == k)
+                gradient_sums_add(&sums[k], k == 0 ? i : 0, gradient_upstream(g, 0, i));
+        }
+    }
+    gradient_sums_finish(g, sums);
+    return result;
+}
+
 static int sample_plain(struct draw *d)
 {
     draw_primary(d);
@@ -376,9 +453,9 @@ enum {
 const struct op ops_unary[] = {
     {OP("Abs", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}}, .eval = eval_abs,
-     .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_RELU}, .factors = {FACTORS_SUM},
-     .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_abs, .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_RELU},
+     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
+     .work = WORK_ELEMENTS, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("BitwiseNot", 18), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{18, DTYPES_INTEGER}}, .eval = eval_bitwise_not, .sample = sample_plain, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .result = RESULT_LIKE_INPUT,
@@ -391,15 +468,15 @@ const struct op ops_unary[] = {
     {OP("Clip", 1), .open = "the limits of NaN, or a lower limit above the upper one", .inputs = {1, 3},
      .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
-     .params = clip_params, .eval = eval_clip, .sample = sample_clip, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+     .params = clip_params, .eval = eval_clip, .gradient = gradient_clip, .sample = sample_clip,
+     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
      .history = {.same_since = 1, .reformed = 11, .attributes = {{"min", PARAM_FLOAT}, {"max", PARAM_FLOAT}}},
      .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_ALMOST_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
     {OP("Dropout", 1), .open = "the mask of a Dropout that drops nothing", .inputs = {1, 3},
      .outputs = {1, 2}, .ranks = {0, 6}, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
-     .params = dropout_params, .eval = eval_dropout, .sample = sample_dropout, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1}},
+     .params = dropout_params, .eval = eval_dropout, .gradient = gradient_identity, .sample = sample_dropout,
+     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1}},
      .history = {.same_since = 7, .reformed = 12}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
      .slope = SLOPE_EVERYWHERE, .flags = OP_RANDOM_IN_TRAINING, .dangers = {{DANGER_NONE}}},
     {OP("Floor", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
@@ -409,9 +486,9 @@ const struct op ops_unary[] = {
      .dangers = {{DANGER_STEP}}},
     {OP("Identity", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS | DTYPES_INTEGER | BOOLEAN}, {13, DTYPES_NUMBER | BOOLEAN}},
-     .eval = eval_identity, .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_MOVES,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .eval = eval_identity, .gradient = gradient_identity, .sample = sample_plain, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
+     .result = RESULT_LIKE_INPUT, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("IsInf", 10), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE}, {20, DTYPES_FLOAT}}, .params = is_inf_params,
      .eval = eval_is_inf, .sample = sample_is_inf, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
@@ -424,18 +501,18 @@ const struct op ops_unary[] = {
      .dangers = {{DANGER_NONE}}},
     {OP("Neg", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS | DTYPES_SIGNED}, {13, DTYPES_FLOAT | DTYPES_SIGNED}}, .eval = eval_neg,
-     .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-     .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_neg, .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
+     .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("Not", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .types = {{11, BOOLEAN}},
      .eval = eval_not, .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
      .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
     {OP("Relu", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}, {14, DTYPES_FLOAT | DTYPES_SIGNED}}, .eval = eval_relu,
-     .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_RELU}, .factors = {FACTORS_SUM},
-     .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .gradient = gradient_relu, .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_RELU},
+     .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
+     .work = WORK_ELEMENTS, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("Round", 11), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .types = {{11, SOME_FLOATS}},
      .eval = eval_step, .sample = sample_step, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE,

@@ -99,6 +99,64 @@ out:
     return result;
 }
 
+/* Whoever is surely the extreme one has the derivative; who may be, an undecided one. */
+static void add_extreme(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                        struct gradient_sums *sums)
+{
+    struct op_call *call = g->call;
+    struct extreme e = {.sign = strcmp(call->op->name, "Max") == 0 ? 1 : -1};
+    for (size_t k = 0; k < walk->count; k++)
+        extreme_add(&e, call->inputs[k]->value[walk->at[k]], bounded_hard(call->inputs[k], walk->at[k]), 0);
+    bool strange = e.nan || e.open;
+    size_t rivals = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; k < walk->count; k++) {
+            const struct bounded *in = call->inputs[k];
+            long double most = e.sign * in->value[walk->at[k]] + bounded_hard(in, walk->at[k]);
+            if (!strange && most < e.low)
+                continue;
+            if (pass == 0)
+                rivals++;
+            else
+                gradient_sums_add(&sums[k], walk->at[k], rivals == 1 ? upstream : gradient_undecided());
+        }
+}
+
+static void add_sum(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums)
+{
+    (void)g;
+    for (size_t k = 0; k < walk->count; k++)
+        gradient_sums_add(&sums[k], walk->at[k], upstream);
+}
+
+/* Divided by n, or multiplied by a rounded 1/n. */
+static void add_mean(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                     struct gradient_sums *sums)
+{
+    double unit = unit_of(g->call->outputs[0].type);
+    struct number share = {1 / (long double)walk->count, 0, 0};
+    bool power = (walk->count & (walk->count - 1)) == 0;
+    if (!power)
+        share = number_loosen(share, 2 * unit * share.v, unit * share.v);
+    add_sum(g, walk, gradient_product(upstream, share, g->call->outputs[0].type), sums);
+}
+
+static int gradient_extreme(struct op_gradient *g)
+{
+    return broadcast_gradient(g, add_extreme);
+}
+
+static int gradient_sum(struct op_gradient *g)
+{
+    return broadcast_gradient(g, add_sum);
+}
+
+static int gradient_mean(struct op_gradient *g)
+{
+    return broadcast_gradient(g, add_mean);
+}
+
 static int sample_variadic(struct draw *d)
 {
     struct drawn x = draw_primary(d);
@@ -121,17 +179,19 @@ enum { SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
     .work = WORK_ELEMENTS
 
 const struct op ops_variadic[] = {
-    {OP("Max", 1), USUAL,
+    {OP("Max", 1), USUAL, .gradient = gradient_extreme,
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
      .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
-    {OP("Mean", 1), USUAL, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, .range = {RANGE_LIKE_INPUTS},
-     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 1}}},
-    {OP("Min", 1), USUAL,
+    {OP("Mean", 1), USUAL, .gradient = gradient_mean, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
+     .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_INNER, .power = 1}}},
+    {OP("Min", 1), USUAL, .gradient = gradient_extreme,
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
      .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
-    {OP("Sum", 1), USUAL, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}}, .range = {RANGE_ADD},
-     .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("Sum", 1), USUAL, .gradient = gradient_sum, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
+     .range = {RANGE_ADD}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {0},
 };
