@@ -3,11 +3,13 @@
  */
 #include "bounds/sum.h"
 #include "ops/draw.h"
+#include "ops/gradient.h"
 #include "ops/op.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* Adds x^2, with its rounding for the largest possible x, unless it is a small integer. */
 static void add_square(struct sum *sum, const struct bounded *x, size_t at, double unit)
@@ -38,35 +40,102 @@ static void put_quotient(struct bounded *out, size_t at, const struct bounded *x
     }
 }
 
-static void normalise_lane(struct bounded *out, const struct bounded *x, size_t base, size_t step,
-                           size_t length, int64_t p)
+/* Elements along the axis: `length` of them, `step` apart. */
+struct lane {
+    const struct bounded *x;
+    size_t base, step, length;
+    int64_t p;
+};
+
+/* The norm of a lane; *overflows: a partial sum may. */
+static struct number norm_of(const struct lane *l, bool *overflows)
 {
     struct sum sum = {0};
-    double unit = bounded_unit(out);
-    for (size_t k = 0; k < length; k++) {
-        size_t at = base + k * step;
-        if (p == 1)
-            sum_add(&sum, fabsl(x->value[at]), bounded_hard(x, at), bounded_likely(x, at));
+    double unit = bounded_unit(l->x);
+    for (size_t k = 0; k < l->length; k++) {
+        size_t at = l->base + k * l->step;
+        if (l->p == 1)
+            sum_add(&sum, fabsl(l->x->value[at]), bounded_hard(l->x, at), bounded_likely(l->x, at));
         else
-            add_square(&sum, x, at, unit);
+            add_square(&sum, l->x, at, unit);
     }
-    long double s = sum_value(&sum), hard = sum_hard(&sum, unit), likely = sum_likely(&sum, unit), norm = s;
-    bool overflows = sum_overflows(&sum, out->type);
-    if (p == 2 && isfinite(s)) {
-        norm = sqrtl(s);
+    struct number norm = {sum_value(&sum), sum_hard(&sum, unit), sum_likely(&sum, unit)};
+    *overflows = sum_overflows(&sum, l->x->type);
+    if (l->p == 2 && isfinite(norm.v)) {
+        long double s = norm.v, root = sqrtl(s);
         /* Squares below the smallest normal number may be flushed. */
         if (s > 0 && sum.inexact)
-            hard += (long double)length * dtype_precision(out->type).tiny;
-        long double most = sqrtl(s + hard);
-        hard = fmaxl(most - norm, norm - sqrtl(fmaxl(s - hard, 0))) + unit * most;
-        likely = norm > 0 ? likely_add(likely / (2 * norm), unit * norm / 2) : 0;
+            norm.h += (long double)l->length * dtype_precision(l->x->type).tiny;
+        long double most = sqrtl(s + norm.h);
+        norm.h = fmaxl(most - root, root - sqrtl(fmaxl(s - norm.h, 0))) + unit * most;
+        norm.l = root > 0 ? likely_add(norm.l / (2 * root), unit * root / 2) : 0;
+        norm.v = root;
     }
-    for (size_t k = 0; k < length; k++) {
-        size_t at = base + k * step;
+    return norm;
+}
+
+static void normalise_lane(struct bounded *out, const struct lane *l)
+{
+    bool overflows;
+    struct number norm = norm_of(l, &overflows);
+    for (size_t k = 0; k < l->length; k++) {
+        size_t at = l->base + k * l->step;
         if (overflows)
-            bounded_put_undecided(out, at, x->value[at] / norm);
+            bounded_put_undecided(out, at, l->x->value[at] / norm.v);
         else
-            put_quotient(out, at, x, norm, hard, likely);
+            put_quotient(out, at, l->x, norm.v, norm.h, norm.l);
+    }
+}
+
+/* 1/x of a number that is certainly positive. */
+static struct number inverse_of(struct number x, double unit)
+{
+    long double inverse = 1 / x.v, most = 1 / (x.v - x.h);
+    return (struct number){inverse, most - inverse + 2 * unit * most,
+                           likely_add(x.l * inverse * inverse, unit * inverse)};
+}
+
+/* sum g x along a lane. */
+static struct number weigh_lane(const struct lane *l, const struct bounded *up)
+{
+    struct sum sum = {0};
+    double unit = bounded_unit(l->x);
+    for (size_t k = 0; k < l->length; k++) {
+        size_t at = l->base + k * l->step;
+        struct number term = number_mul(number_of(up, at), number_of(l->x, at), unit);
+        sum_add(&sum, term.v, term.h, term.l);
+    }
+    struct number total = {sum_value(&sum), sum_hard(&sum, unit), sum_likely(&sum, unit)};
+    if (sum_overflows(&sum, l->x->type))
+        total.h = INFINITY;
+    return total;
+}
+
+/*
+ * dx = g/norm - x T/norm^3, or g/norm - sign(x) T/norm^2 for p = 1, with T = sum g x; also by way of
+ * y = x/norm. The absolute value has a kink at 0, either norm where all elements are 0.
+ */
+static void differentiate_lane(struct bounded *slope, const struct lane *l, const struct bounded *up)
+{
+    bool overflows;
+    double unit = bounded_unit(slope);
+    struct number norm = norm_of(l, &overflows), total = weigh_lane(l, up);
+    bool clear = !overflows && isfinite(norm.v) && norm.v - norm.h > 0 && isfinite(total.v) &&
+                 powl(norm.v + norm.h, 3) < dtype_highest(slope->type);
+    struct number inverse = clear ? inverse_of(norm, unit) : norm;
+    for (size_t k = 0; k < l->length; k++) {
+        size_t at = l->base + k * l->step;
+        struct number x = number_of(l->x, at), g = number_of(up, at);
+        if (!clear || !isfinite(g.v) || (l->p == 1 && !(fabsl(x.v) > x.h))) {
+            bounded_put_undecided(slope, at, 0);
+            continue;
+        }
+        struct number side = l->p == 1 ? number_exact(x.v < 0 ? -1 : 1) : number_mul(x, inverse, unit);
+        struct number direct = number_product((const struct number[]){g, inverse}, 2, slope->type, unit),
+                      shared = number_product((const struct number[]){side, total, inverse, inverse}, 4,
+                                              slope->type, unit);
+        long double size = unit * (number_most(direct) + number_most(shared));
+        number_put(slope, at, number_loosen(number_sub(direct, shared, unit), 4 * size, size));
     }
 }
 
@@ -85,10 +154,30 @@ static int eval_lp(struct op_call *call)
     if (call->shapes_only || x->count == 0)
         return 0;
     size_t outer = shape_span(&x->shape, 0, axis), inner = shape_span(&x->shape, axis + 1, x->shape.rank);
-    size_t length = (size_t)x->shape.dims[axis];
-    for (size_t o = 0; o < outer; o++)
-        for (size_t i = 0; i < inner; i++)
-            normalise_lane(out, x, o * length * inner + i, inner, length, p);
+    struct lane lane = {x, 0, inner, (size_t)x->shape.dims[axis], p};
+    for (size_t i = 0; i < outer * inner; i++) {
+        lane.base = i / inner * lane.length * inner + i % inner;
+        normalise_lane(out, &lane);
+    }
+    return 0;
+}
+
+static int gradient_lp(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *x = call->inputs[0], *up = g->upstream[0];
+    int axis;
+    if (!up || !g->wanted[0])
+        return 0;
+    struct bounded *slope = gradient_make(g, 0);
+    if (!slope || call_axis(call, call_int(call, "axis", -1), x->shape.rank, &axis))
+        return -1;
+    size_t outer = shape_span(&x->shape, 0, axis), inner = shape_span(&x->shape, axis + 1, x->shape.rank);
+    struct lane lane = {x, 0, inner, (size_t)x->shape.dims[axis], call_int(call, "p", 2)};
+    for (size_t i = 0; x->count > 0 && i < outer * inner; i++) {
+        lane.base = i / inner * lane.length * inner + i % inner;
+        differentiate_lane(slope, &lane, up);
+    }
     return 0;
 }
 
@@ -107,34 +196,47 @@ struct lrn {
     int64_t size;
 };
 
-/*
- * x / (bias + alpha/size * sum of squares)^beta. The base is off by the sum's bound and 4 roundings; the
- * power multiplies its relative error by beta, and pow has 8 units plus those of its argument's logarithm.
- */
+/* bias + alpha/size * sum of squares: off by the sum's bound and 4 roundings; undecided where it may not be
+ * positive. */
+static struct number base_of(const struct lrn *lrn, const struct sum *sum, enum dtype type)
+{
+    double unit = unit_of(type);
+    long double factor = (long double)lrn->alpha / (long double)lrn->size, s = sum_value(sum);
+    struct number base = {lrn->bias + factor * s, fabsl(factor) * sum_hard(sum, unit),
+                          fabsl(factor) * sum_likely(sum, unit)};
+    long double size = fabsl((long double)lrn->bias) + fabsl(factor * s) + base.h;
+    base = number_loosen(base, 4 * unit * size, 0);
+    base.l += 2 * unit * size;
+    if (!isfinite(base.v) || sum_overflows(sum, type) || !(base.v - base.h > 0))
+        base.h = INFINITY;
+    return base;
+}
+
+/* A power of the base, which multiplies its relative error; pow has 8 units plus those of its argument's
+ * logarithm. */
+static struct number power_of(struct number base, double exponent, double unit)
+{
+    long double power = powl(base.v, exponent), high = powl(base.v + base.h, exponent),
+                low = powl(base.v - base.h, exponent);
+    long double ends = fmaxl(fabsl(high - power), fabsl(power - low));
+    long double steepest = fmaxl(fabsl(logl(base.v + base.h)), fabsl(logl(base.v - base.h)));
+    long double own = (8 + fabs(exponent) * steepest) * unit * fmaxl(high, low);
+    return (struct number){power, ends + own, likely_add(power * base.l / base.v * fabs(exponent), own / 3)};
+}
+
+/* x / (bias + alpha/size * sum of squares)^beta */
 static void put_lrn(struct bounded *out, size_t at, const struct bounded *x, const struct lrn *lrn,
                     const struct sum *sum)
 {
-    double unit = bounded_unit(out);
-    long double factor = (long double)lrn->alpha / (long double)lrn->size, s = sum_value(sum);
-    long double base = lrn->bias + factor * s;
-    long double inherited = fabsl(factor) * sum_hard(sum, unit);
-    long double size = fabsl((long double)lrn->bias) + fabsl(factor * s) + inherited;
-    long double hard = inherited + 4 * unit * size;
-    if (isnan(s) || isnan(x->value[at])) {
+    struct number base = base_of(lrn, sum, out->type);
+    if (isnan(sum_value(sum)) || isnan(x->value[at])) {
         bounded_put(out, at, NAN, bounded_hard(x, at), 0);
-        return;
-    }
-    if (!isfinite(base) || sum_overflows(sum, out->type) || !(base - hard > 0)) {
+    } else if (!isfinite(base.h)) {
         bounded_put_undecided(out, at, x->value[at]);
-        return;
+    } else {
+        struct number power = power_of(base, lrn->beta, bounded_unit(out));
+        put_quotient(out, at, x, power.v, power.h, power.l);
     }
-    long double power = powl(base, lrn->beta), high = powl(base + hard, lrn->beta),
-                low = powl(base - hard, lrn->beta);
-    long double ends = fmaxl(fabsl(high - power), fabsl(power - low));
-    long double steepest = fmaxl(fabsl(logl(base + hard)), fabsl(logl(base - hard)));
-    long double own = (8 + fabsl(lrn->beta) * steepest) * unit * fmaxl(high, low);
-    long double relative = (fabsl(factor) * sum_likely(sum, unit) + 2 * unit * size) / base * fabs(lrn->beta);
-    put_quotient(out, at, x, power, ends + own, likely_add(power * relative, own / 3));
 }
 
 /*
@@ -161,11 +263,43 @@ static long double left_behind(const struct bounded *x, size_t first, size_t ste
     return 2 * (long double)size * rounded;
 }
 
+static struct lrn read_lrn(const struct op_call *call)
+{
+    return (struct lrn){call_float(call, "alpha", (double)1e-4f), call_float(call, "beta", 0.75),
+                        call_float(call, "bias", 1), call_int(call, "size", 0)};
+}
+
+/* The channels around that of element i: its place in the first one, the distance, the first and the last. */
+struct vicinity {
+    size_t first, inner;
+    int64_t low, high;
+};
+
+static struct vicinity vicinity_of(const struct shape *shape, size_t i, int64_t before, int64_t after)
+{
+    int64_t channels = shape->dims[1];
+    struct vicinity v = {.inner = shape_span(shape, 2, shape->rank)};
+    int64_t c = (int64_t)(i / v.inner % (size_t)channels);
+    v.first = i - (size_t)c * v.inner;
+    v.low = c > before ? c - before : 0;
+    v.high = c + after < channels ? c + after : channels - 1;
+    return v;
+}
+
+static struct sum squares_around(const struct bounded *x, size_t i, int64_t size)
+{
+    struct vicinity v = vicinity_of(&x->shape, i, (size - 1) / 2, size - 1 - (size - 1) / 2);
+    struct sum sum = {0};
+    for (int64_t k = v.low; k <= v.high; k++)
+        add_square(&sum, x, v.first + (size_t)k * v.inner, bounded_unit(x));
+    sum.hard += v.low > 0 ? left_behind(x, v.first, v.inner, v.high + 1, size) : 0;
+    return sum;
+}
+
 static int eval_lrn(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0);
-    struct lrn lrn = {call_float(call, "alpha", (double)1e-4f), call_float(call, "beta", 0.75),
-                      call_float(call, "bias", 1), call_int(call, "size", 0)};
+    struct lrn lrn = read_lrn(call);
     if (!x)
         return -1;
     if (lrn.size < 1 || lrn.size > INT32_MAX)
@@ -177,18 +311,86 @@ static int eval_lrn(struct op_call *call)
         return -1;
     if (call->shapes_only || x->count == 0)
         return 0;
-    int64_t channels = x->shape.dims[1], before = (lrn.size - 1) / 2, after = lrn.size - 1 - before;
-    size_t inner = shape_span(&x->shape, 2, x->shape.rank);
     for (size_t i = 0; i < x->count; i++) {
-        int64_t c = (int64_t)(i / inner % (size_t)channels);
-        int64_t low = c > before ? c - before : 0, high = c + after < channels ? c + after : channels - 1;
-        size_t first = i - (size_t)c * inner;
-        struct sum sum = {0};
-        for (int64_t k = low; k <= high; k++)
-            add_square(&sum, x, first + (size_t)k * inner, bounded_unit(out));
-        sum.hard += low > 0 ? left_behind(x, first, inner, high + 1, lrn.size) : 0;
+        struct sum sum = squares_around(x, i, lrn.size);
         put_lrn(out, i, x, &lrn, &sum);
     }
+    return 0;
+}
+
+/* What one output passes on: base^-beta to its own element, g x base^(-beta-1) to all elements around it. */
+struct lrn_parts {
+    struct number own, around;
+};
+
+static struct lrn_parts parts_of(const struct lrn *lrn, const struct bounded *x, const struct bounded *up,
+                                 size_t i)
+{
+    struct sum sum = squares_around(x, i, lrn->size);
+    struct number base = base_of(lrn, &sum, x->type), g = number_of(up, i), none = {0, INFINITY, 0};
+    double unit = bounded_unit(x);
+    if (!isfinite(base.h) || !isfinite(g.v) || !isfinite(x->value[i]))
+        return (struct lrn_parts){none, none};
+    struct number steep = power_of(base, -lrn->beta - 1, unit), own = power_of(base, -lrn->beta, unit);
+    /* The power may be y/x, or base^-beta divided by the base. */
+    steep = number_loosen(steep, 12 * unit * number_most(steep), 4 * unit * number_most(steep));
+    own = number_loosen(own, 2 * unit * number_most(own), unit * number_most(own));
+    const struct number factors[] = {g, number_of(x, i), steep};
+    return (struct lrn_parts){number_product((const struct number[]){g, own}, 2, x->type, unit),
+                              number_product(factors, 3, x->type, unit)};
+}
+
+/* The sum over the outputs that element i is around of; it may be a running one, as left_behind says. */
+static struct number sum_around(const struct lrn_parts *parts, const struct bounded *x, size_t i,
+                                int64_t size)
+{
+    struct vicinity v = vicinity_of(&x->shape, i, size - 1 - (size - 1) / 2, (size - 1) / 2);
+    struct sum sum = {0};
+    double unit = bounded_unit(x);
+    long double before = 0;
+    for (int64_t k = 0; k <= v.high; k++) {
+        struct number term = parts[v.first + (size_t)k * v.inner].around;
+        before += number_most(term);
+        if (k >= v.low)
+            sum_add(&sum, term.v, term.h, term.l);
+    }
+    struct number total = {sum_value(&sum), sum_hard(&sum, unit), sum_likely(&sum, unit)};
+    if (v.low > 0)
+        total = number_loosen(total, 2 * (long double)size * unit * before, unit * before);
+    if (sum_overflows(&sum, x->type))
+        total.h = INFINITY;
+    return total;
+}
+
+/* dx_k = g_k base_k^-beta - 2 alpha beta/size x_k sum g_i x_i base_i^(-beta-1) */
+static int gradient_lrn(struct op_gradient *g)
+{
+    const struct bounded *x = g->call->inputs[0], *up = g->upstream[0];
+    struct lrn lrn = read_lrn(g->call);
+    if (!up || !g->wanted[0])
+        return 0;
+    struct bounded *slope = gradient_make(g, 0);
+    if (!slope)
+        return -1;
+    struct lrn_parts *parts = calloc(x->count ? x->count : 1, sizeof *parts);
+    if (!parts)
+        return error_set(g->call->err, ERROR_MEMORY, "no memory for %zu derivatives", x->count);
+    for (size_t i = 0; i < x->count; i++)
+        parts[i] = parts_of(&lrn, x, up, i);
+    double unit = bounded_unit(x);
+    long double value = 2 * (long double)lrn.alpha * lrn.beta / (long double)lrn.size;
+    struct number factor = {value, 4 * unit * fabsl(value), 2 * unit * fabsl(value)};
+    for (size_t i = 0; i < x->count; i++) {
+        const struct number factors[] = {factor, number_of(x, i), sum_around(parts, x, i, lrn.size)};
+        struct number shared = number_product(factors, 3, x->type, unit);
+        long double size = unit * (number_most(parts[i].own) + number_most(shared));
+        struct number y = number_loosen(number_sub(parts[i].own, shared, unit), 2 * size, size);
+        if (isfinite(y.v))
+            number_put(slope, i, y);
+        else
+            bounded_put_undecided(slope, i, 0);
+    }
+    free(parts);
     return 0;
 }
 
@@ -222,14 +424,15 @@ enum { BASE = DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYP
 
 const struct op ops_lrn_lpnorm[] = {
     {OP("LRN", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {4, 4},
-     .types = {{1, BASE}, {13, DTYPES_FLOAT}}, .params = lrn_params, .eval = eval_lrn, .sample = sample_lrn,
-     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
+     .types = {{1, BASE}, {13, DTYPES_FLOAT}}, .params = lrn_params, .eval = eval_lrn,
+     .gradient = gradient_lrn, .sample = sample_lrn, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
+     .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {OP("LpNormalization", 1), .open = "the quotient of 0 and a norm of 0", .inputs = {1, 1},
      .outputs = {1, 1}, .ranks = {1, 5}, .types = {{1, BASE}}, .params = lp_params, .eval = eval_lp,
-     .sample = sample_lp, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-1e3, 1e3}},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,
-     .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
+     .gradient = gradient_lp, .sample = sample_lp, .data = DATA_FIRST,
+     .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-1e3, 1e3}}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
+     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {0},
 };
