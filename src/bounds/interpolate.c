@@ -64,6 +64,37 @@ size_t taps_at(const struct kernel *kernel, long double x, long double e, struct
     return count;
 }
 
+/* The derivative of Keys' cubic convolution. */
+static long double cubic_slope(long double t, double a)
+{
+    long double size = fabsl(t), slope = 0;
+    if (size <= 1)
+        slope = (3 * (a + 2) * size - 2 * (a + 3)) * size;
+    else if (size < 2)
+        slope = (3 * a * size - 10 * a) * size + 8 * a;
+    return t < 0 ? -slope : slope;
+}
+
+size_t tap_slopes_at(const struct kernel *kernel, long double x, long double e, struct tap *taps)
+{
+    size_t count = taps_at(kernel, x, e, taps);
+    if (!kernel->cubic && floorl(x - e) != ceill(x + e) - 1)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        long double t = (long double)taps[i].index - x, a = fabs(kernel->a);
+        if (kernel->cubic) {
+            /* The second derivative is at most 8|a| + 18 on [0,1] and 10|a| beyond; terms reach 30|a| + 12.
+             */
+            taps[i].weight = -cubic_slope(t, kernel->a);
+            taps[i].hard = (18 + 10 * a) * e + kernel->unit * (60 + 100 * a);
+        } else {
+            taps[i].weight = fabsl(t) >= 1 ? 0 : t > 0 ? 1 : -1;
+            taps[i].hard = 0;
+        }
+    }
+    return count;
+}
+
 size_t taps_normalise(struct tap *taps, size_t count, double unit)
 {
     long double total = 0, size = 0, error = 0;
@@ -96,8 +127,7 @@ static void put_whole(struct bounded *out, size_t i, long double value, long dou
         bounded_put_range(out, i, rintl(value), low, high);
 }
 
-/* A single tap of weight 1 on every axis: *at is its element. */
-static bool is_copy(int rank, const struct tap_list *lists, size_t *at)
+bool taps_are_copy(int rank, const struct tap_list *lists, size_t *at)
 {
     for (int a = 0; a < rank; a++) {
         const struct tap *tap = lists[a].taps;
@@ -115,10 +145,16 @@ struct total {
     bool strange;
 };
 
+struct adding {
+    struct total total;
+    const struct bounded *x;
+};
+
 /* One term: the product of weights w and of |w| + error, times the element. */
-static void add_term(struct total *t, const struct bounded *x, size_t at, long double weight,
-                     long double reach)
+static void add_term(void *context, size_t at, long double weight, long double reach)
 {
+    struct total *t = &((struct adding *)context)->total;
+    const struct bounded *x = ((struct adding *)context)->x;
     long double v = x->value[at], slack = reach - fabsl(weight), hard = bounded_hard(x, at);
     t->strange |= !isfinite(v);
     t->value += weight * v;
@@ -130,11 +166,9 @@ static void add_term(struct total *t, const struct bounded *x, size_t at, long d
     t->terms++;
 }
 
-/* The product of all lists, term by term. */
-static struct total add_terms(const struct bounded *x, size_t base, int rank, const struct tap_list *lists)
+void taps_visit(size_t base, int rank, const struct tap_list *lists, tap_visit *visit, void *context)
 {
     size_t digit[TENSOR_MAX_RANK] = {0};
-    struct total t = {0};
     for (int a = 0; a >= 0;) {
         size_t at = base;
         long double weight = 1, reach = 1;
@@ -147,12 +181,11 @@ static struct total add_terms(const struct bounded *x, size_t base, int rank, co
             reach *= fabsl(tap->weight) + tap->hard;
         }
         if (!zero)
-            add_term(&t, x, at, weight, reach);
+            visit(context, at, weight, reach);
         a = rank - 1;
         while (a >= 0 && ++digit[a] == lists[a].count)
             digit[a--] = 0;
     }
-    return t;
 }
 
 /* Whether an intermediate result may overflow although the whole is small: an implementation that goes axis
@@ -173,7 +206,7 @@ void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, si
                       const struct tap_list *lists)
 {
     size_t at = base;
-    if (is_copy(rank, lists, &at)) {
+    if (taps_are_copy(rank, lists, &at)) {
         bounded_move(out, i, x, at);
         return;
     }
@@ -182,7 +215,9 @@ void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, si
             bounded_put_undecided(out, i, 0);
             return;
         }
-    struct total t = add_terms(x, base, rank, lists);
+    struct adding adding = {.x = x};
+    taps_visit(base, rank, lists, add_term, &adding);
+    struct total t = adding.total;
     double unit = unit_of(out->type);
     /* Each term is multiplied once per axis and added once. */
     long double own = rounding_growth(unit, t.terms + 2 * (size_t)rank) * t.size;
@@ -195,37 +230,22 @@ void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, si
         bounded_put(out, i, t.value, t.hard + own, likely);
 }
 
-void put_nearest(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
-                 const struct nearest *axes, int64_t (*map)(const void *context, int axis, int64_t index),
-                 const void *context)
+void nearest_each(size_t base, int rank, const struct nearest *axes, nearest_map *map, const void *mapping,
+                  nearest_visit *visit, void *context)
 {
     int64_t pick[TENSOR_MAX_RANK];
-    struct extreme low = {.sign = -1}, high = {.sign = 1};
-    long double chosen = 0, room = 0;
-    size_t only = 0, found = 0;
-    bool zeros = false, same = true;
     for (int a = 0; a < rank; a++)
         pick[a] = axes[a].low;
     for (bool more = true; more;) {
         size_t at = base;
-        bool is_chosen = true, zero = false;
+        bool chosen = true, zero = false;
         for (int a = 0; a < rank; a++) {
-            int64_t index = map(context, a, pick[a]);
-            is_chosen &= pick[a] == axes[a].chosen;
+            int64_t index = map(mapping, a, pick[a]);
+            chosen &= pick[a] == axes[a].chosen;
             zero |= index < 0;
             at += index < 0 ? 0 : (size_t)index * axes[a].stride;
         }
-        long double v = zero ? 0 : x->value[at], h = zero ? 0 : bounded_hard(x, at);
-        extreme_add(&low, v - h, 0, 0);
-        extreme_add(&high, v + h, 0, 0);
-        same &= found == 0 || (zero == zeros && (zero || at == only));
-        zeros = zero;
-        only = at;
-        found++;
-        if (is_chosen) {
-            chosen = v;
-            room = 2 * h; /* a range about a moved element is as wide on either side of it */
-        }
+        visit(context, at, !zero, chosen);
         int a = rank - 1;
         while (a >= 0 && ++pick[a] > axes[a].high) {
             pick[a] = axes[a].low;
@@ -233,12 +253,45 @@ void put_nearest(struct bounded *out, size_t i, const struct bounded *x, size_t 
         }
         more = a >= 0;
     }
-    if (same && !zeros)
-        bounded_move(out, i, x, only);
-    else if (same)
+}
+
+/* All candidates of one output. */
+struct choice {
+    const struct bounded *x;
+    struct extreme low, high;
+    long double chosen, room;
+    size_t only, found;
+    bool zeros, same;
+};
+
+static void consider(void *context, size_t at, bool inside, bool chosen)
+{
+    struct choice *c = context;
+    long double v = inside ? c->x->value[at] : 0, h = inside ? bounded_hard(c->x, at) : 0;
+    extreme_add(&c->low, v - h, 0, 0);
+    extreme_add(&c->high, v + h, 0, 0);
+    c->same &= c->found == 0 || (!inside == c->zeros && (!inside || at == c->only));
+    c->zeros = !inside;
+    c->only = at;
+    c->found++;
+    if (chosen) {
+        c->chosen = v;
+        c->room = 2 * h; /* a range about a moved element is as wide on either side of it */
+    }
+}
+
+void put_nearest(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
+                 const struct nearest *axes, nearest_map *map, const void *mapping)
+{
+    struct choice c = {.x = x, .low = {.sign = -1}, .high = {.sign = 1}, .same = true};
+    nearest_each(base, rank, axes, map, mapping, consider, &c);
+    long double low = extreme_value(&c.low), high = extreme_value(&c.high);
+    if (c.same && !c.zeros)
+        bounded_move(out, i, x, c.only);
+    else if (c.same)
         bounded_put(out, i, 0, 0, 0);
-    else if (low.nan || high.nan || isinf(extreme_value(&low)) || isinf(extreme_value(&high)))
-        bounded_put_undecided(out, i, chosen);
+    else if (c.low.nan || c.high.nan || isinf(low) || isinf(high))
+        bounded_put_undecided(out, i, c.chosen);
     else
-        bounded_put_range(out, i, chosen, extreme_value(&low) - room, extreme_value(&high) + room);
+        bounded_put_range(out, i, c.chosen, low - c.room, high + c.room);
 }

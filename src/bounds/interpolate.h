@@ -48,15 +48,34 @@ struct tap_list {
 void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
                       const struct tap_list *lists);
 
+/* Calls `visit` for each sample with its weight, and the most that the size of its weight may be. */
+typedef void tap_visit(void *context, size_t at, long double weight, long double reach);
+void taps_visit(size_t base, int rank, const struct tap_list *lists, tap_visit *visit, void *context);
+
+/* Whether there is one sample, of weight 1: then *at, which starts at the base, is its place. */
+bool taps_are_copy(int rank, const struct tap_list *lists, size_t *at);
+
+/*
+ * The samples at coordinate x with the derivatives of their weights by x, for a kernel that is not widened.
+ * Returns 0 when e is too large for any statement, and where the hat has a kink: at every whole number.
+ */
+size_t tap_slopes_at(const struct kernel *kernel, long double x, long double e, struct tap *taps);
+
 /* The candidates of nearest along an axis, [low, high], and the one chosen. */
 struct nearest {
     int64_t chosen, low, high;
     size_t stride;
 };
-/* Stores the nearest sample with a bound over all candidates. `map` turns an index into one inside the axis,
- * or -1 for a zero. */
+/* Turns an index into one inside the axis, or -1 for a zero. */
+typedef int64_t nearest_map(const void *context, int axis, int64_t index);
+
+/* Calls `visit` for each candidate, with its place or, outside, a zero; `chosen` is the one chosen. */
+typedef void nearest_visit(void *context, size_t at, bool inside, bool chosen);
+void nearest_each(size_t base, int rank, const struct nearest *axes, nearest_map *map, const void *mapping,
+                  nearest_visit *visit, void *context);
+
+/* Stores the nearest sample with a bound over all candidates. */
 void put_nearest(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
-                 const struct nearest *axes, int64_t (*map)(const void *context, int axis, int64_t index),
-                 const void *context);
+                 const struct nearest *axes, nearest_map *map, const void *mapping);
 
 #endif

@@ -275,9 +275,9 @@ struct share {
 };
 
 /* Calls `give` for each element of the window that lies inside the input. */
-static void share_out(const struct share *s,
-                      void (*give)(const struct share *s, size_t at, const void *context),
-                      const void *context)
+typedef void give_element(const struct share *s, size_t at, void *context);
+
+static void share_out(const struct share *s, give_element *give, void *context)
 {
     int64_t tap[TENSOR_MAX_RANK] = {0};
     bool more = !is_empty(&s->window.taps);
@@ -285,13 +285,13 @@ static void share_out(const struct share *s,
         give(s, s->base + window_offset(&s->pool->geometry, &s->window, tap), context);
 }
 
-static void give_undecided(const struct share *s, size_t at, const void *context)
+static void give_undecided(const struct share *s, size_t at, void *context)
 {
     (void)context;
     gradient_sums_undecided(s->sums, at);
 }
 
-static void give_term(const struct share *s, size_t at, const void *context)
+static void give_term(const struct share *s, size_t at, void *context)
 {
     gradient_sums_add(s->sums, at, *(const struct number *)context);
 }
@@ -308,31 +308,40 @@ static void share_average(const struct share *s)
     share_out(s, give_term, &part);
 }
 
-static void see_element(const struct share *s, size_t at, const void *context)
+/* The maximum of a window, and how many elements may be it. */
+struct maximum {
+    struct extreme top;
+    size_t candidates;
+    bool given; /* to the first of them */
+};
+
+static void see_element(const struct share *s, size_t at, void *context)
 {
-    /* The window's maximum is found by the same walk that shares out. */
-    struct extreme *top = *(struct extreme *const *)context;
-    extreme_add(top, s->pool->x->value[at], bounded_hard(s->pool->x, at), 0);
+    struct maximum *m = context;
+    extreme_add(&m->top, s->pool->x->value[at], bounded_hard(s->pool->x, at), 0);
 }
 
-static bool is_candidate(const struct share *s, size_t at, const struct extreme *top)
+static bool is_candidate(const struct share *s, size_t at, const struct maximum *m)
 {
-    return s->pool->x->value[at] + bounded_hard(s->pool->x, at) >= top->low;
+    return s->pool->x->value[at] + bounded_hard(s->pool->x, at) >= m->top.low;
 }
 
-static void count_candidate(const struct share *s, size_t at, const void *context)
+static void count_candidate(const struct share *s, size_t at, void *context)
 {
-    struct extreme *top = *(struct extreme *const *)context;
-    top->count += is_candidate(s, at, top);
+    struct maximum *m = context;
+    m->candidates += is_candidate(s, at, m);
 }
 
-static void give_candidate(const struct share *s, size_t at, const void *context)
+/* The first candidate gets all, of which the others may get any part. */
+static void give_candidate(const struct share *s, size_t at, void *context)
 {
-    const struct extreme *top = *(struct extreme *const *)context;
-    long double half = s->up.v / 2;
-    struct number part = {half, fabsl(half) + s->up.h, fabsl(half) + s->up.l};
-    if (is_candidate(s, at, top))
-        gradient_sums_add(s->sums, at, top->count == 1 ? s->up : part);
+    struct maximum *m = context;
+    long double all = fabsl(s->up.v);
+    struct number part = {m->given ? 0 : s->up.v, all + s->up.h, all + s->up.l};
+    if (!is_candidate(s, at, m))
+        return;
+    gradient_sums_add(s->sums, at, m->candidates == 1 ? s->up : part);
+    m->given = true;
 }
 
 /*
@@ -341,17 +350,16 @@ static void give_candidate(const struct share *s, size_t at, const void *context
  */
 static void share_maximum(const struct share *s)
 {
-    struct extreme top = {.sign = 1}, *context = &top;
-    share_out(s, see_element, &context);
-    if (top.count == 0)
+    struct maximum m = {.top = {.sign = 1}};
+    share_out(s, see_element, &m);
+    if (m.top.count == 0)
         return;
-    if (top.nan || top.open) {
+    if (m.top.nan || m.top.open) {
         share_out(s, give_undecided, NULL);
         return;
     }
-    top.count = 0;
-    share_out(s, count_candidate, &context);
-    share_out(s, give_candidate, &context);
+    share_out(s, count_candidate, &m);
+    share_out(s, give_candidate, &m);
 }
 
 static long double odd_power(long double x, long double p)
@@ -387,7 +395,7 @@ static struct number root_slope(const struct pooling *pool, size_t at, size_t fr
                          units / 4 * unit * fabsl(slope.v));
 }
 
-static void give_root(const struct share *s, size_t at, const void *context)
+static void give_root(const struct share *s, size_t at, void *context)
 {
     struct number slope = root_slope(s->pool, *(const size_t *)context, at);
     struct number part = number_mul(s->up, slope, unit_of(s->pool->x->type));

@@ -8,6 +8,7 @@
  * rational number that a correct implementation can compute exactly: nearest is decided, ties included.
  */
 #include "bounds/interpolate.h"
+#include "ops/interpolate_gradient.h"
 #include "ops/resize.h"
 
 #include <inttypes.h>
@@ -397,33 +398,54 @@ static int64_t same_index(const void *context, int axis, int64_t index)
     return index;
 }
 
+/* What an output element is made from. */
+struct sources {
+    enum side side;
+    struct tap_list lists[TENSOR_MAX_RANK];
+    struct nearest nearest[TENSOR_MAX_RANK];
+};
+
+static struct sources sources_of(const struct resize *r, int rank, const struct strides *strides,
+                                 const int64_t *index)
+{
+    struct sources s = {.side = INSIDE};
+    for (int a = 0; a < rank; a++) {
+        const struct place *place = &r->places[a][index[a]];
+        if (place->side == OUTSIDE || (place->side == UNSURE && s.side == INSIDE))
+            s.side = place->side;
+        s.lists[a] = (struct tap_list){place->taps, place->n_taps, strides->of[a]};
+        s.nearest[a] = place->nearest;
+        s.nearest[a].stride = strides->of[a];
+    }
+    return s;
+}
+
 static void put_element(const struct resize *r, struct bounded *out, size_t i, const struct bounded *x,
                         const struct strides *strides, const int64_t *index)
 {
     int rank = x->shape.rank;
-    struct tap_list lists[TENSOR_MAX_RANK];
-    struct nearest nearest[TENSOR_MAX_RANK];
-    enum side side = INSIDE;
-    for (int a = 0; a < rank; a++) {
-        const struct place *place = &r->places[a][index[a]];
-        if (place->side == OUTSIDE || (place->side == UNSURE && side == INSIDE))
-            side = place->side;
-        lists[a] = (struct tap_list){place->taps, place->n_taps, strides->of[a]};
-        nearest[a] = place->nearest;
-        nearest[a].stride = strides->of[a];
-    }
+    struct sources from = sources_of(r, rank, strides, index);
     if (r->disputed)
         bounded_put_open(out, i);
-    else if (side == UNSURE)
+    else if (from.side == UNSURE)
         bounded_put_undecided(out, i, 0);
-    else if (side == OUTSIDE && (dtype_is_float(out->type) || r->extrapolation == floor(r->extrapolation)))
+    else if (from.side == OUTSIDE &&
+             (dtype_is_float(out->type) || r->extrapolation == floor(r->extrapolation)))
         bounded_put(out, i, r->extrapolation, 0, 0);
-    else if (side == OUTSIDE)
+    else if (from.side == OUTSIDE)
         bounded_put_open(out, i);
     else if (r->mode == NEAREST)
-        put_nearest(out, i, x, 0, rank, nearest, same_index, NULL);
+        put_nearest(out, i, x, 0, rank, from.nearest, same_index, NULL);
     else
-        put_interpolated(out, i, x, 0, rank, lists);
+        put_interpolated(out, i, x, 0, rank, from.lists);
+}
+
+static void places_release(struct resize *r, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        free(r->places[a]);
+        free(r->taps[a]);
+    }
 }
 
 static int compute(struct op_call *call, struct resize *r, const struct bounded *x, struct bounded *out)
@@ -444,10 +466,7 @@ static int compute(struct op_call *call, struct resize *r, const struct bounded 
     }
     result = 0;
 out:
-    for (int a = 0; a < x->shape.rank; a++) {
-        free(r->places[a]);
-        free(r->taps[a]);
-    }
+    places_release(r, x->shape.rank);
     return result;
 }
 
@@ -487,6 +506,74 @@ static int eval_resize(struct op_call *call)
     return compute(call, &r, x, out);
 }
 
+static bool has_taps(const struct sources *from, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (from->lists[a].count == 0)
+            return false;
+    return true;
+}
+
+/* Gives what arrives to the samples; false when it is not known to which. */
+static bool give_element(const struct resize *r, struct gradient_sums *sums, struct number up, int rank,
+                         const struct sources *from)
+{
+    struct interpolated to = {.sums = sums, .up = up, .rank = rank, .undecided = from->side == UNSURE};
+    if (from->side == OUTSIDE)
+        return true;
+    if (r->mode == NEAREST)
+        nearest_give(&to, from->nearest, same_index, NULL);
+    else if (has_taps(from, rank))
+        interpolated_give(&to, from->lists);
+    else
+        return false;
+    return true;
+}
+
+static int spread(struct op_gradient *g, struct resize *r, struct gradient_sums *sums)
+{
+    const struct bounded *x = g->call->inputs[0], *up = g->upstream[0];
+    int rank = x->shape.rank, result = 0;
+    bool known = true;
+    for (int a = 0; a < rank && result == 0; a++)
+        result = make_places(g->call, r, a, x->type);
+    struct strides strides = strides_dense(&x->shape);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; result == 0 && i < up->count; i++) {
+        struct sources from = sources_of(r, rank, &strides, index);
+        known &= give_element(r, sums, number_of(up, i), rank, &from);
+        odometer_next(index, &up->shape);
+    }
+    for (size_t i = 0; !known && i < x->count; i++)
+        gradient_sums_undecided(sums, i);
+    places_release(r, rank);
+    return result;
+}
+
+/* The transposed map. Nobody computes derivatives by the region or the scales. */
+static int gradient_resize(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *x = call->inputs[0], *up = g->upstream[0];
+    struct resize r = {0};
+    struct gradient_sums sums;
+    for (size_t i = 1; i < call->n_inputs; i++)
+        if (gradient_leave_undecided(g, i))
+            return -1;
+    if (!up || !g->wanted[0])
+        return 0;
+    if (read_attributes(call, &r) || read_sizes(call, &r, x))
+        return -1;
+    if (r.disputed || unsure(call_input(call, 1)) || unsure(call_input(call, 2)))
+        return gradient_leave_undecided(g, 0);
+    struct bounded *slope = gradient_make(g, 0);
+    if (!slope || gradient_sums_init(&sums, slope, call->err))
+        return -1;
+    int result = up->count > 0 ? spread(g, &r, &sums) : 0;
+    gradient_sums_store(&sums);
+    return result;
+}
+
 static const struct op_param params[] = {
     {"mode", PARAM_STRING, .legal = "nearest|linear|cubic", .illegal = "bilinear|", .initial = "nearest"},
     {"coordinate_transformation_mode", PARAM_STRING, .since = 11,
@@ -513,7 +600,7 @@ const struct op ops_resize[] = {
     {OP("Resize", 10), .open = "how this combination of modes, sizes and scales is computed",
      .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {1, 5},
      .types = {{10, PLAIN}, {13, PLAIN | DTYPE_BIT(DTYPE_BFLOAT16)}}, .params = params, .eval = eval_resize,
-     .sample = resize_sample, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .gradient = gradient_resize, .sample = resize_sample, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.same_since = 11}, .result = RESULT_TYPE,
      .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
