@@ -256,8 +256,8 @@ const struct op *op_known(const char *name);
 /* Whether the operator is known to have the flag. */
 bool op_has(const char *name, unsigned flag);
 
-/* Whether the node reads the value as data by some input, not as a parameter (the scales of Resize, the
- * limits of Clip). Operators that are not known read all inputs as data. */
+/* Whether the node reads the value as data by some input, not as a parameter (the limits of Clip) or as the
+ * statistics of BatchNormalization. Operators that are not known read all inputs as data. */
 bool op_reads_as_data(const Onnx__NodeProto *node, const char *name);
 
 /* Checks a comma-separated list of operator names given by the user. Fails with ERROR_NOT_FOUND, and suggests

@@ -100,11 +100,17 @@ static bool is_parameter(const struct op *op, size_t input)
     return false;
 }
 
+/* Statistics of other data: libtorch refuses to differentiate by them, oneDNN takes them as constants. */
+static bool is_statistics(const Onnx__NodeProto *node, size_t input)
+{
+    return input >= 3 && text_equal(node->op_type, "BatchNormalization");
+}
+
 bool op_reads_as_data(const Onnx__NodeProto *node, const char *name)
 {
     const struct op *op = op_known(node->op_type);
     for (size_t i = 0; i < node->n_input; i++)
-        if (text_equal(node->input[i], name) && !is_parameter(op, i))
+        if (text_equal(node->input[i], name) && !is_parameter(op, i) && !is_statistics(node, i))
             return true;
     return false;
 }
