@@ -210,14 +210,14 @@ int emit_attr_list(struct emit *e, const char *name, int64_t *values, size_t cou
     return 0;
 }
 
-/* The value of an input, which then belongs to the text. */
-static int read_input(struct emit *e, size_t i, struct tensor *tensor)
+int emit_read(struct emit *e, size_t i, struct tensor *tensor)
 {
     char message[FACE_MESSAGE_SIZE];
     if (!emit_has(e, i))
         return emit_invalid(e, "input %zu is missing", i);
     if (!e->inputs[i].fixed)
         e->reads_data = true;
+    e->as_numbers |= (uint64_t)1 << (i < 63 ? i : 63);
     if (face_tensor_read(e->inputs[i].tensor, tensor, message) < 0)
         return emit_unsupported(e, "%.300s", message);
     return 0;
@@ -226,7 +226,7 @@ static int read_input(struct emit *e, size_t i, struct tensor *tensor)
 int emit_list(struct emit *e, size_t i, int64_t *values, size_t max, size_t *count)
 {
     struct tensor tensor;
-    if (read_input(e, i, &tensor) < 0)
+    if (emit_read(e, i, &tensor) < 0)
         return -1;
     int result = 0;
     if (!dtype_is_integer(tensor.type))
@@ -243,7 +243,7 @@ int emit_list(struct emit *e, size_t i, int64_t *values, size_t max, size_t *cou
 int emit_scalar_value(struct emit *e, size_t i, long double *value)
 {
     struct tensor tensor;
-    if (read_input(e, i, &tensor) < 0)
+    if (emit_read(e, i, &tensor) < 0)
         return -1;
     bool one = tensor.count == 1;
     *value = one ? tensor_get(&tensor, 0) : 0;

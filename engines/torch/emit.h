@@ -36,6 +36,7 @@ struct emit {
     struct str *text;
     struct arena *arena; /* the program's arena, for the texts that the functions below return */
     bool reads_data;     /* set by rows: a value that is not fixed has been written into the text */
+    uint64_t as_numbers; /* set by rows: inputs (one bit each) whose values have been written into the text */
     struct error *err;
     /* Makes a variable for a constant tensor, which it takes over. */
     const char *(*constant)(void *context, struct tensor *tensor, struct error *err);
@@ -100,7 +101,10 @@ bool emit_word(const struct emit *e, const char *name, const char *word, const c
  * them. */
 int emit_attr_list(struct emit *e, const char *name, int64_t *values, size_t count);
 
-/* Reads the elements of an input, at most `max`. Sets reads_data when the input is not fixed. */
+/* Reads the value of an input, which then belongs to the text; the caller releases it. Sets as_numbers, and
+ * reads_data when the input is not fixed. */
+int emit_read(struct emit *e, size_t i, struct tensor *tensor);
+/* Reads the elements of an input, at most `max`. */
 int emit_list(struct emit *e, size_t i, int64_t *values, size_t max, size_t *count);
 int emit_scalar_value(struct emit *e, size_t i, long double *value); /* its only element */
 

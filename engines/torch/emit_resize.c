@@ -16,11 +16,8 @@ static int read_scales(struct emit *e, size_t input, double *scale, int rank, si
                        const int64_t *axes)
 {
     struct tensor tensor;
-    char message[FACE_MESSAGE_SIZE];
-    if (!e->inputs[input].fixed)
-        e->reads_data = true;
-    if (face_tensor_read(e->inputs[input].tensor, &tensor, message) < 0)
-        return emit_unsupported(e, "%.200s", message);
+    if (emit_read(e, input, &tensor) < 0)
+        return -1;
     bool fits = tensor.count == n_axes && n_axes <= (size_t)rank;
     for (size_t i = 0; fits && i < n_axes; i++)
         scale[axes[i]] = (double)tensor_get(&tensor, i);

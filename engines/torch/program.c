@@ -1,6 +1,5 @@
 #include "program.h"
 
-#include "adapter.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "source.h"
@@ -16,6 +15,7 @@ struct slot {
     enum dtype type;
     struct shape shape;
     bool fixed, weight;
+    bool as_number; /* a row has written its value into the text, so that autograd does not see it */
 };
 
 struct step {
@@ -53,9 +53,8 @@ struct program {
 
 /* What the library, and torch_face.cc of text that it does not compile, say of what it lacks. */
 static const char *const lacking[] = {
-    "not implemented for", "not supported", "nsupported",
-    "not implemented",     "only supports", "only supported",
-    "only support ",       "not yet",       NULL,
+    "not implemented for", "not supported", "nsupported", "not implemented",    "only supports",
+    "only supported",      "only support ", "not yet",    "not differentiable", NULL,
 };
 
 static int library_error(struct error *err, const char *message)
@@ -193,14 +192,17 @@ static int compile_step(struct program *p, struct step *step, const char *lines,
     return result < 0 ? library_error(err, message) : 0;
 }
 
-static int run_step(struct program *p, const struct step *step, struct error *err)
+typedef int run_module(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
+                       size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE]);
+
+static int run_step(struct program *p, const struct step *step, run_module *run, struct error *err)
 {
     char message[FACE_MESSAGE_SIZE];
     const struct face_tensor **inputs = memory_zeroed(step->n_inputs + 1, sizeof *inputs);
     struct face_tensor **outputs = memory_zeroed(step->n_outputs + 1, sizeof *outputs);
     for (size_t i = 0; i < step->n_inputs; i++)
         inputs[i] = p->slots[step->inputs[i]].tensor;
-    int result = face_module_run(step->module, step->n_inputs, inputs, step->n_outputs, outputs, message);
+    int result = run(step->module, step->n_inputs, inputs, step->n_outputs, outputs, message);
     for (size_t i = 0; i < step->n_outputs; i++)
         if (outputs[i])
             fill_slot(p, step->outputs[i], outputs[i]);
@@ -278,6 +280,15 @@ static int write_source(const struct program *p, size_t n_outputs, const size_t 
     return result;
 }
 
+static void mark_numbers(struct program *p, const Onnx__NodeProto *node, uint64_t as_numbers)
+{
+    for (size_t i = 0; i < node->n_input; i++) {
+        size_t number;
+        if (as_numbers >> (i < 63 ? i : 63) & 1 && map_get(&p->index->names, node->input[i], &number))
+            p->slots[number].as_number = true;
+    }
+}
+
 static int make_step(struct program *p, size_t number, struct error *err)
 {
     const Onnx__NodeProto *node = p->index->model->graph->node[number];
@@ -303,6 +314,7 @@ static int make_step(struct program *p, size_t number, struct error *err)
                      .context = p};
     int result = emit_node(&e);
     p->reads_data |= e.reads_data;
+    mark_numbers(p, node, e.as_numbers);
     str_append(&p->body, lines.data, lines.length);
     if (result == 0) {
         step_inputs(p, step, number, first_constant);
@@ -312,7 +324,7 @@ static int make_step(struct program *p, size_t number, struct error *err)
             result = compile_step(p, step, lines.data, err);
     }
     if (result == 0)
-        result = run_step(p, step, err);
+        result = run_step(p, step, face_module_run, err);
     str_release(&lines);
     free(names);
     free(inputs);
@@ -413,21 +425,21 @@ bool program_fits(const struct program *p, const struct value *inputs, size_t co
     return true;
 }
 
-static int run_steps(struct program *p, struct error *err)
+static int run_steps(struct program *p, run_module *run, struct error *err)
 {
     for (size_t i = 0; i < p->n_steps; i++)
-        if (run_step(p, &p->steps[i], err) < 0)
+        if (run_step(p, &p->steps[i], run, err) < 0)
             return -1;
     return 0;
 }
 
-static int run_whole(struct program *p, struct error *err)
+static int run_whole(struct program *p, run_module *run, struct error *err)
 {
     struct step step = {p->whole, p->n_inputs, p->n_outputs, NULL, p->outputs};
     step.inputs = memory_zeroed(p->n_inputs + 1, sizeof *step.inputs);
     for (size_t i = 0; i < p->n_inputs; i++)
         step.inputs[i] = p->inputs[i].slot;
-    int result = run_step(p, &step, err);
+    int result = run_step(p, &step, run, err);
     free(step.inputs);
     return result;
 }
@@ -452,7 +464,166 @@ int program_run(struct program *p, const struct value *inputs, size_t count, str
     p->fresh = false;
     if (!fresh && set_inputs(p, inputs, count, err) < 0)
         return -1;
-    if (is_steps(p) ? !fresh && run_steps(p, err) < 0 : run_whole(p, err) < 0)
+    if (is_steps(p) ? !fresh && run_steps(p, face_module_run, err) < 0
+                    : run_whole(p, face_module_run, err) < 0)
         return -1;
     return read_outputs(p, outputs, err);
+}
+
+static bool is_leaf(const struct program *p, size_t number)
+{
+    return number < p->index->count && p->index->values[number].source != SOURCE_NODE &&
+           p->slots[number].tensor && dtype_is_float(p->slots[number].type);
+}
+
+static bool is_wanted(const struct program *p, const struct adapter_gradient *request, size_t number)
+{
+    return is_leaf(p, number) && adapter_wants(request, p->index->values[number].name);
+}
+
+static int check_wanted(const struct program *p, const struct adapter_gradient *request, struct error *err)
+{
+    for (size_t i = 0; i < request->n_wanted; i++) {
+        size_t number;
+        if (!map_get(&p->index->names, request->wanted[i], &number) || !is_leaf(p, number))
+            return error_set(err, ERROR_INVALID, "the model has no input or initialiser '%.100s' of floats",
+                             request->wanted[i]);
+    }
+    return 0;
+}
+
+/* Which values depend on wanted leaves. */
+static bool *find_dependents(const struct program *p, const struct adapter_gradient *request)
+{
+    const struct model_index *index = p->index;
+    bool *dependent = memory_zeroed(p->n_slots + 1, sizeof *dependent);
+    for (size_t i = 0; i < index->count; i++)
+        dependent[i] = is_wanted(p, request, i);
+    for (size_t i = 0; i < p->n_steps; i++) {
+        bool any = false;
+        for (size_t k = 0; k < p->steps[i].n_inputs; k++)
+            any = any || dependent[p->steps[i].inputs[k]];
+        for (size_t k = 0; k < p->steps[i].n_outputs; k++)
+            dependent[p->steps[i].outputs[k]] = any && dtype_is_float(p->slots[p->steps[i].outputs[k]].type);
+    }
+    return dependent;
+}
+
+/* A value that went into the text as numbers is lost to autograd, and with it what depends on the leaves. */
+static int check_numbers(const struct program *p, const struct adapter_gradient *request, struct error *err)
+{
+    bool *dependent = find_dependents(p, request);
+    int result = 0;
+    for (size_t i = 0; !result && i < p->index->count; i++)
+        if (p->slots[i].as_number && dependent[i])
+            result = error_set(err, ERROR_UNSUPPORTED,
+                               "gradient by '%.100s', which the library takes as numbers and not as a tensor",
+                               p->index->values[i].name);
+    free(dependent);
+    return result;
+}
+
+static bool is_output(const struct program *p, size_t number)
+{
+    for (size_t i = 0; i < p->n_outputs; i++)
+        if (p->outputs[i] == number)
+            return true;
+    return false;
+}
+
+/* The derivatives by the leaves, in the order of their slots, from what has just been recorded. */
+static int backward(struct program *p, const struct adapter_gradient *request, size_t n_leaves,
+                    const struct face_tensor *const *leaves, struct face_tensor **gradients,
+                    struct error *err)
+{
+    char message[FACE_MESSAGE_SIZE] = "";
+    const struct face_tensor **outputs = memory_zeroed(request->n_upstream + 1, sizeof *outputs);
+    struct face_tensor **upstream = memory_zeroed(request->n_upstream + 1, sizeof *upstream);
+    size_t n = 0;
+    int result = 0;
+    for (size_t i = 0; !result && i < request->n_upstream; i++) {
+        const struct value *given = &request->upstream[i];
+        size_t number;
+        if (given->kind != VALUE_TENSOR || !map_get(&p->index->names, given->name, &number) ||
+            !is_output(p, number)) {
+            result = error_set(err, ERROR_INVALID, "the model has no output '%.100s'", given->name);
+        } else if (face_tensor_is_recorded(p->slots[number].tensor)) {
+            outputs[n] = p->slots[number].tensor;
+            result = face_tensor_new(&upstream[n++], given->tensors, message);
+        }
+    }
+    if (!result)
+        result = face_gradient(n, outputs, (const struct face_tensor *const *)upstream, n_leaves, leaves,
+                               gradients, message);
+    for (size_t i = 0; i < n; i++)
+        face_tensor_free(upstream[i]);
+    free(upstream);
+    free(outputs);
+    return result && *message ? library_error(err, message) : result;
+}
+
+/* Forward and backward. The optimising executor compiles each half after a profiled run of it. */
+static int differentiate(struct program *p, const struct adapter_gradient *request, size_t n_leaves,
+                         const struct face_tensor *const *leaves, struct face_tensor **gradients,
+                         struct error *err)
+{
+    int result = 0;
+    for (int runs = is_steps(p) ? 1 : 3; !result && runs > 0; runs--) {
+        result = is_steps(p) ? run_steps(p, face_module_record, err) : run_whole(p, face_module_record, err);
+        if (!result && p->mode == FACE_PROFILE && runs == 1 && face_symbolic_parts() == 0)
+            result = error_set(err, ERROR_UNSUPPORTED, "the JIT differentiates none of these operators");
+        for (size_t i = 0; i < n_leaves; i++) {
+            face_tensor_free(gradients[i]);
+            gradients[i] = NULL;
+        }
+        if (!result)
+            result = backward(p, request, n_leaves, leaves, gradients, err);
+    }
+    return result;
+}
+
+static int give_gradients(const struct program *p, size_t n_leaves, const size_t *slots,
+                          struct face_tensor *const *gradients, struct adapter_outputs *outputs,
+                          struct error *err)
+{
+    char message[FACE_MESSAGE_SIZE];
+    for (size_t i = 0; i < n_leaves; i++) {
+        struct tensor tensor;
+        if (face_tensor_read(gradients[i], &tensor, message) < 0)
+            return library_error(err, message);
+        value_set_tensor(adapter_output(outputs, p->index->values[slots[i]].name), &tensor);
+    }
+    return 0;
+}
+
+int program_gradient(struct program *p, const struct adapter_gradient *request,
+                     struct adapter_outputs *outputs, struct error *err)
+{
+    if (p->reload || p->mode == FACE_FREEZE || p->mode == FACE_OPTIMIZE)
+        return error_set(err, ERROR_UNSUPPORTED, "gradients of a graph that is frozen or loaded again");
+    p->fresh = false;
+    if (set_inputs(p, request->inputs, request->n_inputs, err) < 0 || check_wanted(p, request, err) < 0 ||
+        check_numbers(p, request, err) < 0)
+        return -1;
+    size_t *slots = memory_zeroed(p->index->count + 1, sizeof *slots), n = 0;
+    struct face_tensor **gradients = memory_zeroed(p->index->count + 1, sizeof *gradients);
+    const struct face_tensor **leaves = memory_zeroed(p->index->count + 1, sizeof *leaves);
+    for (size_t i = 0; i < p->index->count; i++) {
+        if (!is_wanted(p, request, i))
+            continue;
+        face_tensor_want(p->slots[i].tensor, true);
+        leaves[n] = p->slots[i].tensor;
+        slots[n++] = i;
+    }
+    int result = differentiate(p, request, n, leaves, gradients, err);
+    if (!result)
+        result = give_gradients(p, n, slots, gradients, outputs, err);
+    for (size_t i = 0; i < n; i++) {
+        face_tensor_want(p->slots[slots[i]].tensor, false);
+        face_tensor_free(gradients[i]);
+    }
+    free(leaves);
+    free(gradients);
+    free(slots);
+    return result;
 }

@@ -4,12 +4,13 @@
  * To make a program, the nodes are taken in order, and each is run as a step of its own as soon as its lines
  * are written (emit.h). So the row of the next node gets the types, shapes and values of its inputs from the
  * library itself. In eager mode the steps are the program. In the other modes, and with `reload`, all lines
- * together, with weights as buffers, become one module, so that freezing, optimisation or the fuser sees the
- * whole; the steps only serve to write it.
+ * together, with weights as buffers, become one module, so that freezing, optimisation, the fuser or symbolic
+ * differentiation sees the whole; the steps only serve to write it.
  */
 #ifndef TORCH_PROGRAM_H
 #define TORCH_PROGRAM_H
 
+#include "adapter.h"
 #include "cache.h"
 #include "emit.h"
 #include "model/index.h"
@@ -37,5 +38,10 @@ bool program_fits(const struct program *program, const struct value *inputs, siz
  * program_new. */
 int program_run(struct program *program, const struct value *inputs, size_t count, struct tensor *outputs,
                 struct error *err);
+
+/* The gradients that are asked for, by autograd: in mode FACE_EAGER of the steps, else of the whole module,
+ * whose profiled graph the JIT differentiates symbolically where it can. */
+int program_gradient(struct program *program, const struct adapter_gradient *request,
+                     struct adapter_outputs *outputs, struct error *err);
 
 #endif

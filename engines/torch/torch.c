@@ -1,4 +1,4 @@
-/* The libtorch engine: start, load, run. */
+/* The libtorch engine: start, load, run, gradient. */
 #include "adapter.h"
 #include "base/memory.h"
 #include "graph.h"
@@ -104,6 +104,19 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     return result < 0 ? adapter_fail_error(call, &err) : 0;
 }
 
+static int gradient(struct adapter_call *call, const struct adapter_gradient *request,
+                    struct adapter_outputs *outputs)
+{
+    struct torch *torch = call->engine;
+    struct error err = {0};
+    if (!torch->graph.model)
+        return adapter_fail(call, ADAPTER_FAILED, "gradient without a loaded model");
+    if (prepare(torch, request->inputs, request->n_inputs, &err) < 0 ||
+        program_gradient(torch->program, request, outputs, &err) < 0)
+        return adapter_fail_error(call, &err);
+    return 0;
+}
+
 static void stop(void *engine)
 {
     struct adapter_call call = {.engine = engine};
@@ -122,9 +135,9 @@ int main(int argc, char **argv)
         operators[i] = emit_at(i)->name;
     struct adapter_knob knobs[] = {
         {.name = "mode",
-         .values = "eager|freeze|optimize|nnc",
+         .values = "eager|freeze|optimize|nnc|profile",
          .value = "eager",
-         .help = "how the graph is prepared and run",
+         .help = "how the graph is prepared and run; profile: gradients by symbolic differentiation",
          .kind = KNOB_GRAPH,
          .plain = "eager"},
         {.name = "reload",
@@ -152,6 +165,7 @@ int main(int argc, char **argv)
         .start = start,
         .load = load,
         .run = run,
+        .gradient = gradient,
         .unload = unload,
         .stop = stop,
     };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/script.h>
@@ -124,6 +125,8 @@ void face_start(enum face_mode mode, int threads)
 {
     at::set_num_threads(threads);
     torch::jit::setTensorExprFuserEnabled(mode == FACE_NNC);
+    if (mode == FACE_PROFILE) /* single nodes are differentiated, too */
+        torch::jit::debugSetAutodiffSubgraphInlining(false);
     if (mode != FACE_NNC)
         return;
     torch::jit::overrideCanFuseOnCPU(true);
@@ -186,7 +189,7 @@ namespace
 
 torch::jit::Module in_mode(torch::jit::Module module, enum face_mode mode)
 {
-    if (mode == FACE_EAGER || mode == FACE_NNC)
+    if (mode == FACE_EAGER || mode == FACE_NNC || mode == FACE_PROFILE)
         return module;
     module.eval();
 #if RELEASE >= 109
@@ -241,7 +244,7 @@ int face_module_new(struct face_module **made, const char *text, size_t n_buffer
         if (reload && mode == FACE_FREEZE)
             module = reloaded(module);
         /* One run is profiled, the next one compiles, the third is the compiled one. */
-        *made = new face_module{module, mode, mode == FACE_NNC ? 2 : 0};
+        *made = new face_module{module, mode, mode == FACE_NNC || mode == FACE_PROFILE ? 2 : 0};
         return 0;
     });
 }
@@ -251,22 +254,91 @@ void face_module_free(struct face_module *module)
     delete module;
 }
 
+namespace
+{
+
+int forward(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs, int runs,
+            size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE])
+{
+    torch::jit::GraphOptimizerEnabledGuard executor(module->mode != FACE_EAGER);
+    std::vector<c10::IValue> arguments;
+    for (size_t i = 0; i < n_inputs; i++)
+        arguments.emplace_back(inputs[i]->tensor);
+    for (; runs > 1; runs--)
+        module->module.forward(arguments);
+    c10::List<at::Tensor> results = module->module.forward(arguments).toTensorList();
+    if (results.size() != n_outputs)
+        return say(message, "another number of outputs than asked for");
+    for (size_t i = 0; i < n_outputs; i++)
+        outputs[i] = new face_tensor{results.get(i)};
+    return 0;
+}
+
+size_t count_nodes(at::ArrayRef<torch::jit::Block *> blocks, c10::Symbol kind)
+{
+    size_t count = 0;
+    for (torch::jit::Block *block : blocks)
+        for (torch::jit::Node *node : block->nodes())
+            count += (node->kind() == kind) + count_nodes(node->blocks(), kind);
+    return count;
+}
+
+} // namespace
+
 int face_module_run(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
                     size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE])
 {
     return guarded(message, [&] {
         torch::NoGradGuard no_gradients;
-        torch::jit::GraphOptimizerEnabledGuard executor(module->mode != FACE_EAGER);
-        std::vector<c10::IValue> arguments;
-        for (size_t i = 0; i < n_inputs; i++)
-            arguments.emplace_back(inputs[i]->tensor);
-        for (; module->warm > 0; module->warm--)
-            module->module.forward(arguments);
-        c10::List<at::Tensor> results = module->module.forward(arguments).toTensorList();
-        if (results.size() != n_outputs)
-            return say(message, "another number of outputs than asked for");
-        for (size_t i = 0; i < n_outputs; i++)
-            outputs[i] = new face_tensor{results.get(i)};
+        int runs = module->warm + 1;
+        module->warm = 0;
+        return forward(module, n_inputs, inputs, runs, n_outputs, outputs, message);
+    });
+}
+
+int face_module_record(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
+                       size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE])
+{
+    return guarded(message,
+                   [&] { return forward(module, n_inputs, inputs, 1, n_outputs, outputs, message); });
+}
+
+int face_gradient(size_t n_outputs, const struct face_tensor *const *outputs,
+                  const struct face_tensor *const *upstream, size_t n_leaves,
+                  const struct face_tensor *const *leaves, struct face_tensor **gradients,
+                  char message[FACE_MESSAGE_SIZE])
+{
+    return guarded(message, [&] {
+        std::vector<at::Tensor> from, by, with;
+        for (size_t i = 0; i < n_outputs; i++) {
+            from.push_back(outputs[i]->tensor);
+            with.push_back(upstream[i]->tensor);
+        }
+        for (size_t i = 0; i < n_leaves; i++)
+            by.push_back(leaves[i]->tensor);
+        std::vector<at::Tensor> found(n_leaves);
+        if (n_outputs && n_leaves)
+            found = torch::autograd::grad(from, by, with, false, false, true);
+        for (size_t i = 0; i < n_leaves; i++)
+            gradients[i] = new face_tensor{
+                found[i].defined() ? found[i].detach() : at::zeros(by[i].sizes(), by[i].scalar_type())};
         return 0;
     });
+}
+
+void face_tensor_want(struct face_tensor *tensor, bool wanted)
+{
+    tensor->tensor.set_requires_grad(wanted);
+}
+
+bool face_tensor_is_recorded(const struct face_tensor *tensor)
+{
+    return tensor->tensor.requires_grad();
+}
+
+size_t face_symbolic_parts(void)
+{
+    std::shared_ptr<torch::jit::Graph> graph = torch::jit::lastExecutedOptimizedGraph();
+    torch::jit::Block *block = graph ? graph->block() : nullptr;
+    return block ? count_nodes({block}, torch::jit::prim::DifferentiableGraph) : 0;
 }

@@ -20,7 +20,8 @@ enum face_mode {
     FACE_EAGER,    /* operator by operator as written: the optimising executor is off */
     FACE_FREEZE,   /* torch::jit::freeze: constants folded, BatchNorm into Conv ... */
     FACE_OPTIMIZE, /* freeze and optimize_for_inference: oneDNN layouts and fusions */
-    FACE_NNC       /* the TensorExpr fuser, after profiled runs */
+    FACE_NNC,      /* the TensorExpr fuser, after profiled runs */
+    FACE_PROFILE   /* the optimising executor after profiled runs, which differentiates symbolically */
 };
 
 const char *face_version(void); /* "1.13.1" */
@@ -37,6 +38,10 @@ void face_tensor_free(struct face_tensor *tensor);
 int face_tensor_read(const struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE]);
 /* The type (DTYPE_NONE when enum dtype does not have it) and shape, without the data. */
 void face_tensor_meta(const struct face_tensor *tensor, enum dtype *type, struct shape *shape);
+
+/* A wanted tensor is a leaf that gradients are asked for; a recorded one depends on such a leaf. */
+void face_tensor_want(struct face_tensor *tensor, bool wanted);
+bool face_tensor_is_recorded(const struct face_tensor *tensor);
 
 /*
  * A module whose only method is the text `def forward(self, ...): ...`, which returns a list of tensors.
@@ -57,6 +62,20 @@ void face_module_free(struct face_module *module);
 /* Runs the module, which must return exactly n_outputs tensors. The caller owns them. */
 int face_module_run(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
                     size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE]);
+
+/* The same, once, with autograd recording what depends on wanted tensors. */
+int face_module_record(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
+                       size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE]);
+
+/* torch::autograd::grad: from the derivatives by the outputs, all of which must be recorded, those by the
+ * leaves: zeros where no output depends on a leaf. The record is used up. The caller owns the gradients. */
+int face_gradient(size_t n_outputs, const struct face_tensor *const *outputs,
+                  const struct face_tensor *const *upstream, size_t n_leaves,
+                  const struct face_tensor *const *leaves, struct face_tensor **gradients,
+                  char message[FACE_MESSAGE_SIZE]);
+
+/* How many parts of the graph that the optimising executor ran last it differentiates symbolically. */
+size_t face_symbolic_parts(void);
 
 #ifdef __cplusplus
 }
