@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static int check_tensor(struct walk_call *call, const struct tensor *tensor)
+int dlib_check(struct walk_call *call, const struct tensor *tensor)
 {
     if (tensor->type != DTYPE_FLOAT)
         return walk_unsupported(call, "%s", dtype_name(tensor->type));
@@ -17,7 +17,7 @@ int dlib_take(struct walk_call *call, struct face_call *face, size_t index, long
               long long nr, long long nc)
 {
     const struct tensor *tensor = walk_input(call, index);
-    if (check_tensor(call, tensor))
+    if (dlib_check(call, tensor))
         return -1;
     face->inputs[face->n_inputs++] = (struct face_array){tensor->data, n, k, nr, nc};
     return 0;
@@ -26,7 +26,7 @@ int dlib_take(struct walk_call *call, struct face_call *face, size_t index, long
 int dlib_give(struct walk_call *call, struct face_call *face, long long n, long long k, long long nr,
               long long nc)
 {
-    if (check_tensor(call, &call->outputs[0]))
+    if (dlib_check(call, &call->outputs[0]))
         return -1;
     face->out = (struct face_array){call->outputs[0].data, n, k, nr, nc};
     return 0;
@@ -48,10 +48,15 @@ static int elementwise(struct walk_call *call, struct face_call *face)
     return dlib_run(call, face);
 }
 
+float dlib_alpha(const struct walk_call *call)
+{
+    return node_float(call->node, "alpha", call->row->kind == FACE_ELU ? 1 : 0.01F);
+}
+
 static int unary(struct walk_call *call)
 {
     struct face_call face = {.op = (enum face_op)call->row->kind};
-    face.numbers[0] = node_float(call->node, "alpha", face.op == FACE_ELU ? 1 : 0.01F);
+    face.numbers[0] = dlib_alpha(call);
     return elementwise(call, &face);
 }
 
@@ -76,23 +81,20 @@ static float clip_bound(struct walk_call *call, size_t index, const char *name)
     return bound && bound->count == 1 ? (float)tensor_get(bound, 0) : NAN;
 }
 
+int dlib_ceiling(struct walk_call *call, float *ceiling)
+{
+    float low = clip_bound(call, 1, "min");
+    *ceiling = clip_bound(call, 2, "max");
+    if (low != 0 || signbit(low) || isnan(*ceiling))
+        return walk_unsupported(call, "bounds other than zero and a ceiling");
+    return 0;
+}
+
 static int clip(struct walk_call *call)
 {
     struct face_call face = {.op = FACE_CLIPPED_RELU};
-    float low = clip_bound(call, 1, "min"), high = clip_bound(call, 2, "max");
-    if (low != 0 || signbit(low) || isnan(high))
-        return walk_unsupported(call, "bounds other than zero and a ceiling");
-    face.numbers[0] = high;
-    return elementwise(call, &face);
+    return dlib_ceiling(call, &face.numbers[0]) ? -1 : elementwise(call, &face);
 }
-
-/*
- * How the second operand repeats in the output: neighbouring dims that both have, or that only the output
- * has, become one. dlib knows three patterns: before * both * after, where before or after may be 1.
- */
-struct repeat {
-    long long before, both, after;
-};
 
 static bool find_repeat(const struct shape *out, const struct shape *other, struct repeat *repeat)
 {
@@ -123,7 +125,7 @@ static int whole_operand(const struct walk_call *call)
     return -1;
 }
 
-static int repeat_operand(struct walk_call *call, size_t index, struct repeat *repeat)
+int dlib_repeat(struct walk_call *call, size_t index, struct repeat *repeat)
 {
     if (!find_repeat(&call->outputs[0].shape, &walk_input(call, index)->shape, repeat))
         return walk_unsupported(call, "this kind of broadcasting");
@@ -135,7 +137,7 @@ int dlib_add_input(struct walk_call *call, size_t index, float factor)
     struct face_call face = {.op = FACE_ADD_TO, .numbers = {factor}};
     const struct tensor *other = walk_input(call, index);
     struct repeat r;
-    if (repeat_operand(call, index, &r) || check_tensor(call, other))
+    if (dlib_repeat(call, index, &r) || dlib_check(call, other))
         return -1;
     if (r.both == 1) {
         face =
@@ -163,7 +165,7 @@ static int add(struct walk_call *call)
     if (whole < 0 || (whole == 1 && call->row->kind < 0))
         return walk_unsupported(call, "this kind of broadcasting");
     if (!shape_equal(&call->inputs[0]->shape, &call->inputs[1]->shape)) {
-        if (check_tensor(call, call->inputs[whole]) || check_tensor(call, &call->outputs[0]))
+        if (dlib_check(call, call->inputs[whole]) || dlib_check(call, &call->outputs[0]))
             return -1;
         memcpy(call->outputs[0].data, call->inputs[whole]->data, call->outputs[0].size);
         return dlib_add_input(call, (size_t)!whole, (float)call->row->kind);
@@ -182,7 +184,7 @@ static int multiply(struct walk_call *call)
     if (whole < 0)
         return walk_unsupported(call, "this kind of broadcasting");
     size_t first = (size_t)whole, other = (size_t)!whole;
-    if (repeat_operand(call, other, &r))
+    if (dlib_repeat(call, other, &r))
         return -1;
     if (r.before == 1 && r.after != 1) {
         face.op = FACE_SCALE_CHANNELS;
@@ -217,32 +219,32 @@ int main(int argc, char **argv)
 {
     enum { F = DTYPE_BIT(DTYPE_FLOAT), ANY = TENSOR_MAX_RANK };
     const struct walk_row rows[] = {
-        {"Relu", unary, F, 0, ANY, FACE_RELU},
-        {"Sigmoid", unary, F, 0, ANY, FACE_SIGMOID},
-        {"Tanh", unary, F, 0, ANY, FACE_TANH},
-        {"Exp", unary, F, 0, ANY, FACE_EXP},
-        {"Log", unary, F, 0, ANY, FACE_LOG},
-        {"Mish", unary, F, 0, ANY, FACE_MISH},
-        {"LeakyRelu", unary, F, 0, ANY, FACE_LEAKY_RELU},
-        {"Elu", unary, F, 0, ANY, FACE_ELU},
-        {"PRelu", prelu, F, 0, ANY, 0},
-        {"Clip", clip, F, 0, ANY, 0},
-        {"Add", add, F, 0, ANY, 1},
-        {"Sub", add, F, 0, ANY, -1},
-        {"Mul", multiply, F, 0, ANY, 0},
-        {"Softmax", dlib_softmax, F, 0, ANY, 0},
-        {"MatMul", dlib_matmul, F, 1, ANY, 0},
-        {"Gemm", dlib_gemm, F, 2, 2, 0},
-        {"Conv", dlib_conv, F, 3, 4, 0},
-        {"ConvTranspose", dlib_conv_transpose, F, 3, 4, 0},
-        {"MaxPool", dlib_pool, F, 3, 4, FACE_MAX_POOL},
-        {"AveragePool", dlib_pool, F, 3, 4, FACE_AVERAGE_POOL},
-        {"GlobalMaxPool", dlib_global_pool, F, 3, ANY, FACE_MAX_POOL},
-        {"GlobalAveragePool", dlib_global_pool, F, 3, ANY, FACE_AVERAGE_POOL},
-        {"BatchNormalization", dlib_batch_normalization, F, 2, ANY, 0},
-        {"SpaceToDepth", dlib_reorg, F, 4, 4, FACE_REORG},
-        {"DepthToSpace", dlib_reorg, F, 4, 4, FACE_REORG_BACK},
-        {NULL, NULL, 0, 0, 0, 0},
+        {"Relu", unary, F, 0, ANY, FACE_RELU, dlib_unary_gradient},
+        {"Sigmoid", unary, F, 0, ANY, FACE_SIGMOID, dlib_unary_gradient},
+        {"Tanh", unary, F, 0, ANY, FACE_TANH, dlib_unary_gradient},
+        {"Exp", unary, F, 0, ANY, FACE_EXP, dlib_unary_gradient},
+        {"Log", unary, F, 0, ANY, FACE_LOG, NULL},
+        {"Mish", unary, F, 0, ANY, FACE_MISH, dlib_unary_gradient},
+        {"LeakyRelu", unary, F, 0, ANY, FACE_LEAKY_RELU, dlib_unary_gradient},
+        {"Elu", unary, F, 0, ANY, FACE_ELU, dlib_unary_gradient},
+        {"PRelu", prelu, F, 0, ANY, 0, dlib_prelu_gradient},
+        {"Clip", clip, F, 0, ANY, 0, dlib_clip_gradient},
+        {"Add", add, F, 0, ANY, 1, dlib_add_gradient},
+        {"Sub", add, F, 0, ANY, -1, dlib_add_gradient},
+        {"Mul", multiply, F, 0, ANY, 0, dlib_multiply_gradient},
+        {"Softmax", dlib_softmax, F, 0, ANY, 0, dlib_softmax_gradient},
+        {"MatMul", dlib_matmul, F, 1, ANY, 0, dlib_matmul_gradient},
+        {"Gemm", dlib_gemm, F, 2, 2, 0, dlib_gemm_gradient},
+        {"Conv", dlib_conv, F, 3, 4, 0, dlib_conv_gradient},
+        {"ConvTranspose", dlib_conv_transpose, F, 3, 4, 0, dlib_conv_transpose_gradient},
+        {"MaxPool", dlib_pool, F, 3, 4, FACE_MAX_POOL, dlib_pool_gradient},
+        {"AveragePool", dlib_pool, F, 3, 4, FACE_AVERAGE_POOL, dlib_pool_gradient},
+        {"GlobalMaxPool", dlib_global_pool, F, 3, ANY, FACE_MAX_POOL, dlib_global_pool_gradient},
+        {"GlobalAveragePool", dlib_global_pool, F, 3, ANY, FACE_AVERAGE_POOL, dlib_global_pool_gradient},
+        {"BatchNormalization", dlib_batch_normalization, F, 2, ANY, 0, NULL},
+        {"SpaceToDepth", dlib_reorg, F, 4, 4, FACE_REORG, dlib_reorg_gradient},
+        {"DepthToSpace", dlib_reorg, F, 4, 4, FACE_REORG_BACK, dlib_reorg_gradient},
+        {NULL, NULL, 0, 0, 0, 0, NULL},
     };
     const struct walk_library library = {.name = "dlib", .rows = rows, .start = start, .stop = stop};
     return walker_main(&library, argc, argv);

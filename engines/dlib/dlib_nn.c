@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-static long long product(const struct shape *shape, int from, int to)
+long long dlib_product(const struct shape *shape, int from, int to)
 {
     long long product = 1;
     for (int i = from; i < to; i++)
@@ -11,16 +11,22 @@ static long long product(const struct shape *shape, int from, int to)
     return product;
 }
 
-int dlib_softmax(struct walk_call *call)
+void dlib_softmax_dims(const struct walk_call *call, long long dims[3])
 {
-    struct face_call face = {.op = FACE_SOFTMAX};
     const struct shape *shape = &call->inputs[0]->shape;
     bool flatten = call->opset < 13; /* all dims from the axis on are one */
     int axis = walk_axis(node_int(call->node, "axis", flatten ? 1 : -1), shape->rank);
-    long long outer = product(shape, 0, axis);
-    long long along = product(shape, axis, flatten ? shape->rank : axis + 1);
-    long long inner = flatten ? 1 : product(shape, axis + 1, shape->rank);
-    if (dlib_take(call, &face, 0, outer, along, inner, 1) || dlib_give(call, &face, outer, along, inner, 1))
+    dims[0] = dlib_product(shape, 0, axis);
+    dims[1] = dlib_product(shape, axis, flatten ? shape->rank : axis + 1);
+    dims[2] = flatten ? 1 : dlib_product(shape, axis + 1, shape->rank);
+}
+
+int dlib_softmax(struct walk_call *call)
+{
+    struct face_call face = {.op = FACE_SOFTMAX};
+    long long d[3];
+    dlib_softmax_dims(call, d);
+    if (dlib_take(call, &face, 0, d[0], d[1], d[2], 1) || dlib_give(call, &face, d[0], d[1], d[2], 1))
         return -1;
     return dlib_run(call, &face);
 }
@@ -31,7 +37,7 @@ int dlib_matmul(struct walk_call *call)
     const struct shape *a = &call->inputs[0]->shape, *b = &call->inputs[1]->shape;
     if (b->rank > 2)
         return walk_unsupported(call, "a stack of matrices on the right");
-    long long rows = product(a, 0, a->rank - 1), middle = a->dims[a->rank - 1];
+    long long rows = dlib_product(a, 0, a->rank - 1), middle = a->dims[a->rank - 1];
     long long columns = b->rank == 2 ? b->dims[1] : 1;
     if (dlib_take(call, &face, 0, rows, middle, 1, 1) || dlib_take(call, &face, 1, middle, columns, 1, 1) ||
         dlib_give(call, &face, rows, columns, 1, 1))
@@ -55,8 +61,7 @@ int dlib_gemm(struct walk_call *call)
     return beta != 0 ? dlib_add_input(call, 2, beta) : 0;
 }
 
-/* N, C and one or two spatial dims as four. */
-static void image(const struct shape *shape, long long dims[4])
+void dlib_image(const struct shape *shape, long long dims[4])
 {
     dims[0] = shape->dims[0];
     dims[1] = shape->dims[1];
@@ -90,11 +95,23 @@ static int window(struct walk_call *call, const struct walk_window *from, const 
     return 0;
 }
 
+int dlib_window(struct walk_call *call, const struct shape *filters, int sizes[6])
+{
+    struct walk_window from = walk_window(call, filters);
+    return window(call, &from, &call->inputs[0]->shape, &call->outputs[0].shape, sizes);
+}
+
+int dlib_window_transposed(struct walk_call *call, const struct shape *filters, int sizes[6])
+{
+    struct walk_window from = walk_window_transposed(call, filters);
+    return window(call, &from, &call->outputs[0].shape, &call->inputs[0]->shape, sizes);
+}
+
 /* The filters as input 1; dlib takes their size from their shape. */
 static int take_filters(struct walk_call *call, struct face_call *face, const int sizes[6])
 {
     long long w[4];
-    image(&call->inputs[1]->shape, w);
+    dlib_image(&call->inputs[1]->shape, w);
     for (int i = 0; i < 4; i++)
         face->window[i] = sizes[i + 2];
     return dlib_take(call, face, 1, w[0], w[1], w[2], w[3]);
@@ -104,15 +121,14 @@ int dlib_conv(struct walk_call *call)
 {
     struct face_call face = {.op = FACE_CONV};
     const struct shape *x = &call->inputs[0]->shape, *y = &call->outputs[0].shape;
-    struct walk_window from = walk_window(call, &call->inputs[1]->shape);
     long long in[4], out[4];
     int sizes[6];
     if (node_int(call->node, "group", 1) != 1)
         return walk_unsupported(call, "groups");
-    if (window(call, &from, x, y, sizes))
+    if (dlib_window(call, &call->inputs[1]->shape, sizes))
         return -1;
-    image(x, in);
-    image(y, out);
+    dlib_image(x, in);
+    dlib_image(y, out);
     if (dlib_take(call, &face, 0, in[0], in[1], in[2], in[3]) || take_filters(call, &face, sizes) ||
         (walk_input(call, 2) && dlib_take(call, &face, 2, 1, out[1], 1, 1)) ||
         dlib_give(call, &face, out[0], out[1], out[2], out[3]))
@@ -125,15 +141,14 @@ int dlib_conv_transpose(struct walk_call *call)
 {
     struct face_call face = {.op = FACE_CONV_TRANSPOSED}, bias = {.op = FACE_ADD_TO, .numbers = {1}};
     const struct shape *x = &call->inputs[0]->shape, *y = &call->outputs[0].shape;
-    struct walk_window from = walk_window_transposed(call, &call->inputs[1]->shape);
     long long in[4], out[4];
     int sizes[6];
     if (node_int(call->node, "group", 1) != 1)
         return walk_unsupported(call, "groups");
-    if (window(call, &from, y, x, sizes))
+    if (dlib_window_transposed(call, &call->inputs[1]->shape, sizes))
         return -1;
-    image(x, in);
-    image(y, out);
+    dlib_image(x, in);
+    dlib_image(y, out);
     if (dlib_take(call, &face, 0, in[0], in[1], in[2], in[3]) || take_filters(call, &face, sizes) ||
         dlib_give(call, &face, out[0], out[1], out[2], out[3]) || dlib_run(call, &face))
         return -1;
@@ -148,33 +163,41 @@ int dlib_pool(struct walk_call *call)
 {
     struct face_call face = {.op = (enum face_op)call->row->kind};
     const struct shape *x = &call->inputs[0]->shape, *y = &call->outputs[0].shape;
-    struct walk_window from = walk_window(call, NULL);
     long long in[4], out[4];
     if (walk_wants(call, 1))
         return walk_unsupported(call, "indices");
-    if (window(call, &from, x, y, face.window))
+    if (dlib_window(call, NULL, face.window))
         return -1;
     if (face.op == FACE_AVERAGE_POOL && node_int(call->node, "count_include_pad", 0) &&
         (face.window[4] || face.window[5]))
         return walk_unsupported(call, "count_include_pad");
-    image(x, in);
-    image(y, out);
+    dlib_image(x, in);
+    dlib_image(y, out);
     if (dlib_take(call, &face, 0, in[0], in[1], in[2], in[3]) ||
         dlib_give(call, &face, out[0], out[1], out[2], out[3]))
         return -1;
     return dlib_run(call, &face);
 }
 
+int dlib_global_window(struct walk_call *call, int sizes[6])
+{
+    const struct shape *x = &call->inputs[0]->shape;
+    long long size = dlib_product(x, 2, x->rank);
+    if (size > INT_MAX)
+        return walk_unsupported(call, "an image of %lld elements", size);
+    const int window[6] = {1, (int)size, 1, 1, 0, 0};
+    for (int i = 0; i < 6; i++)
+        sizes[i] = window[i];
+    return 0;
+}
+
 int dlib_global_pool(struct walk_call *call)
 {
     struct face_call face = {.op = (enum face_op)call->row->kind};
     const struct shape *x = &call->inputs[0]->shape;
-    long long size = product(x, 2, x->rank);
-    if (size > INT_MAX)
-        return walk_unsupported(call, "an image of %lld elements", size);
-    int window[6] = {1, (int)size, 1, 1, 0, 0};
-    for (int i = 0; i < 6; i++)
-        face.window[i] = window[i];
+    if (dlib_global_window(call, face.window))
+        return -1;
+    long long size = face.window[1];
     if (dlib_take(call, &face, 0, x->dims[0], x->dims[1], 1, size) ||
         dlib_give(call, &face, x->dims[0], x->dims[1], 1, 1))
         return -1;
@@ -185,7 +208,7 @@ int dlib_batch_normalization(struct walk_call *call)
 {
     struct face_call face = {.op = FACE_BATCH_NORMALIZE};
     const struct shape *x = &call->inputs[0]->shape;
-    long long inner = product(x, 2, x->rank);
+    long long inner = dlib_product(x, 2, x->rank);
     bool training =
         call->opset < 7 ? !node_int(call->node, "is_test", 0) : node_int(call->node, "training_mode", 0);
     if (training || walk_wants(call, 1))

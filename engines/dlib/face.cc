@@ -86,15 +86,81 @@ void convolve(const face_call &call, resizable_tensor &out, const resizable_tens
         conv(false, out, in[0], in[1]);
 }
 
-void pool(const face_call &call, resizable_tensor &out, const resizable_tensor &in)
+void filters_gradient(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
 {
     const int *w = call.window;
-    tt::pooling pooling;
-    if (call.op == FACE_MAX_POOL)
+    tt::tensor_conv conv;
+    conv.setup(in[1], out, w[0], w[1], w[2], w[3]);
+    conv.get_gradient_for_filters(false, in[0], in[1], out);
+}
+
+void set_up(tt::pooling &pooling, bool max, const int *w)
+{
+    if (max)
         pooling.setup_max_pooling(w[0], w[1], w[2], w[3], w[4], w[5]);
     else
         pooling.setup_avg_pooling(w[0], w[1], w[2], w[3], w[4], w[5]);
+}
+
+void pool(const face_call &call, resizable_tensor &out, const resizable_tensor &in)
+{
+    tt::pooling pooling;
+    set_up(pooling, call.op == FACE_MAX_POOL, call.window);
     pooling(out, in);
+}
+
+void pool_gradient(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
+{
+    tt::pooling pooling;
+    set_up(pooling, call.op == FACE_MAX_POOL_GRADIENT, call.window);
+    pooling.get_gradient(in[0], in[1], in[2], out);
+}
+
+void prelu_gradient(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
+{
+    resizable_tensor other;
+    if (call.op == FACE_PRELU_GRADIENT) {
+        other.copy_size(in[2]);
+        tt::prelu_gradient(out, in[1], in[0], in[2], other);
+    } else {
+        other.copy_size(in[1]);
+        other = 0;
+        tt::prelu_gradient(other, in[1], in[0], in[2], out);
+    }
+}
+
+/* Most of the library's gradients add to what is there. */
+void differentiate(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
+{
+    const float a = call.numbers[0];
+    out = 0;
+    switch (call.op) {
+    case FACE_RELU_GRADIENT:
+        return tt::relu_gradient(out, in[1], in[0]);
+    case FACE_SIGMOID_GRADIENT:
+        return tt::sigmoid_gradient(out, in[1], in[0]);
+    case FACE_TANH_GRADIENT:
+        return tt::tanh_gradient(out, in[1], in[0]);
+    case FACE_MISH_GRADIENT:
+        return tt::mish_gradient(out, in[1], in[0]);
+    case FACE_LEAKY_RELU_GRADIENT:
+        return tt::leaky_relu_gradient(out, in[1], in[0], a);
+    case FACE_ELU_GRADIENT:
+        return tt::elu_gradient(out, in[1], in[0], a);
+    case FACE_CLIPPED_RELU_GRADIENT:
+        return tt::clipped_relu_gradient(out, in[1], in[0], a);
+    case FACE_SOFTMAX_GRADIENT:
+        return tt::softmax_gradient(out, in[1], in[0]);
+    case FACE_PRELU_GRADIENT:
+    case FACE_PRELU_SLOPE_GRADIENT:
+        return prelu_gradient(call, out, in);
+    case FACE_BIAS_GRADIENT:
+        return tt::assign_conv_bias_gradient(out, in[0]);
+    case FACE_CONV_FILTERS_GRADIENT:
+        return filters_gradient(call, out, in);
+    default:
+        return pool_gradient(call, out, in);
+    }
 }
 
 void compute(const face_call &call, resizable_tensor &out, const resizable_tensor *in)
@@ -150,6 +216,8 @@ void compute(const face_call &call, resizable_tensor &out, const resizable_tenso
         return reorg(out, w[0], in[0], 0);
     case FACE_REORG_BACK:
         return reorg_back(out, w[0], in[0], 0);
+    default:
+        return differentiate(call, out, in);
     }
 }
 

@@ -28,7 +28,7 @@ enum face_op {
     FACE_BLEND,          /* two sources of one shape; numbers: a, b; a * first + b * second */
     FACE_ADD_TO,         /* what to add, repeated to the output's shape; numbers: its factor. Adds to out */
     FACE_MULTIPLY,       /* two sources of one shape but for the second's n, which may be 1 */
-    FACE_MULTIPLY_CONV,  /* source, one factor for each k */
+    FACE_MULTIPLY_CONV,  /* source, one factor for each k; or two of one shape, summed into each k */
     FACE_SCALE_CHANNELS, /* source, one factor for each n and k */
     FACE_SOFTMAX,        /* along k */
     FACE_GEMM,           /* left, right, each n by the rest; numbers: alpha, beta; window: transposes. Adds */
@@ -39,6 +39,22 @@ enum face_op {
     FACE_BATCH_NORMALIZE, /* source, gamma, beta, means, variances [1,k]; numbers: epsilon */
     FACE_REORG,           /* window: block */
     FACE_REORG_BACK,      /* window: block */
+    /* Gradients, from the derivatives by the result to those by the source. The order of inputs is:
+     * derivatives, then what is named. */
+    FACE_RELU_GRADIENT,         /* result */
+    FACE_SIGMOID_GRADIENT,      /* result */
+    FACE_TANH_GRADIENT,         /* result */
+    FACE_MISH_GRADIENT,         /* source */
+    FACE_LEAKY_RELU_GRADIENT,   /* result; numbers: alpha */
+    FACE_ELU_GRADIENT,          /* result; numbers: alpha */
+    FACE_CLIPPED_RELU_GRADIENT, /* result; numbers: ceiling */
+    FACE_PRELU_GRADIENT,        /* source, slope */
+    FACE_PRELU_SLOPE_GRADIENT,  /* source, slope; the derivative by the slope */
+    FACE_SOFTMAX_GRADIENT,      /* result */
+    FACE_BIAS_GRADIENT,         /* the derivatives by what was added to each k */
+    FACE_CONV_FILTERS_GRADIENT, /* data; by the filters; window: strides, paddings */
+    FACE_MAX_POOL_GRADIENT,     /* result, source; window: size, strides, paddings */
+    FACE_AVERAGE_POOL_GRADIENT, /* result, source; window: size, strides, paddings */
 };
 
 struct face_array {

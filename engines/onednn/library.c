@@ -1,31 +1,11 @@
-#include "library.h"
+#include "library_run.h"
 
-#include "api.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARGUMENTS = 16, MAX_DESCRIPTIONS = 64 };
-
-struct library {
-    dnnl_engine_t engine;
-    dnnl_stream_t stream;
-    enum layout layout;
-    char *impl;                                /* part of an implementation's name, or NULL */
-    long long nth;                             /* or its number */
-    char nothing;                              /* see bind */
-    struct md *descriptions[MAX_DESCRIPTIONS]; /* of the call under way */
-    size_t n_descriptions;
-};
-
-struct argument {
-    int arg;
-    const struct view *view; /* NULL: left out */
-    bool output;
-};
-
-static int check(dnnl_status_t status, const char *what, struct error *err)
+int library_check(dnnl_status_t status, const char *what, struct error *err)
 {
     switch (status) {
     case dnnl_success:
@@ -61,7 +41,7 @@ static int limit_isa(const char *isa, struct error *err)
         return 0;
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
         if (strcmp(isas[i].name, isa) == 0)
-            return check(dnnl_set_max_cpu_isa(isas[i].isa), "instruction set", err);
+            return library_check(dnnl_set_max_cpu_isa(isas[i].isa), "instruction set", err);
     return error_set(err, ERROR_USAGE, "no instruction set is called %s", isa);
 }
 
@@ -76,11 +56,12 @@ int library_open(struct library **library, const char *isa, const char *impl, en
     if (!text_int64(impl, &lib->nth))
         lib->impl = memory_strdup(impl);
     /* Nothing of one case is left to the next. */
-    if (limit_isa(isa, err) || check(dnnl_set_primitive_cache_capacity(0), "primitive cache", err))
+    if (limit_isa(isa, err) || library_check(dnnl_set_primitive_cache_capacity(0), "primitive cache", err))
         return -1;
-    if (check(dnnl_engine_create(&lib->engine, dnnl_cpu, 0), "engine", err))
+    if (library_check(dnnl_engine_create(&lib->engine, dnnl_cpu, 0), "engine", err))
         return -1;
-    return check(dnnl_stream_create(&lib->stream, lib->engine, dnnl_stream_default_flags), "stream", err);
+    return library_check(dnnl_stream_create(&lib->stream, lib->engine, dnnl_stream_default_flags), "stream",
+                         err);
 }
 
 void library_close(struct library *lib)
@@ -167,7 +148,7 @@ static const struct md *keep(struct library *lib, dnnl_status_t status, struct m
     return md;
 }
 
-static const struct md *describe(struct library *lib, const struct view *view)
+const struct md *library_describe(struct library *lib, const struct view *view)
 {
     struct md *md = NULL;
     if (!view)
@@ -176,44 +157,43 @@ static const struct md *describe(struct library *lib, const struct view *view)
     return keep(lib, status, md);
 }
 
-/* For what the library may arrange as it likes. */
-static const struct md *describe_free(struct library *lib, const struct view *view)
+const struct md *library_describe_free(struct library *lib, const struct view *view)
 {
     struct md *md = NULL;
     if (!view || lib->layout != LAYOUT_ANY)
-        return describe(lib, view);
+        return library_describe(lib, view);
     dnnl_status_t status = md_any(&md, view->rank, view->dims, view->type);
     return keep(lib, status, md);
 }
 
-/* Data with channels as dimension 1. */
-static const struct md *describe_channels(struct library *lib, const struct view *view)
+const struct md *library_describe_channels(struct library *lib, const struct view *view)
 {
     if (lib->layout != LAYOUT_NHWC || view->rank < 3)
-        return describe(lib, view);
+        return library_describe(lib, view);
     struct view last = *view;
     dnnl_dim_t stride = last.dims[1];
     last.strides[1] = 1;
     for (int i = view->rank; i-- > 2; stride *= view->dims[i])
         last.strides[i] = stride;
     last.strides[0] = stride;
-    return describe(lib, &last);
+    return library_describe(lib, &last);
 }
 
-static const struct md *describe_image(struct library *lib, const struct view *view)
+const struct md *library_describe_image(struct library *lib, const struct view *view)
 {
-    return lib->layout == LAYOUT_NHWC ? describe_channels(lib, view) : describe_free(lib, view);
+    return lib->layout == LAYOUT_NHWC ? library_describe_channels(lib, view)
+                                      : library_describe_free(lib, view);
 }
 
 static int run_primitive(struct library *lib, dnnl_primitive_desc_t pd, int count,
                          const dnnl_exec_arg_t *args, struct error *err)
 {
     dnnl_primitive_t primitive;
-    if (check(dnnl_primitive_create(&primitive, pd), "primitive", err))
+    if (library_check(dnnl_primitive_create(&primitive, pd), "primitive", err))
         return -1;
-    int result = check(dnnl_primitive_execute(primitive, lib->stream, count, args), "execution", err);
+    int result = library_check(dnnl_primitive_execute(primitive, lib->stream, count, args), "execution", err);
     if (!result)
-        result = check(dnnl_stream_wait(lib->stream), "execution", err);
+        result = library_check(dnnl_stream_wait(lib->stream), "execution", err);
     dnnl_primitive_destroy(primitive);
     return result;
 }
@@ -222,7 +202,7 @@ static int reorder_memory(struct library *lib, dnnl_memory_t from, dnnl_memory_t
 {
     struct pick pick = {0};
     dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    int result = check(api_reorder(&pick, lib->engine, md_of(from), md_of(to)), "reorder", err);
+    int result = library_check(api_reorder(&pick, lib->engine, md_of(from), md_of(to)), "reorder", err);
     if (!result)
         result = run_primitive(lib, pick.pd, 2, args, err);
     pick_release(&pick);
@@ -237,24 +217,27 @@ struct binding {
 static int bind(struct library *lib, const struct pick *pick, const struct argument *argument,
                 struct binding *binding, struct error *err)
 {
-    const struct md *user = describe(lib, argument->view), *wanted = pick_argument(pick, argument->arg);
+    const struct md *user = library_describe(lib, argument->view),
+                    *wanted = pick_argument(pick, argument->arg);
     /* Tensors without elements have no memory, but the library wants an address. */
     void *data = argument->view->data ? argument->view->data : &lib->nothing;
-    if (check(api_memory(&binding->user, user, lib->engine, data), "memory", err))
+    if (library_check(api_memory(&binding->user, user, lib->engine, data), "memory", err))
         return -1;
     if (md_is_nothing(wanted) || md_equal(user, wanted))
         return 0;
-    if (check(api_memory(&binding->own, wanted, lib->engine, DNNL_MEMORY_ALLOCATE), "memory", err))
+    if (library_check(api_memory(&binding->own, wanted, lib->engine, DNNL_MEMORY_ALLOCATE), "memory", err))
         return -1;
     return argument->output ? 0 : reorder_memory(lib, binding->user, binding->own, err);
 }
 
-static int execute(struct library *lib, const struct pick *pick, size_t count,
-                   const struct argument *arguments, struct error *err)
+int library_execute(struct library *lib, const struct pick *pick, dnnl_memory_t workspace, size_t count,
+                    const struct argument *arguments, struct error *err)
 {
     struct binding bindings[MAX_ARGUMENTS] = {{0}};
-    dnnl_exec_arg_t args[MAX_ARGUMENTS];
+    dnnl_exec_arg_t args[MAX_ARGUMENTS + 1];
     int n = 0, result = 0;
+    if (workspace)
+        args[n++] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, workspace};
     for (size_t i = 0; !result && i < count; i++) {
         if (!arguments[i].view)
             continue;
@@ -285,8 +268,7 @@ static int no_implementation(const struct library *lib, const char *what, struct
                      : error_set(err, ERROR_UNSUPPORTED, "no implementation %lld of this %s", lib->nth, what);
 }
 
-/* Walks the implementations to the one that was asked for. */
-static int choose(const struct library *lib, struct pick *pick, const char *what, struct error *err)
+int library_choose(const struct library *lib, struct pick *pick, const char *what, struct error *err)
 {
     long long number = 0;
     do {
@@ -296,29 +278,32 @@ static int choose(const struct library *lib, struct pick *pick, const char *what
     return no_implementation(lib, what, err);
 }
 
+void library_end(struct library *lib)
+{
+    while (lib->n_descriptions)
+        md_free(lib->descriptions[--lib->n_descriptions]);
+}
+
 /* Runs what was picked, if picking it went well, and ends the call. */
 static int run(struct library *lib, struct pick *pick, dnnl_status_t picked, const char *what, size_t count,
                const struct argument *arguments, struct error *err)
 {
-    int result = check(picked, what, err);
+    int result = library_check(picked, what, err);
     if (!result)
-        result = choose(lib, pick, what, err);
+        result = library_choose(lib, pick, what, err);
     if (!result)
-        result = execute(lib, pick, count, arguments, err);
+        result = library_execute(lib, pick, NULL, count, arguments, err);
     pick_release(pick);
-    while (lib->n_descriptions)
-        md_free(lib->descriptions[--lib->n_descriptions]);
+    library_end(lib);
     return result;
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 int library_eltwise(struct library *lib, dnnl_alg_kind_t kind, const struct view *src, const struct view *dst,
                     float alpha, float beta, struct error *err)
 {
     struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    dnnl_status_t status = api_eltwise(&pick, lib->engine, kind, describe(lib, src), alpha, beta);
+    dnnl_status_t status = api_eltwise(&pick, lib->engine, kind, library_describe(lib, src), alpha, beta);
     return run(lib, &pick, status, "eltwise", COUNT(args), args, err);
 }
 
@@ -328,16 +313,22 @@ int library_binary(struct library *lib, dnnl_alg_kind_t kind, const struct view 
     struct pick pick = {0};
     struct argument args[] = {
         {DNNL_ARG_SRC_0, a, false}, {DNNL_ARG_SRC_1, b, false}, {DNNL_ARG_DST, dst, true}};
-    dnnl_status_t status =
-        api_binary(&pick, lib->engine, kind, describe(lib, a), describe(lib, b), describe(lib, dst));
+    dnnl_status_t status = api_binary(&pick, lib->engine, kind, library_describe(lib, a),
+                                      library_describe(lib, b), library_describe(lib, dst));
     return run(lib, &pick, status, "binary", COUNT(args), args, err);
 }
 
-/* The library counts dilations from 0. */
-static void dilations_from_zero(const struct window *window, int n, dnnl_dims_t dilations)
+struct api_window library_window(const struct window *window, int n)
 {
-    for (int i = 0; i < n; i++)
-        dilations[i] = window->dilations[i] - 1;
+    struct api_window w = {.kernel = {0}};
+    for (int i = 0; i < n; i++) {
+        w.kernel[i] = window->kernel[i];
+        w.strides[i] = window->strides[i];
+        w.dilations[i] = window->dilations[i] - 1;
+        w.before[i] = window->before[i];
+        w.after[i] = window->after[i];
+    }
+    return w;
 }
 
 int library_convolution(struct library *lib, bool transposed, const struct view *src,
@@ -349,11 +340,10 @@ int library_convolution(struct library *lib, bool transposed, const struct view 
                               {DNNL_ARG_WEIGHTS, weights, false},
                               {DNNL_ARG_BIAS, bias, false},
                               {DNNL_ARG_DST, dst, true}};
-    dnnl_dims_t dilations;
-    dilations_from_zero(w, src->rank - 2, dilations);
-    dnnl_status_t status = api_convolution(
-        &pick, lib->engine, transposed, describe_image(lib, src), describe_free(lib, weights),
-        describe(lib, bias), describe_image(lib, dst), w->strides, dilations, w->before, w->after);
+    struct api_window window = library_window(w, src->rank - 2);
+    dnnl_status_t status = api_convolution(&pick, lib->engine, transposed, library_describe_image(lib, src),
+                                           library_describe_free(lib, weights), library_describe(lib, bias),
+                                           library_describe_image(lib, dst), &window);
     return run(lib, &pick, status, "convolution", COUNT(args), args, err);
 }
 
@@ -365,8 +355,9 @@ int library_matmul(struct library *lib, const struct view *a, const struct view 
                               {DNNL_ARG_WEIGHTS, b, false},
                               {DNNL_ARG_BIAS, bias, false},
                               {DNNL_ARG_DST, dst, true}};
-    dnnl_status_t status = api_matmul(&pick, lib->engine, describe(lib, a), describe_free(lib, b),
-                                      describe(lib, bias), describe(lib, dst));
+    dnnl_status_t status =
+        api_matmul(&pick, lib->engine, library_describe(lib, a), library_describe_free(lib, b),
+                   library_describe(lib, bias), library_describe(lib, dst));
     return run(lib, &pick, status, "matmul", COUNT(args), args, err);
 }
 
@@ -377,7 +368,7 @@ int library_softmax(struct library *lib, bool logarithm, const struct view *src,
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
     dnnl_status_t status =
         api_softmax(&pick, lib->engine, logarithm ? dnnl_softmax_log : dnnl_softmax_accurate,
-                    describe(lib, src), describe(lib, dst), axis);
+                    library_describe(lib, src), library_describe(lib, dst), axis);
     return run(lib, &pick, status, "softmax", COUNT(args), args, err);
 }
 
@@ -386,11 +377,9 @@ int library_pool(struct library *lib, dnnl_alg_kind_t kind, const struct view *s
 {
     struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    dnnl_dims_t dilations;
-    dilations_from_zero(w, src->rank - 2, dilations);
-    dnnl_status_t status =
-        api_pool(&pick, lib->engine, kind, describe_channels(lib, src), describe_channels(lib, dst),
-                 w->strides, w->kernel, dilations, w->before, w->after);
+    struct api_window window = library_window(w, src->rank - 2);
+    dnnl_status_t status = api_pool(&pick, lib->engine, kind, library_describe_channels(lib, src),
+                                    library_describe_channels(lib, dst), &window);
     return run(lib, &pick, status, "pooling", COUNT(args), args, err);
 }
 
@@ -399,7 +388,8 @@ int library_lrn(struct library *lib, const struct view *src, const struct view *
 {
     struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    dnnl_status_t status = api_lrn(&pick, lib->engine, describe_channels(lib, src), size, alpha, beta, k);
+    dnnl_status_t status =
+        api_lrn(&pick, lib->engine, library_describe_channels(lib, src), size, alpha, beta, k);
     return run(lib, &pick, status, "lrn", COUNT(args), args, err);
 }
 
@@ -411,8 +401,9 @@ int library_batchnorm(struct library *lib, const struct view *src, const struct 
     struct argument args[] = {{DNNL_ARG_SRC, src, false},           {DNNL_ARG_SCALE, scale, false},
                               {DNNL_ARG_SHIFT, shift, false},       {DNNL_ARG_MEAN, mean, false},
                               {DNNL_ARG_VARIANCE, variance, false}, {DNNL_ARG_DST, dst, true}};
-    unsigned flags = dnnl_use_scale | dnnl_use_shift | (mean ? dnnl_use_global_stats : 0U);
-    dnnl_status_t status = api_batchnorm(&pick, lib->engine, describe_channels(lib, src), epsilon, flags);
+    unsigned flags = LIBRARY_SCALE_SHIFT | (mean ? dnnl_use_global_stats : 0U);
+    dnnl_status_t status =
+        api_batchnorm(&pick, lib->engine, library_describe_channels(lib, src), epsilon, flags);
     return run(lib, &pick, status, "batch normalization", COUNT(args), args, err);
 }
 
@@ -425,8 +416,8 @@ int library_layernorm(struct library *lib, const struct view *src, const struct 
                               {DNNL_ARG_SHIFT, shift, false},      {DNNL_ARG_MEAN, mean, true},
                               {DNNL_ARG_VARIANCE, variance, true}, {DNNL_ARG_DST, dst, true}};
     unsigned flags = dnnl_use_scale | (shift ? dnnl_use_shift : 0U);
-    dnnl_status_t status =
-        api_layernorm(&pick, lib->engine, describe(lib, src), describe(lib, mean), epsilon, flags);
+    dnnl_status_t status = api_layernorm(&pick, lib->engine, library_describe(lib, src),
+                                         library_describe(lib, mean), epsilon, flags);
     return run(lib, &pick, status, "layer normalization", COUNT(args), args, err);
 }
 
@@ -435,7 +426,8 @@ int library_reduction(struct library *lib, dnnl_alg_kind_t kind, const struct vi
 {
     struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    dnnl_status_t status = api_reduction(&pick, lib->engine, kind, describe(lib, src), describe(lib, dst), p);
+    dnnl_status_t status =
+        api_reduction(&pick, lib->engine, kind, library_describe(lib, src), library_describe(lib, dst), p);
     return run(lib, &pick, status, "reduction", COUNT(args), args, err);
 }
 
@@ -444,8 +436,9 @@ int library_resampling(struct library *lib, dnnl_alg_kind_t kind, const struct v
 {
     struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_SRC, src, false}, {DNNL_ARG_DST, dst, true}};
-    dnnl_status_t status = api_resampling(&pick, lib->engine, kind, factors, describe_channels(lib, src),
-                                          describe_channels(lib, dst));
+    dnnl_status_t status =
+        api_resampling(&pick, lib->engine, kind, factors, library_describe_channels(lib, src),
+                       library_describe_channels(lib, dst));
     return run(lib, &pick, status, "resampling", COUNT(args), args, err);
 }
 
@@ -455,7 +448,8 @@ int library_prelu(struct library *lib, const struct view *src, const struct view
     struct pick pick = {0};
     struct argument args[] = {
         {DNNL_ARG_SRC, src, false}, {DNNL_ARG_WEIGHTS, slope, false}, {DNNL_ARG_DST, dst, true}};
-    dnnl_status_t status = api_prelu(&pick, lib->engine, describe(lib, src), describe(lib, slope));
+    dnnl_status_t status =
+        api_prelu(&pick, lib->engine, library_describe(lib, src), library_describe(lib, slope));
     return run(lib, &pick, status, "prelu", COUNT(args), args, err);
 }
 
@@ -463,7 +457,8 @@ int library_reorder(struct library *lib, const struct view *src, const struct vi
 {
     struct pick pick = {0};
     struct argument args[] = {{DNNL_ARG_FROM, src, false}, {DNNL_ARG_TO, dst, true}};
-    dnnl_status_t status = api_reorder(&pick, lib->engine, describe(lib, src), describe(lib, dst));
+    dnnl_status_t status =
+        api_reorder(&pick, lib->engine, library_describe(lib, src), library_describe(lib, dst));
     return run(lib, &pick, status, "reorder", COUNT(args), args, err);
 }
 
@@ -475,7 +470,7 @@ static int many(struct library *lib, size_t count, const struct view *srcs, cons
     if (count >= MAX_ARGUMENTS)
         return error_set(err, ERROR_UNSUPPORTED, "more than %d operands", MAX_ARGUMENTS - 1);
     for (size_t i = 0; i < count; i++) {
-        mds[i] = describe(lib, &srcs[i]);
+        mds[i] = library_describe(lib, &srcs[i]);
         args[i] = (struct argument){DNNL_ARG_MULTIPLE_SRC + (int)i, &srcs[i], false};
     }
     args[count] = (struct argument){DNNL_ARG_DST, dst, true};
@@ -490,7 +485,7 @@ int library_concat(struct library *lib, size_t count, const struct view *srcs, i
     struct pick pick = {0};
     if (many(lib, count, srcs, dst, mds, args, err))
         return -1;
-    dnnl_status_t status = api_concat(&pick, lib->engine, (int)count, axis, mds, describe(lib, dst));
+    dnnl_status_t status = api_concat(&pick, lib->engine, (int)count, axis, mds, library_describe(lib, dst));
     return run(lib, &pick, status, "concat", count + 1, args, err);
 }
 
@@ -502,7 +497,7 @@ int library_sum(struct library *lib, size_t count, const struct view *srcs, cons
     struct pick pick = {0};
     if (many(lib, count, srcs, dst, mds, args, err))
         return -1;
-    dnnl_status_t status = api_sum(&pick, lib->engine, (int)count, scales, mds, describe(lib, dst));
+    dnnl_status_t status = api_sum(&pick, lib->engine, (int)count, scales, mds, library_describe(lib, dst));
     return run(lib, &pick, status, "sum", count + 1, args, err);
 }
 
@@ -512,16 +507,16 @@ int library_recurrent(struct library *lib, const struct recurrent *r, struct err
     struct api_recurrent layer = {.cell = r->cell,
                                   .activation = r->activation,
                                   .direction = r->direction,
-                                  .src = describe(lib, r->src),
-                                  .src_h = describe(lib, r->src_h),
-                                  .src_c = describe(lib, r->src_c),
-                                  .weights = describe_free(lib, r->weights),
-                                  .recurrence = describe_free(lib, r->recurrence),
-                                  .peephole = describe(lib, r->peephole),
-                                  .bias = describe(lib, r->bias),
-                                  .dst = describe(lib, r->dst),
-                                  .dst_h = describe(lib, r->dst_h),
-                                  .dst_c = describe(lib, r->dst_c)};
+                                  .src = library_describe(lib, r->src),
+                                  .src_h = library_describe(lib, r->src_h),
+                                  .src_c = library_describe(lib, r->src_c),
+                                  .weights = library_describe_free(lib, r->weights),
+                                  .recurrence = library_describe_free(lib, r->recurrence),
+                                  .peephole = library_describe(lib, r->peephole),
+                                  .bias = library_describe(lib, r->bias),
+                                  .dst = library_describe(lib, r->dst),
+                                  .dst_h = library_describe(lib, r->dst_h),
+                                  .dst_c = library_describe(lib, r->dst_c)};
     struct argument args[] = {{DNNL_ARG_SRC_LAYER, r->src, false},
                               {DNNL_ARG_SRC_ITER, r->src_h, false},
                               {DNNL_ARG_SRC_ITER_C, r->src_c, false},

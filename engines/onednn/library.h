@@ -81,6 +81,44 @@ int library_concat(struct library *lib, size_t count, const struct view *srcs, i
 int library_sum(struct library *lib, size_t count, const struct view *srcs, const float *scales,
                 const struct view *dst, struct error *err);
 
+/*
+ * Backward primitives (library_backward.c), from diff_dst to diff_src and the like. Outputs that are NULL are
+ * not computed. What a primitive needs of the forward one is computed again, by the library.
+ */
+int library_eltwise_backward(struct library *lib, dnnl_alg_kind_t kind, const struct view *src,
+                             const struct view *diff_dst, const struct view *diff_src, float alpha,
+                             float beta, struct error *err);
+int library_convolution_backward(struct library *lib, bool transposed, const struct view *src,
+                                 const struct view *weights, const struct view *diff_dst,
+                                 const struct view *diff_src, const struct view *diff_weights,
+                                 const struct view *diff_bias, const struct window *window,
+                                 struct error *err);
+int library_softmax_backward(struct library *lib, bool logarithm, const struct view *dst,
+                             const struct view *diff_dst, const struct view *diff_src, int axis,
+                             struct error *err);
+int library_pool_backward(struct library *lib, dnnl_alg_kind_t kind, const struct view *src,
+                          const struct view *diff_dst, const struct view *diff_src,
+                          const struct window *window, struct error *err);
+int library_lrn_backward(struct library *lib, const struct view *src, const struct view *diff_dst,
+                         const struct view *diff_src, int64_t size, float alpha, float beta, float k,
+                         struct error *err);
+/* A normalisation; mean and variance are read, and all three outputs are written. `given` says that the
+ * statistics do not depend on src. */
+struct normalization {
+    const struct view *src, *scale, *shift, *mean, *variance, *diff_dst, *diff_src, *diff_scale, *diff_shift;
+    float epsilon;
+    bool given;
+};
+int library_batchnorm_backward(struct library *lib, const struct normalization *n, struct error *err);
+int library_layernorm_backward(struct library *lib, const struct normalization *n, struct error *err);
+/* Writes the mean and variance of src, as batch normalisation takes them. */
+int library_statistics(struct library *lib, const struct normalization *n, struct error *err);
+int library_resampling_backward(struct library *lib, dnnl_alg_kind_t kind, const struct view *diff_dst,
+                                const struct view *diff_src, struct error *err);
+int library_prelu_backward(struct library *lib, const struct view *src, const struct view *slope,
+                           const struct view *diff_dst, const struct view *diff_src,
+                           const struct view *diff_slope, struct error *err);
+
 /* A recurrent layer in the library's own shapes: tnc, ldnc, ldigo, ldgo. Views left NULL are absent. */
 struct recurrent {
     dnnl_alg_kind_t cell, activation;

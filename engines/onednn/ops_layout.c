@@ -3,18 +3,30 @@
 
 #include <string.h>
 
-int run_transpose(struct walk_call *call)
+/* A view of the input's shape, turned as the node says. */
+static struct view turned(const struct walk_call *call, const struct tensor *tensor)
 {
-    struct view src = view_of(call->inputs[0]), dst = view_of(&call->outputs[0]);
+    struct view view = view_of(tensor);
     int64_t reversed[TENSOR_MAX_RANK];
     const int64_t *turn;
     size_t count;
-    for (int i = 0; i < src.rank; i++)
-        reversed[i] = src.rank - 1 - i;
+    for (int i = 0; i < view.rank; i++)
+        reversed[i] = view.rank - 1 - i;
     if (!node_ints(call->node, "perm", &turn, &count) || count == 0)
         turn = reversed;
-    src = view_transposed(&src, turn);
+    return view_transposed(&view, turn);
+}
+
+int run_transpose(struct walk_call *call)
+{
+    struct view src = turned(call, call->inputs[0]), dst = view_of(&call->outputs[0]);
     return library_reorder(call->engine, &src, &dst, call->err);
+}
+
+int grad_transpose(struct walk_gradient *g)
+{
+    struct view diff = view_of(g->upstream), slope = turned(g->call, &g->slopes[0]);
+    return library_reorder(g->call->engine, &diff, &slope, g->call->err);
 }
 
 /*
@@ -39,6 +51,12 @@ int run_cast(struct walk_call *call)
     return library_reorder(call->engine, &src, &dst, call->err);
 }
 
+int grad_cast(struct walk_gradient *g)
+{
+    struct view diff = view_of(g->upstream), slope = view_of(&g->slopes[0]);
+    return library_reorder(g->call->engine, &diff, &slope, g->call->err);
+}
+
 int run_concat(struct walk_call *call)
 {
     struct view srcs[16], dst = view_of(&call->outputs[0]);
@@ -50,35 +68,85 @@ int run_concat(struct walk_call *call)
     return library_concat(call->engine, call->n_inputs, srcs, axis, &dst, call->err);
 }
 
-/* The input as six dims, turned, is the output. */
-static int reorder_blocks(struct walk_call *call, const int64_t *dims, const int64_t *turn)
+int grad_concat(struct walk_gradient *g)
 {
-    struct view src = view_as(call->inputs[0], 6, dims);
-    src = view_transposed(&src, turn);
+    struct walk_call *call = g->call;
+    int axis = walk_axis(node_int(call->node, "axis", 0), g->upstream->shape.rank);
+    struct view whole = view_of(g->upstream);
+    char *at = whole.data;
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        struct view part = whole;
+        part.dims[axis] = call->inputs[i]->shape.dims[axis];
+        part.data = at;
+        if (at)
+            at += (size_t)(part.dims[axis] * part.strides[axis]) * dtype_size(g->upstream->type);
+        if (!g->wanted[i])
+            continue;
+        struct view slope = view_of(&g->slopes[i]);
+        if (library_reorder(call->engine, &part, &slope, call->err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The input as six dims which, turned, are the output's. */
+struct blocks {
+    int64_t dims[6];
+    const int64_t *turn;
+};
+
+static int reorder_blocks(struct walk_call *call, struct blocks b)
+{
+    struct view src = view_as(call->inputs[0], 6, b.dims);
+    src = view_transposed(&src, b.turn);
     struct view dst = view_as(&call->outputs[0], 6, src.dims);
     return library_reorder(call->engine, &src, &dst, call->err);
 }
 
-int run_depth_to_space(struct walk_call *call)
+static int reorder_back(struct walk_gradient *g, struct blocks b)
+{
+    struct view slope = view_as(&g->slopes[0], 6, b.dims);
+    slope = view_transposed(&slope, b.turn);
+    struct view diff = view_as(g->upstream, 6, slope.dims);
+    return library_reorder(g->call->engine, &diff, &slope, g->call->err);
+}
+
+static struct blocks depth_blocks(const struct walk_call *call)
 {
     static const int64_t depth_first[] = {0, 3, 4, 1, 5, 2}, column_first[] = {0, 1, 4, 2, 5, 3};
     const int64_t *in = call->inputs[0]->shape.dims;
     int64_t b = node_int(call->node, "blocksize", 1);
-    if (walk_text_is(call, "mode", "DCR", "CRD")) {
-        int64_t dims[] = {in[0], in[1] / (b * b), b, b, in[2], in[3]};
-        return reorder_blocks(call, dims, column_first);
-    }
-    int64_t dims[] = {in[0], b, b, in[1] / (b * b), in[2], in[3]};
-    return reorder_blocks(call, dims, depth_first);
+    if (walk_text_is(call, "mode", "DCR", "CRD"))
+        return (struct blocks){{in[0], in[1] / (b * b), b, b, in[2], in[3]}, column_first};
+    return (struct blocks){{in[0], b, b, in[1] / (b * b), in[2], in[3]}, depth_first};
 }
 
-int run_space_to_depth(struct walk_call *call)
+static struct blocks space_blocks(const struct walk_call *call)
 {
     static const int64_t turn[] = {0, 3, 5, 1, 2, 4};
     const int64_t *in = call->inputs[0]->shape.dims;
     int64_t b = node_int(call->node, "blocksize", 1);
-    int64_t dims[] = {in[0], in[1], in[2] / b, b, in[3] / b, b};
-    return reorder_blocks(call, dims, turn);
+    return (struct blocks){{in[0], in[1], in[2] / b, b, in[3] / b, b}, turn};
+}
+
+int run_depth_to_space(struct walk_call *call)
+{
+    return reorder_blocks(call, depth_blocks(call));
+}
+
+int grad_depth_to_space(struct walk_gradient *g)
+{
+    return reorder_back(g, depth_blocks(g->call));
+}
+
+int run_space_to_depth(struct walk_call *call)
+{
+    return reorder_blocks(call, space_blocks(call));
+}
+
+int grad_space_to_depth(struct walk_gradient *g)
+{
+    return reorder_back(g, space_blocks(g->call));
 }
 
 /* The library knows one rule: half-pixel centres by the ratio of sizes, nearest rounding halves up. */
@@ -114,4 +182,17 @@ int run_resize(struct walk_call *call)
         return walk_unsupported(call, "of this coordinate transformation, rounding or scale");
     return library_resampling(call->engine, nearest ? dnnl_resampling_nearest : dnnl_resampling_linear, &src,
                               &dst, NULL, call->err);
+}
+
+int grad_resize(struct walk_gradient *g)
+{
+    struct walk_call *call = g->call;
+    bool nearest = walk_text_is(call, "mode", "nearest", "nearest");
+    struct view diff = view_of(g->upstream), slope = {0};
+    for (size_t i = 1; i < call->n_inputs; i++)
+        if (g->wanted[i])
+            return walk_unsupported(call, "oneDNN has no gradient of it by input %zu", i);
+    slope = view_of(&g->slopes[0]);
+    return library_resampling_backward(
+        call->engine, nearest ? dnnl_resampling_nearest : dnnl_resampling_linear, &diff, &slope, call->err);
 }

@@ -1,29 +1,13 @@
-#include "walker.h"
+#include "walker_slots.h"
 
 #include "base/memory.h"
 #include "eval/evaluate.h"
-#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Inputs that shapes may depend on (shape, axes, pads, scales) are short. */
 enum { SHAPE_INPUT_LIMIT = 64 };
-
-struct slot {
-    struct tensor own;
-    const struct tensor *view; /* NULL: not computed yet, or dropped */
-    size_t uses_left;
-};
-
-struct walker {
-    const struct walk_library *library;
-    void *engine;
-    bool borrow;
-    struct adapter_graph graph;
-    int opset;
-    const struct walk_row **rows; /* one a node; NULL: done here, or borrowed */
-};
 
 /* What the walker does itself: the result is known with the shapes, or is the first input in another shape.
  */
@@ -51,6 +35,11 @@ static const struct walk_row *find_row(const struct walker *walker, const Onnx__
             if (strcmp(row->name, node->op_type) == 0)
                 return row;
     return NULL;
+}
+
+bool walker_copies(const Onnx__NodeProto *node)
+{
+    return default_domain(node) && listed(copying_operators, node);
 }
 
 static bool done_here(const Onnx__NodeProto *node)
@@ -160,25 +149,25 @@ static int compute(const struct walker *walker, struct walk_call *call, const st
     return result;
 }
 
-static void slot_drop(struct slot *slot)
+static void slot_drop(struct walk_slot *slot)
 {
     tensor_release(&slot->own);
     tensor_init(&slot->own);
     slot->view = NULL;
 }
 
-static struct slot *find_slot(const struct walker *walker, struct slot *slots, const char *name)
+struct walk_slot *walker_slot(const struct walker *walker, struct walk_slot *slots, const char *name)
 {
     const struct index_value *value = model_index_find(&walker->graph.index, name);
     return value ? &slots[value - walker->graph.index.values] : NULL;
 }
 
-static void keep_outputs(const struct walker *walker, struct slot *slots, const struct walk_call *call)
+static void keep_outputs(const struct walker *walker, struct walk_slot *slots, const struct walk_call *call)
 {
     for (size_t i = 0; i < call->node->n_output; i++) {
         if (!*call->node->output[i])
             continue;
-        struct slot *slot = find_slot(walker, slots, call->node->output[i]);
+        struct walk_slot *slot = walker_slot(walker, slots, call->node->output[i]);
         slot_drop(slot);
         slot->own = call->outputs[i];
         tensor_init(&call->outputs[i]);
@@ -187,7 +176,7 @@ static void keep_outputs(const struct walker *walker, struct slot *slots, const 
 }
 
 /* What a node uses, by name, for bodies that capture; borrowed tensors, only the array is the caller's. */
-static struct value *used_values(const struct walker *walker, const struct slot *slots, size_t node,
+static struct value *used_values(const struct walker *walker, const struct walk_slot *slots, size_t node,
                                  size_t *count)
 {
     size_t n = walker->graph.index.n_uses[node];
@@ -206,13 +195,13 @@ static struct value *used_values(const struct walker *walker, const struct slot 
     return values;
 }
 
-static int gather_inputs(const struct walker *walker, struct slot *slots, const Onnx__NodeProto *node,
+static int gather_inputs(const struct walker *walker, struct walk_slot *slots, const Onnx__NodeProto *node,
                          const struct tensor **inputs, struct error *err)
 {
     for (size_t i = 0; i < node->n_input; i++) {
         if (!*node->input[i])
             continue;
-        const struct slot *slot = find_slot(walker, slots, node->input[i]);
+        const struct walk_slot *slot = walker_slot(walker, slots, node->input[i]);
         if (!slot || !slot->view)
             return error_set(err, ERROR_INVALID, "%s uses %s, which nothing before it makes", node->op_type,
                              node->input[i]);
@@ -229,7 +218,7 @@ static bool outputs_made(const struct walk_call *call)
     return true;
 }
 
-static int run_node(const struct walker *walker, struct slot *slots, size_t number, struct error *err)
+static int run_node(const struct walker *walker, struct walk_slot *slots, size_t number, struct error *err)
 {
     const Onnx__NodeProto *node = walker->graph.model->graph->node[number];
     size_t n_outputs = node->n_output ? node->n_output : 1, n_captured = 0;
@@ -264,11 +253,10 @@ static int run_node(const struct walker *walker, struct slot *slots, size_t numb
     return result;
 }
 
-/* Weights become tensors when first used, and are dropped after their last use. */
-static int ensure_weight(const struct walker *walker, struct slot *slots, size_t value, struct error *err)
+int walker_weight(const struct walker *walker, struct walk_slot *slots, size_t value, struct error *err)
 {
     const struct index_value *known = &walker->graph.index.values[value];
-    struct slot *slot = &slots[value];
+    struct walk_slot *slot = &slots[value];
     if (known->source != SOURCE_INITIALIZER || slot->view)
         return 0;
     if (model_weight(walker->graph.model, known->number, &slot->own, err)) {
@@ -279,23 +267,23 @@ static int ensure_weight(const struct walker *walker, struct slot *slots, size_t
     return 0;
 }
 
-static int step(const struct walker *walker, struct slot *slots, size_t number, struct error *err)
+static int step(const struct walker *walker, struct walk_slot *slots, size_t number, struct error *err)
 {
     const struct model_index *index = &walker->graph.index;
     for (size_t i = 0; i < index->n_uses[number]; i++)
-        if (ensure_weight(walker, slots, index->uses[number][i], err))
+        if (walker_weight(walker, slots, index->uses[number][i], err))
             return -1;
     if (run_node(walker, slots, number, err))
         return -1;
     for (size_t i = 0; i < index->n_uses[number]; i++) {
-        struct slot *slot = &slots[index->uses[number][i]];
+        struct walk_slot *slot = &slots[index->uses[number][i]];
         if (slot->uses_left && --slot->uses_left == 0)
             slot_drop(slot);
     }
     return 0;
 }
 
-static int bind_inputs(const struct walker *walker, struct slot *slots, const struct value *inputs,
+static int bind_inputs(const struct walker *walker, struct walk_slot *slots, const struct value *inputs,
                        size_t count, struct error *err)
 {
     const Onnx__GraphProto *graph = walker->graph.model->graph;
@@ -309,12 +297,12 @@ static int bind_inputs(const struct walker *walker, struct slot *slots, const st
             return error_set(err, ERROR_INVALID, "no value for input %s", name);
         if (given->kind != VALUE_TENSOR)
             return error_set(err, ERROR_UNSUPPORTED, "input %s is a sequence or an absent optional", name);
-        find_slot(walker, slots, name)->view = &given->tensors[0];
+        walker_slot(walker, slots, name)->view = &given->tensors[0];
     }
     return 0;
 }
 
-static int give(const struct walker *walker, struct slot *slots, struct adapter_outputs *outputs,
+static int give(const struct walker *walker, struct walk_slot *slots, struct adapter_outputs *outputs,
                 struct error *err)
 {
     for (size_t i = 0; i < walker->graph.n_outputs; i++) {
@@ -323,7 +311,7 @@ static int give(const struct walker *walker, struct slot *slots, struct adapter_
         if (!known)
             return error_set(err, ERROR_NOT_FOUND, "the model has no value %s", name);
         size_t number = (size_t)(known - walker->graph.index.values);
-        if (ensure_weight(walker, slots, number, err))
+        if (walker_weight(walker, slots, number, err))
             return -1;
         struct tensor copy;
         if (tensor_copy(&copy, slots[number].view, err))
@@ -333,21 +321,36 @@ static int give(const struct walker *walker, struct slot *slots, struct adapter_
     return 0;
 }
 
-/* One slot a value; what somebody outside will read is never dropped. */
-static struct slot *make_slots(const struct walker *walker)
+struct walk_slot *walker_slots_new(const struct walker *walker, bool keep)
 {
-    struct slot *slots = memory_zeroed(walker->graph.index.count, sizeof *slots);
+    struct walk_slot *slots = memory_zeroed(walker->graph.index.count, sizeof *slots);
     for (size_t i = 0; i < walker->graph.index.count; i++) {
         const struct index_value *value = &walker->graph.index.values[i];
         tensor_init(&slots[i].own);
-        slots[i].uses_left = value->is_output ? 0 : value->consumers;
+        slots[i].uses_left = keep || value->is_output ? 0 : value->consumers;
     }
     for (size_t i = 0; i < walker->graph.n_outputs; i++) {
-        struct slot *slot = find_slot(walker, slots, walker->graph.outputs[i]);
+        struct walk_slot *slot = walker_slot(walker, slots, walker->graph.outputs[i]);
         if (slot)
             slot->uses_left = 0;
     }
     return slots;
+}
+
+void walker_slots_free(const struct walker *walker, struct walk_slot *slots)
+{
+    for (size_t i = 0; i < walker->graph.index.count; i++)
+        slot_drop(&slots[i]);
+    free(slots);
+}
+
+int walker_forward(const struct walker *walker, struct walk_slot *slots, const struct value *inputs,
+                   size_t count, struct error *err)
+{
+    int result = bind_inputs(walker, slots, inputs, count, err);
+    for (size_t i = 0; !result && i < walker->graph.model->graph->n_node; i++)
+        result = step(walker, slots, walker->graph.index.order[i], err);
+    return result;
 }
 
 static int walk_run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
@@ -358,15 +361,11 @@ static int walk_run(struct adapter_call *call, const struct value *inputs, size_
     struct error err = {0};
     if (!walker->graph.model)
         return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
-    struct slot *slots = make_slots(walker);
-    int result = bind_inputs(walker, slots, inputs, count, &err);
-    for (size_t i = 0; !result && i < walker->graph.model->graph->n_node; i++)
-        result = step(walker, slots, walker->graph.index.order[i], &err);
+    struct walk_slot *slots = walker_slots_new(walker, false);
+    int result = walker_forward(walker, slots, inputs, count, &err);
     if (!result)
         result = give(walker, slots, outputs, &err);
-    for (size_t i = 0; i < walker->graph.index.count; i++)
-        slot_drop(&slots[i]);
-    free(slots);
+    walker_slots_free(walker, slots);
     return result ? adapter_fail_error(call, &err) : 0;
 }
 
@@ -466,6 +465,7 @@ int walker_main(const struct walk_library *library, int argc, char **argv)
                 .start = walk_start,
                 .load = walk_load,
                 .run = walk_run,
+                .gradient = walker_gradient,
                 .unload = walk_unload,
                 .stop = walk_stop,
             },

@@ -10,6 +10,9 @@
  * walker itself unless the table has a row for them with that type. A model with any other operator is
  * unsupported; with the knob borrow=on the reference computes such operators instead, and they are listed in
  * Loaded.borrowed.
+ *
+ * Gradients: the walker goes backwards by the chain rule, with the slopes that rows give for single nodes. A
+ * node on the way whose row has no gradient, or that is borrowed, makes the gradient unsupported.
  */
 #ifndef SDK_WALKER_H
 #define SDK_WALKER_H
@@ -65,6 +68,14 @@ struct walk_window walk_window(const struct walk_call *call, const struct shape 
  * output_padding adds to it. */
 struct walk_window walk_window_transposed(const struct walk_call *call, const struct shape *kernel);
 
+/* The gradient of one node, from the derivatives of some scalar by its first output. */
+struct walk_gradient {
+    struct walk_call *call;        /* computed: its outputs have their values, and are only read */
+    const struct tensor *upstream; /* the derivatives by output 0, in its type and shape */
+    const bool *wanted;            /* for each input, whether the derivatives by it are asked for */
+    struct tensor *slopes; /* for each wanted input, allocated in its type and shape; the row writes them */
+};
+
 struct walk_row {
     const char *name; /* ONNX operator; NULL ends the table */
     /* Computes the node. Returns 0, or -1 with call->err set. ERROR_UNSUPPORTED (walk_unsupported) is
@@ -75,6 +86,8 @@ struct walk_row {
     dtype_set types;
     int min_rank, max_rank;
     int kind; /* an argument for `run`, usually the library's own constant for the operation */
+    /* Writes the slopes that are wanted. Fails as `run` does. NULL: the library has no gradient of it. */
+    int (*gradient)(struct walk_gradient *gradient);
 };
 
 struct walk_library {
