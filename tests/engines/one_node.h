@@ -1,0 +1,27 @@
+/*
+ * The models of one_node.cases with inputs and derivatives of their outputs, the same in every run: for what
+ * compares an engine's answers, forward and backward, with those of somebody else.
+ */
+#ifndef TESTS_ONE_NODE_H
+#define TESTS_ONE_NODE_H
+
+#include "base/error.h"
+#include "model/model.h"
+#include "tensor/tensor.h"
+
+struct one_node {
+    char name[64];
+    uint8_t *bytes; /* the model */
+    size_t size;
+    struct model *model;
+    size_t n_inputs; /* without initialisers */
+    struct value *inputs;
+    size_t n_upstream; /* one for each output of floating-point type */
+    struct value *upstream;
+};
+
+/* Reads all cases; *list is a heap array. */
+int one_nodes_read(const char *path, struct one_node **list, size_t *count, struct error *err);
+void one_nodes_free(struct one_node *list, size_t count);
+
+#endif
