@@ -7,14 +7,15 @@
  * [--fill NAME]
  *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX]
  * [--bounds] [--list]
- * [--quiet] [--fresh] [--probed] -e ENGINE...
+ * [--quiet] [--fresh] [--probed] [--gradients] -e ENGINE...
  *
  * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
  * with its types and attributes, and the recipe of the first case. What a known issue of share/known explains
  * counts as explained. An answer that all engines give against the reference (mistrusted) needs an
  * explanation too. --list prints a line for each verdict: engine, verdict, text, recipe, and of what needs an
  * explanation the node and the document that has it. --probed leaves out what all engines lack by what `assay
- * probe` has kept; the indices then go on until there are as many cases as asked for. The last line is
+ * probe` has kept; the indices then go on until there are as many cases as asked for. --gradients judges
+ * gradients in place of outputs. The last line is
  *
  *     cases N findings N explained N unexplained N untested N seconds T strays N
  */
@@ -59,7 +60,7 @@ struct bench {
     bool bounds, list, quiet, probed;
     bool fresh; /* a process for every case: none sees what another did to the engine's memory */
     struct probe_support *support;
-    size_t refused; /* indices left out, as all engines lack what they draw */
+    size_t refused; /* indices left out, as all engines lack what they draw or it has no gradient */
     size_t n_engines;
     const char **labels;
     struct panel panel;
@@ -201,15 +202,16 @@ static int make_case(struct bench *run, size_t number, struct test_case **test, 
 {
     struct error err = {0};
     bool one = number < run->one, graph = !one && number < run->one + run->graphs;
-    uint64_t index = run->from + (one     ? number + run->refused
-                                  : graph ? number - run->one
-                                          : number - run->one - run->graphs);
-    int status = one     ? generate_one(run->seed, index, &run->options, test, &err)
-                 : graph ? generate_graph(run->seed, index, &run->options, test, &err)
-                         : make_plan(run, index, test, &err);
-    while (one && status && run->support && err.code == ERROR_UNSUPPORTED && run->refused < MAX_REFUSED) {
-        run->refused++;
-        status = generate_one(run->seed, ++index, &run->options, test, &err);
+    bool skips = run->options.gradients || (one && run->support);
+    uint64_t index = run->from + number - (one ? 0 : graph ? run->one : run->one + run->graphs);
+    int status;
+    for (;; run->refused++) {
+        uint64_t at = index + (skips ? run->refused : 0);
+        status = one     ? generate_one(run->seed, at, &run->options, test, &err)
+                 : graph ? generate_graph(run->seed, at, &run->options, test, &err)
+                         : make_plan(run, at, test, &err);
+        if (!status || !skips || err.code != ERROR_UNSUPPORTED || run->refused >= MAX_REFUSED)
+            break;
     }
     if (status) {
         fprintf(stderr, "no case %zu: %s\n", number, err.message);
@@ -300,11 +302,13 @@ static int read_fill(const char *name)
 }
 
 static const struct option long_options[] = {
-    {"one", 1, NULL, '1'},     {"graphs", 1, NULL, 'g'},   {"ops", 1, NULL, 'o'},    {"nodes", 1, NULL, 'n'},
-    {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},    {"types", 1, NULL, 't'},  {"fill", 1, NULL, 'f'},
-    {"seed", 1, NULL, 's'},    {"from", 1, NULL, 'F'},     {"bounds", 0, NULL, 'b'}, {"list", 0, NULL, 'l'},
-    {"quiet", 0, NULL, 'q'},   {"fresh", 0, NULL, 'w'},    {"engine", 1, NULL, 'e'}, {"edit", 1, NULL, 'E'},
-    {"repeat", 1, NULL, 'r'},  {"deadline", 1, NULL, 'd'}, {"probed", 0, NULL, 'P'}, {"plans", 1, NULL, 'L'},
+    {"one", 1, NULL, '1'},    {"graphs", 1, NULL, 'g'},  {"ops", 1, NULL, 'o'},
+    {"nodes", 1, NULL, 'n'},  {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},
+    {"types", 1, NULL, 't'},  {"fill", 1, NULL, 'f'},    {"seed", 1, NULL, 's'},
+    {"from", 1, NULL, 'F'},   {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
+    {"quiet", 0, NULL, 'q'},  {"fresh", 0, NULL, 'w'},   {"engine", 1, NULL, 'e'},
+    {"edit", 1, NULL, 'E'},   {"repeat", 1, NULL, 'r'},  {"deadline", 1, NULL, 'd'},
+    {"probed", 0, NULL, 'P'}, {"plans", 1, NULL, 'L'},   {"gradients", 0, NULL, 'G'},
     {NULL, 0, NULL, 0},
 };
 
@@ -318,6 +322,9 @@ static int read_options(struct bench *run, int argc, char **argv)
             break;
         case 'g':
             run->graphs = strtoull(optarg, NULL, 10);
+            break;
+        case 'G':
+            run->options.gradients = true;
             break;
         case 'L':
             run->plans = strtoull(optarg, NULL, 10);

@@ -1,6 +1,7 @@
 #include "case/test_case.h"
 
 #include "base/memory.h"
+#include "case/case_gradient.h"
 
 #include <stdlib.h>
 
@@ -117,6 +118,7 @@ void test_case_free(struct test_case *test)
     free(test->forbidden_why);
     free(test->forbidden_node);
     equivalence_free(test->equivalence);
+    case_gradient_free(test->gradient);
     free(test);
 }
 

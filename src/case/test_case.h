@@ -17,7 +17,8 @@
 #include "model/model.h"
 
 struct op;
-struct case_model; /* a model in both forms */
+struct case_model;    /* a model in both forms */
+struct case_gradient; /* case_gradient.h */
 struct test_case;
 
 /* What must hold between the answers to two equivalent cases. */
@@ -79,8 +80,10 @@ struct test_case {
     char *forbidden_node; /* owned; the node that breaks the rule (model_node_name); NULL: not known */
     /* Rewritten cases only: */
     struct equivalence *equivalence; /* owned; NULL: the case stands alone */
-    size_t shares;                   /* beyond the first */
-    bool is_view;                    /* the inputs belong to someone else */
+    /* Gradients are asked for, in place of outputs; NULL: outputs are. Owned. */
+    struct case_gradient *gradient;
+    size_t shares; /* beyond the first */
+    bool is_view;  /* the inputs belong to someone else */
 };
 
 /* Make a case without inputs and with an empty recipe. It takes over the model, or the bytes (heap). */

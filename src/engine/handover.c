@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "case/case_gradient.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -62,10 +63,22 @@ int handover_open(struct handover *handover, struct pool *pool, const struct mod
     return 0;
 }
 
+void handover_ask(struct handover *handover, const struct test_case *test)
+{
+    const struct case_gradient *from = test->gradient;
+    handover->asks_gradient = from != NULL;
+    if (from)
+        handover->gradient = (struct job_gradient){.n_upstream = from->n_upstream,
+                                                   .upstream = from->upstream,
+                                                   .n_wanted = from->n_wanted,
+                                                   .wanted = from->wanted};
+}
+
 int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,
                        struct error *err)
 {
     *handover = (struct handover){0};
+    handover_ask(handover, test);
     const struct model *model = test_case_model(test, err);
     const uint8_t *bytes;
     if (!model)
@@ -82,6 +95,7 @@ int handover_open_file(struct handover *handover, struct pool *pool, const struc
                        struct error *err)
 {
     *handover = (struct handover){0};
+    handover_ask(handover, test);
     const struct model *model = test_case_model(test, err);
     if (!model)
         return -1;
@@ -109,4 +123,6 @@ void handover_give(const struct handover *handover, struct job *job)
     job->model = handover->bytes;
     job->model_size = handover->size;
     job->path = handover->path;
+    if (handover->asks_gradient)
+        job->gradient = &handover->gradient;
 }

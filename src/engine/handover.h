@@ -24,6 +24,8 @@ struct handover {
     const void *bytes; /* the serialised model, or NULL when `path` is set */
     size_t size;
     const char *path; /* absolute path of a file, or NULL */
+    struct job_gradient gradient;
+    bool asks_gradient; /* of a case that does */
     /* What owns the memory and the files above. */
     uint8_t *packed;
     char *file, *folder;
@@ -34,7 +36,8 @@ struct handover {
  * the handover, and the handover must outlive all jobs made from it. */
 int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err);
 
-/* The same for the model of a case, whose bytes are serialised once for all handovers. */
+/* The same for the model of a case, whose bytes are serialised once for all handovers, with the gradients
+ * that the case asks for. */
 int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,
                        struct error *err);
 
@@ -44,7 +47,10 @@ int handover_open_file(struct handover *handover, struct pool *pool, const struc
                        struct error *err);
 void handover_close(struct handover *handover); /* accepts a zeroed one, also after a failure */
 
-/* Sets the model of a job. */
+/* Sets the gradients that a case asks for, where nothing else of it is handed over by these functions. */
+void handover_ask(struct handover *handover, const struct test_case *test);
+
+/* Sets the model of a job, and the gradients that are asked for. */
 void handover_give(const struct handover *handover, struct job *job);
 
 #endif

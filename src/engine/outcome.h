@@ -39,6 +39,7 @@ struct result {
     char *log;        /* the end of its stderr when it crashed or hung; heap, may be NULL */
     char **borrowed;  /* operators that the reference computed instead of the library; NULL-terminated, may be
                          NULL */
+    bool gradients;   /* the outputs are gradients */
     size_t count;     /* outputs */
     struct value *outputs;
     struct wire_bounds *bounds; /* one for each output when bounds were asked for and given, else NULL */

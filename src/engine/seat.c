@@ -251,11 +251,40 @@ static bool same_values(const struct result *result, const struct wire_message *
     return true;
 }
 
+static const struct job_gradient *gradient_of(const struct task *task)
+{
+    return task->job.n_sets ? task->job.sets[task_set(task)].gradient : task->job.gradient;
+}
+
+/* Gradients come back by name, and are kept in the order in which they were asked for; those not asked for,
+ * behind. */
+static void order_gradients(const struct job_gradient *gradient, struct wire_message *message)
+{
+    for (size_t i = 0; i < gradient->n_wanted && i < message->count; i++) {
+        size_t at = i;
+        while (at < message->count && !text_equal(message->values[at].name, gradient->wanted[i]))
+            at++;
+        if (at == message->count || at == i)
+            continue;
+        struct value value = message->values[i];
+        message->values[i] = message->values[at];
+        message->values[at] = value;
+        if (!message->bounds)
+            continue;
+        struct wire_bounds bounds = message->bounds[i];
+        message->bounds[i] = message->bounds[at];
+        message->bounds[at] = bounds;
+    }
+}
+
 /* The first run's values are the result; a repeated run's are only compared with them. */
 static void on_values(struct task *task, struct wire_message *message, int64_t took)
 {
     struct task_result *kept = &task->results[task_set(task)];
     struct result *result = &kept->result;
+    const struct job_gradient *gradient = gradient_of(task);
+    if (gradient)
+        order_gradients(gradient, message);
     if (task_is_repeat(task)) {
         if (result->outcome == OUTCOME_OK && !same_values(result, message))
             kept->differ = true;
@@ -264,6 +293,7 @@ static void on_values(struct task *task, struct wire_message *message, int64_t t
     result->outcome = OUTCOME_OK;
     result->stage = STAGE_RUN;
     result->run_ns = took;
+    result->gradients = gradient != NULL;
     result->count = message->count;
     result->outputs = message->values;
     result->bounds = message->bounds;

@@ -152,7 +152,7 @@ static int gather_inputs(struct reverse *r, struct visit *v)
     return 0;
 }
 
-/* The outputs that the node names; when the operator has more, it is evaluated again for the others. */
+/* The outputs that the node names; when it leaves one out, it is evaluated again for it. */
 static int gather_outputs(struct reverse *r, struct visit *v)
 {
     size_t named = 0;
@@ -222,8 +222,8 @@ static void give_slopes(struct reverse *r, struct visit *v)
 
 static size_t output_room(const struct op *op, const Onnx__NodeProto *node)
 {
-    size_t most = op->outputs.most < OP_VARIADIC ? (size_t)op->outputs.most : 1;
-    return node->n_output > most ? node->n_output : most;
+    size_t least = op->outputs.least > 1 ? (size_t)op->outputs.least : 1;
+    return node->n_output > least ? node->n_output : least;
 }
 
 static int differentiate(struct reverse *r, const Onnx__NodeProto *node, const struct op *op)

@@ -1,6 +1,8 @@
 #include "generate/case_maker.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
+#include "case/case_gradient.h"
 #include "eval/evaluate.h"
 
 #include <stdint.h>
@@ -257,11 +259,23 @@ struct test_case *maker_finish(struct maker *m, bool shapeless)
     return test;
 }
 
+int maker_ask(struct test_case **test, uint64_t seed, uint64_t index, const struct generate_options *options,
+              struct error *err)
+{
+    if (!options->gradients || !test_case_ask_gradient(*test, hash_combine(seed, index), err))
+        return 0;
+    test_case_free(*test);
+    *test = NULL;
+    return -1;
+}
+
 bool options_allow(const struct generate_options *options, const struct op *op)
 {
     if (!op->sample || op_drawn_since(op) > (options->opset ? options->opset : OPSET_LAST))
         return false;
     if (options->max_opset && op_drawn_since(op) > options->max_opset)
+        return false;
+    if (options->gradients && !op->gradient && (op->slope != SLOPE_NOWHERE || op->work == WORK_BODIES))
         return false;
     size_t length = options->ops ? strlen(op->name) : 0;
     for (const char *at = options->ops; at && *at; at += strcspn(at, ","), at += *at == ',')

@@ -67,6 +67,11 @@ void maker_rollback(struct maker *m, const struct maker_mark *mark);
  * outputs have no shapes. */
 struct test_case *maker_finish(struct maker *m, bool shapeless);
 
+/* Makes the finished case number `index` ask for gradients when the options say so; frees it when that
+ * fails. */
+int maker_ask(struct test_case **test, uint64_t seed, uint64_t index, const struct generate_options *options,
+              struct error *err);
+
 /* Whether the options allow the operator at some opset. */
 bool options_allow(const struct generate_options *options, const struct op *op);
 

@@ -201,6 +201,7 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
         *out = maker_finish(&g.m, false);
         free((*out)->recipe);
         (*out)->recipe = recipe_text("graph", seed, index, &made);
+        result = maker_ask(out, seed, index, options, err);
     }
     free(g.ops);
     str_release(&g.skip);

@@ -15,7 +15,8 @@ static const struct op *choose_op(struct rng *rng, const struct generate_options
     for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
         bool allowed_here =
             options_allow(options, op) && (!options->types || op_types_at(op, OPSET_LAST) & options->types);
-        if (!allowed_here || (options->illegal && !illegal_exists(op)))
+        if (!allowed_here || (options->illegal && !illegal_exists(op)) ||
+            (options->gradients && !op->gradient))
             continue;
         if (rng_below(rng, ++allowed) == 0)
             chosen = op;
@@ -58,6 +59,8 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
 {
     int opset = draw_opset(&rng, options, op_drawn_since(op));
     dtype_set set = op_types_at(op, opset) & (options->types ? options->types : ~(dtype_set)0);
+    if (options->gradients && (set & (dtype_set)DTYPES_FLOAT))
+        set &= (dtype_set)DTYPES_FLOAT;
     if (!set)
         return error_set(err, ERROR_NOT_FOUND, "%s supports none of the requested types at opset %d",
                          op->name, opset);
@@ -115,6 +118,8 @@ int generate_one(uint64_t seed, uint64_t index, const struct generate_options *o
     for (uint64_t i = 0; result < 0 && i < ATTEMPTS; i++) {
         str_clear(&note);
         result = attempt(rng_split(&rng, i + 10), op, options, out, &note, &why);
+        if (!result)
+            result = maker_ask(out, seed, index, options, &why);
     }
     if (result) {
         error_set(err, why.code, "%s", why.message);

@@ -22,6 +22,9 @@ struct generate_options {
     dtype_set types; /* of primary inputs; 0: all */
     int fill;        /* FILL_... + 1; 0: any */
     bool illegal;    /* one operator only: one parameter gets an illegal value from the operator's table */
+    /* The case asks for gradients (case/case_gradient.h): only operators that the reference differentiates or
+     * whose derivative is 0, and single operators of floating-point type. */
+    bool gradients;
     int min_nodes, max_nodes; /* graphs; 0: 2 and 20 */
     int rank;                 /* one operator only: of the primary input, plus 1; 0: any */
     uint32_t given;           /* one operator only: which inputs the node has, bit i for input i; 0: any */

@@ -146,7 +146,8 @@ static void place_all(struct planner *g, const struct digraph *graph, const size
 static char *plan_recipe(const struct planner *g, uint64_t seed, uint64_t index)
 {
     struct plan plan = *g->plan;
-    struct generate_options options = {.types = g->options->types, .skip = g->skip.data};
+    struct generate_options options = {
+        .types = g->options->types, .gradients = g->options->gradients, .skip = g->skip.data};
     struct str text;
     plan.fill = (int)g->fill + 1;
     plan.opset = g->m.opset;
@@ -190,6 +191,7 @@ int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
         *out = maker_finish(&g.m, false);
         free((*out)->recipe);
         (*out)->recipe = plan_recipe(&g, seed, index);
+        result = maker_ask(out, seed, index, g.options, err);
     }
     str_release(&g.skip);
     maker_release(&g.m);

@@ -48,6 +48,8 @@ char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct 
         str_printf(&s, " fill=%s", fill_name((enum fill)(options->fill - 1)));
     if (options->illegal)
         str_add(&s, " illegal");
+    if (options->gradients)
+        str_add(&s, " gradients");
     if (options->min_nodes || options->max_nodes)
         str_printf(&s, " nodes=%d..%d", options->min_nodes, options->max_nodes);
     if (options->skip && *options->skip)
@@ -127,8 +129,9 @@ static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct genera
 {
     char *value = strchr(word, '=');
     if (!value) {
-        options->illegal = strcmp(word, "illegal") == 0;
-        return options->illegal ? 0 : -1;
+        options->illegal = options->illegal || strcmp(word, "illegal") == 0;
+        options->gradients = options->gradients || strcmp(word, "gradients") == 0;
+        return strcmp(word, "illegal") == 0 || strcmp(word, "gradients") == 0 ? 0 : -1;
     }
     *value++ = 0;
     if (strcmp(word, "seed") == 0)

@@ -135,6 +135,7 @@ static bool proves_nothing(const struct expectation *e)
 static void judge_answer(struct verdict *verdict, const struct result *result, const struct expectation *e)
 {
     verdict->kind = VERDICT_AGREES;
+    verdict->gradient = result->gradients;
     if (verdict_count(verdict, e->count, result->count))
         return;
     for (size_t i = 0; i < e->count; i++)

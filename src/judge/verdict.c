@@ -338,7 +338,8 @@ bool verdict_count(struct verdict *verdict, size_t expected, size_t got)
     if (got == expected)
         return false;
     verdict->kind = VERDICT_SHAPE;
-    snprintf(verdict->text, sizeof verdict->text, "%zu outputs instead of %zu", got, expected);
+    snprintf(verdict->text, sizeof verdict->text, "%zu %s instead of %zu", got,
+             verdict->gradient ? "gradients" : "outputs", expected);
     return true;
 }
 
@@ -371,12 +372,17 @@ void verdict_output(struct verdict *verdict, size_t output, const struct bounded
                  dtype_name(expected->type), shape_text(&expected->shape, b));
 }
 
+static const char *subject(const struct verdict *verdict)
+{
+    return verdict->gradient ? "the gradient by" : "output";
+}
+
 static void describe_element(struct verdict *verdict, const char *name)
 {
     char text[sizeof verdict->text];
     size_t bad = verdict->kind == VERDICT_SUSPECT ? verdict->suspect : verdict->wrong;
-    int used = snprintf(text, sizeof text, "output %s[%zu] is %.9Lg, expected %.9Lg", name, verdict->element,
-                        verdict->got, verdict->expected);
+    int used = snprintf(text, sizeof text, "%s %s[%zu] is %.9Lg, expected %.9Lg", subject(verdict), name,
+                        verdict->element, verdict->got, verdict->expected);
     size_t at = used < 0 ? 0 : (size_t)used < sizeof text ? (size_t)used : sizeof text - 1;
     if (verdict->kind == VERDICT_SUSPECT)
         snprintf(text + at, sizeof text - at, ": %.3g standard deviations off (%zu of %zu elements)",
@@ -398,14 +404,15 @@ void verdict_finish(struct verdict *verdict, const char *name)
         describe_element(verdict, name);
     } else if (verdict_is(verdict->kind, CLASS_FORM)) {
         char text[sizeof verdict->text];
-        snprintf(text, sizeof text, "output %s %s", name, verdict->text);
+        snprintf(text, sizeof text, "%s %s %s", subject(verdict), name, verdict->text);
         snprintf(verdict->text, sizeof verdict->text, "%s", text);
     } else if (verdict->kind == VERDICT_AGREES && verdict->total && !verdict->judged) {
         verdict->kind = verdict->open >= verdict->undecided ? VERDICT_OPEN : VERDICT_UNDECIDED;
         snprintf(verdict->text, sizeof verdict->text, "none of %zu elements can be judged", verdict->total);
     } else if (verdict->kind == VERDICT_AGREES && verdict->blank) {
         snprintf(verdict->text, sizeof verdict->text,
-                 "%zu of its outputs could not be judged (of all elements, %zu of %zu were judged)",
-                 verdict->blank, verdict->judged, verdict->total);
+                 "%zu of its %s could not be judged (of all elements, %zu of %zu were judged)",
+                 verdict->blank, verdict->gradient ? "gradients" : "outputs", verdict->judged,
+                 verdict->total);
     }
 }

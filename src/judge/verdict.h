@@ -128,6 +128,7 @@ struct verdict {
     bool at_stage;    /* the text begins with the stage at which the engine ended: "at load: ..." */
     bool invalid;     /* the reference calls the model or its inputs invalid */
     bool of_pair;     /* the engine's answers to two equivalent cases differ (judge/pair.h) */
+    bool gradient;    /* it is about gradients: `output` is one of them, by an input or initialiser */
     bool by_vote;     /* there was no reference: the engines voted, and the text says so */
     size_t output;    /* the output it is about */
     size_t element;   /* the worst element */

@@ -1,5 +1,6 @@
 #include "locate/settle.h"
 
+#include "locate/gradient_node.h"
 #include "locate/search.h"
 
 #include <string.h>
@@ -89,7 +90,7 @@ bool settle_verdict(const struct settle_case *which, struct verdict *verdict, st
     struct settlement found;
     if (!settle_wanted(verdict))
         return false;
-    if (settle(&found, which, &err)) {
+    if ((which->test->gradient ? settle_gradient : settle)(&found, which, &err)) {
         settlement_release(&found);
         return false;
     }

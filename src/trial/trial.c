@@ -208,6 +208,7 @@ static int launch_alone(struct trials *trials, struct flight *flight, struct err
     if (test_case_bytes(flight->test, &bytes, &size, err))
         return -1;
     flight->handover = (struct handover){.bytes = bytes, .size = size};
+    handover_ask(&flight->handover, flight->test);
     flight->variant = variants_find(trials->variants, "", false);
     launch(trials, flight, trials->options.repeat, ASK_WHEN_NEEDED);
     return 0;
@@ -370,6 +371,8 @@ static void settle_done(struct trials *trials, const struct flight *flight, stru
     }
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
+        if (flight->test->gradient && verdict_is(verdict->kind, CLASS_REFUSAL))
+            verdict->kind = VERDICT_UNSUPPORTED; /* nothing obliges an engine to differentiate */
         bool refused = verdict_is(verdict->kind, CLASS_REFUSAL);
         if (!refused && !wants_settling(trials, done, i))
             continue;

@@ -1,0 +1,92 @@
+#include "case/case_gradient.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "eval/gradient.h"
+#include "eval/value_types.h"
+
+#include <stdlib.h>
+
+static int draw_weights(struct value *value, const char *name, const struct bounded *output, uint64_t seed,
+                        struct error *err)
+{
+    struct rng all = rng_seed(seed), rng = rng_split(&all, hash_text(name));
+    struct tensor tensor;
+    if (tensor_alloc(&tensor, output->type, &output->shape, 0, err))
+        return -1;
+    for (size_t i = 0; i < tensor.count; i++)
+        tensor_set(&tensor, i, rng_normal(&rng));
+    value_set_name(value, name);
+    value_set_tensor(value, &tensor);
+    return 0;
+}
+
+static int add_weights(struct case_gradient *gradient, const struct model *model,
+                       const struct value_types *types, struct error *err)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    gradient->upstream = memory_zeroed(graph->n_output, sizeof *gradient->upstream);
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = graph->output[i]->name;
+        const struct bounded *output = value_types_find(types, name);
+        if (!output || output->type == DTYPE_NONE || output->shape.rank < 0)
+            return error_set(err, ERROR_UNSUPPORTED, "the shape of output %s depends on data", name);
+        for (int d = 0; d < output->shape.rank; d++)
+            if (output->shape.dims[d] < 0)
+                return error_set(err, ERROR_UNSUPPORTED, "the shape of output %s is not known", name);
+        if (!dtype_is_float(output->type))
+            continue;
+        struct value *value = &gradient->upstream[gradient->n_upstream++];
+        value_init(value);
+        if (draw_weights(value, name, output, gradient->seed, err))
+            return -1;
+    }
+    return 0;
+}
+
+int case_gradient_new(struct case_gradient **out, const struct model *model, const struct value *inputs,
+                      size_t n_inputs, uint64_t seed, struct error *err)
+{
+    struct case_gradient *gradient = memory_zeroed(1, sizeof *gradient);
+    struct value_types types;
+    gradient->seed = seed;
+    arena_init(&gradient->arena);
+    gradient->wanted = gradient_wanted(model, &gradient->arena, &gradient->n_wanted);
+    value_types_init_for(&types, model, inputs, n_inputs);
+    int result = add_weights(gradient, model, &types, err);
+    value_types_release(&types);
+    if (!result && (!gradient->n_upstream || !gradient->n_wanted))
+        result = error_set(err, ERROR_UNSUPPORTED, "the model has nothing to differentiate");
+    if (result) {
+        case_gradient_free(gradient);
+        gradient = NULL;
+    }
+    *out = gradient;
+    return result;
+}
+
+void case_gradient_free(struct case_gradient *gradient)
+{
+    if (!gradient)
+        return;
+    values_free(gradient->upstream, gradient->n_upstream);
+    arena_release(&gradient->arena);
+    free(gradient);
+}
+
+int test_case_ask_gradient(struct test_case *test, uint64_t seed, struct error *err)
+{
+    const struct model *model = test_case_model(test, err);
+    struct case_gradient *gradient;
+    if (!model || case_gradient_new(&gradient, model, test->inputs, test->n_inputs, seed, err))
+        return -1;
+    case_gradient_free(test->gradient);
+    test->gradient = gradient;
+    return 0;
+}
+
+int test_case_ask_like(struct test_case *test, const struct test_case *like, struct error *err)
+{
+    return like->gradient ? test_case_ask_gradient(test, like->gradient->seed, err) : 0;
+}

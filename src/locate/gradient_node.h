@@ -1,0 +1,18 @@
+/*
+ * Settles a verdict on gradients: which node's gradient is wrong.
+ *
+ * The reference differentiates the model, rounding as an engine does. Each node that takes part is then made
+ * a model of its own, with the values that it read and the derivatives that arrived at its outputs, and the
+ * engine is asked for its gradient. The first node from the end whose gradient is outside its own hard bound
+ * is wrong by itself. When none is, the errors of many nodes add up: the engine is imprecise.
+ */
+#ifndef LOCATE_GRADIENT_NODE_H
+#define LOCATE_GRADIENT_NODE_H
+
+#include "locate/settlement.h"
+
+/* Fails when the case cannot be settled: the reference lacks a gradient, the model calls functions of its
+ * own, or the engine differentiates no node alone. */
+int settle_gradient(struct settlement *settlement, const struct settle_case *which, struct error *err);
+
+#endif
