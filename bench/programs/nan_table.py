@@ -1,62 +1,92 @@
-"""The tables of bench/nan, from the lines of bench_nan."""
+"""The tables of bench/nan, from the folder in which it keeps what was done.
+
+nan_table.py table FOLDER; nan_table.py samples CELL prints the samples of one search; nan_table.py reached CELL
+ends with 0 when it reached its goal.
+"""
+import json
+import os
 import statistics
 import sys
 
-COLUMNS = ["network", "genes", "nodes", "softmax", "finite"]
-SEARCHES = ["guided", "random", "paper"]
+SEARCHES = ["ours", "random", "paper"]
 
 
 def read(path):
-    rows = []
-    for line in open(path):
-        cells = line.rstrip("\n").split("\t")
-        row = dict(zip(COLUMNS, cells))
-        for i, search in enumerate(SEARCHES):
-            seen, runs, seconds = cells[5 + 3 * i : 8 + 3 * i]
-            row[search] = (seen, int(runs), float(seconds))
-        rows.append(row)
-    return rows
+    """What a search said of its one network; None when there was none."""
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["models"][0]
 
 
-def show(title, rows):
+def is_run(cell):
+    """Whether the engine runs the network: otherwise no genome has a fitness, however many there were."""
+    return cell["best"] != "-inf" or cell["genomes"] == 0
+
+
+def networks(folder, name):
+    with open(f"{folder}/{name}.tsv", encoding="utf-8") as file:
+        return [dict(zip(["name", "nodes", "softmax", "finite"], line.rstrip("\n").split("\t"))) for line in file]
+
+
+def cells(folder, label, name):
+    return {search: read(f"{folder}/{label}-{name}-{search}.json") for search in SEARCHES}
+
+
+def words(cell):
+    if cell is None:
+        return f"{'':8}{'':9}{'':8}"
+    if not is_run(cell):
+        return f"{'?':>8}{'':9}{'':8}"
+    if cell["reached"]:
+        return f"{'yes':>8}{cell['first_genome']:>9}{cell['first_seconds']:>8.2f}"
+    return f"{'-':>8}{cell['genomes']:>9}{'':8}"
+
+
+def show(title, folder, label, rows, searches):
     print(title)
-    print(f"{'network':16}{'genes':>7}{'nodes':>6}  {'finite':8}" + "".join(f"{s:>8}{'runs':>7}{'s':>7}" for s in SEARCHES))
+    print(f"{'network':16}{'nodes':>6}  {'finite':8}" + "".join(f"{s:>8}{'samples':>9}{'s':>8}" for s in searches))
     for row in rows:
-        cells = "".join(f"{row[s][0]:>8}{row[s][1]:>7}{row[s][2]:>7.2f}" for s in SEARCHES)
-        print(f"{row['network']:16}{row['genes']:>7}{row['nodes']:>6}  {row['finite']:8}{cells}")
+        of_row = cells(folder, label, row["name"])
+        print(f"{row['name']:16}{row['nodes']:>6}  {row['finite']:8}" + "".join(words(of_row[s]) for s in searches))
     print()
 
 
-def reached(row, search="guided"):
-    return row[search][0] in ("nan", "inf")
+def show_engine(folder, label, rows):
+    """Returns the part of the networks that can which ours reached, and whether no other was."""
+    show(f"{label}: level input", folder, label, rows, SEARCHES)
+    runs = [(row, cells(folder, label, row["name"])) for row in rows]
+    runs = [(row, of_row) for row, of_row in runs if is_run(of_row["ours"])]
+    able = [(row, of_row) for row, of_row in runs if row["finite"] == "-" or any(cell["reached"] for cell in of_row.values())]
+    wrong = [row["name"] for row, _ in able if row["finite"] != "-"]
+    for search in SEARCHES:
+        hits = [of_row[search] for _, of_row in able if of_row[search]["reached"]]
+        first = f"{statistics.median(hit['first_seconds'] for hit in hits):.2f} s" if hits else "-"
+        print(f"  {search}: {len(hits)} of {len(able)} networks that can, the first after {first} (median)")
+    print(f"  {len(runs) - len(able)} stay finite, {len(rows) - len(runs)} are not run by the engine")
+    for name in wrong:
+        print(f"  {name} was said to stay finite and does not")
+    print()
+    return sum(of_row["ours"]["reached"] for _, of_row in able) / len(able), not wrong
 
 
 def main(folder):
-    worst, good = 1.0, True
-    for engine in ["onnxruntime", "reference"]:
-        rows = read(f"{folder}/{engine}")
-        show(f"{engine}: level input", rows)
-        run = [row for row in rows if row["guided"][0] != "?"]
-        able = [row for row in run if row["finite"] == "-" or any(reached(row, s) for s in SEARCHES)]
-        wrong = [row["network"] for row in run if row["finite"] != "-" and row in able]
-        for search in SEARCHES:
-            hits = [row for row in able if reached(row, search)]
-            first = statistics.median(row[search][2] for row in hits) if hits else float("nan")
-            print(f"  {search}: {len(hits)} of {len(able)} networks that can, the first after {first:.2f} s (median)")
-        print(f"  {len(run) - len(able)} stay finite, {len(rows) - len(run)} are not run by the engine")
-        for name in wrong:
-            print(f"  {name} was said to stay finite and does not")
-        good = good and not wrong
-        worst = min(worst, sum(map(reached, able)) / len(able))
-        print()
-    fault, weights = read(f"{folder}/fault"), read(f"{folder}/weights")
-    show("fault=softmax-no-max: level input", fault)
-    show("fault=softmax-no-max: level both, where inputs alone do not suffice", weights)
-    run = [row for row in fault if row["guided"][0] != "?"]
-    found = sum(row["guided"][0] == "nan" for row in run) + sum(row["guided"][0] == "nan" for row in weights)
+    engines = [show_engine(folder, "onnxruntime", networks(folder, "outputs")), show_engine(folder, "reference", networks(folder, "values"))]
+    rows = [row for row in networks(folder, "softmax") if row["softmax"] == "softmax"]
+    show("fault=softmax-no-max: level input", folder, "fault", rows, ["ours"])
+    run = [row for row in rows if is_run(cells(folder, "fault", row["name"])["ours"])]
+    weights = [row for row in rows if cells(folder, "weights", row["name"])["ours"]]
+    show("fault=softmax-no-max: level both, where inputs alone do not suffice", folder, "weights", weights, ["ours"])
+    found = sum(any((cells(folder, label, row["name"])["ours"] or {}).get("reached") for label in ("fault", "weights")) for row in run)
     print(f"  a NaN in {found} of {len(run)} networks with a Softmax")
+    worst = min(part for part, _ in engines)
     print(f"nan: {100 * worst:.0f} % reached, {found} of {len(run)} with the fault (target 90 %, all)")
-    return 0 if good and worst >= 0.9 and found == len(run) else 1
+    return 0 if worst >= 0.9 and found == len(run) and all(good for _, good in engines) else 1
 
 
-sys.exit(main(sys.argv[1]))
+if sys.argv[1] == "samples":
+    print(read(sys.argv[2])["genomes"])
+elif sys.argv[1] == "reached":
+    sys.exit(0 if read(sys.argv[2])["reached"] else 1)
+else:
+    sys.exit(main(sys.argv[2]))

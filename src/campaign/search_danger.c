@@ -1,6 +1,10 @@
 #include "campaign/search_danger.h"
 
+#include "base/hash.h"
+#include "base/memory.h"
+
 #include <math.h>
+#include <stdlib.h>
 
 /*
  * ROUNDS of leaps come first: where a leap suffices, as in most networks, it comes among them. A measurement
@@ -77,6 +81,26 @@ void search_danger_init(struct search_danger *danger, const struct genome_layout
     danger->climb.meter = danger->meter;
 }
 
+void search_danger_sow(struct search_danger *danger, uint64_t seed, size_t population)
+{
+    size_t length = genome_length(danger->layout), given = genome_seeds(danger->layout);
+    size_t first = given < population / 2 ? given : population / 2, n_leaps = population - population / 2;
+    struct rng rng = rng_seed(hash_combine(seed, hash_text("leaps")));
+    if (!first)
+        return;
+    danger->n_seeds = first + n_leaps;
+    danger->seeds = memory_zeroed(danger->n_seeds, sizeof *danger->seeds);
+    danger->leaps = memory_zeroed(n_leaps * length, sizeof *danger->leaps);
+    danger->climb.leaps = 1;
+    for (size_t i = 0; i < first; i++)
+        danger->seeds[i] = genome_seed(danger->layout)[i];
+    for (size_t i = 0; i < n_leaps; i++) {
+        float *leap = danger->leaps + i * length;
+        danger_climb_mutate(&danger->climb, &rng, danger->seeds[i % first], leap, length);
+        danger->seeds[first + i] = leap;
+    }
+}
+
 void search_danger_mutate(void *context, struct rng *rng, const float *parent, float *child, size_t n)
 {
     struct search_danger *danger = context;
@@ -88,4 +112,6 @@ void search_danger_release(struct search_danger *danger)
 {
     danger_meter_free(danger->meter);
     test_case_free(danger->test);
+    free(danger->seeds);
+    free(danger->leaps);
 }

@@ -20,12 +20,19 @@ struct search_danger {
     struct test_case *test;        /* the genome that was measured last, where weights are genes */
     struct danger_meter *meter;
     bool weights;
+    size_t n_seeds; /* those of the layout, and leaps from them */
+    const float **seeds;
+    float *leaps;
 };
 
 /* The layout must outlive it; `genetic` is set by the caller once there is a population. Where the reference
  * does not support the model all mutations are leaps. */
 void search_danger_init(struct search_danger *danger, const struct genome_layout *layout,
                         const struct model *model, enum genome_level level);
+
+/* Makes the seeds of a population of this size: those of the layout as they are in its first half, and leaps
+ * from them in the other. */
+void search_danger_sow(struct search_danger *danger, uint64_t seed, size_t population);
 
 /* A gene_mutation; the context is a struct search_danger. */
 void search_danger_mutate(void *danger, struct rng *rng, const float *parent, float *child, size_t n);

@@ -157,8 +157,12 @@ static int open_genomes(struct search_source *source, size_t number, struct erro
     genome_parts(m->layout, &n_parts);
     if (o->goal == SEARCH_NAN)
         search_danger_init(&m->danger, m->layout, m->seed->model, o->level);
-    if (genetic_new(&m->genetic, &settings, n_parts, genome_stretches(m->layout), genome_seeds(m->layout),
-                    genome_seed(m->layout), err))
+    if (o->goal == SEARCH_NAN && o->fitness == SEARCH_OURS)
+        search_danger_sow(&m->danger, settings.seed, settings.population);
+    bool sown = m->danger.n_seeds > 0;
+    if (genetic_new(&m->genetic, &settings, n_parts, genome_stretches(m->layout),
+                    sown ? m->danger.n_seeds : genome_seeds(m->layout),
+                    sown ? m->danger.seeds : genome_seed(m->layout), err))
         return error_prefix(err, "%s", m->seed->path);
     m->danger.genetic = m->genetic;
     search_secant_init(&m->secant, m->layout, m->genetic);

@@ -2,9 +2,10 @@
  * What a search changes about a case, as a genome (search/genetic.h): the numbers in the model's inputs, in
  * its weights, or in both, one gene each.
  *
- * Inputs of floats and integers are genes, others stay as in the first sample. Weights are the initialisers
- * of floats with more than one element that some node computes with. Where they have more genes than the
- * limit, some tensors drawn at random are genes and the others stay as they are.
+ * Inputs of floats and integers are genes, but for integers that a node takes as a parameter (pads, a shape);
+ * others stay as in the first sample. Weights are the initialisers of floats with more than one element that
+ * some node computes with. Where they have more genes than the limit, some tensors drawn at random are genes
+ * and the others stay as they are.
  */
 #ifndef SEARCH_GENOME_H
 #define SEARCH_GENOME_H
