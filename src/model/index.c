@@ -374,3 +374,11 @@ const char *model_node_name(const Onnx__NodeProto *node)
             return node->output[i];
     return "?";
 }
+
+size_t graph_find_node(const Onnx__GraphProto *graph, const char *name)
+{
+    size_t node = 0;
+    while (node < graph->n_node && !text_equal(model_node_name(graph->node[node]), name))
+        node++;
+    return node;
+}

@@ -58,4 +58,7 @@ int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__N
 /* The name of the node or, when it has none, that of its first named output. */
 const char *model_node_name(const Onnx__NodeProto *node);
 
+/* The number of the first node that has this name (model_node_name); n_node when none has. */
+size_t graph_find_node(const Onnx__GraphProto *graph, const char *name);
+
 #endif

@@ -13,6 +13,7 @@
 #include "model/onnx.h"
 #include "reduce/same_failure.h"
 #include "rules/rewriting.h"
+#include "search/forbidden.h"
 #include "trial/trial.h"
 
 #include <stdlib.h>
@@ -30,7 +31,9 @@ struct flight {
     size_t size;
     uint64_t hash;
     unsigned doubts;
-    char words[WORDS_LIMIT]; /* of libonnx's refusal */
+    char words[WORDS_LIMIT]; /* of libonnx's refusal, or of the proof that it is forbidden */
+    enum forbidden_by forbidden;
+    struct error forbidden_why;
     struct result reference, answer, companion;
     /* Of a rewritten case: the rewritten form, and how both forms were judged once `back`. */
     struct test_case *form;
@@ -179,16 +182,37 @@ static int rewrite(const struct oracle *oracle, struct flight *flight, struct er
     return applied == 1 ? 0 : -1;
 }
 
+/* Packs a candidate of a forbidden case, which must be forbidden for the same reason and as certainly. */
+static int prepare_forbidden(const struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    struct subject *subject = &flight->subject;
+    subject_guess_types(subject);
+    flight->forbidden =
+        forbidden_proof(subject->model, subject->inputs, subject->n_inputs, &flight->forbidden_why);
+    keep_words(flight, &flight->forbidden_why);
+    if (!flight->forbidden || flight->forbidden > oracle->forbidden ||
+        (!oracle->starting && !text_equal(flight->words, oracle->words)))
+        return error_set(err, ERROR_NOT_FOUND, "the case is not forbidden for the same reason any more");
+    return model_pack(subject->model, &flight->bytes, &flight->size, err);
+}
+
 /* Evaluates the candidate, writes its types and packs it. An invalid one fails. */
+static int prepare_valid(struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    if (find_types(oracle, flight, err) || pack(oracle, flight, err))
+        return -1;
+    if (!oracle->starting && !is_valid(oracle, flight))
+        return error_set(err, ERROR_INVALID, "the candidate breaks a rule that the case itself keeps");
+    return 0;
+}
+
 static int prepare(struct oracle *oracle, struct flight *flight, struct error *err)
 {
     struct subject *subject = &flight->subject;
     if (!subject->model->graph->n_node || !subject->model->graph->n_output)
         return error_set(err, ERROR_INVALID, "the candidate has no node or no output");
-    if (find_types(oracle, flight, err) || pack(oracle, flight, err))
+    if (oracle->forbidden ? prepare_forbidden(oracle, flight, err) : prepare_valid(oracle, flight, err))
         return -1;
-    if (!oracle->starting && !is_valid(oracle, flight))
-        return error_set(err, ERROR_INVALID, "the candidate breaks a rule that the case itself keeps");
     flight->hash = hash_bytes(0, flight->bytes, flight->size);
     for (size_t i = 0; i < subject->n_inputs; i++)
         flight->hash =
@@ -297,7 +321,11 @@ static void judge(struct oracle *oracle, const struct flight *flight, struct ver
         entries[count++] =
             judge_entry_of(pool_engine(oracle->pool, oracle->companion), &flight->companion, false);
     struct judgement judgement;
-    judge_case(&judgement, oracle->by_companion ? NULL : &flight->reference, entries, count);
+    bool judged = !oracle->by_companion && !oracle->forbidden;
+    judge_case(&judgement, judged ? &flight->reference : NULL, entries, count);
+    if (oracle->forbidden)
+        judge_forbidden(&judgement, entries, flight->forbidden != FORBIDDEN_BY_REFERENCE,
+                        flight->forbidden_why.message);
     *verdict = judgement.verdicts[0];
     judgement_release(&judgement);
     if (!oracle->by_companion)
@@ -318,13 +346,16 @@ static void settle_flight(struct oracle *oracle, const struct flight *flight, co
 {
     struct error err = {0};
     *settlement = (struct settlement){0};
-    if (flight->subject.model->graph->n_node == 1 && verdict_is_finding(verdict->kind)) {
-        settlement->kind = verdict->kind;
-        settlement->verdict = *verdict;
-        settlement->nodes = memory_zeroed(1, sizeof *settlement->nodes);
-        settlement->count = 1;
+    const Onnx__GraphProto *graph = flight->subject.model->graph;
+    size_t node =
+        oracle->forbidden_node && graph->n_node > 1 ? graph_find_node(graph, oracle->forbidden_node) : 0;
+    if ((graph->n_node == 1 || oracle->forbidden) && node < graph->n_node &&
+        verdict_is_finding(verdict->kind)) {
+        settlement_blame(settlement, verdict, &node, 1);
         return;
     }
+    if (oracle->forbidden)
+        return;
     struct test_case *test =
         test_case_view(flight->subject.model, flight->subject.inputs, flight->subject.n_inputs);
     struct settle_case which = {.pool = oracle->pool, .engine = oracle->engine, .test = test};
@@ -412,8 +443,9 @@ static bool holds(struct oracle *oracle, struct flight *flight, enum holding hol
         return pair_holds(oracle, flight, holding);
     judge(oracle, flight, &verdict);
     bool first = holding == HOLDS_FIRST, spoken = speaks(&verdict, flight) && holding != HOLDS_SETTLED;
-    bool hidden = !oracle->by_companion && (verdict_is(verdict.kind, CLASS_SUSPECT) ||
-                                            (first && flight->answer.outcome == OUTCOME_OK));
+    bool hidden =
+        !oracle->by_companion && !oracle->forbidden &&
+        (verdict_is(verdict.kind, CLASS_SUSPECT) || (first && flight->answer.outcome == OUTCOME_OK));
     if (!verdict_is_finding(verdict.kind) && !hidden)
         return false;
     if (!spoken)

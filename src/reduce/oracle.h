@@ -12,6 +12,10 @@
  * a refusal with a message only the messages are compared; the nodes to blame are found at the end
  * (oracle_confirm), because that takes a run for every part.
  *
+ * A case that ONNX forbids (search/forbidden.h) is reduced to a smaller one that is forbidden for the same
+ * reason, in the same words and as certainly. The reference cannot evaluate it: values behind the node that
+ * breaks the rule are not known, and the engine's answer is judged as one to a forbidden model.
+ *
  * A rewritten case is reduced as its original: the rewriting is applied to every candidate anew, and a
  * candidate to which it does not apply does not hold. Both forms are run by trials (trial/trial.h), which
  * judge the pair.
@@ -45,6 +49,10 @@ struct oracle {
     struct trials *trials;
     struct flight *first, *last; /* their candidates under way */
 
+    /* Of a case that ONNX forbids: by whom, and the node that breaks the rule, borrowed; NULL: not known. */
+    enum forbidden_by forbidden;
+    const char *forbidden_node;
+
     struct panel panel; /* of the pool, for the runner; both made by oracle_start */
     struct runner *runner;
     struct signature keep;  /* signature of the smallest case so far */
@@ -58,7 +66,7 @@ struct oracle {
     struct checker checker;  /* the checker of a newer libonnx; zeroed: there is none */
     bool starting;           /* the case itself is being run: doubts about it are recorded, not refused */
     unsigned doubts;         /* doubts about the case itself (DOUBT_...) */
-    char words[WORDS_LIMIT]; /* the message with which libonnx refuses it */
+    char words[WORDS_LIMIT]; /* the message with which libonnx, or who forbids it, refuses it */
     struct subject origin;   /* the case itself, when no libonnx knows its opset */
 
     struct refusals *refusals; /* what the engine answered about refusals */

@@ -8,6 +8,7 @@
 #include "reduce/pass.h"
 #include "reduce/same_failure.h"
 #include "rules/rewriting.h"
+#include "search/forbidden.h"
 #include "trial/trial.h"
 
 #include <stdlib.h>
@@ -32,6 +33,10 @@ struct work {
 
 static void record_best(struct work *work)
 {
+    if (work->oracle.forbidden) {
+        record_possible(&work->record, &work->best);
+        return;
+    }
     if (!record_reference(&work->record, &work->best, NULL) || !work->oracle.by_companion)
         return;
     record_release(&work->record);
@@ -239,6 +244,16 @@ static void use_trials(struct work *work, const struct test_case *from, const st
         .panel = &work->panel, .registry = options->registry, .ahead = options->ahead ? options->ahead : 8});
 }
 
+/* Who forbids the smaller case, asked again: it may be more certain now. */
+static void keep_forbidden(struct test_case *smaller, const struct test_case *from)
+{
+    struct error why = {0};
+    smaller->forbidden =
+        forbidden_proof(test_case_model(smaller, NULL), smaller->inputs, smaller->n_inputs, &why);
+    smaller->forbidden_why = memory_strdup(why.message);
+    smaller->forbidden_node = from->forbidden_node ? memory_strdup(from->forbidden_node) : NULL;
+}
+
 /* The case that the best is, with the names and recipes of the one that was given. */
 static int make_case(struct work *work, const struct test_case *from, struct test_case **smaller,
                      struct error *err)
@@ -247,6 +262,8 @@ static int make_case(struct work *work, const struct test_case *from, struct tes
     *smaller = subject_to_case(&work->best);
     test_case_set_name(*smaller, subject->name);
     test_case_set_recipe(*smaller, subject->recipe);
+    if (from->forbidden)
+        keep_forbidden(*smaller, from);
     if (!work->oracle.rewriting)
         return 0;
     struct test_case *origin = *smaller;
@@ -271,6 +288,8 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
                 .deadline = options->deadline,
                 .end_ns = options->seconds > 0 ? clock_ns() + (int64_t)(options->seconds * 1e9) : 0,
                 .ahead = options->ahead,
+                .forbidden = from->forbidden,
+                .forbidden_node = from->forbidden_node,
             },
     };
     *stats = (struct reduce_stats){0};

@@ -332,6 +332,30 @@ void subject_forget_types(struct subject *subject)
     subject_settle_bodies(subject);
 }
 
+/* Rank and element type of the input that the maker of a value reads first; float when it reads none. */
+static Onnx__TypeProto *guess_type(const struct subject *subject, const char *name)
+{
+    struct arena *arena = &subject->model->arena;
+    const Onnx__GraphProto *graph = subject->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output && graph->node[i]->n_input; k++)
+            for (size_t m = 0; m < subject->n_inputs; m++)
+                if (text_equal(graph->node[i]->output[k], name) &&
+                    text_equal(graph->node[i]->input[0], subject->inputs[m].name))
+                    return type_make(arena, subject->inputs[m].tensors[0].type,
+                                     &subject->inputs[m].tensors[0].shape);
+    return type_make(arena, DTYPE_FLOAT, NULL);
+}
+
+void subject_guess_types(struct subject *subject)
+{
+    Onnx__GraphProto *graph = subject->model->graph;
+    for (size_t i = 0; i < graph->n_output; i++)
+        if (!graph->output[i]->type)
+            graph->output[i]->type = guess_type(subject, graph->output[i]->name);
+    subject_forget_types(subject);
+}
+
 void subject_settle_types(struct subject *subject, const char *const *names, const struct bounded *values,
                           size_t count, enum types types)
 {
@@ -422,6 +446,46 @@ int record_reference(struct record *record, const struct subject *subject, struc
     free(names);
     evaluator_free(evaluator);
     return status;
+}
+
+/* False when an input of the node is not known. */
+static bool known_inputs(const struct record *record, const Onnx__NodeProto *node,
+                         const struct tensor **inputs)
+{
+    bool known = true;
+    for (size_t i = 0; i < node->n_input; i++) {
+        inputs[i] = *node->input[i] ? record_find(record, node->input[i]) : NULL;
+        known = known && (inputs[i] || !*node->input[i]);
+    }
+    return known;
+}
+
+static void record_node(struct record *record, const struct model *model, const Onnx__NodeProto *node)
+{
+    const struct tensor **inputs = memory_zeroed(node->n_input + 1, sizeof(struct tensor *));
+    struct bounded *outputs = memory_zeroed(node->n_output + 1, sizeof *outputs);
+    bool made = known_inputs(record, node, inputs) &&
+                !evaluate_node(model, node, inputs, NULL, 0, false, outputs, node->n_output, NULL);
+    for (size_t i = 0; i < node->n_output; i++) {
+        struct tensor tensor;
+        if (made && *node->output[i] && outputs[i].type != DTYPE_NONE &&
+            !bounded_to_tensor(&outputs[i], &tensor, NULL))
+            record_add(record, node->output[i], &tensor);
+        bounded_release(&outputs[i]);
+    }
+    free(outputs);
+    free(inputs);
+}
+
+void record_possible(struct record *record, const struct subject *subject)
+{
+    struct model_index index;
+    record_init(record, subject);
+    if (model_index_init(&index, subject->model, NULL))
+        return;
+    for (size_t i = 0; i < subject->model->graph->n_node; i++)
+        record_node(record, subject->model, subject->model->graph->node[index.order[i]]);
+    model_index_release(&index);
 }
 
 const struct tensor *record_find(const struct record *record, const char *name)

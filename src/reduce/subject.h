@@ -87,6 +87,10 @@ const char **subject_inner_names(const struct subject *subject, size_t *count);
  * stay. */
 void subject_forget_types(struct subject *subject);
 
+/* The same, and outputs of unknown type get that of the first input of the node that makes them: where a node
+ * breaks a rule nobody can infer it, and a model must declare it. */
+void subject_guess_types(struct subject *subject);
+
 /*
  * The values of a model, by name: the reference's, rounded to their types, or an engine's. Names point into
  * the model.
@@ -98,6 +102,8 @@ struct record {
 };
 void record_init(struct record *record, const struct subject *subject); /* with the leaves only */
 int record_reference(struct record *record, const struct subject *subject, struct error *err);
+/* The reference's values of all nodes that it can evaluate one by one, for models that break a rule. */
+void record_possible(struct record *record, const struct subject *subject);
 void record_add(struct record *record, const char *name, struct tensor *tensor); /* takes the tensor over */
 const struct tensor *record_find(const struct record *record, const char *name); /* NULL when not known */
 void record_release(struct record *record);

@@ -2,8 +2,8 @@
 
 #include "base/memory.h"
 #include "eval/evaluate.h"
-#include "model/onnx.h"
 #include "model/valid.h"
+#include "search/forbidden.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,58 +245,6 @@ static bool node_is_invalid(const struct rewrite *work, const Onnx__NodeProto *n
     return result && why->code == ERROR_INVALID;
 }
 
-/* What depends on data (indices) only a run shows. With a single node it is clear whose fault it is. */
-static bool run_is_invalid(const struct rewrite *work, struct error *why)
-{
-    struct evaluator *evaluator = NULL;
-    struct bounded *results = NULL;
-    struct evaluate_options options = {0};
-    size_t count = 0;
-    if (work->model->graph->n_node != 1)
-        return false;
-    int result = evaluator_new(&evaluator, work->model, &options, why);
-    if (!result)
-        result = evaluator_run(evaluator, work->inputs, work->n_inputs, NULL, 0, &results, &count, why);
-    for (size_t i = 0; i < count; i++)
-        bounded_release(&results[i]);
-    free(results);
-    evaluator_free(evaluator);
-    return result && why->code == ERROR_INVALID;
-}
-
-/* Without the outputs' shapes: those that the seed declares may contradict a change that is odd, but legal.
- */
-static int pack_without_shapes(const struct model *model, uint8_t **bytes, size_t *size)
-{
-    struct model *copy;
-    if (model_clone(&copy, model, NULL))
-        return -1;
-    for (size_t i = 0; i < copy->graph->n_output; i++) {
-        Onnx__TypeProto *type = copy->graph->output[i]->type;
-        if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-            type->tensor_type->shape = NULL;
-    }
-    int result = model_pack_thin(copy, bytes, size, NULL);
-    model_free(copy);
-    return result;
-}
-
-static bool inference_fails(const struct model *model, struct error *why)
-{
-    uint8_t *bytes = NULL, *inferred = NULL;
-    size_t size, inferred_size;
-    struct error err = {0};
-    int result = pack_without_shapes(model, &bytes, &size);
-    if (!result)
-        result = onnx_infer_shapes(bytes, size, 1, &inferred, &inferred_size, &err);
-    free(inferred);
-    free(bytes);
-    if (result >= 0 || err.code != ERROR_INVALID)
-        return false;
-    *why = err;
-    return true;
-}
-
 enum forbidden_by craft_proof(const struct rewrite *work, const Onnx__NodeProto *node, struct error *why)
 {
     *why = (struct error){0};
@@ -305,8 +253,11 @@ enum forbidden_by craft_proof(const struct rewrite *work, const Onnx__NodeProto 
     *why = (struct error){0};
     if (!node_is_invalid(work, node, why)) {
         *why = (struct error){0};
-        if (!run_is_invalid(work, why))
+        /* What depends on data (indices) only a run shows. With a single node it is clear whose fault it is.
+         */
+        if (work->model->graph->n_node != 1 ||
+            !forbidden_by_run(work->model, work->inputs, work->n_inputs, why))
             return FORBIDDEN_BY_NOBODY;
     }
-    return inference_fails(work->model, why) ? FORBIDDEN_BY_INFERENCE : FORBIDDEN_BY_REFERENCE;
+    return forbidden_by_inference(work->model, why) ? FORBIDDEN_BY_INFERENCE : FORBIDDEN_BY_REFERENCE;
 }

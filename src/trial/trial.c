@@ -348,13 +348,10 @@ static struct settle_case where(const struct trials *trials, const struct flight
 static void blame_forbidden(struct trial_done *done)
 {
     const struct model *model = test_case_model(done->test, NULL);
-    size_t node = 0;
-    if (!done->test->forbidden_node)
+    if (!model || !done->test->forbidden_node)
         return;
-    while (model && node < model->graph->n_node &&
-           !text_equal(model_node_name(model->graph->node[node]), done->test->forbidden_node))
-        node++;
-    for (size_t i = 0; model && node < model->graph->n_node && i < done->n_engines; i++) {
+    size_t node = graph_find_node(model->graph, done->test->forbidden_node);
+    for (size_t i = 0; node < model->graph->n_node && i < done->n_engines; i++) {
         if (!verdict_is_finding(done->judgement.verdicts[i].kind))
             continue;
         settlement_blame(&done->settlements[i], &done->judgement.verdicts[i], &node, 1);

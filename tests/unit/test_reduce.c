@@ -2,6 +2,7 @@
  * The reducer: what its passes do to models, that they come to an end, and whole reductions of planted
  * faults.
  */
+#include "base/memory.h"
 #include "generate/operator_case.h"
 #include "model/build.h"
 #include "model/edit.h"
@@ -347,6 +348,40 @@ static void test_whole(void **state)
     scene_close(&scene);
 }
 
+/* A model that ONNX forbids stays forbidden for the same reason, and one that is not cannot be kept as such.
+ */
+static void test_forbidden(void **state)
+{
+    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+                               "g (float[2,2,5,5] x, float[2,2,3,3] w) => (float[2,2,3,3] y) {\n"
+                               "  a = Abs(x)  c = Conv <kernel_shape = [0, 3]> (a, w)  y = Neg(c)\n}\n";
+    struct scene scene;
+    struct test_case *small;
+    struct reduce_stats stats;
+    struct error err = {0};
+    (void)state;
+    scene_open(&scene, text, "reference:fault=kernel-zero-crash");
+    struct reduce_options options = {.pool = scene.pool, .companion = -1};
+    assert_int_equal(reduce_case(&small, scene.test, &options, &stats, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    scene.test->forbidden = FORBIDDEN_BY_CHECKER; /* nobody is as certain as that */
+    scene.test->forbidden_why = memory_strdup("a kernel of 0");
+    scene.test->forbidden_node = memory_strdup("c");
+    assert_int_equal(reduce_case(&small, scene.test, &options, &stats, &err), -1);
+    scene.test->forbidden = FORBIDDEN_BY_REFERENCE;
+    if (reduce_case(&small, scene.test, &options, &stats, &err))
+        fail_msg("%s", err.message);
+    assert_true(stats.complete);
+    assert_int_equal(stats.nodes_after, 1);
+    assert_true(stats.elements_after <= 4);
+    assert_int_equal(stats.verdict.kind, VERDICT_CRASH);
+    assert_true(small->forbidden >= FORBIDDEN_BY_CHECKER && small->forbidden <= FORBIDDEN_BY_REFERENCE);
+    assert_non_null(strstr(small->forbidden_why, "kernel"));
+    assert_string_equal(small->forbidden_node, "c");
+    test_case_free(small);
+    scene_close(&scene);
+}
+
 static void test_no_time_no_failure(void **state)
 {
     (void)state;
@@ -404,7 +439,7 @@ int main(void)
         cmocka_unit_test(test_equivalent),         cmocka_unit_test(test_every_edit),
         cmocka_unit_test(test_random_graphs),      cmocka_unit_test(test_comes_to_an_end),
         cmocka_unit_test(test_hostile_cases),      cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_no_time_no_failure),
+        cmocka_unit_test(test_no_time_no_failure), cmocka_unit_test(test_forbidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
