@@ -1,13 +1,14 @@
 /*
  * Planted faults: does the causal method name exactly the node and the parameter?
  *
- *     bench_causes causes CASES SAMPLES.npy MODEL.onnx...
+ *     bench_causes causes[=FAULT] CASES SAMPLES.npy MODEL.onnx...
  *     bench_causes methods - SAMPLES.npy MODEL.onnx...
  *
  * causes: every fault that is tied to a parameter (its row in engines/reference says to which), on every
  * model that shows it; where none does, on CASES generated cases of one operator that show it. The node at
  * fault is known independently (planted.h), the parameter from the row. Named exactly: that node and
- * parameter, and no other. Of the published faults that are tied to no parameter, none may be named.
+ * parameter, and no other. Of the published faults that are tied to no parameter, none may be named. Of one
+ * FAULT alone, all values that were tried are shown where it is not named exactly.
  *
  * methods: every published fault on every model that shows it, by local, rate (against the reference) and the
  * causal method: whether the node is named first, among those marked, how many are marked, and the time.
@@ -38,7 +39,8 @@ struct method {
 
 struct bench {
     struct planted planted;
-    size_t wanted; /* generated cases for each fault */
+    const char *only; /* the fault; NULL: all */
+    size_t wanted;    /* generated cases for each fault */
     struct tally zoo, generated, untied;
     size_t met; /* faults with a case */
     struct method methods[4];
@@ -56,8 +58,16 @@ static bool is_exact(const struct localization *found, long truth, const char *t
            (truth == NOBODY || cause->parameters[0].node == (size_t)truth);
 }
 
-static void count(struct tally *tally, const struct planted_row *row, const char *where, long truth,
-                  const struct localization *found, double seconds)
+static void print_tries(const struct cause *cause)
+{
+    for (size_t i = 0; i < cause->n_tries; i++)
+        printf("        %s %s=%s%s\n", cause_end_name(cause->tries[i].end),
+               cause->tries[i].to.parameter ? cause->tries[i].to.parameter : "form", cause->tries[i].to.value,
+               cause->tries[i].equivalent ? ", the same answer" : "");
+}
+
+static void count(struct bench *bench, struct tally *tally, const struct planted_row *row, const char *where,
+                  long truth, const struct localization *found, double seconds)
 {
     const struct cause *cause = &found->cause;
     bool exact = is_exact(found, truth, row->tied);
@@ -71,6 +81,8 @@ static void count(struct tally *tally, const struct planted_row *row, const char
            exact ? "yes" : "NO");
     if (!exact)
         printf("    %s\n", *cause->text ? cause->text : found->text);
+    if (!exact && bench->only)
+        print_tries(cause);
     fflush(stdout);
 }
 
@@ -86,7 +98,7 @@ static void look(struct bench *bench, struct tally *tally, const struct planted_
     double start = clock_seconds();
     if (localize(&found, &which, &err))
         planted_die(where, &err);
-    count(tally, row, where, truth, &found, clock_seconds() - start);
+    count(bench, tally, row, where, truth, &found, clock_seconds() - start);
     localization_release(&found);
 }
 
@@ -170,7 +182,8 @@ static int causes(struct bench *bench, struct subject *subjects, size_t n)
            "exactly");
     for (size_t i = 0; i < n_rows; i++) {
         bool is_tied = strcmp(rows[i].tied, "-") != 0;
-        if (!is_tied && strcmp(rows[i].paper, "rules") == 0)
+        if (bench->only ? strcmp(rows[i].name, bench->only) != 0
+                        : !is_tied && strcmp(rows[i].paper, "rules") == 0)
             continue;
         planted_open(&bench->planted, &rows[i], NULL);
         size_t met = look_in_zoo(bench, subjects, n, &rows[i]);
@@ -314,13 +327,15 @@ int main(int argc, char **argv)
     struct bench bench = {0};
     struct error err = {0};
     if (argc < 5) {
-        fprintf(stderr, "usage: bench_causes causes|methods CASES SAMPLES.npy MODEL.onnx...\n");
+        fprintf(stderr, "usage: bench_causes causes[=FAULT]|methods CASES SAMPLES.npy MODEL.onnx...\n");
         return 2;
     }
     if (registry_open(&bench.planted.registry, NULL, 0, &err))
         planted_die("registry", &err);
     size_t n = (size_t)(argc - 4);
     struct subject *subjects = memory_zeroed(n, sizeof *subjects);
+    if (text_starts(argv[1], "causes="))
+        bench.only = argv[1] + strlen("causes=");
     bench.wanted = (size_t)strtoul(argv[2], NULL, 10);
     planted_samples(&bench.planted, argv[3]);
     planted_models(subjects, argv + 4, n);

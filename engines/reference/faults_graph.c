@@ -456,6 +456,17 @@ static int scatter_short(const struct fault_scene *scene, struct op_call *call)
     return 0;
 }
 
+/* One kernel for all transposed operands. With both transposed neither parameter alone makes the difference.
+ */
+static int gemm_turned_short(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    if (call->op->eval(call))
+        return -1;
+    drop_last(&call->outputs[0], call_int(call, "transA", 0) || call_int(call, "transB", 0));
+    return 0;
+}
+
 static int dequantize_no_zero(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
@@ -657,6 +668,12 @@ const struct fault faults_graph[] = {
      .parameter = "-",
      .summary = "loses the last element of its result",
      .eval = scatter_short},
+    {.name = "gemm-turned-short",
+     .paper = "rules",
+     .operators = "Gemm",
+     .parameter = "transA",
+     .summary = "loses the last element of its result when an operand is transposed, whichever",
+     .eval = gemm_turned_short},
     {.name = "dequantize-no-zero",
      .tied = "x_zero_point",
      .paper = "rules",

@@ -1,7 +1,9 @@
 #include "locate/expected.h"
 
+#include "bounds/strides.h"
 #include "eval/evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int expected_compute(struct expected *expected, const struct model *model, bool fused,
@@ -48,4 +50,54 @@ bool expected_by_fusing(const struct model *model, const struct value *inputs, s
         expected_judge(&strict, model, result, &verdict);
     expected_release(&strict);
     return verdict_is_finding(verdict.kind);
+}
+
+struct places {
+    size_t all, apart;
+};
+
+static void compare_places(struct places *places, const struct bounded *x, size_t i, const struct bounded *y,
+                           size_t k)
+{
+    double bound = bounded_hard(x, i) + bounded_hard(y, k);
+    long double a = x->value[i], b = y->value[k];
+    if (!isfinite(bound))
+        return;
+    places->all++;
+    places->apart += !(a == b || (isnan(a) && isnan(b)) || fabsl(a - b) <= (long double)bound);
+}
+
+/* The part of the shapes that both have; all other places are apart. */
+static void compare_shapes(struct places *places, const struct bounded *x, const struct bounded *y)
+{
+    struct strides from = strides_dense(&x->shape), to = strides_dense(&y->shape);
+    struct shape both = x->shape;
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    size_t common = 1;
+    for (int i = 0; i < both.rank; i++) {
+        both.dims[i] = y->shape.dims[i] < both.dims[i] ? y->shape.dims[i] : both.dims[i];
+        common *= (size_t)both.dims[i];
+    }
+    for (size_t i = 0; i < common; i++, odometer_next(index, &both))
+        compare_places(places, x, strides_at(&from, both.rank, index), y, strides_at(&to, both.rank, index));
+    size_t rest = x->count + y->count - 2 * common;
+    places->all += rest;
+    places->apart += rest;
+}
+
+double expected_apart(const struct expected *a, const struct expected *b)
+{
+    struct places places = {0};
+    bool same_shape = true;
+    if (a->count != b->count)
+        return EXPECTED_OTHER_FORM;
+    for (size_t o = 0; o < a->count; o++) {
+        const struct bounded *x = &a->values[o], *y = &b->values[o];
+        if (x->type != y->type || x->shape.rank != y->shape.rank || !x->value || !y->value)
+            return EXPECTED_OTHER_FORM;
+        same_shape = same_shape && shape_equal(&x->shape, &y->shape);
+        compare_shapes(&places, x, y);
+    }
+    double share = places.all ? (double)places.apart / (double)places.all : 1;
+    return same_shape ? share : 1 + share;
 }

@@ -24,6 +24,14 @@ void expected_release(struct expected *expected);
 void expected_judge(const struct expected *expected, const struct model *model, const struct result *result,
                     struct verdict *verdict);
 
+/*
+ * How far two answers are apart: the share of elements that differ by more than their bounds, up to 1. Where
+ * the shapes differ, 1 plus the share of places that have no equal element in both; EXPECTED_OTHER_FORM for
+ * other types, ranks or numbers of outputs. Elements without a finite bound say nothing.
+ */
+#define EXPECTED_OTHER_FORM 2.0
+double expected_apart(const struct expected *a, const struct expected *b);
+
 /* Whether the answer would be wrong if each node were computed by itself. An answer that passed with `fused`
  * then passed only because another formula was allowed for. */
 bool expected_by_fusing(const struct model *model, const struct value *inputs, size_t n_inputs,

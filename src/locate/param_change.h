@@ -33,6 +33,7 @@ struct param_change {
                           in place of auto_pad" */
     bool plain;        /* the new value is the default */
     bool alone;        /* no other node takes part in the new value */
+    bool synonym;      /* the node means the same with it, whatever the data */
 };
 
 struct param_changes {

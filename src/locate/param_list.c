@@ -18,8 +18,11 @@ struct listing {
     const char *present; /* of the parameter at hand */
 };
 
+/* What is known of a change besides its value: members of struct param_change. */
+enum { PLAIN = 1, WITH_OTHERS = 2, SYNONYM = 4 };
+
 static void add_change(struct listing *listing, enum param_way way, const char *text, const char *value,
-                       bool plain, bool alone)
+                       unsigned what)
 {
     struct param_changes *changes = listing->changes;
     for (size_t i = 0; i < changes->count; i++)
@@ -36,8 +39,9 @@ static void add_change(struct listing *listing, enum param_way way, const char *
         .way = way,
         .text = arena_strdup(&changes->arena, text),
         .value = arena_strdup(&changes->arena, value),
-        .plain = plain,
-        .alone = alone,
+        .plain = what & PLAIN,
+        .alone = !(what & WITH_OTHERS),
+        .synonym = what & SYNONYM,
     };
 }
 
@@ -52,7 +56,8 @@ static void add_value(struct listing *listing, enum param_way way, const char *t
     /* The default may also be written down where it is left out. */
     bool spelled = text_equal(listing->present, PARAM_LEFT_OUT) && is_initial(listing, text);
     if (!same || spelled)
-        add_change(listing, way, text, text, is_initial(listing, text), true);
+        add_change(listing, way, text, text,
+                   (is_initial(listing, text) ? PLAIN : 0) | (spelled ? SYNONYM : 0));
 }
 
 /* How long a list of this node should be: as long as the present one; otherwise one value, for pads two, for
@@ -109,7 +114,7 @@ static void give_input(void *context, const char *value)
         struct str text;
         str_init(&text);
         str_printf(&text, "%s throughout", value);
-        add_change(listing, WAY_SPREAD, value, text.data, false, true);
+        add_change(listing, WAY_SPREAD, value, text.data, 0);
         str_release(&text);
     }
 }
@@ -156,7 +161,7 @@ static void vary_axes(struct listing *listing, enum param_way way)
     for (size_t i = 0; i < count; i++)
         numbers[i] += numbers[i] < 0 ? x.shape.rank : -x.shape.rank;
     param_list_text(&text, numbers, count);
-    add_value(listing, way, text.data);
+    add_change(listing, way, text.data, text.data, SYNONYM | (is_initial(listing, text.data) ? PLAIN : 0));
     str_release(&text);
     tensor_release(&x);
 }
@@ -167,10 +172,12 @@ static void list_attribute(struct listing *listing)
     double present;
     if (listing->param->kind == PARAM_TENSOR || listing->param->kind == PARAM_GRAPH)
         return;
+    vary_axes(listing, WAY_ATTRIBUTE); /* first: they may be legal values, too */
     param_legal(listing->param, lists ? give_list : give_attribute, listing);
+    if (listing->op->others)
+        listing->op->others(listing->proto, listing->param, give_attribute, listing);
     if (lists)
         vary_list(listing, WAY_ATTRIBUTE);
-    vary_axes(listing, WAY_ATTRIBUTE);
     /* A count such as group: half of it. */
     if (listing->param->kind == PARAM_INT &&
         !strchr(listing->param->legal ? listing->param->legal : "|", '|') &&
@@ -181,7 +188,8 @@ static void list_attribute(struct listing *listing)
     }
     bool optional = listing->param->initial || !listing->param->legal;
     if (optional && !text_equal(listing->present, PARAM_LEFT_OUT))
-        add_change(listing, WAY_LEFT_OUT, "", PARAM_LEFT_OUT, true, true);
+        add_change(listing, WAY_LEFT_OUT, "", PARAM_LEFT_OUT,
+                   PLAIN | (is_initial(listing, listing->present) ? SYNONYM : 0));
 }
 
 static void list_kernel(struct listing *listing)
@@ -190,9 +198,9 @@ static void list_kernel(struct listing *listing)
     char value[40];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         snprintf(value, sizeof value, "a kernel of size %s", sizes[i]);
-        add_change(listing, WAY_KERNEL, sizes[i], value, false, true);
+        add_change(listing, WAY_KERNEL, sizes[i], value, 0);
     }
-    add_change(listing, WAY_SYMMETRIC, "", "symmetric planes", false, true);
+    add_change(listing, WAY_SYMMETRIC, "", "symmetric planes", 0);
 }
 
 static void list_input(struct listing *listing)
@@ -203,13 +211,13 @@ static void list_input(struct listing *listing)
         return;
     if (kernel)
         list_kernel(listing);
+    vary_axes(listing, WAY_INPUT);
     param_legal(listing->param, give_input, listing);
     if (listing->param->legal)
         vary_list(listing, WAY_INPUT);
-    vary_axes(listing, WAY_INPUT);
     if (optional) {
-        add_change(listing, WAY_SPREAD, "0", "zeros", false, true);
-        add_change(listing, WAY_LEFT_OUT, "", PARAM_LEFT_OUT, true, true);
+        add_change(listing, WAY_SPREAD, "0", "zeros", 0);
+        add_change(listing, WAY_LEFT_OUT, "", PARAM_LEFT_OUT, PLAIN);
     }
 }
 
@@ -333,7 +341,8 @@ static void add_respelling(struct listing *listing, const char *step, const stru
         form_text(&new, after, now, found.param);
         bool alone = after->graph->n_node == 1;
         phrase_respelling(&old, &found, new.data, alone);
-        add_change(listing, WAY_RESPELLED, step, old.data, found.to_plain == 1, alone);
+        add_change(listing, WAY_RESPELLED, step, old.data,
+                   SYNONYM | (found.to_plain == 1 ? PLAIN : 0) | (alone ? 0 : WITH_OTHERS));
     }
     str_release(&found.words);
     str_release(&old);
@@ -401,7 +410,7 @@ void param_changes_of_form(struct param_changes *changes, const struct test_case
     for (size_t i = 0; op && i < sizeof types / sizeof *types; i++)
         if (types[i] != x->type && dtype_is_float(types[i]) == dtype_is_float(x->type) &&
             dtype_in(types[i], op_types_at(op, model_opset(model))))
-            add_change(&listing, WAY_TYPE, dtype_name(types[i]), dtype_name(types[i]), false, true);
+            add_change(&listing, WAY_TYPE, dtype_name(types[i]), dtype_name(types[i]), 0);
     for (int axis = 0; axis < x->shape.rank; axis++) {
         int64_t size = x->shape.dims[axis];
         const int64_t sizes[] = {1, size - 1, size + 1, 2 * size};
@@ -411,7 +420,7 @@ void param_changes_of_form(struct param_changes *changes, const struct test_case
             snprintf(text, sizeof text, "%d,%lld", axis, (long long)sizes[i]);
             snprintf(value, sizeof value, "size %lld along axis %d of the first input", (long long)sizes[i],
                      axis);
-            add_change(&listing, WAY_SIZE, text, value, false, true);
+            add_change(&listing, WAY_SIZE, text, value, 0);
         }
     }
 }

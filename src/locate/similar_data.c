@@ -2,6 +2,7 @@
 
 #include "base/random.h"
 #include "base/str.h"
+#include "model/edit.h"
 #include "ops/op.h"
 
 #include <math.h>
@@ -47,22 +48,87 @@ static void draw_again(struct tensor *tensor, const struct tensor *from, struct 
         tensor_set(tensor, i, vary(tensor_get(from, (size_t)rng_below(rng, from->count)), from->type, rng));
 }
 
+static bool is_data(const struct model *model, const char *name, const struct tensor *tensor)
+{
+    return tensor->type != DTYPE_STRING && tensor->count && !is_parameter(model, name);
+}
+
+static void make_similar(struct tensor *tensor, const struct tensor *from, size_t set, struct rng *rng)
+{
+    if (set <= SIMILAR_SHUFFLED)
+        shuffle(tensor, rng);
+    else
+        draw_again(tensor, from, rng);
+}
+
+/* Whether a node takes the value as data. */
+static bool feeds_data(const struct model *model, const char *name)
+{
+    for (size_t n = 0; n < model->graph->n_node; n++) {
+        const Onnx__NodeProto *node = model->graph->node[n];
+        const struct op *op = *node->domain ? NULL : op_find(node->op_type);
+        size_t count = !op || op->data == DATA_ALL ? node->n_input : op->data == DATA_FIRST ? 1 : 0;
+        for (size_t i = 0; i < node->n_input && i < count; i++)
+            if (text_equal(node->input[i], name))
+                return true;
+    }
+    return false;
+}
+
+/* A model whose data are constants gets others. */
+static int vary_constants(struct model *model, size_t set, struct rng *rng, struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < model->graph->n_initializer && !status; i++) {
+        const char *name = model->graph->initializer[i]->name;
+        struct tensor old, new;
+        if (!feeds_data(model, name) || model_weight(model, i, &old, NULL))
+            continue;
+        if (is_data(model, name, &old)) {
+            status = tensor_copy(&new, &old, err);
+            if (!status) {
+                make_similar(&new, &old, set, rng);
+                status = model_replace_initializer(model, name, &new, err);
+                tensor_release(&new);
+            }
+        }
+        tensor_release(&old);
+    }
+    return status;
+}
+
+/* Another case with the model, in which nothing but constants is data. */
+static struct test_case *other_constants(const struct model *model, size_t set, struct rng *rng,
+                                         struct error *err)
+{
+    struct model *other;
+    if (model_clone(&other, model, err))
+        return NULL;
+    other->path = NULL;
+    if (!vary_constants(other, set, rng, err))
+        return test_case_new(other);
+    model_free(other);
+    return NULL;
+}
+
 int similar_data(struct test_case **similar, const struct test_case *first, size_t set, struct error *err)
 {
     const struct model *model = test_case_model(first, err);
     struct rng rng = rng_seed(set);
-    *similar = test_case_same_model(first);
-    if (!model || test_case_add_inputs(*similar, first->inputs, first->n_inputs, err))
+    bool given = false;
+    *similar = NULL;
+    for (size_t i = 0; model && i < first->n_inputs; i++)
+        given |=
+            first->inputs[i].kind == VALUE_TENSOR &&
+            is_data(model, first->inputs[i].name ? first->inputs[i].name : "", &first->inputs[i].tensors[0]);
+    if (model)
+        *similar = given ? test_case_same_model(first) : other_constants(model, set, &rng, err);
+    if (!*similar || test_case_add_inputs(*similar, first->inputs, first->n_inputs, err))
         return -1;
     for (size_t i = 0; i < first->n_inputs; i++) {
         struct value *value = &(*similar)->inputs[i];
-        if (value->kind != VALUE_TENSOR || value->tensors[0].type == DTYPE_STRING ||
-            !value->tensors[0].count || is_parameter(model, value->name ? value->name : ""))
-            continue;
-        if (set <= SIMILAR_SHUFFLED)
-            shuffle(&value->tensors[0], &rng);
-        else
-            draw_again(&value->tensors[0], &first->inputs[i].tensors[0], &rng);
+        if (value->kind == VALUE_TENSOR && is_data(model, value->name ? value->name : "", &value->tensors[0]))
+            make_similar(&value->tensors[0], &first->inputs[i].tensors[0], set, &rng);
     }
     return 0;
 }

@@ -5,7 +5,9 @@
 #include "bounds/contract.h"
 #include "ops/draw.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -581,6 +583,73 @@ static int sample_einsum(struct draw *d)
     return 0;
 }
 
+/* The equation with other outputs: the letters of the present one in alphabetical order, the other way round,
+ * all letters, and none. */
+struct outputs {
+    char terms[EQUATION_MAX];               /* what stands before the arrow, without spaces */
+    const char *ellipsis;                   /* "..." or "" */
+    char kept[LABELS + 1], all[LABELS + 1]; /* letters; those of the output, and those of the terms */
+};
+
+static bool read_outputs(const Onnx__NodeProto *node, struct outputs *outputs)
+{
+    const Onnx__AttributeProto *equation = node_attribute(node, "equation");
+    size_t length = 0, uses[128] = {0}, kept = 0, all = 0;
+    if (!equation || equation->s.len >= EQUATION_MAX)
+        return false;
+    for (size_t i = 0; i < equation->s.len; i++)
+        if (equation->s.data[i] != ' ')
+            outputs->terms[length++] = (char)equation->s.data[i];
+    outputs->terms[length] = 0;
+    char *arrow = strstr(outputs->terms, "->");
+    if (arrow)
+        *arrow = 0;
+    outputs->ellipsis = strstr(outputs->terms, "...") ? "..." : "";
+    for (const char *c = outputs->terms; *c; c++)
+        uses[*c & 127] += isalpha((unsigned char)*c) != 0;
+    for (int c = 0; c < 128 && all < LABELS; c++)
+        if (uses[c])
+            outputs->all[all++] = (char)c;
+    for (const char *c = arrow ? arrow + 2 : ""; *c && kept < LABELS; c++)
+        if (isalpha((unsigned char)*c))
+            outputs->kept[kept++] = *c;
+    for (int c = 0; !arrow && c < 128 && kept < LABELS; c++)
+        if (uses[c] == 1)
+            outputs->kept[kept++] = (char)c;
+    outputs->kept[kept] = outputs->all[all] = 0;
+    return true;
+}
+
+static void sort_letters(char *letters)
+{
+    for (char *a = letters; *a; a++)
+        for (char *b = a + 1; *b; b++)
+            if (*b < *a) {
+                char kept = *a;
+                *a = *b;
+                *b = kept;
+            }
+}
+
+static void other_equations(const Onnx__NodeProto *node, const struct op_param *param,
+                            void (*give)(void *context, const char *value), void *context)
+{
+    struct outputs outputs;
+    char text[2 * EQUATION_MAX], turned[LABELS + 1] = "";
+    (void)param;
+    if (!read_outputs(node, &outputs))
+        return;
+    size_t count = strlen(outputs.kept);
+    for (size_t i = 0; i < count; i++)
+        turned[i] = outputs.kept[count - 1 - i];
+    sort_letters(outputs.kept);
+    const char *const others[] = {outputs.kept, turned, outputs.all, ""};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(text, sizeof text, "%s->%s%s", outputs.terms, outputs.ellipsis, others[i]);
+        give(context, text);
+    }
+}
+
 static const struct op_param einsum_params[] = {
     {"equation", PARAM_STRING, .illegal = "|->|i,j,k->z|ii...|i->ii"},
     {0},
@@ -590,8 +659,8 @@ enum { TYPES = DTYPES_NUMBER & ~(1 << DTYPE_BFLOAT16) };
 
 const struct op ops_einsum[] = {
     {OP("Einsum", 12), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{12, TYPES}},
-     .params = einsum_params, .eval = eval_einsum, .sample = sample_einsum, .data = DATA_ALL,
-     .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT_OF_ALL}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .params = einsum_params, .others = other_equations, .eval = eval_einsum, .sample = sample_einsum,
+     .data = DATA_ALL, .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT_OF_ALL}, .result = RESULT_TYPE,
+     .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -207,8 +207,8 @@ struct op_history {
     } attributes[OP_FORMER];
 };
 
-/* A row. It starts with OP(name, opset). flags, params, extras, open, fit and gradient may be left out; so
- * may history unless the operator is older than OP_OLDEST. */
+/* A row. It starts with OP(name, opset). flags, params, extras, open, fit, others and gradient may be left
+ * out; so may history unless the operator is older than OP_OLDEST. */
 struct op {
     const char *name;
     int since; /* first opset of the default domain that has it, in any form */
@@ -236,6 +236,10 @@ struct op {
      * given the shape of the first input: weights after a change of group or direction. NULL: no attribute
      * decides the shape of an input, or only in ways that nobody needs. */
     void (*fit)(const struct op_call *call, size_t input, struct shape *shape);
+    /* Calls `give` for legal values of an attribute that follow from the node itself (the equation of an
+     * Einsum), besides those in the table. NULL: there are none. */
+    void (*others)(const Onnx__NodeProto *node, const struct op_param *param,
+                   void (*give)(void *context, const char *value), void *context);
     /* From the derivatives by the outputs those by the inputs, see gradient.h. NULL: not implemented, or
      * there are none (SLOPE_NOWHERE). Fails like eval. */
     int (*gradient)(struct op_gradient *gradient);

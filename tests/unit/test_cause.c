@@ -188,6 +188,85 @@ static void a_crash_has_a_cause(void **state)
     scene_close(&scene);
 }
 
+static struct model *transposed_gemm(void)
+{
+    const struct shape a = {2, {3, 2}}, b = {2, {4, 3}};
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &a);
+    add_weight(model, "b", &b);
+    Onnx__NodeProto *node = model_add_node(model, "Gemm", "gemm", 2, NAMES("x", "b"), 1, NAMES("y"));
+    node_set_int(&model->arena, node, "transA", 1);
+    node_set_int(&model->arena, node, "transB", 1);
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    return model;
+}
+
+/* A fault of two parameters, each of which keeps it alone. */
+static void parameters_that_cure_only_together_are_a_set(void **state)
+{
+    (void)state;
+    struct scene scene;
+    look(&scene, transposed_gemm(), &(struct shape){2, {3, 2}}, "reference:fault=gemm-turned-short,round=on");
+    const struct cause *cause = &scene.found.cause;
+    if (cause->kind != CAUSE_SET)
+        fail_msg("%s: %s", cause_kind_name(cause->kind), cause->text);
+    assert_true(cause->certain);
+    assert_int_equal(cause->n_parameters, 2);
+    assert_string_equal(cause->parameters[0].parameter, "transA");
+    assert_string_equal(cause->parameters[1].parameter, "transB");
+    assert_string_equal(cause->cure, "transA=0 and transB=0");
+    assert_non_null(strstr(cause->text, "Gemm `gemm`: transA=1 and transB=1; cured only together, by"));
+    scene_close(&scene);
+}
+
+/* With one of the two the fault has one parameter. */
+static void of_two_parameters_the_one_that_is_set_is_named(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct model *model = transposed_gemm();
+    const struct shape a = {2, {2, 3}};
+    node_remove_attribute(model->graph->node[0], "transA");
+    model->graph->input[0]->type = type_make(&model->arena, DTYPE_FLOAT, &a);
+    look(&scene, model, &a, "reference:fault=gemm-turned-short,round=on");
+    is_cause(&scene, "transB", "1", "transB");
+    scene_close(&scene);
+}
+
+/* A model whose only data are constants is tried on other constants. */
+static void constants_are_data_where_nothing_else_is(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct shape shape = {4, {1, 8, 2, 2}}, one = {1, {1}};
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &one);
+    add_weight(model, "data", &shape);
+    model_add_node(model, "Neg", "unused", 1, NAMES("x"), 1, NAMES("z"));
+    Onnx__NodeProto *node = model_add_node(model, "DepthToSpace", "d", 1, NAMES("data"), 1, NAMES("y"));
+    node_set_int(&model->arena, node, "blocksize", 2);
+    node_set_string(&model->arena, node, "mode", "CRD");
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    look(&scene, model, &one, "reference:fault=depth-mode-ignored,round=on");
+    is_cause(&scene, "mode", "CRD", "mode");
+    scene_close(&scene);
+}
+
+static void an_equation_has_other_outputs(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct shape shape = {3, {2, 3, 4}};
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &shape);
+    Onnx__NodeProto *node = model_add_node(model, "Einsum", "e", 1, NAMES("x"), 1, NAMES("y"));
+    node_set_string(&model->arena, node, "equation", "abc->ca");
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    look(&scene, model, &shape, "reference:fault=einsum-order,round=on");
+    is_cause(&scene, "equation", "abc->ca", "equation=abc->ac");
+    scene_close(&scene);
+}
+
 static void what_no_parameter_cures_is_the_operator(void **state)
 {
     (void)state;
@@ -313,6 +392,10 @@ int main(void)
         cmocka_unit_test(weights_are_a_parameter),
         cmocka_unit_test(a_default_can_be_the_cause),
         cmocka_unit_test(a_crash_has_a_cause),
+        cmocka_unit_test(parameters_that_cure_only_together_are_a_set),
+        cmocka_unit_test(of_two_parameters_the_one_that_is_set_is_named),
+        cmocka_unit_test(constants_are_data_where_nothing_else_is),
+        cmocka_unit_test(an_equation_has_other_outputs),
         cmocka_unit_test(what_no_parameter_cures_is_the_operator),
         cmocka_unit_test(a_cure_by_another_shape_is_not_believed),
         cmocka_unit_test(a_healthy_engine_has_no_cause),

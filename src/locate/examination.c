@@ -1,0 +1,227 @@
+#include "locate/examination.h"
+
+#include "base/clock.h"
+#include "locate/similar_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool examination_is_late(const struct examination *look)
+{
+    return clock_seconds() > look->until;
+}
+
+/* --- One model on one set of data --- */
+
+struct attempt {
+    enum cause_end end;
+    bool answered;            /* expected is known */
+    struct expected expected; /* the right answer */
+};
+
+static bool is_death(enum outcome outcome)
+{
+    return verdict_is(verdict_of_outcome(outcome), CLASS_DEATH);
+}
+
+static bool is_refusal(enum outcome outcome)
+{
+    return outcome == OUTCOME_REJECTED || outcome == OUTCOME_FAILED;
+}
+
+/* Where the failure is that there is no answer, an answer with an output of which ONNX says nothing is one.
+ */
+static bool is_right(const struct examination *look, const struct verdict *verdict)
+{
+    return verdict_is(verdict->kind, CLASS_AGREES) && verdict->judged > 0 &&
+           (!verdict->blank || !look->wrong);
+}
+
+/* A wrong answer is kept by a wrong answer, a crash by a crash, a refusal by a refusal. */
+static enum cause_end end_of(const struct examination *look, const struct result *result,
+                             const struct verdict *verdict)
+{
+    bool kept;
+    if (result->outcome == OUTCOME_OK) {
+        if (is_right(look, verdict))
+            return CHANGE_CURES;
+        kept = look->wrong && verdict_is_finding(verdict->kind);
+    } else {
+        kept = (look->refuses && is_refusal(result->outcome)) || (look->dies && is_death(result->outcome));
+    }
+    return kept ? CHANGE_KEEPS : CHANGE_UNCLEAR;
+}
+
+/* declare: the outputs of the model have no types yet. */
+static void run_attempt(struct examination *look, struct test_case *changed, bool declare,
+                        struct attempt *attempt)
+{
+    const struct model *model = test_case_model(changed, NULL);
+    struct result result;
+    struct verdict verdict = {0};
+    *attempt = (struct attempt){0};
+    if (!model || expected_compute(&attempt->expected, model, model->graph->n_node > 1, changed->inputs,
+                                   changed->n_inputs))
+        return;
+    attempt->answered = true;
+    if (declare)
+        param_change_declare(changed, attempt->expected.values, attempt->expected.count);
+    result_init(&result);
+    if (under_test_run(look->test, model, changed->inputs, changed->n_inputs, 0, &result)) {
+        look->broken = true;
+    } else {
+        if (result.outcome == OUTCOME_OK)
+            expected_judge(&attempt->expected, model, &result, &verdict);
+        attempt->end = end_of(look, &result, &verdict);
+    }
+    look->cause->runs++;
+    result_release(&result);
+}
+
+/* --- The part as it is --- */
+
+/* Notes how it fails on a set of data; false when it does not. */
+static bool note_failure(struct examination *look, const struct test_case *part, struct expected *expected)
+{
+    const struct model *model = test_case_model(part, NULL);
+    struct verdict verdict = {0};
+    struct result result;
+    result_init(&result);
+    *expected = (struct expected){0};
+    if (!model || expected_compute(expected, model, model->graph->n_node > 1, part->inputs, part->n_inputs) ||
+        under_test_run(look->test, model, part->inputs, part->n_inputs, 0, &result)) {
+        result_release(&result);
+        return false;
+    }
+    look->cause->runs++;
+    if (result.outcome == OUTCOME_OK)
+        expected_judge(expected, model, &result, &verdict);
+    else
+        verdict.kind = verdict_of_outcome(result.outcome);
+    bool fails = verdict_is_finding(verdict.kind) && !verdict_row(verdict.kind)->to_deadline;
+    look->wrong |= fails && result.outcome == OUTCOME_OK;
+    look->dies |= fails && is_death(result.outcome);
+    look->refuses |= fails && is_refusal(result.outcome);
+    result_release(&result);
+    return fails;
+}
+
+/* The part on the data at hand, and in *others on how many of the other sets it fails. */
+static bool note_failures(struct examination *look, size_t *others)
+{
+    struct expected unused;
+    expected_release(&look->expected);
+    bool fails = note_failure(look, look->sets[0], &look->expected);
+    *others = 0;
+    for (size_t set = 1; set < EXAMINATION_SETS && fails; set++) {
+        *others += note_failure(look, look->sets[set], &unused);
+        expected_release(&unused);
+    }
+    return fails;
+}
+
+static void take_own_workers(struct examination *look)
+{
+    look->own_workers = *look->test->which;
+    look->own_workers.pool = pool_fresh(look->test->which->pool);
+    look->own = *look->test;
+    look->own.which = &look->own_workers;
+    look->test = &look->own;
+}
+
+bool examination_start(struct examination *look)
+{
+    size_t others;
+    bool fails = note_failures(look, &others);
+    if (fails && look->dies) {
+        take_own_workers(look);
+        fails = note_failures(look, &others);
+    }
+    look->cause->by_data = !others;
+    return fails;
+}
+
+/* --- Changes --- */
+
+enum cause_end examination_try(struct examination *look, const struct param_change *const *changes,
+                               size_t count, double *apart)
+{
+    enum cause_end end = CHANGE_INVALID;
+    struct expected first = {0};
+    bool depends = false, respelled = count == 1 && changes[0]->way == WAY_RESPELLED;
+    *apart = EXPECTED_OTHER_FORM;
+    for (size_t set = 0; set < EXAMINATION_SETS && !look->broken; set++) {
+        struct test_case *changed;
+        struct attempt attempt = {0};
+        if (param_change_apply(&changed, look->sets[set], changes, count, NULL)) {
+            end = set ? CHANGE_UNCLEAR : end;
+            break;
+        }
+        run_attempt(look, changed, !respelled, &attempt);
+        test_case_free(changed);
+        end = attempt.answered ? attempt.end : set ? CHANGE_UNCLEAR : CHANGE_INVALID;
+        if (set == 0) {
+            first = attempt.expected;
+            if (attempt.answered)
+                *apart = expected_apart(&look->expected, &first);
+        } else {
+            depends = depends || (attempt.answered && expected_apart(&first, &attempt.expected) > 0);
+            expected_release(&attempt.expected);
+        }
+        if (end != CHANGE_CURES)
+            break;
+    }
+    expected_release(&first);
+    /* An answer that is the same for all data may be right by chance. That another spelling gives one at all
+     * is no chance. */
+    bool by_chance = !depends && (look->wrong || count > 1 || !changes[0]->synonym);
+    return end == CHANGE_CURES && by_chance ? CHANGE_UNCLEAR : end;
+}
+
+void examination_try_each(struct examination *look, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && !look->broken && !examination_is_late(look); i++) {
+        const struct param_change *change = &look->changes.items[i];
+        look->ends[i] = examination_try(look, &change, 1, &look->apart[i]);
+    }
+}
+
+int examination_expect(struct examination *look, const struct param_change *const *changes, size_t count,
+                       struct expected *expected)
+{
+    struct test_case *changed;
+    *expected = (struct expected){0};
+    if (param_change_apply(&changed, look->sets[0], changes, count, NULL))
+        return -1;
+    const struct model *model = test_case_model(changed, NULL);
+    int status = model ? expected_compute(expected, model, model->graph->n_node > 1, changed->inputs,
+                                          changed->n_inputs)
+                       : -1;
+    test_case_free(changed);
+    return status;
+}
+
+/* --- Life --- */
+
+int examination_init(struct examination *look, struct under_test *test, struct test_case *part)
+{
+    look->test = test;
+    look->until = look->options->seconds > 0 ? clock_seconds() + look->options->seconds : INFINITY;
+    look->sets[0] = test_case_share(part);
+    int status = test_case_model(part, look->err) ? 0 : -1;
+    for (size_t set = 1; set < EXAMINATION_SETS && !status; set++)
+        status = similar_data(&look->sets[set], part, set, look->err);
+    return status;
+}
+
+void examination_release(struct examination *look)
+{
+    for (size_t set = 0; set < EXAMINATION_SETS; set++)
+        test_case_free(look->sets[set]);
+    expected_release(&look->expected);
+    param_changes_release(&look->changes);
+    if (look->test == &look->own)
+        pool_free(look->own_workers.pool);
+    free(look->ends);
+    free(look->apart);
+}
