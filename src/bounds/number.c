@@ -98,6 +98,12 @@ struct number number_clamp(struct number a, long double limit)
     return number_monotone(a, clamp, &limit, 0);
 }
 
+bool is_power_of_two(long double value)
+{
+    int exponent;
+    return isfinite(value) && fabsl(frexpl(value, &exponent)) == 0.5L;
+}
+
 void number_put(struct bounded *b, size_t i, struct number n)
 {
     /* The standard deviation of an error of at most h is at most h. */

@@ -45,6 +45,9 @@ struct number number_monotone(struct number a, long double (*f)(long double x, c
 /* Clamps to [-limit, limit]. */
 struct number number_clamp(struct number a, long double limit);
 
+/* Whether a product with it, or with its reciprocal, is exact but for overflow and underflow. */
+bool is_power_of_two(long double value);
+
 /* bounded_put of a number. The last rounding is already in the bounds of n, so it is counted twice: that
  * costs little, and covers an implementation that computes in a wider type and rounds when it stores. */
 void number_put(struct bounded *b, size_t i, struct number n);

@@ -42,12 +42,6 @@ static void put_mul(const struct pair *p, struct bounded *out, size_t i)
                     product_likely(p));
 }
 
-static bool is_power_of_two(long double value)
-{
-    int exponent;
-    return isfinite(value) && fabsl(frexpl(value, &exponent)) == 0.5L;
-}
-
 /*
  * Division may be computed as a product with an estimated and refined reciprocal: two more units, none for a
  * power of two.
@@ -268,24 +262,12 @@ static void add_mul(struct op_gradient *g, const struct broadcast *walk, struct 
     gradient_sums_add(&sums[1], walk->at[1], gradient_product(upstream, operand(g, walk, 0), type));
 }
 
-/* 1/b for all divisors within the bound, with one rounding. */
-static struct number reciprocal(struct number b, double unit)
-{
-    if (!(fabsl(b.v) > b.h) || !isfinite(b.v))
-        return gradient_undecided();
-    long double y = 1 / b.v, reach = fabsl(y) * b.h / (fabsl(b.v) - b.h);
-    struct number inverse = {y, reach, fabsl(y) * fminl(b.l, b.h) / fabsl(b.v)};
-    if (is_power_of_two(b.v) && b.h == 0)
-        return inverse;
-    return number_loosen(inverse, 2 * unit * (fabsl(y) + reach), unit * fabsl(y));
-}
-
 /* g / b, and -g a / b^2 by any formula: -g a / (b b), -(g / b) (a / b), -g y / b. */
 static void add_div(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
                     struct gradient_sums *sums)
 {
     enum dtype type = g->call->outputs[0].type;
-    struct number inverse = reciprocal(operand(g, walk, 1), unit_of(type));
+    struct number inverse = gradient_inverse(operand(g, walk, 1), type);
     struct number factors[] = {upstream, inverse, negated(inverse), operand(g, walk, 0)};
     gradient_sums_add(&sums[0], walk->at[0], gradient_factors(factors, 2, type));
     if (sums[1].sums)

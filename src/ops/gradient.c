@@ -120,6 +120,22 @@ struct number gradient_product(struct number a, struct number b, enum dtype type
     return number_loosen(product, own, own / 2);
 }
 
+struct number gradient_inverse(struct number b, enum dtype type)
+{
+    if (!(fabsl(b.v) > b.h) || !isfinite(b.v))
+        return gradient_undecided();
+    long double unit = unit_of(type), y = 1 / b.v, reach = fabsl(y) * b.h / (fabsl(b.v) - b.h);
+    struct number inverse = {y, reach, fabsl(y) * fminl(b.l, b.h) / fabsl(b.v)};
+    if (is_power_of_two(b.v) && b.h == 0)
+        return inverse;
+    return number_loosen(inverse, 2 * unit * (fabsl(y) + reach), unit * fabsl(y));
+}
+
+struct number gradient_share(size_t count, enum dtype type)
+{
+    return gradient_inverse(number_exact((long double)count), type);
+}
+
 int gradient_sums_init(struct gradient_sums *s, struct bounded *slope, struct error *err)
 {
     *s = (struct gradient_sums){.sums = calloc(slope->count ? slope->count : 1, sizeof *s->sums)};

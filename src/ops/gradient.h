@@ -51,6 +51,12 @@ struct number gradient_factors(const struct number *factors, size_t count, enum 
 /* A single product, which every implementation rounds once. */
 struct number gradient_product(struct number a, struct number b, enum dtype type);
 
+/* 1/b for all divisors within the bound, rounded; undecided when b may be 0. */
+struct number gradient_inverse(struct number b, enum dtype type);
+
+/* The share of one of `count` elements in their mean: 1 / count, or a quotient. */
+struct number gradient_share(size_t count, enum dtype type);
+
 /* A number of which nothing is known: at kinks and ties. */
 struct number gradient_undecided(void);
 

@@ -101,6 +101,21 @@ static bool is_open(long double x, long double y)
     return (x == 1 && isnan(y)) || (fabsl(x) == 1 && isinf(y));
 }
 
+/* The power for all operands within their bounds, without its last rounding. */
+static struct number raise(const struct pair *p)
+{
+    long double z = power(p->a, p->b);
+    long double log_base = p->a == 0 || !isfinite(p->a) ? 0 : logl(fabsl(p->a));
+    long double growth = fabsl(p->b * log_base);
+    long double unit = unit_of(p->type);
+    long double own = isfinite(z) && isfinite(growth) ? (library + growth) * unit * fabsl(z) : 0;
+    if (p->exact)
+        return (struct number){z, own, own / library};
+    long double far = reach(z, p->a, p->hard_a, p->b, p->hard_b), most = fabsl(z) + far;
+    long double widest = isfinite(most) ? unit * (library * most + growth_within(p, most)) : own;
+    return (struct number){z, far + fmaxl(own, widest), likely_add(own / library, deviation(z, p, log_base))};
+}
+
 static void put_float(const struct pair *p, struct bounded *out, size_t i)
 {
     long double z = power(p->a, p->b);
@@ -116,17 +131,8 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
         bounded_put_undecided(out, i, z);
         return;
     }
-    long double log_base = p->a == 0 || !isfinite(p->a) ? 0 : logl(fabsl(p->a));
-    long double growth = fabsl(p->b * log_base);
-    long double unit = unit_of(p->type);
-    long double own = isfinite(z) && isfinite(growth) ? (library + growth) * unit * fabsl(z) : 0;
-    if (p->exact) {
-        bounded_put(out, i, z, own, own / library);
-        return;
-    }
-    long double far = reach(z, p->a, p->hard_a, p->b, p->hard_b), most = fabsl(z) + far;
-    long double widest = isfinite(most) ? unit * (library * most + growth_within(p, most)) : own;
-    bounded_put(out, i, z, far + fmaxl(own, widest), likely_add(own / library, deviation(z, p, log_base)));
+    struct number n = raise(p);
+    bounded_put(out, i, z, n.h, n.l);
 }
 
 static void put_integer(const struct pair *p, struct bounded *out, size_t i)
@@ -150,6 +156,69 @@ static int eval_pow(struct op_call *call)
     if (!base)
         return -1;
     return broadcast_binary(call, DTYPE_NONE, dtype_is_float(base->type) ? put_float : put_integer);
+}
+
+/* x to the power of y, which may first be brought into the type of x, and of which 1 may be subtracted. */
+static struct number power_of(struct number x, struct number y, int less, enum dtype type)
+{
+    struct pair p = {.type = type,
+                     .a = x.v,
+                     .hard_a = x.h,
+                     .likely_a = x.l,
+                     .b = y.v - less,
+                     .hard_b = y.h,
+                     .likely_b = y.l};
+    if (dtype_round(type, y.v) != y.v || dtype_round(type, p.b) != p.b)
+        p.hard_b += 2 * unit_of(type) * (fabsl(y.v) + less);
+    p.exact = p.hard_a == 0 && p.hard_b == 0;
+    return raise(&p);
+}
+
+/* y x^(y-1), or y x^y / x, which may overflow or underflow on the way. */
+static struct number by_base(struct number g, struct number x, struct number y, enum dtype type)
+{
+    struct number direct[] = {g, y, power_of(x, y, 1, type)};
+    struct number slope = gradient_factors(direct, 3, type);
+    if (!(fabsl(x.v) > x.h) || (y.v == 2 && y.h == 0)) /* a square is 2 x in every implementation */
+        return slope;
+    struct number quotient[] = {g, y, power_of(x, y, 0, type), gradient_inverse(x, type)};
+    struct number other = gradient_factors(quotient, 4, type);
+    slope.h = fmaxl(slope.h, other.h);
+    return slope;
+}
+
+static long double logarithm(long double x, const void *context)
+{
+    (void)context;
+    return logl(x);
+}
+
+/* x^y ln x. A base of 0 or less has none. */
+static struct number by_exponent(struct number g, struct number x, struct number y, enum dtype type)
+{
+    if (!(x.v > x.h) || !isfinite(x.v))
+        return gradient_undecided();
+    struct number log_base = number_monotone(x, logarithm, NULL, library * unit_of(type) * fabsl(logl(x.v)));
+    struct number factors[] = {g, power_of(x, y, 0, type), log_base};
+    return gradient_factors(factors, 3, type);
+}
+
+static void add_pow(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
+                    struct gradient_sums *sums)
+{
+    const struct bounded *base = g->call->inputs[0], *exponent = g->call->inputs[1];
+    struct number x = number_of(base, walk->at[0]), y = number_of(exponent, walk->at[1]);
+    if (sums[0].sums)
+        gradient_sums_add(&sums[0], walk->at[0], by_base(upstream, x, y, base->type));
+    bool wider = unit_of(exponent->type) < unit_of(base->type);
+    if (sums[1].sums)
+        gradient_sums_add(&sums[1], walk->at[1],
+                          by_exponent(upstream, x, y, wider ? base->type : exponent->type));
+}
+
+static int gradient_pow(struct op_gradient *g)
+{
+    return broadcast_gradient(g, add_pow);
 }
 
 enum {
@@ -186,8 +255,9 @@ const struct op ops_power[] = {
      .open = "a power of 1 or -1 with an exponent that is not finite, or an integer that overflows",
      .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}}, .params = params,
-     .eval = eval_pow, .sample = sample_pow, .data = DATA_ALL, .range = {RANGE_POWER, .wants = {0.1, 4}},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 7}, .result = RESULT_TYPE, .work = WORK_ELEMENTS,
-     .slope = SLOPE_EVERYWHERE, .flags = OP_RAISES, .dangers = {{DANGER_POWER}}},
+     .eval = eval_pow, .gradient = gradient_pow, .sample = sample_pow, .data = DATA_ALL,
+     .range = {RANGE_POWER, .wants = {0.1, 4}}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
+     .result = RESULT_TYPE, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE, .flags = OP_RAISES,
+     .dangers = {{DANGER_POWER}}},
     {0},
 };

@@ -5,6 +5,7 @@
  * (2 units), so near a half both neighbours are right; by a power of two either way is exact, and so is the
  * rounding.
  */
+#include "bounds/number.h"
 #include "ops/draw.h"
 #include "ops/op.h"
 
@@ -98,12 +99,6 @@ static int take_inputs(struct op_call *call, struct quantized *q)
 static long double saturate(enum dtype type, long double value)
 {
     return fminl(fmaxl(value, dtype_lowest(type)), dtype_highest(type));
-}
-
-static bool is_power_of_two(long double value)
-{
-    int exponent;
-    return isfinite(value) && fabsl(frexpl(value, &exponent)) == 0.5L;
 }
 
 /* The error of x / scale; an int32 is first converted to the type of the scale, which rounds large ones. */

@@ -3,12 +3,14 @@
  * operator needs in one pass: a sum of terms, an extreme or a product. A short function per operator computes
  * the result from that.
  */
+#include "base/memory.h"
 #include "bounds/sum.h"
 #include "ops/draw.h"
-#include "ops/op.h"
+#include "ops/gradient.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const struct op ops_reduction[];
@@ -472,6 +474,238 @@ static int eval_reduce(struct op_call *call)
     return 0;
 }
 
+/* ---- gradients ---- */
+
+/* The elements that are reduced to one, what arrives there, and where the derivatives go. */
+struct window {
+    const struct bounded *x;
+    struct bounded *slope;
+    const size_t *at; /* of each element */
+    size_t n;
+    struct number upstream, result;
+};
+
+static void slope_sum(const struct window *w)
+{
+    for (size_t k = 0; k < w->n; k++)
+        gradient_store(w->slope, w->at[k], w->upstream);
+}
+
+static void slope_mean(const struct window *w)
+{
+    struct number each = gradient_product(w->upstream, gradient_share(w->n, w->slope->type), w->slope->type);
+    for (size_t k = 0; k < w->n; k++)
+        gradient_store(w->slope, w->at[k], each);
+}
+
+/* Where an element surely is the extreme one; undecided where several may be. */
+static void slope_extreme(const struct window *w, int sign)
+{
+    struct extreme e = {.sign = sign};
+    size_t rivals = 0;
+    for (size_t k = 0; k < w->n; k++)
+        extreme_add(&e, w->x->value[w->at[k]], bounded_hard(w->x, w->at[k]), 0);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; k < w->n; k++) {
+            long double most = sign * w->x->value[w->at[k]] + bounded_hard(w->x, w->at[k]);
+            if (!e.nan && !e.open && most < e.low)
+                continue;
+            if (pass == 0)
+                rivals++;
+            else
+                gradient_store(w->slope, w->at[k], rivals == 1 ? w->upstream : gradient_undecided());
+        }
+}
+
+/* sign(x), which has a jump at 0. */
+static void slope_l1(const struct window *w)
+{
+    for (size_t k = 0; k < w->n; k++) {
+        struct number x = number_of(w->x, w->at[k]);
+        struct number factors[] = {w->upstream, number_exact(x.v < 0 ? -1 : 1)};
+        bool decided = fabsl(x.v) > x.h;
+        gradient_store(w->slope, w->at[k],
+                       decided ? gradient_factors(factors, 2, w->slope->type) : gradient_undecided());
+    }
+}
+
+/* x / norm, in any order. */
+static void slope_l2(const struct window *w)
+{
+    struct number inverse = gradient_inverse(w->result, w->slope->type);
+    for (size_t k = 0; k < w->n; k++) {
+        struct number factors[] = {w->upstream, number_of(w->x, w->at[k]), inverse};
+        gradient_store(w->slope, w->at[k], gradient_factors(factors, 3, w->slope->type));
+    }
+}
+
+static void slope_sum_square(const struct window *w)
+{
+    for (size_t k = 0; k < w->n; k++) {
+        struct number x = number_of(w->x, w->at[k]), twice = {2 * x.v, 2 * x.h, 2 * x.l};
+        struct number factors[] = {w->upstream, twice};
+        gradient_store(w->slope, w->at[k], gradient_factors(factors, 2, w->slope->type));
+    }
+}
+
+/* 1 / sum, where the sum is positive: elsewhere the function is not defined. */
+static void slope_log_sum(const struct window *w)
+{
+    struct sum sum = {0};
+    enum dtype type = w->slope->type;
+    for (size_t k = 0; k < w->n; k++)
+        sum_add(&sum, w->x->value[w->at[k]], bounded_hard(w->x, w->at[k]), bounded_likely(w->x, w->at[k]));
+    double unit = unit_of(type);
+    struct number total = {sum_value(&sum), sum_hard(&sum, unit), sum_likely(&sum, unit)};
+    struct number factors[] = {w->upstream, gradient_inverse(total, type)};
+    bool defined = total.v > total.h && !sum_overflows(&sum, type);
+    struct number each = defined ? gradient_factors(factors, 2, type) : gradient_undecided();
+    for (size_t k = 0; k < w->n; k++)
+        gradient_store(w->slope, w->at[k], each);
+}
+
+static long double exponential(long double x, const void *context)
+{
+    (void)context;
+    return expl(x);
+}
+
+/* exp(x - result). */
+static void slope_log_sum_exp(const struct window *w)
+{
+    enum dtype type = w->slope->type;
+    double unit = unit_of(type);
+    for (size_t k = 0; k < w->n; k++) {
+        struct number d = number_sub(number_of(w->x, w->at[k]), w->result, unit), factors[2];
+        bool finite = isfinite(d.v) && isfinite(d.h);
+        factors[0] = w->upstream;
+        factors[1] = gradient_undecided();
+        if (finite)
+            factors[1] = number_monotone(d, exponential, NULL, 8 * unit * expl(d.v + d.h));
+        gradient_store(w->slope, w->at[k], gradient_factors(factors, 2, type));
+    }
+}
+
+/* More elements than this would take too long, as each product of the others is computed by itself. */
+enum { PRODUCT_LIMIT = 2048 };
+
+/*
+ * The product of all elements but k and of what arrives. It may also be computed by dividing the whole
+ * product by element k, which must not overflow or underflow then; an element that is exactly 0 is never
+ * divided by.
+ */
+static struct number product_of_others(const struct window *w, size_t k)
+{
+    struct gathered others = {.product = {.value = 1, .reach = 1, .spread = 1, .large = 1, .small = 1}};
+    struct dtype_precision p = dtype_precision(w->slope->type);
+    struct number x = number_of(w->x, w->at[k]);
+    for (size_t j = 0; j < w->n; j++)
+        if (j != k)
+            gather_product(&others, w->x->value[w->at[j]], bounded_hard(w->x, w->at[j]),
+                           bounded_likely(w->x, w->at[j]));
+    bool zero = x.v == 0 && x.h == 0;
+    long double size = fabsl(w->upstream.v) + w->upstream.h, least = zero ? 1 : fabsl(x.v) - x.h;
+    long double large = others.product.large * fmaxl(1, size) * fmaxl(1, fabsl(x.v) + x.h);
+    if (!(large < dtype_highest(w->slope->type)) || !isfinite(others.product.value) || !(least > 0))
+        return gradient_undecided();
+    long double v = others.product.value, growth = rounding_growth(p.unit, 2 * (w->n + 2));
+    struct number product = {v, others.product.reach - fabsl(v), others.product.spread - fabsl(v)};
+    product.l = likely_add(product.l, fabsl(v) * sqrtl(others.product.variance));
+    if (others.product.inexact || large * p.unit > 1)
+        product = number_loosen(product, growth * others.product.reach, growth * fabsl(v) / 4);
+    product = gradient_product(w->upstream, product, w->slope->type);
+    long double lost = p.tiny * large / fminl(1, least);
+    if (others.product.small * fminl(1, least) * fminl(1, fabsl(w->upstream.v)) < p.tiny &&
+        others.product.reach > 0)
+        product = number_loosen(product, lost, lost / 4);
+    return product;
+}
+
+static void slope_product(const struct window *w)
+{
+    for (size_t k = 0; k < w->n; k++)
+        gradient_store(w->slope, w->at[k],
+                       w->n <= PRODUCT_LIMIT ? product_of_others(w, k) : gradient_undecided());
+}
+
+static void slope_window(const struct window *w, enum reduction kind)
+{
+    switch (kind) {
+    case REDUCE_L1:
+        slope_l1(w);
+        break;
+    case REDUCE_L2:
+        slope_l2(w);
+        break;
+    case REDUCE_LOG_SUM:
+        slope_log_sum(w);
+        break;
+    case REDUCE_LOG_SUM_EXP:
+        slope_log_sum_exp(w);
+        break;
+    case REDUCE_MAX:
+    case REDUCE_MIN:
+        slope_extreme(w, kind == REDUCE_MIN ? -1 : 1);
+        break;
+    case REDUCE_MEAN:
+        slope_mean(w);
+        break;
+    case REDUCE_PROD:
+        slope_product(w);
+        break;
+    case REDUCE_SUM:
+        slope_sum(w);
+        break;
+    case REDUCE_SUM_SQUARE:
+        slope_sum_square(w);
+        break;
+    }
+}
+
+/* As put_untouched: where the result is not the element itself, ONNX does not say what it is. */
+static void slope_untouched(const struct op_gradient *g, struct bounded *slope)
+{
+    const struct bounded *out = &g->call->outputs[0];
+    for (size_t i = 0; i < slope->count; i++) {
+        enum reduction kind = kind_of(g->call->op);
+        bool other = kind == REDUCE_SUM_SQUARE || kind == REDUCE_LOG_SUM || kind == REDUCE_LOG_SUM_EXP;
+        bool kink = (kind == REDUCE_L1 || kind == REDUCE_L2) && !(out->value[i] > bounded_hard(out, i));
+        gradient_store(slope, i, other || kink ? gradient_undecided() : gradient_upstream(g, 0, i));
+    }
+}
+
+static int gradient_reduce(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *x = call->inputs[0], *out = &call->outputs[0];
+    struct plan plan;
+    struct bounded *slope;
+    if (make_plan(call, kind_of(call->op), x, &plan) || gradient_begin(g, 0, &slope))
+        return -1;
+    if (!slope || slope->count == 0)
+        return 0;
+    if (plan.noop) {
+        slope_untouched(g, slope);
+        return 0;
+    }
+    size_t n = shape_span(&plan.inner, 0, plan.inner.rank), i = 0;
+    size_t *at = memory_zeroed(n, sizeof *at);
+    struct window w = {.x = x, .slope = slope, .at = at, .n = n};
+    int64_t index[TENSOR_MAX_RANK] = {0}, inner[TENSOR_MAX_RANK];
+    do {
+        size_t base = strides_at(&plan.outside, plan.outer.rank, index), k = 0;
+        memset(inner, 0, sizeof inner);
+        do
+            at[k++] = base + strides_at(&plan.inside, plan.inner.rank, inner);
+        while (odometer_next(inner, &plan.inner));
+        w.upstream = gradient_upstream(g, 0, i);
+        w.result = number_of(out, i++);
+        slope_window(&w, plan.kind);
+    } while (odometer_next(index, &plan.outer));
+    free(at);
+    return 0;
+}
+
 /* A random subset of the axes in random order, some negative. */
 static size_t draw_axes(struct draw *d, int rank, int64_t *axes)
 {
@@ -561,15 +795,16 @@ enum {
 #define ROW(op_name, op_params)                                                                         \
     OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},                               \
                     .types = {{1, WIDE}, {13, WIDE | BRAIN}}, .params = op_params, .eval = eval_reduce, \
-                    .sample = sample_reduce, .data = DATA_FIRST, .result = RESULT_TYPE, .work = WORK_REDUCES
-#define EXTREME_ROW(op_name)                                                                            \
-    OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},                               \
-                    .types = {{1, WIDE},                                                                \
-                              {12, WIDE | BYTES},                                                       \
-                              {13, WIDE | BYTES | BRAIN},                                               \
-                              {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}},                      \
-                    .params = params, .eval = eval_reduce, .sample = sample_reduce, .data = DATA_FIRST, \
+                    .gradient = gradient_reduce, .sample = sample_reduce, .data = DATA_FIRST,           \
                     .result = RESULT_TYPE, .work = WORK_REDUCES
+#define EXTREME_ROW(op_name)                                                            \
+    OP(op_name, 1), .inputs = {1, 2}, .outputs = {1, 1}, .ranks = {0, 5},               \
+                    .types = {{1, WIDE},                                                \
+                              {12, WIDE | BYTES},                                       \
+                              {13, WIDE | BYTES | BRAIN},                               \
+                              {20, WIDE | BYTES | BRAIN | DTYPE_BIT(DTYPE_BOOL)}},      \
+                    .params = params, .eval = eval_reduce, .gradient = gradient_reduce, \
+                    .sample = sample_reduce, .data = DATA_FIRST, .result = RESULT_TYPE, .work = WORK_REDUCES
 
 const struct op ops_reduction[] = {
     [REDUCE_L1] = {ROW("ReduceL1", params), .range = {RANGE_REDUCE}, .factors = {FACTORS_SUM},

@@ -4,7 +4,7 @@
  */
 #include "bounds/sum.h"
 #include "ops/draw.h"
-#include "ops/op.h"
+#include "ops/gradient.h"
 
 #include <math.h>
 #include <string.h>
@@ -169,6 +169,89 @@ static void hard_lane(struct bounded *out, const struct lane *lane)
         bounded_put(out, lane_at(lane, top.at), 1, 0, 0);
 }
 
+/* ---- gradients ---- */
+
+static long double exponential(long double x, const void *context)
+{
+    (void)context;
+    return expl(x);
+}
+
+/* The weight of an element, from the result of the operator. */
+static struct number weight(const struct bounded *out, size_t at, enum kind kind)
+{
+    struct number y = number_of(out, at);
+    if (kind == SOFTMAX)
+        return y;
+    if (y.v == -INFINITY && y.h == 0)
+        return number_exact(0);
+    if (!isfinite(y.v) || !isfinite(y.h))
+        return gradient_undecided();
+    return number_monotone(y, exponential, NULL, exp_units * unit_of(out->type) * expl(y.v + y.h));
+}
+
+/* Sum of upstream times weights, or of upstream alone for LogSoftmax. */
+static struct number lane_sum(const struct op_gradient *g, const struct lane *lane, enum kind kind)
+{
+    const struct bounded *out = &g->call->outputs[0];
+    double unit = unit_of(out->type);
+    struct sum sum = {0};
+    for (size_t k = 0; k < lane->length; k++) {
+        size_t at = lane_at(lane, k);
+        struct number term = gradient_upstream(g, 0, at);
+        if (kind == SOFTMAX)
+            term = gradient_product(term, weight(out, at, kind), out->type);
+        sum_add(&sum, term.v, term.h, term.l);
+    }
+    if (sum_overflows(&sum, out->type) || !isfinite(sum_value(&sum)))
+        return gradient_undecided();
+    return (struct number){sum_value(&sum), sum_hard(&sum, unit), sum_likely(&sum, unit)};
+}
+
+/*
+ * Softmax: y (g - S) with S = sum g y, or g y - S y. LogSoftmax: g - exp(y) S with S = sum g. The weights are
+ * those that the implementation has computed, within their bounds.
+ */
+static struct number lane_slope(const struct op_gradient *g, size_t at, struct number sum, enum kind kind)
+{
+    enum dtype type = g->call->outputs[0].type;
+    struct dtype_precision p = dtype_precision(type);
+    struct number up = gradient_upstream(g, 0, at), y = weight(&g->call->outputs[0], at, kind);
+    if (kind == LOG_SOFTMAX)
+        return number_sub(up, gradient_product(y, sum, type), p.unit);
+    struct number factors[] = {y, number_sub(up, sum, p.unit)};
+    struct number slope = gradient_factors(factors, 2, type);
+    long double terms = (fabsl(y.v) + y.h) * (fabsl(up.v) + up.h + fabsl(sum.v) + sum.h);
+    long double own = 2 * p.unit * terms + 2 * p.tiny;
+    return y.v == 0 && y.h == 0 ? slope : number_loosen(slope, own, own / 4);
+}
+
+static int gradient_softmax(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    enum kind kind = (enum kind)(call->op - ops_softmax);
+    const struct bounded *x = call->inputs[0];
+    struct bounded *slope;
+    int axis;
+    if (call_axis(call, call_int(call, "axis", call->opset < 13 ? 1 : -1), x->shape.rank, &axis) ||
+        gradient_begin(g, 0, &slope))
+        return -1;
+    if (!slope || x->count == 0)
+        return 0;
+    bool flat = call->opset < 13;
+    size_t outer = shape_span(&x->shape, 0, axis),
+           inner = flat ? 1 : shape_span(&x->shape, axis + 1, x->shape.rank);
+    size_t length = x->count / (outer * inner);
+    for (size_t o = 0; o < outer; o++)
+        for (size_t i = 0; i < inner; i++) {
+            struct lane lane = {x, o * length * inner + i, inner, length};
+            struct number sum = lane_sum(g, &lane, kind);
+            for (size_t k = 0; k < length; k++)
+                gradient_store(slope, lane_at(&lane, k), lane_slope(g, lane_at(&lane, k), sum, kind));
+        }
+    return 0;
+}
+
 static int eval_softmax(struct op_call *call)
 {
     enum kind kind = (enum kind)(call->op - ops_softmax);
@@ -228,10 +311,10 @@ enum {
                     .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES
 
 const struct op ops_softmax[] = {
-    [SOFTMAX] = {ROW("Softmax"), .open = "the quotient of infinities",
+    [SOFTMAX] = {ROW("Softmax"), .gradient = gradient_softmax, .open = "the quotient of infinities",
                  .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .history = {.same_since = 1},
                  .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
-    [LOG_SOFTMAX] = {ROW("LogSoftmax"), .open = "the quotient of infinities",
+    [LOG_SOFTMAX] = {ROW("LogSoftmax"), .gradient = gradient_softmax, .open = "the quotient of infinities",
                      .range = {RANGE_FIXED, .gives = {-50, 0}, .wants = {-20, 20}},
                      .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
                      .dangers = {{DANGER_EXP, .power = 1}}},

@@ -8,7 +8,7 @@
  */
 #include "bounds/sum.h"
 #include "ops/draw.h"
-#include "ops/op.h"
+#include "ops/gradient.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -167,6 +167,28 @@ static int eval_cumsum(struct op_call *call)
     return 0;
 }
 
+/* The derivatives are summed the other way round. */
+static int gradient_cumsum(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *x = call->inputs[0];
+    struct bounded *slope;
+    int64_t value;
+    int axis;
+    if (call_int_single(call, 1, &value) || call_axis(call, value, x->shape.rank, &axis) ||
+        gradient_begin(g, 0, &slope))
+        return -1;
+    bool exclusive = call_int(call, "exclusive", 0) != 0, reverse = call_int(call, "reverse", 0) != 0;
+    struct lanes lanes = lanes_of(&x->shape, axis);
+    for (size_t o = 0; slope && o < lanes.outer; o++)
+        for (size_t i = 0; i < lanes.inner; i++)
+            cumsum_lane(slope, g->upstream[0], &lanes, o, i, exclusive, !reverse);
+    for (size_t i = 0; slope && i < slope->count; i++)
+        if (!isfinite(slope->value[i]))
+            bounded_put_undecided(slope, i, 0);
+    return 0;
+}
+
 static int sample_cumsum(struct draw *d)
 {
     struct drawn x = draw_primary(d);
@@ -279,6 +301,24 @@ static void topk_lane(struct bounded *values, struct bounded *indices, const str
     }
 }
 
+static int ranking_init(struct ranking *r, struct op_call *call, size_t length, size_t k)
+{
+    *r = (struct ranking){.length = length, .k = k};
+    r->entries = calloc(length, sizeof *r->entries);
+    r->low = calloc(length, sizeof *r->low);
+    r->high = calloc(length, sizeof *r->high);
+    if (!r->entries || !r->low || !r->high)
+        return error_set(call->err, ERROR_MEMORY, "no memory to sort %zu elements", length);
+    return 0;
+}
+
+static void ranking_release(struct ranking *r)
+{
+    free(r->entries);
+    free(r->low);
+    free(r->high);
+}
+
 static int eval_topk(struct op_call *call)
 {
     const struct bounded *x = call_need(call, 0);
@@ -300,14 +340,9 @@ static int eval_topk(struct op_call *call)
     if (call->shapes_only || values->count == 0)
         return 0;
     struct lanes lanes = lanes_of(&x->shape, axis);
-    struct ranking r = {.length = lanes.length, .k = (size_t)k};
-    r.entries = calloc(lanes.length, sizeof *r.entries);
-    r.low = calloc(lanes.length, sizeof *r.low);
-    r.high = calloc(lanes.length, sizeof *r.high);
-    if (!r.entries || !r.low || !r.high) {
-        error_set(call->err, ERROR_MEMORY, "no memory to sort %zu elements", lanes.length);
+    struct ranking r;
+    if (ranking_init(&r, call, lanes.length, (size_t)k))
         goto out;
-    }
     int sign = call_int(call, "largest", 1) != 0 ? 1 : -1;
     bool sorted = call_int(call, "sorted", 1) != 0;
     for (size_t o = 0; o < lanes.outer; o++)
@@ -317,9 +352,63 @@ static int eval_topk(struct op_call *call)
         }
     result = 0;
 out:
-    free(r.entries);
-    free(r.low);
-    free(r.high);
+    ranking_release(&r);
+    return result;
+}
+
+/*
+ * The derivative goes to the element that is in the place. An element whose interval touches another's may be
+ * in its place, too: undecided, unless both are surely not among the first k. In an unsorted result any of
+ * the first k may be in any place.
+ */
+static void topk_slope(const struct op_gradient *g, struct bounded *slope, struct ranking *r,
+                       const struct lanes *lanes, size_t o, size_t i, bool sorted)
+{
+    /* By now the sorted ends are not needed: low and high become the least and the greatest ends of the
+     * elements before and behind. */
+    long double least = INFINITY, greatest = -INFINITY;
+    for (size_t p = 0; p < r->length; p++) {
+        r->low[p] = least;
+        least = fminl(least, r->entries[p].key - r->entries[p].hard);
+    }
+    for (size_t p = r->length; p-- > 0;) {
+        r->high[p] = greatest;
+        greatest = fmaxl(greatest, r->entries[p].key + r->entries[p].hard);
+    }
+    bool known = !r->nan && (sorted || r->k == 1);
+    for (size_t p = 0; p < r->length; p++) {
+        const struct entry *e = &r->entries[p];
+        size_t at = lane_at(lanes, r->length, o, e->index, i);
+        bool alone = e->key + e->hard < r->low[p] && e->key - e->hard > r->high[p];
+        bool behind = p >= r->k && e->key + e->hard < r->low[r->k];
+        if (p < r->k && alone && known)
+            gradient_store(slope, at, gradient_upstream(g, 0, lane_at(lanes, r->k, o, p, i)));
+        else if (!behind || r->nan)
+            bounded_put_undecided(slope, at, 0);
+    }
+}
+
+static int gradient_topk(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *x = call->inputs[0];
+    struct bounded *slope;
+    int axis;
+    if (call_axis(call, call_int(call, "axis", -1), x->shape.rank, &axis) || gradient_begin(g, 0, &slope))
+        return -1;
+    if (!slope || !g->upstream[0] || call->outputs[0].count == 0)
+        return 0;
+    size_t k = (size_t)call->outputs[0].shape.dims[axis];
+    struct lanes lanes = lanes_of(&x->shape, axis);
+    struct ranking r;
+    int sign = call_int(call, "largest", 1) != 0 ? 1 : -1, result = ranking_init(&r, call, lanes.length, k);
+    bool sorted = call_int(call, "sorted", 1) != 0;
+    for (size_t o = 0; !result && o < lanes.outer; o++)
+        for (size_t i = 0; i < lanes.inner; i++) {
+            rank_lane(&r, x, &lanes, o, i, sign);
+            topk_slope(g, slope, &r, &lanes, o, i, sorted);
+        }
+    ranking_release(&r);
     return result;
 }
 
@@ -384,13 +473,14 @@ const struct op ops_topk_cumsum[] = {
      .slope = SLOPE_NOWHERE, .dangers = {{DANGER_TIE}}},
     {OP("CumSum", 11), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 4},
      .types = {{11, SUMMED}, {14, SUMMED | DTYPE_BIT(DTYPE_FLOAT16) | BRAIN}}, .params = cumsum_params,
-     .eval = eval_cumsum, .sample = sample_cumsum, .data = DATA_FIRST, .range = {RANGE_REDUCE},
-     .factors = {FACTORS_SUM}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .eval = eval_cumsum, .gradient = gradient_cumsum, .sample = sample_cumsum, .data = DATA_FIRST,
+     .range = {RANGE_REDUCE}, .factors = {FACTORS_SUM}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("TopK", 1), .open = "where NaN sorts, or the order of unsorted elements", .inputs = {2, 2},
      .outputs = {2, 2}, .ranks = {1, 4}, .types = {{10, ORDERED}}, .params = topk_params, .eval = eval_topk,
-     .sample = sample_topk, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-     .history = {.same_since = 1, .reformed = 10, .attributes = {{"k", PARAM_INT}}}, .result = RESULT_TYPE,
-     .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_TIE}}},
+     .gradient = gradient_topk, .sample = sample_topk, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 10, .attributes = {{"k", PARAM_INT}}},
+     .result = RESULT_TYPE, .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .dangers = {{DANGER_TIE}}},
     {0},
 };

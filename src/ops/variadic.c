@@ -134,12 +134,8 @@ static void add_sum(struct op_gradient *g, const struct broadcast *walk, struct 
 static void add_mean(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
                      struct gradient_sums *sums)
 {
-    double unit = unit_of(g->call->outputs[0].type);
-    struct number share = {1 / (long double)walk->count, 0, 0};
-    bool power = (walk->count & (walk->count - 1)) == 0;
-    if (!power)
-        share = number_loosen(share, 2 * unit * share.v, unit * share.v);
-    add_sum(g, walk, gradient_product(upstream, share, g->call->outputs[0].type), sums);
+    enum dtype type = g->call->outputs[0].type;
+    add_sum(g, walk, gradient_product(upstream, gradient_share(walk->count, type), type), sums);
 }
 
 static int gradient_extreme(struct op_gradient *g)
