@@ -5,7 +5,10 @@
  * because ONNX forbids that. With one, all updates of an element are collected first (struct pile), because a
  * correct implementation may apply them in any order; docs/bounds/index.md has the derivations.
  */
+#include "base/memory.h"
+#include "bounds/sum.h"
 #include "ops/draw.h"
+#include "ops/gradient.h"
 #include "ops/indices.h"
 #include "ops/move_elements.h"
 
@@ -265,6 +268,19 @@ static int scatter_nd_check(struct op_call *call, const struct bounded *const in
     return 0;
 }
 
+static int nd_targets(struct op_call *call, const struct bounded *const in[3], size_t run,
+                      struct target *targets)
+{
+    for (size_t i = 0; i < in[2]->count; i += run) {
+        struct picked picked;
+        if (index_tuple(call, in[1], i / run, &in[0]->shape, 0, &picked))
+            return -1;
+        for (size_t j = 0; j < run; j++)
+            targets[i + j] = (struct target){picked.at + j, picked.undecided, picked.outside};
+    }
+    return 0;
+}
+
 static int eval_scatter_nd(struct op_call *call)
 {
     const struct bounded *in[3];
@@ -280,15 +296,125 @@ static int eval_scatter_nd(struct op_call *call)
     struct target *targets = calloc(in[2]->count ? in[2]->count : 1, sizeof *targets);
     if (!targets)
         return error_set(call->err, ERROR_MEMORY, "no memory for %zu updates", in[2]->count);
-    int result = 0;
-    for (size_t i = 0; !result && i < in[2]->count; i += run) {
-        struct picked picked;
-        result = index_tuple(call, in[1], i / run, &in[0]->shape, 0, &picked);
-        for (size_t j = 0; !result && j < run; j++)
-            targets[i + j] = (struct target){picked.at + j, picked.undecided, picked.outside};
-    }
+    int result = nd_targets(call, in, run, targets);
     if (!result)
         result = scatter(call, in[0], in[2], targets, reduction);
+    free(targets);
+    return result;
+}
+
+/* ---- gradients ---- */
+
+/* An element of the data and all its updates. */
+struct group {
+    size_t updates;
+    struct extreme extreme;
+    size_t rivals;          /* elements that may be the extreme one */
+    struct number multiple; /* the update, when there is one */
+};
+
+/* Whether an element may be the extreme one of its pile. */
+static bool may_win(const struct group *r, const struct bounded *x, size_t i)
+{
+    const struct extreme *e = &r->extreme;
+    return e->nan || e->open || !(e->sign * x->value[i] + bounded_hard(x, i) < e->low);
+}
+
+static void make_groups(const struct bounded *const in[3], const struct target *targets, struct group *all,
+                        int sign)
+{
+    const struct bounded *x = in[0], *updates = in[2];
+    for (size_t i = 0; i < x->count; i++) {
+        all[i].extreme.sign = sign;
+        extreme_add(&all[i].extreme, x->value[i], bounded_hard(x, i), 0);
+    }
+    for (size_t i = 0; i < updates->count; i++) {
+        struct group *r = &all[targets[i].to];
+        r->updates++;
+        r->multiple = number_of(updates, i);
+        extreme_add(&r->extreme, updates->value[i], bounded_hard(updates, i), 0);
+    }
+    for (size_t i = 0; i < x->count; i++)
+        all[i].rivals += may_win(&all[i], x, i);
+    for (size_t i = 0; i < updates->count; i++)
+        all[targets[i].to].rivals += may_win(&all[targets[i].to], updates, i);
+}
+
+/*
+ * x u of one update u: the derivative by either is the other one, or the whole product over it. The
+ * derivatives by several updates of one element are left undecided.
+ */
+static struct number factor_slope(struct number g, struct number by, struct number other, size_t updates,
+                                  enum dtype type)
+{
+    if (updates != 1)
+        return updates ? gradient_undecided() : g;
+    struct number factors[] = {g, other, by, gradient_inverse(by, type)};
+    struct number slope = gradient_factors(factors, 2, type);
+    if (by.v != 0 || by.h != 0)
+        slope.h = fmaxl(slope.h, gradient_factors(factors, 4, type).h);
+    return slope;
+}
+
+static struct number element_slope(const struct group *r, enum reduction reduction, struct number g,
+                                   const struct bounded *of, size_t i, struct number other)
+{
+    if (reduction == REDUCE_ADD)
+        return g;
+    if (reduction == REDUCE_MUL)
+        return factor_slope(g, number_of(of, i), other, r->updates, of->type);
+    if (!may_win(r, of, i))
+        return number_exact(0);
+    return r->rivals == 1 ? g : gradient_undecided();
+}
+
+static int scatter_slopes(struct op_gradient *g, const struct bounded *const in[3],
+                          const struct target *targets, enum reduction reduction)
+{
+    struct bounded *data, *updates;
+    if (gradient_begin(g, 0, &data) || gradient_begin(g, 2, &updates))
+        return -1;
+    struct group *all = memory_zeroed(in[0]->count + 1, sizeof *all);
+    make_groups(in, targets, all, reduction == REDUCE_MIN ? -1 : 1);
+    for (size_t i = 0; data && i < data->count; i++)
+        gradient_store(
+            data, i,
+            element_slope(&all[i], reduction, gradient_upstream(g, 0, i), in[0], i, all[i].multiple));
+    for (size_t i = 0; updates && i < updates->count; i++) {
+        size_t to = targets[i].to;
+        gradient_store(
+            updates, i,
+            element_slope(&all[to], reduction, gradient_upstream(g, 0, to), in[2], i, number_of(in[0], to)));
+    }
+    free(all);
+    return 0;
+}
+
+/* An index that is not certain leaves everything undecided. */
+static int gradient_scatter(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    const struct bounded *in[3];
+    enum reduction reduction = REDUCE_NONE;
+    size_t run = 1;
+    int axis = 0;
+    if (read_reduction(call, &reduction) || need_three(call, in))
+        return -1;
+    if (reduction == REDUCE_NONE)
+        return gradient_of_moves(g);
+    bool tuples = strcmp(call->op->name, "ScatterND") == 0, undecided = false;
+    struct target *targets = memory_zeroed(in[2]->count + 1, sizeof *targets);
+    int result = tuples ? scatter_nd_check(call, in, &run)
+                        : call_axis(call, call_int(call, "axis", 0), in[0]->shape.rank, &axis);
+    if (!result)
+        result =
+            tuples ? nd_targets(call, in, run, targets) : element_targets(call, in[0], in[1], axis, targets);
+    for (size_t i = 0; !result && i < in[2]->count; i++)
+        undecided |= targets[i].undecided;
+    if (!result && undecided)
+        result = gradient_leave_undecided(g, 0) || gradient_leave_undecided(g, 2) ? -1 : 0;
+    else if (!result)
+        result = scatter_slopes(g, in, targets, reduction);
     free(targets);
     return result;
 }
@@ -386,14 +512,15 @@ static const struct op_param nd_params[] = {
 const struct op ops_scatter[] = {
     {OP("ScatterElements", 11), .open = "which of several updates of one element is kept, or NaN among them",
      .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES, .params = elements_params,
-     .eval = eval_scatter_elements, .sample = sample_scatter_elements, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}},
+     .eval = eval_scatter_elements, .gradient = gradient_scatter, .sample = sample_scatter_elements,
+     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}},
      .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
     {OP("ScatterND", 11), .open = "which of several updates of one element is kept, or NaN among them",
      .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES, .params = nd_params,
-     .eval = eval_scatter_nd, .sample = sample_scatter_nd, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .eval = eval_scatter_nd, .gradient = gradient_scatter, .sample = sample_scatter_nd, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}},
+     .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {0},
 };

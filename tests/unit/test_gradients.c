@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum {
-    OPERATORS = 0, /* at least so many operators have a gradient */
+    OPERATORS = 80, /* at least so many operators have a gradient */
     OPSET_FIRST = 11,
     OPSET_LAST = 21,
     SLOTS = 64,    /* most inputs or outputs of a node here */
