@@ -281,6 +281,13 @@ static bool exp_overflows(const struct elementwise_point *s, long double x)
     return !(fabsl(x) < logl(dtype_highest(s->type)) * (1 - library * s->unit));
 }
 
+/* An implementation that computes both branches and multiplies by masks makes 0 times infinity of the branch
+ * of negative numbers. */
+static bool other_branch_overflows(const struct elementwise_point *s, long double x)
+{
+    return x > 0 && exp_overflows(s, x);
+}
+
 /* 1 + y / alpha, or exp(x / alpha). */
 static long double celu_slope(const double *p, long double x)
 {
@@ -290,7 +297,7 @@ static long double celu_slope(const double *p, long double x)
 static long double celu_slope_error(const struct elementwise_point *s)
 {
     long double t = s->x / s->p[0];
-    if (s->p[0] == 0 || !(fabsl(t) <= dtype_highest(s->type)))
+    if (s->p[0] == 0 || !(fabsl(t) <= dtype_highest(s->type)) || other_branch_overflows(s, t))
         return INFINITY;
     if (s->x >= 0)
         return 4 * s->unit;
@@ -314,7 +321,7 @@ static long double elu_slope(const double *p, long double x)
 
 static long double elu_slope_error(const struct elementwise_point *s)
 {
-    if (is_at_kink(s, s->p[0], 1))
+    if (is_at_kink(s, s->p[0], 1) || other_branch_overflows(s, s->x))
         return INFINITY;
     return s->x > 0 ? 0 : from_result * s->unit * fabs(s->p[0]);
 }
@@ -441,7 +448,7 @@ static long double selu_slope(const double *p, long double x)
 static long double selu_slope_error(const struct elementwise_point *s)
 {
     long double left = (long double)s->p[0] * s->p[1];
-    if (is_at_kink(s, left, s->p[1]))
+    if (is_at_kink(s, left, s->p[1]) || other_branch_overflows(s, s->x))
         return INFINITY;
     return s->x > 0 ? attribute_error(s, s->y) : from_result * s->unit * fabsl(left);
 }
@@ -556,9 +563,10 @@ static int gradient_thresholded_relu(struct op_gradient *g)
         return -1;
     for (size_t i = 0; slope && i < slope->count; i++) {
         long double x = in->value[i], h = bounded_hard(in, i);
+        struct number upstream = gradient_upstream(g, 0, i);
         if (x - h > t.high)
-            gradient_store(slope, i, gradient_upstream(g, 0, i));
-        else if (!(x + h < t.low))
+            gradient_store(slope, i, upstream);
+        else if (!(x + h < t.low) || !gradient_is_number(upstream))
             bounded_put_undecided(slope, i, 0);
     }
     return 0;
@@ -643,9 +651,10 @@ static int gradient_shrink(struct op_gradient *g)
         return -1;
     for (size_t i = 0; slope && i < slope->count; i++) {
         long double x = in->value[i], h = bounded_hard(in, i);
+        struct number upstream = gradient_upstream(g, 0, i);
         if (x + h < lower.low || x - h > upper.high)
-            gradient_store(slope, i, gradient_upstream(g, 0, i));
-        else if (!(x - h > lower.high && x + h < upper.low))
+            gradient_store(slope, i, upstream);
+        else if (!(x - h > lower.high && x + h < upper.low) || !gradient_is_number(upstream))
             bounded_put_undecided(slope, i, 0);
     }
     return 0;

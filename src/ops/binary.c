@@ -281,6 +281,11 @@ static void add_prelu(struct op_gradient *g, const struct broadcast *walk, struc
     enum dtype type = g->call->outputs[0].type;
     struct number x = operand(g, walk, 0), slope = operand(g, walk, 1);
     bool decided = fabsl(x.v) > x.h, negative = x.v < 0;
+    if (!gradient_is_number(x) || !gradient_is_number(slope) || !gradient_is_number(upstream)) {
+        gradient_sums_undecided(&sums[0], walk->at[0]);
+        gradient_sums_undecided(&sums[1], walk->at[1]);
+        return;
+    }
     if (decided && negative)
         gradient_sums_add(&sums[0], walk->at[0], gradient_product(upstream, slope, type));
     else
@@ -288,7 +293,7 @@ static void add_prelu(struct op_gradient *g, const struct broadcast *walk, struc
     if (!decided && x.h > 0)
         gradient_sums_add(&sums[1], walk->at[1],
                           gradient_product(upstream, (struct number){negative ? x.v : 0, x.h, x.l}, type));
-    else if (negative || isnan(x.v))
+    else if (negative)
         gradient_sums_add(&sums[1], walk->at[1], gradient_product(upstream, x, type));
 }
 

@@ -117,7 +117,7 @@ static void add_where(struct op_gradient *g, const struct broadcast *walk, struc
 {
     const struct bounded *condition = g->call->inputs[0];
     size_t taken = condition->value[walk->at[0]] != 0 ? 1 : 2, other = 3 - taken;
-    if (bounded_hard(condition, walk->at[0]) > 0) {
+    if (bounded_hard(condition, walk->at[0]) > 0 || !gradient_is_number(upstream)) {
         upstream = gradient_undecided();
         gradient_sums_undecided(&sums[other], walk->at[other]);
     }

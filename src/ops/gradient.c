@@ -40,6 +40,11 @@ struct number gradient_undecided(void)
     return (struct number){.h = INFINITY};
 }
 
+bool gradient_is_number(struct number n)
+{
+    return isfinite(n.v) && isfinite(n.h);
+}
+
 void gradient_store(struct bounded *slope, size_t i, struct number n)
 {
     if (isinf(n.h) || isnan(n.h) || !isfinite(n.v))

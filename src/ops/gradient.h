@@ -60,6 +60,10 @@ struct number gradient_share(size_t count, enum dtype type);
 /* A number of which nothing is known: at kinks and ties. */
 struct number gradient_undecided(void);
 
+/* Whether what arrives is a number: an implementation that multiplies by masks of 0 and 1 makes NaN of an
+ * infinity or a NaN, even where the mask is 0. */
+bool gradient_is_number(struct number n);
+
 /* Stores a number that is complete but for its last rounding. */
 void gradient_store(struct bounded *slope, size_t i, struct number n);
 

@@ -503,12 +503,13 @@ static void slope_extreme(const struct window *w, int sign)
 {
     struct extreme e = {.sign = sign};
     size_t rivals = 0;
+    bool strange = !gradient_is_number(w->upstream);
     for (size_t k = 0; k < w->n; k++)
         extreme_add(&e, w->x->value[w->at[k]], bounded_hard(w->x, w->at[k]), 0);
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < w->n; k++) {
             long double most = sign * w->x->value[w->at[k]] + bounded_hard(w->x, w->at[k]);
-            if (!e.nan && !e.open && most < e.low)
+            if (!strange && !e.nan && !e.open && most < e.low)
                 continue;
             if (pass == 0)
                 rivals++;
@@ -570,18 +571,24 @@ static long double exponential(long double x, const void *context)
     return expl(x);
 }
 
-/* exp(x - result). */
+/*
+ * exp(x - result). An implementation that differentiates m + log(sum exp(x - m)) step by step also adds, at
+ * the maximum m, 1 minus the sum of all weights, which is 0 but for rounding.
+ */
 static void slope_log_sum_exp(const struct window *w)
 {
     enum dtype type = w->slope->type;
     double unit = unit_of(type);
+    struct extreme top = {.sign = 1};
+    for (size_t k = 0; k < w->n; k++)
+        extreme_add(&top, w->x->value[w->at[k]], bounded_hard(w->x, w->at[k]), 0);
     for (size_t k = 0; k < w->n; k++) {
-        struct number d = number_sub(number_of(w->x, w->at[k]), w->result, unit), factors[2];
-        bool finite = isfinite(d.v) && isfinite(d.h);
-        factors[0] = w->upstream;
-        factors[1] = gradient_undecided();
-        if (finite)
+        struct number x = number_of(w->x, w->at[k]), d = number_sub(x, w->result, unit);
+        struct number factors[] = {w->upstream, gradient_undecided()};
+        if (gradient_is_number(d))
             factors[1] = number_monotone(d, exponential, NULL, 8 * unit * expl(d.v + d.h));
+        if (!(x.v + x.h < top.low))
+            factors[1] = number_loosen(factors[1], rounding_growth(unit, w->n + 32), 16 * unit);
         gradient_store(w->slope, w->at[k], gradient_factors(factors, 2, type));
     }
 }

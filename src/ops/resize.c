@@ -255,12 +255,6 @@ static int read_sizes(struct op_call *call, struct resize *r, const struct bound
     return sizes ? from_sizes(call, r, sizes, order, count) : from_scales(call, r, scales, order, count);
 }
 
-static bool is_power_of_two(long double v)
-{
-    int exponent;
-    return frexpl(v, &exponent) == 0.5L;
-}
-
 static bool is_untouched(const struct resize *r, const struct axis *axis)
 {
     bool whole = r->transform != TF_CROP_AND_RESIZE || (axis->start == 0 && axis->end == 1);

@@ -363,7 +363,7 @@ static struct number element_slope(const struct group *r, enum reduction reducti
         return g;
     if (reduction == REDUCE_MUL)
         return factor_slope(g, number_of(of, i), other, r->updates, of->type);
-    if (!may_win(r, of, i))
+    if (!may_win(r, of, i) && gradient_is_number(g))
         return number_exact(0);
     return r->rivals == 1 ? g : gradient_undecided();
 }

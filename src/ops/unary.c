@@ -340,6 +340,8 @@ static int gradient_clip(struct op_gradient *g)
     int result = gradient_sums_all(g, &sums);
     for (size_t i = 0; !result && i < in->count; i++) {
         int source = clip_source(call, in, i, &low, &high);
+        if (!gradient_is_number(gradient_upstream(g, 0, i)))
+            source = -1;
         for (size_t k = 0; k < call->n_inputs; k++) {
             if (source < 0)
                 gradient_sums_undecided(&sums[k], k == 0 ? i : 0);

@@ -107,7 +107,7 @@ static void add_extreme(struct op_gradient *g, const struct broadcast *walk, str
     struct extreme e = {.sign = strcmp(call->op->name, "Max") == 0 ? 1 : -1};
     for (size_t k = 0; k < walk->count; k++)
         extreme_add(&e, call->inputs[k]->value[walk->at[k]], bounded_hard(call->inputs[k], walk->at[k]), 0);
-    bool strange = e.nan || e.open;
+    bool strange = e.nan || e.open || !gradient_is_number(upstream);
     size_t rivals = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < walk->count; k++) {
