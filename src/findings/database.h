@@ -1,8 +1,9 @@
 /*
  * As much of a relational database as the store needs: statements with parameters, rows and transactions.
  * There is one driver for each kind of database. The SQL is written so that both SQLite and PostgreSQL accept
- * it: parameters are $1, $2 and so on, numbered in the order of their first use; conflicts are handled by ON
- * CONFLICT, results of changes by RETURNING; the types are TEXT, BIGINT and DOUBLE PRECISION.
+ * it: parameters are $1, $2 and so on, numbered in the order of their first use; tables are named @findings,
+ * where @ stands for the place of the campaign; conflicts are handled by ON CONFLICT, results of changes by
+ * RETURNING; the types are TEXT, BIGINT and DOUBLE PRECISION.
  *
  * Files are not trusted: a damaged one causes an error with a message, never a crash, and no text that is
  * read is longer than DATABASE_TEXT_LIMIT.
@@ -54,6 +55,9 @@ struct database_driver {
                database_row *row, void *context, struct error *err);
     int (*begin)(struct database *database, struct error *err); /* for writing */
     int (*end)(struct database *database, bool commit, struct error *err);
+    /* Whether the transaction that has just failed may succeed when it is run again; waits a little before.
+     * NULL: never. */
+    bool (*again)(struct database *database);
     void (*close)(struct database *database);
     /* What to append to a SELECT whose row is about to be changed: "" or " FOR UPDATE SKIP LOCKED". */
     const char *lock_row;
@@ -61,8 +65,18 @@ struct database_driver {
 
 struct database {
     const struct database_driver *driver;
+    const char *place; /* what @ in a statement stands for: "" or "\"assay_night\"." */
     /* the driver's own members follow in its own struct */
 };
+
+/* Runs one statement. Rows are given to `row`, unless that is NULL. */
+int database_run(struct database *database, const char *sql, const struct cell *params, size_t count,
+                 database_row *row, void *context, struct error *err);
+
+/* Runs a transaction, again and again while the driver says that this may help: so `body` must begin anew
+ * each time, and do no harm when it is run after it has already succeeded. */
+int database_transact(struct database *database, int (*body)(void *context, struct error *err), void *context,
+                      struct error *err);
 
 enum database_mode { DATABASE_READ, DATABASE_WRITE, DATABASE_CREATE };
 
@@ -75,5 +89,18 @@ enum database_mode { DATABASE_READ, DATABASE_WRITE, DATABASE_CREATE };
  */
 int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
                          const char *const *schema, struct error *err);
+
+/*
+ * Opens the tables of one campaign in a PostgreSQL database, of which there may be many in one database.
+ * `url` is what libpq takes ("postgresql://user@host/name", "service=assay"); it must not hold a password.
+ * DATABASE_CREATE makes the campaign, or adds the tables that it lacks; it fails when the campaign was made
+ * by a newer version. `schema` is as for SQLite. Fails with ERROR_UNSUPPORTED when Assay was built without
+ * libpq.
+ */
+int database_open_postgres(struct database **database, const char *url, const char *campaign,
+                           enum database_mode mode, const char *const *schema, struct error *err);
+
+/* Whether the text is the address of a PostgreSQL database and no path. */
+bool database_is_url(const char *text);
 
 #endif

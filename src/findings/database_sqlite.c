@@ -21,23 +21,6 @@ struct sqlite {
     sqlite3 *handle;
 };
 
-const char *cell_as_text(const struct cell *cell)
-{
-    return cell->kind == CELL_TEXT && cell->text ? cell->text : "";
-}
-
-int64_t cell_as_int(const struct cell *cell)
-{
-    if (cell->kind == CELL_REAL && cell->real > -9e18 && cell->real < 9e18)
-        return (int64_t)cell->real;
-    return cell->kind == CELL_INT ? cell->number : 0;
-}
-
-double cell_as_real(const struct cell *cell)
-{
-    return cell->kind == CELL_REAL ? cell->real : cell->kind == CELL_INT ? (double)cell->number : 0;
-}
-
 static int fail(struct sqlite *sqlite, struct error *err)
 {
     int code = sqlite3_errcode(sqlite->handle) & 0xff;
@@ -141,7 +124,8 @@ static void close_it(struct database *database)
     free(sqlite);
 }
 
-static const struct database_driver driver = {run, begin, end, close_it, ""};
+static const struct database_driver driver = {
+    .run = run, .begin = begin, .end = end, .close = close_it, .lock_row = ""};
 
 static int read_number(void *context, const struct cell *cells, size_t count, struct error *err)
 {
@@ -262,6 +246,7 @@ int database_open_sqlite(struct database **database, const char *path, enum data
                          "%s: there is no such file; 'assay fuzz -o DIR' makes a campaign", path);
     struct sqlite *sqlite = memory_zeroed(1, sizeof *sqlite);
     sqlite->base.driver = &driver;
+    sqlite->base.place = "";
     /* A reader may write where it can: the last one to leave takes the WAL's files along. */
     int flags = SQLITE_OPEN_READWRITE | (mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0);
     int code = sqlite3_open_v2(path, &sqlite->handle, flags, NULL), status = -1;

@@ -61,23 +61,41 @@ int store_check_folder(const char *folder, struct error *err)
                            folder);
 }
 
+static enum database_mode database_mode_of(enum store_mode mode)
+{
+    return mode == STORE_CREATE ? DATABASE_CREATE : mode == STORE_WRITE ? DATABASE_WRITE : DATABASE_READ;
+}
+
+static struct store *store_of(struct database *database)
+{
+    struct store *store = memory_zeroed(1, sizeof *store);
+    store->database = database;
+    return store;
+}
+
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err)
 {
+    struct database *database;
     *store = NULL;
     if (mode == STORE_CREATE && file_make_folders(folder, err))
         return -1;
     char *path = file_join(folder, "assay.db");
-    struct database *database;
-    int status = database_open_sqlite(&database, path,
-                                      mode == STORE_CREATE  ? DATABASE_CREATE
-                                      : mode == STORE_WRITE ? DATABASE_WRITE
-                                                            : DATABASE_READ,
-                                      schema, err);
+    int status = database_open_sqlite(&database, path, database_mode_of(mode), schema, err);
     free(path);
     if (status)
         return -1;
-    *store = memory_zeroed(1, sizeof **store);
-    (*store)->database = database;
+    *store = store_of(database);
+    return 0;
+}
+
+int store_open_campaign(struct store **store, const char *url, const char *campaign, enum store_mode mode,
+                        struct error *err)
+{
+    struct database *database;
+    *store = NULL;
+    if (database_open_postgres(&database, url, campaign, database_mode_of(mode), schema, err))
+        return -1;
+    *store = store_of(database);
     return 0;
 }
 
@@ -92,7 +110,7 @@ void store_close(struct store *store)
 static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
                database_row *row, void *context, struct error *err)
 {
-    return store->database->driver->run(store->database, sql, params, count, row, context, err);
+    return database_run(store->database, sql, params, count, row, context, err);
 }
 
 #define PARAMS(...) \
@@ -131,7 +149,7 @@ static int note_row(void *context, const struct cell *cells, size_t count, struc
 static int insert_occurrence(struct store *store, const struct finding *f, struct error *err)
 {
     return run(store,
-               "INSERT INTO occurrences (signature, engine, recipe, version, title, factor, seen) "
+               "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen) "
                "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (signature, engine, recipe) DO NOTHING",
                PARAMS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
                       cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
@@ -142,7 +160,7 @@ static int insert_occurrence(struct store *store, const struct finding *f, struc
 static int insert_finding(struct store *store, const struct finding *f, bool *is_new, struct error *err)
 {
     return run(store,
-               "INSERT INTO findings (signature, name, kind, engine, version, operators, title, recipe, "
+               "INSERT INTO @findings (signature, name, kind, engine, version, operators, title, recipe, "
                "status, bundle, same_as, factor, nodes, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
                "$9, '', '', $10, $11, $12) ON CONFLICT (signature) DO NOTHING RETURNING signature",
                PARAMS(cell_text(f->signature), cell_text(or_empty(f->name)), cell_text(or_empty(f->kind)),
@@ -164,29 +182,36 @@ static int insert_class(struct store *store, const struct finding *f, struct err
     struct str key;
     str_init(&key);
     str_printf(&key, CLASS_KEY "%s", f->signature);
-    int status = run(store, "INSERT INTO state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+    int status = run(store, "INSERT INTO @state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
                      PARAMS(cell_text(key.data), cell_text(f->class)), NULL, NULL, err);
     str_release(&key);
     return status;
 }
 
+struct adding {
+    struct store *store;
+    const struct finding *finding;
+    bool is_new;
+};
+
+static int add_all(void *context, struct error *err)
+{
+    struct adding *adding = context;
+    adding->is_new = false;
+    if (insert_finding(adding->store, adding->finding, &adding->is_new, err) ||
+        (adding->is_new && insert_class(adding->store, adding->finding, err)))
+        return -1;
+    return insert_occurrence(adding->store, adding->finding, err);
+}
+
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
 {
-    const struct database_driver *driver = store->database->driver;
-    bool fresh = false;
+    struct adding adding = {store, finding, false};
     if (!finding->signature || !*finding->signature)
         return error_set(err, ERROR_USAGE, "a finding needs a signature");
-    if (driver->begin(store->database, err))
-        return -1;
-    int status = insert_finding(store, finding, &fresh, err);
-    if (status == 0 && fresh)
-        status = insert_class(store, finding, err);
-    if (status == 0)
-        status = insert_occurrence(store, finding, err);
-    if (driver->end(store->database, status == 0, status == 0 ? err : NULL))
-        status = -1;
+    int status = database_transact(store->database, add_all, &adding, err);
     if (is_new)
-        *is_new = fresh;
+        *is_new = adding.is_new;
     return status;
 }
 
@@ -217,7 +242,7 @@ int store_settle(struct store *store, const char *signature, const struct settle
     write_status(&text, settled->state, settled->detail);
     int status =
         run(store,
-            "UPDATE findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
+            "UPDATE @findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
             "title = COALESCE($3, title), recipe = COALESCE($4, recipe), "
             "nodes = COALESCE($5, nodes) WHERE signature = $6",
             PARAMS(cell_text(settled->state ? text.data : NULL), cell_text(settled->bundle),
@@ -235,8 +260,10 @@ int store_merge(struct store *store, const char *signature, const char *same_as,
         return 0;
     /* Those merged into it before follow, so that no chain is longer than one. */
     if (run(store,
-            "UPDATE findings SET same_as = $1 WHERE (signature = $2 OR same_as = $2) AND signature <> $1 AND "
-            "EXISTS (SELECT 1 FROM findings f WHERE f.signature = $1 AND f.same_as = '') RETURNING signature",
+            "UPDATE @findings SET same_as = $1 WHERE (signature = $2 OR same_as = $2) AND signature <> $1 "
+            "AND "
+            "EXISTS (SELECT 1 FROM @findings f WHERE f.signature = $1 AND f.same_as = '') RETURNING "
+            "signature",
             PARAMS(cell_text(same_as), cell_text(signature)), note_row, &done, err))
         return -1;
     return done ? 0
@@ -247,7 +274,7 @@ int store_history(struct store *store, const char *signature, const char *engine
                   struct error *err)
 {
     return run(store,
-               "INSERT INTO history (signature, engine, verdict) VALUES ($1, $2, $3) "
+               "INSERT INTO @history (signature, engine, verdict) VALUES ($1, $2, $3) "
                "ON CONFLICT (signature, engine) DO UPDATE SET verdict = excluded.verdict",
                PARAMS(cell_text(signature), cell_text(engine), cell_text(verdict)), NULL, NULL, err);
 }
@@ -257,7 +284,7 @@ int store_engine(struct store *store, const char *label, const char *version, in
 {
     return run(
         store,
-        "INSERT INTO engines (label, version, cases, first_seen, last_seen) VALUES ($1, $2, $3, $4, $4) "
+        "INSERT INTO @engines (label, version, cases, first_seen, last_seen) VALUES ($1, $2, $3, $4, $4) "
         "ON CONFLICT (label) DO UPDATE SET version = excluded.version, "
         "cases = engines.cases + excluded.cases, last_seen = excluded.last_seen",
         PARAMS(cell_text(label), cell_text(or_empty(version)), cell_int(cases), cell_int(now())), NULL, NULL,
@@ -267,7 +294,7 @@ int store_engine(struct store *store, const char *label, const char *version, in
 int store_coverage(struct store *store, const struct coverage_point *point, struct error *err)
 {
     return run(store,
-               "INSERT INTO coverage (name, cases, seconds, value) VALUES ($1, $2, $3, $4) "
+               "INSERT INTO @coverage (name, cases, seconds, value) VALUES ($1, $2, $3, $4) "
                "ON CONFLICT (name, cases) DO UPDATE SET seconds = excluded.seconds, value = excluded.value",
                PARAMS(cell_text(point->name), cell_int(point->cases), cell_real(point->seconds),
                       cell_real(point->value)),
@@ -277,7 +304,7 @@ int store_coverage(struct store *store, const struct coverage_point *point, stru
 int store_set(struct store *store, const char *key, const char *value, struct error *err)
 {
     return run(store,
-               "INSERT INTO state (name, value) VALUES ($1, $2) "
+               "INSERT INTO @state (name, value) VALUES ($1, $2) "
                "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
                PARAMS(cell_text(key), cell_text(value)), NULL, NULL, err);
 }
@@ -302,7 +329,7 @@ int store_get(struct store *store, const char *key, struct str *value, bool *fou
     struct got_value got = {.value = value};
     str_clear(value);
     int status =
-        run(store, "SELECT value FROM state WHERE name = $1", PARAMS(cell_text(key)), take_value, &got, err);
+        run(store, "SELECT value FROM @state WHERE name = $1", PARAMS(cell_text(key)), take_value, &got, err);
     *found = got.found;
     return status;
 }
@@ -312,7 +339,7 @@ int store_range_add(struct store *store, const struct store_range *range, const 
 {
     return run(
         store,
-        "INSERT INTO ranges (first, number, snapshot, owner, until, done) VALUES ($1, $2, $3, '', 0, 0) "
+        "INSERT INTO @ranges (first, number, snapshot, owner, until, done) VALUES ($1, $2, $3, '', 0, 0) "
         "ON CONFLICT (first) DO NOTHING",
         PARAMS(cell_int(range->first), cell_int(range->count), cell_text(or_empty(snapshot))), NULL, NULL,
         err);
@@ -345,7 +372,7 @@ int store_range_lease(struct store *store, const char *owner, double seconds, st
     double clock = (double)now();
     str_init(&sql);
     str_printf(&sql,
-               "UPDATE ranges SET owner = $1, until = $2 WHERE first = (SELECT first FROM ranges "
+               "UPDATE @ranges SET owner = $1, until = $2 WHERE first = (SELECT first FROM @ranges "
                "WHERE done = 0 AND (owner = '' OR until < $3) ORDER BY first LIMIT 1%s) "
                "RETURNING first, number, snapshot",
                store->database->driver->lock_row);
@@ -361,7 +388,7 @@ int store_range_renew(struct store *store, int64_t first, const char *owner, dou
 {
     *held = false;
     return run(
-        store, "UPDATE ranges SET until = $1 WHERE first = $2 AND owner = $3 AND done = 0 RETURNING first",
+        store, "UPDATE @ranges SET until = $1 WHERE first = $2 AND owner = $3 AND done = 0 RETURNING first",
         PARAMS(cell_real((double)now() + seconds), cell_int(first), cell_text(owner)), note_row, held, err);
 }
 
@@ -369,7 +396,7 @@ int store_range_done(struct store *store, int64_t first, const char *owner, bool
 {
     *held = false;
     return run(store,
-               "UPDATE ranges SET done = 1 WHERE first = $1 AND owner = $2 AND done = 0 RETURNING first",
+               "UPDATE @ranges SET done = 1 WHERE first = $1 AND owner = $2 AND done = 0 RETURNING first",
                PARAMS(cell_int(first), cell_text(owner)), note_row, held, err);
 }
 
@@ -448,11 +475,11 @@ int store_list(struct store *store, const struct store_filter *filter,
     return run(store,
                "SELECT f.signature, f.name, f.kind, f.engine, f.version, f.operators, f.title, f.recipe, "
                "f.status, f.bundle, f.same_as, f.factor, f.nodes, f.first_seen, t.number, t.latest, c.value "
-               "FROM findings f JOIN (SELECT CASE WHEN m.same_as = '' OR $1 = 1 THEN m.signature "
+               "FROM @findings f JOIN (SELECT CASE WHEN m.same_as = '' OR $1 = 1 THEN m.signature "
                "ELSE m.same_as END AS own, count(*) AS number, max(o.seen) AS latest "
-               "FROM occurrences o JOIN findings m ON m.signature = o.signature "
+               "FROM @occurrences o JOIN @findings m ON m.signature = o.signature "
                "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
-               "ON t.own = f.signature LEFT JOIN state c ON c.name = '" CLASS_KEY
+               "ON t.own = f.signature LEFT JOIN @state c ON c.name = '" CLASS_KEY
                "' || f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
                "AND ($4 = 1 OR f.status <> $5) "
                "ORDER BY f.first_seen, f.signature",
@@ -492,7 +519,7 @@ int store_occurrences(struct store *store, const char *signature, size_t limit,
     int64_t most = limit && limit < (size_t)INT64_MAX ? (int64_t)limit : INT64_MAX;
     return run(store,
                "SELECT o.signature, o.engine, o.version, o.recipe, o.title, o.factor, o.seen "
-               "FROM occurrences o JOIN findings f ON f.signature = o.signature "
+               "FROM @occurrences o JOIN @findings f ON f.signature = o.signature "
                "WHERE f.signature = $1 OR f.same_as = $1 "
                "ORDER BY o.seen, o.engine, o.recipe LIMIT $2",
                PARAMS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
@@ -517,7 +544,7 @@ int store_history_list(struct store *store, const char *signature,
                        void *context, struct error *err)
 {
     struct history_listing listing = {visit, context};
-    return run(store, "SELECT engine, verdict FROM history WHERE signature = $1 ORDER BY engine",
+    return run(store, "SELECT engine, verdict FROM @history WHERE signature = $1 ORDER BY engine",
                PARAMS(cell_text(signature)), history_row, &listing, err);
 }
 
@@ -546,8 +573,8 @@ int store_engines(struct store *store,
                   void *context, struct error *err)
 {
     struct engine_listing listing = {visit, context};
-    return run(store, "SELECT label, version, cases, first_seen, last_seen FROM engines ORDER BY label", NULL,
-               0, engine_row, &listing, err);
+    return run(store, "SELECT label, version, cases, first_seen, last_seen FROM @engines ORDER BY label",
+               NULL, 0, engine_row, &listing, err);
 }
 
 struct coverage_listing {
@@ -575,7 +602,7 @@ int store_coverage_list(struct store *store, const char *name,
 {
     struct coverage_listing listing = {visit, context};
     return run(store,
-               "SELECT name, cases, seconds, value FROM coverage WHERE $1 = '' OR name = $1 "
+               "SELECT name, cases, seconds, value FROM @coverage WHERE $1 = '' OR name = $1 "
                "ORDER BY name, cases",
                PARAMS(cell_text(or_empty(name))), coverage_row, &listing, err);
 }

@@ -1,7 +1,7 @@
 /*
  * The store of a campaign holds its distinct findings, their occurrences, the verdicts of other engines,
  * coverage over time, and the state from which the campaign is resumed. It is the SQLite file assay.db (in
- * WAL mode) in the campaign's folder.
+ * WAL mode) in the campaign's folder, or a schema of a PostgreSQL database that many machines share.
  *
  * Every call is a transaction of its own: if the process is killed, the store holds the effect of all calls
  * that returned, and possibly of the one under way. Running a range of cases again does no harm: a finding is
@@ -33,6 +33,13 @@ int store_check_folder(const char *folder, struct error *err);
  */
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err);
 void store_close(struct store *store);
+
+/*
+ * Opens the store of a campaign in a PostgreSQL database; see database_open_postgres. Troubles that pass (a
+ * lost connection, a server that restarts) are waited out for some minutes.
+ */
+int store_open_campaign(struct store **store, const char *url, const char *campaign, enum store_mode mode,
+                        struct error *err);
 
 /*
  * One occurrence of a finding: a verdict on one case. Texts are borrowed; NULL counts as "".

@@ -1,4 +1,7 @@
-/* The store: exactly once, leases, kills, and files that are not what they say. */
+/*
+ * The store: exactly once, leases, kills, and files that are not what they say. With ASSAY_TEST_POSTGRES, the
+ * address of a server (tools/with-postgres), the same in PostgreSQL, and what only a server can do: vanish.
+ */
 #include "findings/store.h"
 
 #include "base/file.h"
@@ -20,6 +23,17 @@
 #include <cmocka.h>
 
 static char folder[64];
+static const char *server; /* NULL: SQLite */
+static char campaign[40];
+
+/* Every test has a campaign of its own. */
+static int make_campaign(void **state)
+{
+    static int number;
+    (void)state;
+    snprintf(campaign, sizeof campaign, "test-%d-%d", (int)getpid(), number++);
+    return 0;
+}
 
 static int make_folder(void **state)
 {
@@ -38,7 +52,8 @@ static struct store *open_store(enum store_mode mode)
 {
     struct store *store;
     struct error err = {0};
-    if (store_open(&store, folder, mode, &err))
+    if (server ? store_open_campaign(&store, server, campaign, mode, &err)
+               : store_open(&store, folder, mode, &err))
         fail_msg("%s", err.message);
     return store;
 }
@@ -438,17 +453,163 @@ static void an_empty_folder_has_no_store(void **state)
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
+/* Statements from outside, as whoever has the database could run them. */
+static void tamper(const char *sql)
+{
+    struct str command;
+    str_init(&command);
+    str_printf(&command, "psql -q -v ON_ERROR_STOP=1 \"$ASSAY_TEST_POSTGRES\" -c '%s'", sql);
+    if (system(command.data) != 0)
+        fail_msg("%s", command.data);
+    str_release(&command);
+}
+
+static void tampered_rows_are_read_as_they_are(void **state)
+{
+    (void)state;
+    struct store *store = open_store(STORE_CREATE);
+    struct str sql, text;
+    struct error err = {0};
+    str_init(&sql);
+    str_init(&text);
+    add(store, "a", "e", "r1");
+    str_printf(&sql, "ALTER TABLE \"assay_%s\".findings ALTER nodes TYPE TEXT USING repeat($$x$$, 1000)",
+               campaign);
+    tamper(sql.data);
+    assert_listed(store, (struct store_filter){0}, "a:1 new|");
+    str_clear(&sql);
+    str_printf(&sql, "UPDATE \"assay_%s\".findings SET title = repeat($$<b>$$, 6000000)", campaign);
+    tamper(sql.data);
+    assert_int_equal(store_list(store, &(struct store_filter){0}, write_row, &text, &err), -1);
+    assert_int_equal(err.code, ERROR_LIMIT);
+    str_clear(&sql);
+    str_printf(&sql, "DROP TABLE \"assay_%s\".findings", campaign);
+    tamper(sql.data);
+    assert_int_equal(store_list(store, &(struct store_filter){0}, write_row, &text, &err), -1);
+    str_release(&sql);
+    str_release(&text);
+    store_close(store);
+}
+
+static void names_and_addresses_are_checked(void **state)
+{
+    (void)state;
+    struct store *store;
+    struct error err = {0};
+    assert_int_equal(store_open_campaign(&store, server, "a\";DROP", STORE_CREATE, &err), -1);
+    assert_int_equal(err.code, ERROR_USAGE);
+    assert_int_equal(store_open_campaign(&store, "postgresql://u:secret@/x", "a", STORE_CREATE, &err), -1);
+    assert_int_equal(err.code, ERROR_USAGE);
+    assert_null(strstr(err.message, "secret"));
+    assert_int_equal(store_open_campaign(&store, server, campaign, STORE_READ, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(
+        store_open_campaign(&store, "postgresql://nobody@/x?host=/nowhere", "a", STORE_READ, &err), -1);
+    assert_int_equal(err.code, ERROR_IO);
+}
+
+/* The server is killed while a child writes, twice, and started again: the child notices a pause. */
+static void a_server_that_dies_loses_nothing(void **state)
+{
+    (void)state;
+    int pipes[2];
+    store_close(open_store(STORE_CREATE));
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(100); /* no longer than the test */
+        struct store *store = open_store(STORE_CREATE);
+        for (int i = 0; i < 700; i++) {
+            char recipe[40];
+            snprintf(recipe, sizeof recipe, "case %d", i);
+            add(store, i % 7 ? "a" : "b", "e", recipe);
+            if (write(pipes[1], "x", 1) != 1)
+                _exit(1);
+        }
+        _exit(0);
+    }
+    close(pipes[1]);
+    char byte;
+    for (int i = 0, kills = 0; read(pipes[0], &byte, 1) == 1; i++)
+        if (i % 250 == 200 && kills++ < 2)
+            assert_int_equal(system("kill -9 $(head -1 $POSTGRES_FOLDER/data/postmaster.pid); "
+                                    "sleep 0.3; $ASSAY_WITH_POSTGRES --start"),
+                             0);
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    assert_int_equal(ended, 0);
+    close(pipes[0]);
+    struct store *store = open_store(STORE_READ);
+    assert_listed(store, (struct store_filter){0}, "a:600 new|b:100 new|");
+    store_close(store);
+}
+
+/* Many processes lease at once: each range has one owner, and all are taken. */
+static void ranges_are_leased_once_among_many(void **state)
+{
+    (void)state;
+    enum { WORKERS = 8, RANGES = 200 };
+    struct store *store = open_store(STORE_CREATE);
+    int pipes[2], seen[RANGES] = {0};
+    for (int i = 0; i < RANGES; i++)
+        assert_int_equal(store_range_add(store, &(struct store_range){i, 1}, "", NULL), 0);
+    store_close(store);
+    assert_int_equal(pipe(pipes), 0);
+    for (int w = 0; w < WORKERS; w++)
+        if (fork() == 0) {
+            char owner[20];
+            snprintf(owner, sizeof owner, "worker %d", w);
+            store = open_store(STORE_WRITE);
+            for (;;) {
+                struct store_range range;
+                bool found, held;
+                if (store_range_lease(store, owner, 60, &range, NULL, &found, NULL))
+                    _exit(1);
+                if (!found)
+                    _exit(0);
+                if (store_range_done(store, range.first, owner, &held, NULL) || !held ||
+                    write(pipes[1], &range.first, sizeof range.first) != sizeof range.first)
+                    _exit(1);
+            }
+        }
+    close(pipes[1]);
+    int64_t first;
+    while (read(pipes[0], &first, sizeof first) == sizeof first)
+        seen[first]++;
+    close(pipes[0]);
+    for (int w = 0; w < WORKERS; w++) {
+        int ended = 0;
+        wait(&ended);
+        assert_int_equal(ended, 0);
+    }
+    for (int i = 0; i < RANGES; i++)
+        assert_int_equal(seen[i], 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define SERVED(name) cmocka_unit_test_setup(name, make_campaign)
+
+/* What holds for every kind of database. */
+#define COMMON(T)                                                                                 \
+    T(a_signature_is_new_once), T(merged_findings_count_for_their_owner), T(the_rest_reads_back), \
+        T(a_range_has_one_owner), T(a_kill_loses_nothing), T(what_is_gone_is_no_finding),         \
+        T(states_have_details), T(classes_are_kept_or_follow), T(ranges_are_leased_once_among_many)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_signature_is_new_once),       TEST(merged_findings_count_for_their_owner),
-        TEST(the_rest_reads_back),           TEST(a_range_has_one_owner),
-        TEST(a_kill_loses_nothing),          TEST(hostile_files_are_refused),
-        TEST(foreign_databases_are_refused), TEST(an_empty_folder_has_no_store),
-        TEST(what_is_gone_is_no_finding),    TEST(states_have_details),
-        TEST(classes_are_kept_or_follow),
+    const struct CMUnitTest files[] = {
+        COMMON(TEST),
+        TEST(hostile_files_are_refused),
+        TEST(foreign_databases_are_refused),
+        TEST(an_empty_folder_has_no_store),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest served[] = {
+        COMMON(SERVED),
+        SERVED(names_and_addresses_are_checked),
+        SERVED(tampered_rows_are_read_as_they_are),
+        SERVED(a_server_that_dies_loses_nothing),
+    };
+    server = getenv("ASSAY_TEST_POSTGRES");
+    return server ? cmocka_run_group_tests_name("PostgreSQL", served, NULL, NULL)
+                  : cmocka_run_group_tests_name("SQLite", files, NULL, NULL);
 }

@@ -1,0 +1,56 @@
+#include "findings/database.h"
+
+#include "base/str.h"
+
+const char *cell_as_text(const struct cell *cell)
+{
+    return cell->kind == CELL_TEXT && cell->text ? cell->text : "";
+}
+
+int64_t cell_as_int(const struct cell *cell)
+{
+    if (cell->kind == CELL_REAL && cell->real > -9e18 && cell->real < 9e18)
+        return (int64_t)cell->real;
+    return cell->kind == CELL_INT ? cell->number : 0;
+}
+
+double cell_as_real(const struct cell *cell)
+{
+    return cell->kind == CELL_REAL ? cell->real : cell->kind == CELL_INT ? (double)cell->number : 0;
+}
+
+int database_run(struct database *database, const char *sql, const struct cell *params, size_t count,
+                 database_row *row, void *context, struct error *err)
+{
+    struct str full;
+    str_init(&full);
+    for (const char *at = sql; *at; at++)
+        if (*at == '@')
+            str_add(&full, database->place);
+        else
+            str_append(&full, at, 1);
+    int status = database->driver->run(database, full.data, params, count, row, context, err);
+    str_release(&full);
+    return status;
+}
+
+int database_transact(struct database *database, int (*body)(void *context, struct error *err), void *context,
+                      struct error *err)
+{
+    const struct database_driver *driver = database->driver;
+    for (;;) {
+        int status = driver->begin(database, err);
+        if (status)
+            return status;
+        status = body(context, err);
+        if (driver->end(database, status == 0, status == 0 ? err : NULL))
+            status = -1;
+        if (status == 0 || !driver->again || !driver->again(database))
+            return status;
+    }
+}
+
+bool database_is_url(const char *text)
+{
+    return text_starts(text, "postgresql://") || text_starts(text, "postgres://");
+}
