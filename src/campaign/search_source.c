@@ -91,6 +91,10 @@ static struct genetic_settings settings_of(const struct search_source *source, s
         settings.guided = search_danger_mutate;
         settings.context = &m->danger;
         settings.guided_share = 0.9;
+    } else if (o->fitness == SEARCH_OURS && o->goal == SEARCH_BOUND) {
+        settings.guided = ascent_mutate;
+        settings.context = &m->ascent;
+        settings.guided_share = 0.5;
     }
     return settings;
 }
@@ -155,6 +159,7 @@ static int open_genomes(struct search_source *source, size_t number, struct erro
         return error_prefix(err, "%s", m->seed->path);
     size_t n_parts;
     genome_parts(m->layout, &n_parts);
+    m->ascent.space = (struct gene_space){n_parts, genome_stretches(m->layout), genome_length(m->layout)};
     if (o->goal == SEARCH_NAN)
         search_danger_init(&m->danger, m->layout, m->seed->model, o->level);
     if (o->goal == SEARCH_NAN && o->fitness == SEARCH_OURS)
@@ -164,7 +169,7 @@ static int open_genomes(struct search_source *source, size_t number, struct erro
                     sown ? m->danger.n_seeds : genome_seeds(m->layout),
                     sown ? m->danger.seeds : genome_seed(m->layout), err))
         return error_prefix(err, "%s", m->seed->path);
-    m->danger.genetic = m->genetic;
+    m->danger.genetic = m->ascent.genetic = m->genetic;
     search_secant_init(&m->secant, m->layout, m->genetic);
     m->stacked = may_stack(source, m->seed);
     return 0;

@@ -7,6 +7,7 @@
 #include "campaign/search_danger.h"
 #include "campaign/search_secant.h"
 #include "campaign/search_source.h"
+#include "search/ascent.h"
 #include "search/variant.h"
 
 enum { SEARCH_SUSPECTS = 3 }; /* of a generation that are run again */
@@ -18,8 +19,10 @@ struct searched {
     struct variant_seed *variants; /* on the level of the network; else NULL, and there are: */
     struct genome_layout *layout;
     struct genetic *genetic;
-    struct search_danger danger; /* only where the goal is NaN */
+    /* What steers the search; by the goal, one of them does. */
+    struct search_danger danger;
     struct search_secant secant;
+    struct ascent ascent;
     bool stacked;
     size_t failed_stacks;
     double local_best;         /* of the population since its last fresh noise */

@@ -1,22 +1,18 @@
 #include "search/danger_climb.h"
 
 #include "base/memory.h"
+#include "search/leap.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Every step-th gene of a run of genes. */
-struct group {
-    size_t first, count, step;
-};
-
 enum move_kind { MOVE_ADD, MOVE_MULTIPLY, MOVE_SET, MOVE_KINDS };
 
 struct move {
     enum move_kind kind;
-    struct group group;
+    struct gene_group group;
     double step; /* what is added, multiplied with or set */
 };
 
@@ -26,105 +22,17 @@ struct standing {
     double distance, margin;
 };
 
-static const struct gene_stretch *stretch_of(const struct danger_climb *climb, size_t gene)
+static struct gene_space space_of(const struct danger_climb *climb, size_t n)
 {
-    size_t i = 0;
-    while (i + 1 < climb->n_stretches && gene >= climb->stretches[i].count)
-        gene -= climb->stretches[i++].count;
-    return &climb->stretches[i];
-}
-
-static float limited(const struct gene_stretch *stretch, double gene)
-{
-    if (isnan(gene))
-        gene = 0;
-    return gene <= stretch->low ? stretch->low : gene >= stretch->high ? stretch->high : (float)gene;
-}
-
-/* All genes, those of one stretch, a run of them, every few of a run, or one. */
-static struct group draw_group(const struct danger_climb *climb, struct rng *rng, size_t n)
-{
-    struct group group = {0, n, 1};
-    switch (rng_below(rng, 5)) {
-    case 0:
-        break;
-    case 1: {
-        size_t which = rng_below(rng, climb->n_stretches);
-        for (size_t i = 0; i < which; i++)
-            group.first += climb->stretches[i].count;
-        group.count = climb->stretches[which].count;
-        break;
-    }
-    case 2:
-    case 3:
-        group.count = (size_t)ceil(pow((double)n, rng_unit(rng)));
-        group.first = rng_below(rng, n - group.count + 1);
-        group.step = rng_chance(rng, 0.5) ? 1 : 1 + rng_below(rng, 16);
-        break;
-    default:
-        group.first = rng_below(rng, n);
-        group.count = 1;
-    }
-    return group;
-}
-
-/* A size: the largest that the genes may have, one between 1e-6 and that, or a moderate one, with which an
- * engine may break where the reference does not. */
-static double draw_size(const struct danger_climb *climb, struct rng *rng, const struct group *group)
-{
-    const struct gene_stretch *stretch = stretch_of(climb, group->first);
-    double most = fmax(fabs((double)stretch->low), fabs((double)stretch->high));
-    double top = log10(fmax(most, 1e-5));
-    switch (rng_below(rng, 3)) {
-    case 0:
-        return most;
-    case 1:
-        return pow(10, rng_uniform(rng, fmin(-6, top), top));
-    default:
-        return pow(10, rng_uniform(rng, 0, fmin(top, 4)));
-    }
-}
-
-static void leap(const struct danger_climb *climb, struct rng *rng, float *child, size_t n)
-{
-    struct group group = rng_chance(rng, 0.5) ? (struct group){0, n, 1} : draw_group(climb, rng, n);
-    double size = draw_size(climb, rng, &group), largest = 0;
-    uint64_t pattern = rng_below(rng, 7);
-    for (size_t i = group.first; i < group.first + group.count; i += group.step)
-        largest = fmax(largest, fabs((double)child[i]));
-    for (size_t i = group.first; i < group.first + group.count; i += group.step) {
-        double gene = child[i], sign = gene < 0 ? -1 : 1;
-        switch (pattern) {
-        case 0:
-            gene = sign * size;
-            break;
-        case 1:
-            gene = rng_chance(rng, 0.5) ? size : -size;
-            break;
-        case 2:
-            gene = size;
-            break;
-        case 3:
-            gene = -size;
-            break;
-        case 4:
-            gene = size * (largest > 0 ? gene / largest : rng_uniform(rng, -1, 1));
-            break;
-        case 5:
-            gene = 0;
-            break;
-        default:
-            gene = size * rng_uniform(rng, -1, 1);
-        }
-        child[i] = limited(stretch_of(climb, i), gene);
-    }
+    return (struct gene_space){climb->n_stretches, climb->stretches, n};
 }
 
 static struct move draw_move(const struct danger_climb *climb, struct rng *rng, size_t n)
 {
+    struct gene_space space = space_of(climb, n);
     struct move move = {.kind = (enum move_kind)rng_below(rng, MOVE_KINDS),
-                        .group = draw_group(climb, rng, n)};
-    const struct gene_stretch *stretch = stretch_of(climb, move.group.first);
+                        .group = gene_group_draw(&space, rng)};
+    const struct gene_stretch *stretch = gene_stretch_of(&space, move.group.first);
     double sign = rng_chance(rng, 0.5) ? 1 : -1;
     switch (move.kind) {
     case MOVE_ADD:
@@ -134,7 +42,7 @@ static struct move draw_move(const struct danger_climb *climb, struct rng *rng, 
         move.step = rng_chance(rng, 0.2) ? -1 : pow(10, rng_uniform(rng, -2, 4));
         break;
     default:
-        move.step = rng_chance(rng, 0.2) ? 0 : sign * draw_size(climb, rng, &move.group);
+        move.step = rng_chance(rng, 0.2) ? 0 : sign * gene_size_draw(&space, &move.group, rng);
     }
     return move;
 }
@@ -143,13 +51,14 @@ static void apply(const struct danger_climb *climb, const struct move *move, con
                   size_t n)
 {
     memcpy(to, from, n * sizeof *to);
-    const struct group *group = &move->group;
+    const struct gene_group *group = &move->group;
+    struct gene_space space = space_of(climb, n);
     for (size_t i = group->first; i < group->first + group->count; i += group->step) {
         double gene = from[i];
         gene = move->kind == MOVE_ADD        ? gene + move->step
                : move->kind == MOVE_MULTIPLY ? gene * move->step
                                              : move->step;
-        to[i] = limited(stretch_of(climb, i), gene);
+        to[i] = gene_limited(gene_stretch_of(&space, i), gene);
     }
 }
 
@@ -239,7 +148,8 @@ void danger_climb_mutate(void *context, struct rng *rng, const float *parent, fl
     memcpy(child, parent, n * sizeof *child);
     if (rng_chance(rng, leaps) || climb->measure(climb->context, child, &danger) ||
         !draw_target(climb, kinds, rng, &target)) {
-        leap(climb, rng, child, n);
+        struct gene_space space = space_of(climb, n);
+        gene_leap(&space, rng, child);
         return;
     }
     const struct danger_place *place = danger_of_node(climb->meter, target.node, target.kind);

@@ -1,64 +1,22 @@
 /* How near values come to overflow, zero divisors, the ends of domains and jumps: each kind on a small model.
  */
-#include "model/onnx.h"
-#include "search/danger.h"
+#include "danger_scene.h"
+
 #include "search/danger_distance.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-struct scene {
-    struct model *model;
-    struct danger_meter *meter;
-};
-
-/* A model of x: float[4] (and y: float[4]) with the given nodes, whose last value is z. */
 static struct scene make(const char *nodes, const char *z, bool bounded)
 {
-    struct scene scene = {NULL, NULL};
-    struct error err = {0};
-    uint8_t *bytes;
-    size_t size;
-    char text[1024];
-    snprintf(text, sizeof text,
-             "<ir_version: 8, opset_import: [\"\": 17]>\ng (float[4] x, float[4] y) => (%s z) {\n%s\n}\n", z,
-             nodes);
-    if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene.model, bytes, size, &err) ||
-        danger_meter_new(&scene.meter, scene.model, &(struct danger_options){bounded}, &err))
-        fail_msg("%s", err.message);
-    free(bytes);
-    return scene;
-}
-
-static void drop(struct scene *scene)
-{
-    danger_meter_free(scene->meter);
-    model_free(scene->model);
+    return scene_make("float[4] x, float[4] y", nodes, z, bounded);
 }
 
 static struct danger measure(struct scene *scene, const float *x, const float *y)
 {
     struct danger danger;
     struct error err = {0};
-    struct value inputs[2];
-    struct shape shape = {.rank = 1, .dims = {4}};
-    for (size_t k = 0; k < 2; k++) {
-        struct tensor tensor;
-        assert_int_equal(tensor_alloc(&tensor, DTYPE_FLOAT, &shape, 0, NULL), 0);
-        memcpy(tensor.data, k ? y : x, 4 * sizeof *x);
-        value_init(&inputs[k]);
-        value_set_name(&inputs[k], k ? "y" : "x");
-        value_set_tensor(&inputs[k], &tensor);
-    }
+    struct value inputs[2] = {scene_input("x", x, 4), scene_input("y", y, 4)};
     if (danger_measure(scene->meter, inputs, 2, &danger, &err))
         fail_msg("%s", err.message);
     for (size_t k = 0; k < 2; k++)
@@ -101,7 +59,7 @@ static void test_overflow(void **state)
     assert_string_equal(danger_node(scene.meter, after.first_strange)->op_type, "Mul");
     before = measure(&scene, small, small); /* nothing is left of the run before */
     assert_true(before.nearest[NEAR_OVERFLOW].distance > 0.9 && before.infinities == 0);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 static void test_division(void **state)
@@ -114,7 +72,7 @@ static void test_division(void **state)
     assert_int_equal(two.nearest[NEAR_DIVISION].element, 2);
     assert_true(two.nearest[NEAR_DIVISION].margin < 0 && one.nearest[NEAR_DIVISION].margin > 0);
     assert_true(measure(&scene, small, small).nearest[NEAR_DIVISION].distance == 0);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 static void test_domain(void **state)
@@ -129,7 +87,7 @@ static void test_domain(void **state)
     assert_true(danger.nearest[NEAR_DOMAIN].distance == 0 && danger.nans == 2);
     assert_true(danger_of_node(scene.meter, 1, NEAR_DOMAIN)->distance > 0);
     assert_true(measure(&scene, small, small).nearest[NEAR_DOMAIN].distance == 0);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 static void test_power(void **state)
@@ -142,7 +100,7 @@ static void test_power(void **state)
     assert_true(whole.nearest[NEAR_DOMAIN].distance == 1 && whole.nearest[NEAR_DIVISION].distance == 1);
     assert_true(root.nearest[NEAR_DOMAIN].distance == 0 && root.nans == 1);
     assert_true(inverse.nearest[NEAR_DIVISION].distance == 0 && inverse.infinities == 1);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 static void test_exp(void **state)
@@ -154,7 +112,7 @@ static void test_exp(void **state)
     assert_int_equal(danger.nearest[NEAR_EXP].element, 2);
     danger = measure(&scene, (float[4]){1, 2, 90, 1}, small);
     assert_true(danger.nearest[NEAR_EXP].distance == 0 && danger.nans == 0);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 /* What is squared on the way overflows although the result does not. */
@@ -164,7 +122,7 @@ static void test_inner(void **state)
     struct scene scene = make("z = ReduceL2(x)", "float[1]", false);
     struct danger danger = measure(&scene, (float[4]){1e30F, 1, 1, 1}, small);
     assert_true(danger.nearest[NEAR_OVERFLOW].distance == 0 && danger.infinities == 0);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 static void test_opposite(void **state)
@@ -175,7 +133,7 @@ static void test_opposite(void **state)
     struct danger both = measure(&scene, (float[4]){1e30F, -1e30F, 1, -1}, small);
     assert_true(both.nearest[NEAR_OPPOSITE].distance < one.nearest[NEAR_OPPOSITE].distance);
     assert_true(both.nearest[NEAR_OPPOSITE].distance < 0.25);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 static void test_jumps(void **state)
@@ -204,7 +162,7 @@ static void test_jumps(void **state)
         double away = measure(&scene, far[i], small).nearest[NEAR_JUMP].distance;
         if (!(near < 0.1 && away > 0.5))
             fail_msg("%s: %g near, %g away", nodes[i], near, away);
-        drop(&scene);
+        scene_drop(&scene);
     }
 }
 
@@ -217,7 +175,7 @@ static void test_bound(void **state)
     struct danger near = measure(&scene, (float[4]){1.1F, 2, 3, 4}, (float[4]){1.1000001F, 5, 7, 9});
     assert_true(far.nearest[NEAR_BOUND].distance > 0.9);
     assert_true(near.nearest[NEAR_BOUND].distance < 0.15);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 int main(void)

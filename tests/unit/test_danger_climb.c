@@ -1,68 +1,24 @@
 /* Mutations that go where it is dangerous, and models that stay finite whatever they are fed. */
-#include "model/onnx.h"
+#include "danger_scene.h"
+
 #include "search/danger_climb.h"
 #include "search/stays_finite.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { GENES = 8 };
 
-struct scene {
-    struct model *model;
-    struct danger_meter *meter;
-    size_t measured;
-};
-
-/* A model of x: float[8] with the given nodes, whose last value is z. */
 static struct scene make(const char *nodes, const char *z)
 {
-    struct scene scene = {NULL, NULL, 0};
-    struct error err = {0};
-    uint8_t *bytes;
-    size_t size;
-    char text[1024];
-    snprintf(text, sizeof text,
-             "<ir_version: 8, opset_import: [\"\": 17]>\ng (float[8] x) => (%s z) {\n%s\n}\n", z, nodes);
-    if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene.model, bytes, size, &err) ||
-        danger_meter_new(&scene.meter, scene.model, NULL, &err))
-        fail_msg("%s", err.message);
-    free(bytes);
-    return scene;
-}
-
-static void drop(struct scene *scene)
-{
-    danger_meter_free(scene->meter);
-    model_free(scene->model);
-}
-
-static void feed(struct value *x, const float *genes)
-{
-    struct tensor tensor;
-    assert_int_equal(tensor_alloc(&tensor, DTYPE_FLOAT, &(struct shape){.rank = 1, .dims = {GENES}}, 0, NULL),
-                     0);
-    memcpy(tensor.data, genes, GENES * sizeof *genes);
-    value_init(x);
-    value_set_name(x, "x");
-    value_set_tensor(x, &tensor);
+    return scene_make("float[8] x", nodes, z, false);
 }
 
 static int measure(void *context, const float *genes, struct danger *danger)
 {
     struct scene *scene = context;
-    struct value x;
+    struct value x = scene_input("x", genes, GENES);
     scene->measured++;
-    feed(&x, genes);
     int status = danger_measure(scene->meter, &x, 1, danger, NULL);
     value_release(&x);
     return status;
@@ -120,7 +76,7 @@ static void test_reaches(void **state)
         size_t taken = mutations_until_strange(&scene, cases[i].leaps, cases[i].limit, 60);
         if (taken > 60)
             fail_msg("%s: not reached", cases[i].nodes);
-        drop(&scene);
+        scene_drop(&scene);
     }
 }
 
@@ -147,21 +103,20 @@ static void test_cost(void **state)
     assert_in_range(scene.measured, 1, 4);
     danger_climb_mutate(&climb, &same, parent, again, GENES);
     assert_memory_equal(child, again, sizeof child);
-    drop(&scene);
+    scene_drop(&scene);
 }
 
 static bool keeps_finite(const char *nodes)
 {
     struct scene scene = make(nodes, "float[8]");
     float genes[GENES] = {1, 2, 3, 4, 5, 6, 7, 8};
-    struct value x;
+    struct value x = scene_input("x", genes, GENES);
     struct error err = {0};
     bool stays;
-    feed(&x, genes);
     if (stays_finite(scene.model, &x, 1, &stays, &err))
         fail_msg("%s", err.message);
     value_release(&x);
-    drop(&scene);
+    scene_drop(&scene);
     return stays;
 }
 

@@ -1,5 +1,5 @@
 #include "base/str.h"
-#include "search/genetic.h"
+#include "search/ascent.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -220,12 +220,69 @@ static void test_refuses(void **state)
     assert_null(genetic);
 }
 
+/* Highest, 0, at a place that is the better seen the nearer it is. */
+static double funnel(const float *genes, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum -= log1p(fabs((double)genes[i] - 37));
+    return sum;
+}
+
+/* Rises without end where genes are large and have the signs of their factors. */
+static double slope(const float *genes, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)genes[i] * (double)((int)(i * 7 % 5) - 2);
+    return log1p(fabs(sum));
+}
+
+/* The sum of what ten searches of 40 rounds reach. */
+static double ascend(gene_mutation *guided, double (*fitness)(const float *genes, size_t n))
+{
+    enum { MANY = 48 };
+    static const float zeros[MANY];
+    static const struct gene_stretch stretch = {.count = MANY, .low = -1e6f, .high = 1e6f, .scale = 1};
+    const float *const seeds[] = {zeros};
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct ascent ascent = {.space = {1, &stretch, MANY}};
+        struct genetic_settings settings = {.seed = seed, .guided = guided, .context = &ascent};
+        struct genetic *genetic;
+        struct error err = {0};
+        if (genetic_new(&genetic, &settings, 1, &stretch, 1, seeds, &err))
+            fail_msg("%s", err.message);
+        ascent.genetic = genetic;
+        for (size_t round = 0; round < 40; round++) {
+            for (size_t i = genetic_first_new(genetic); i < genetic_population(genetic); i++)
+                genetic_rate(genetic, i, fitness(genetic_genome(genetic, i), MANY));
+            genetic_next(genetic);
+        }
+        sum += genetic_fitness(genetic, 0);
+        genetic_free(genetic);
+    }
+    return sum;
+}
+
+/* Going on where the fitness rose gets farther than noise alone. */
+static void test_ascends(void **state)
+{
+    (void)state;
+    assert_true(ascend(ascent_mutate, funnel) > ascend(NULL, funnel) + 50);
+    assert_true(ascend(ascent_mutate, slope) > ascend(NULL, slope) + 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds_the_maximum),      cmocka_unit_test(test_limits_hold),
-        cmocka_unit_test(test_same_seed_same_genomes), cmocka_unit_test(test_written_and_read),
-        cmocka_unit_test(test_unrated_are_worst),      cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_finds_the_maximum),
+        cmocka_unit_test(test_limits_hold),
+        cmocka_unit_test(test_same_seed_same_genomes),
+        cmocka_unit_test(test_written_and_read),
+        cmocka_unit_test(test_unrated_are_worst),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_ascends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
