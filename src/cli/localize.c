@@ -16,7 +16,7 @@ struct settings {
     const char *sample;
     int method;
     long long group, window;
-    const char *tc, *tg;
+    const char *tc, *tg, *t1, *t2;
 };
 
 struct work {
@@ -34,7 +34,8 @@ struct work {
 static unsigned method_of(const struct settings *settings)
 {
     static const unsigned methods[] = {LOCALIZE_LOCAL, LOCALIZE_RATE, LOCALIZE_BOTH,
-                                       LOCALIZE_BOTH | LOCALIZE_CAUSE | LOCALIZE_PAIRS, LOCALIZE_SWAP};
+                                       LOCALIZE_BOTH | LOCALIZE_CAUSE | LOCALIZE_RERUN | LOCALIZE_PAIRS,
+                                       LOCALIZE_SWAP};
     return methods[settings->method];
 }
 
@@ -134,7 +135,9 @@ static int locate(struct work *work, struct error *err)
         .progress = true,
     };
     if (threshold_of(work->settings->tc, "--tc", &which.t_c, err) ||
-        threshold_of(work->settings->tg, "--tg", &which.t_g, err)) {
+        threshold_of(work->settings->tg, "--tg", &which.t_g, err) ||
+        threshold_of(work->settings->t1, "--t1", &which.t1, err) ||
+        threshold_of(work->settings->t2, "--t2", &which.t2, err)) {
         test_case_free(test);
         values_free(values, work->inputs.count);
         return -1;
@@ -158,8 +161,12 @@ static int write_map(const struct localize_report *said, struct str *out, struct
     struct model_index index;
     if (model_index_init(&index, said->model, err))
         return -1;
-    struct map_source source = {said->path, &index, said->found};
+    struct str class;
+    str_init(&class);
+    classification_text(&class, said->class);
+    struct map_source source = {said->path, &index, said->found, class.data};
     int status = fault_map_html(out, &source, err);
+    str_release(&class);
     model_index_release(&index);
     return status;
 }
@@ -250,6 +257,10 @@ static const struct cli_option options[] = {
      "memory for the intermediate values that are held at once (default 32M)"},
     {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
      "largest fused group to look for, in nodes (default 12)"},
+    {0, "t1", OPTION_TEXT, "X", offsetof(struct settings, t1),
+     "with causal: rate of change above which Audee's algorithm looks at a node (default 1000)"},
+    {0, "t2", OPTION_TEXT, "X", offsetof(struct settings, t2),
+     "with causal: rate below which a node with another parameter counts as cured (default 2)"},
     {0, "tc", OPTION_TEXT, "X", offsetof(struct settings, tc),
      "with swap: change of the outputs above which two implementations differ (default 1.5e-4)"},
     {0, "tg", OPTION_TEXT, "X", offsetof(struct settings, tg),

@@ -148,19 +148,32 @@ static void text_cause(const struct localize_report *report, struct str *out)
     text_tries(cause, CHANGE_KEEPS, out);
 }
 
-/* By Audee's algorithm 2. */
+static void text_pair(const struct localize_report *report, const struct causal_pair *pair, struct str *out)
+{
+    str_printf(out, "%s (", node_at(report, pair->node)->op_type);
+    text_print(out, model_node_name(node_at(report, pair->node)), 80);
+    if (pair->instead)
+        str_printf(out, ") %s: %s with ", pair->parameter, pair->instead);
+    else
+        str_printf(out, ") %s: R %.2g with ", pair->parameter, pair->rate);
+    text_print(out, pair->tried, 80);
+}
+
+/* By Audee's algorithm 2: causes, then values that end an engine or make a NaN. */
 static void text_pairs(const struct localize_report *report, struct str *out)
 {
     const struct causal_pairs *pairs = &report->found->pairs;
-    for (size_t i = 0; i < pairs->count; i++) {
-        const struct causal_pair *pair = &pairs->items[i];
-        str_printf(out, "%s%s (",
-                   i ? "; " : "by Audee's algorithm 2: ", node_at(report, pair->node)->op_type);
-        text_print(out, model_node_name(node_at(report, pair->node)), 80);
-        str_printf(out, ") %s: R %.2g with ", pair->parameter, pair->rate);
-        text_print(out, pair->tried, 80);
+    static const char *const heads[] = {"by Audee's algorithm 2: ", "values that an engine cannot compute: "};
+    for (int instead = 0; instead < 2; instead++) {
+        size_t shown = 0;
+        for (size_t i = 0; i < pairs->count; i++) {
+            if ((pairs->items[i].instead != NULL) != instead)
+                continue;
+            str_add(out, shown++ ? "; " : heads[instead]);
+            text_pair(report, &pairs->items[i], out);
+        }
+        str_add(out, shown ? "\n" : "");
     }
-    str_add(out, pairs->count ? "\n" : "");
 }
 
 static void json_pairs(struct json *json, const struct causal_pairs *pairs)
@@ -174,6 +187,7 @@ static void json_pairs(struct json *json, const struct causal_pairs *pairs)
         json_string(json, "value", pair->value);
         json_string(json, "tried", pair->tried);
         json_double(json, "rate", pair->rate);
+        json_string(json, "instead", pair->instead);
         json_end(json);
     }
     json_end(json);

@@ -20,6 +20,8 @@ struct duel {
     int engines[2];
     struct test_case *changed;
     struct error *err;
+    double t2;
+    const char *instead; /* how an engine failed, or "nan" */
     bool broken;
 };
 
@@ -50,8 +52,13 @@ static double duel_rate(struct duel *duel, const struct value *inputs)
         status = pool_run_one(duel->test->which->pool, &job, &results[i], duel->err);
     }
     duel->broken = status != 0;
+    for (int i = 0; i < 2 && !status && !duel->instead; i++)
+        duel->instead = results[i].outcome == OUTCOME_UNSUPPORTED ? NULL
+                        : results[i].outcome != OUTCOME_OK        ? outcome_name(results[i].outcome)
+                        : has_nan(&results[i])                    ? "nan"
+                                                                  : NULL;
     bool answered = !status && results[0].outcome == OUTCOME_OK && results[1].outcome == OUTCOME_OK &&
-                    results[0].count == results[1].count && !has_nan(&results[0]);
+                    results[0].count == results[1].count && !duel->instead;
     for (size_t i = 0; answered && i < results[0].count; i++)
         if (results[0].outputs[i].kind == VALUE_TENSOR && results[1].outputs[i].kind == VALUE_TENSOR)
             rate_add(&mean, &results[0].outputs[i].tensors[0], &results[1].outputs[i].tensors[0]);
@@ -91,13 +98,13 @@ static struct genetic *start_search(const struct tensor *x)
     return genetic;
 }
 
-/* The largest R that the search finds; ends as soon as it is beyond t2. */
+/* The largest R that the search finds; ends as soon as it is beyond t2, or an engine gives no number. */
 static double amplify(struct duel *duel)
 {
     struct tensor *x = bred_input(duel->changed);
     double largest = duel_rate(duel, duel->changed->inputs);
-    struct genetic *genetic = x && largest < PAIRS_T2 ? start_search(x) : NULL;
-    for (int round = 0; genetic && round < ROUNDS && largest < PAIRS_T2; round++) {
+    struct genetic *genetic = x && largest < duel->t2 ? start_search(x) : NULL;
+    for (int round = 0; genetic && round < ROUNDS && largest < duel->t2; round++) {
         for (size_t i = genetic_first_new(genetic); i < genetic_population(genetic) && !duel->broken; i++) {
             const float *genome = genetic_genome(genetic, i);
             for (size_t k = 0; k < x->count; k++)
@@ -143,7 +150,7 @@ int causal_pairs_add(struct causal_pairs *pairs, struct under_test *test, int se
                      struct test_case *part, struct arena *arena, struct error *err)
 {
     struct param_changes changes;
-    struct duel duel = {.test = test, .engines = {test->which->engine, second}, .err = err};
+    struct duel duel = {.test = test, .engines = {test->which->engine, second}, .err = err, .t2 = pairs->t2};
     const struct op_param *done = NULL;
     param_changes_init(&changes, part);
     for (size_t i = 0; i < changes.count && !duel.broken; i++) {
@@ -151,12 +158,14 @@ int causal_pairs_add(struct causal_pairs *pairs, struct under_test *test, int se
         bool plain;
         if (change->way == WAY_RESPELLED || change->param == done || !prepare(&duel, part, change))
             continue;
+        duel.instead = NULL;
         double rate = amplify(&duel);
         done = change->param; /* one other value each */
         test_case_free(duel.changed);
-        if (!(rate < PAIRS_T2))
+        if (!(rate < pairs->t2) && !duel.instead)
             continue;
         struct causal_pair pair = {.node = node, .parameter = change->param->name, .rate = rate};
+        pair.instead = duel.instead;
         pair.value = param_present(part, change->node, change->param, arena, &plain);
         pair.tried = arena_strdup(arena, change->value);
         add_pair(pairs, &pair, arena);

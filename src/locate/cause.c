@@ -5,6 +5,7 @@
 #include "locate/cause_set.h"
 #include "locate/cause_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct cause_value value_of(const struct examination *look, const struct weighed *one)
@@ -59,6 +60,50 @@ static void name_set(struct examination *look, const struct weighing *weighing, 
         const char *cure = cure_text(look, set->changes[i]);
         cause->parameters[cause->n_parameters++] = value_of(look, weighing_of(weighing, set->changes[i]));
         cause->cure = i ? arena_printf(look->arena, "%s and %s", cause->cure, cure) : cure;
+    }
+}
+
+/* --- The whole network with the cure --- */
+
+/* False when the changes do not fit into the network. */
+static bool fix_network(struct examination *look, const struct param_change *const *changes, size_t count)
+{
+    const size_t *nodes = look->options->nodes;
+    struct param_change *there = memory_zeroed(count, sizeof *there);
+    const struct param_change **list = memory_zeroed(count, sizeof *list);
+    struct test_case *fixed = NULL;
+    struct expected expected;
+    for (size_t i = 0; i < count; i++) {
+        there[i] = *changes[i];
+        there[i].node = nodes ? nodes[changes[i]->node] : changes[i]->node;
+        list[i] = &there[i];
+    }
+    bool fits = !param_change_apply(&fixed, look->options->whole, list, count, NULL);
+    const struct model *model = fits ? test_case_model(fixed, NULL) : NULL;
+    fits = model && !expected_compute(&expected, model, false, fixed->inputs, fixed->n_inputs);
+    if (fits && changes[0]->way != WAY_RESPELLED)
+        param_change_declare(fixed, expected.values, expected.count);
+    if (fits)
+        expected_release(&expected);
+    else
+        test_case_free(fixed);
+    look->cause->fixed = fits ? fixed : NULL;
+    free(there);
+    free(list);
+    return fits;
+}
+
+/* By the cure that is named or, where the network cannot take that, by another one of the same parameter that
+ * leaves the shape of the answer as it is. */
+static void fix_parameter(struct examination *look, const struct weighed *chosen)
+{
+    const struct param_change *change = &look->changes.items[chosen->best];
+    bool fixed = fix_network(look, &change, 1);
+    for (size_t i = 0; i < look->n_params && !fixed; i++) {
+        change = &look->changes.items[i];
+        if (change->node == chosen->node && change->param == chosen->param && i != chosen->best &&
+            look->ends[i] == CHANGE_CURES && look->apart[i] <= 1)
+            fixed = fix_network(look, &change, 1);
     }
 }
 
@@ -156,6 +201,10 @@ static void search_cause(struct examination *look, struct weighing *weighing)
         name_set(look, weighing, &set);
     else if (!examination_is_late(look))
         name_operator(look);
+    if (chosen && look->options->whole)
+        fix_parameter(look, chosen);
+    else if (set.count && look->options->whole)
+        fix_network(look, set.changes, set.count);
     cause_set_release(&set);
     keep_tries(look);
     cause_describe(look, weighing);

@@ -16,6 +16,9 @@
  * When no single change cures, delta debugging looks for the smallest set of changes that does. When none
  * does, the operator fails whatever its parameters. Other element types and sizes are tried, too: where a
  * size matters, a change that gives the answer another shape is no proof.
+ *
+ * As in Audee's algorithm 2 (locate/causal_pairs.h) the network is then given the cure and runs once more,
+ * where it is small enough: the node must no longer be to blame.
  */
 #ifndef LOCATE_CAUSE_H
 #define LOCATE_CAUSE_H
@@ -50,6 +53,14 @@ struct cause_try {
     const char *rule; /* the rewriting that spells it otherwise; NULL: a plain change */
 };
 
+/* What became of the whole network with the cure. */
+enum cause_rerun {
+    RERUN_NONE = 0,  /* it was not run: not wanted, too large, or the cure does not fit into it */
+    RERUN_RIGHT,     /* it is right */
+    RERUN_ELSEWHERE, /* the node is right, and another is to blame */
+    RERUN_SAME,      /* the node is still to blame */
+};
+
 struct cause {
     enum cause_kind kind;
     bool certain; /* kind is known, and the data does not decide alone */
@@ -62,6 +73,10 @@ struct cause {
     bool by_data;                   /* other data drawn like it does not fail */
     size_t n_tries;
     struct cause_try *tries;
+    struct test_case *fixed; /* the whole case with the cure; NULL: none was wanted or can be made. The caller
+                                of cause_find frees it */
+    enum cause_rerun rerun;
+    const char *next; /* for RERUN_ELSEWHERE: "Conv `conv2`" */
     size_t runs;      /* of the engine */
     const char *text; /* one line */
 };
@@ -70,6 +85,7 @@ struct cause_options {
     double seconds; /* 0: no limit */
     /* Numbers in the model that was localised, for each node of the part; NULL: the part is that model. */
     const size_t *nodes;
+    struct test_case *whole; /* that model and its inputs, for `fixed`; NULL: not wanted */
 };
 
 /*
@@ -80,7 +96,8 @@ int cause_find(struct cause *cause, struct under_test *test, struct test_case *p
                const struct cause_options *options, struct arena *arena, struct error *err);
 
 const char *cause_kind_name(enum cause_kind kind);
-const char *cause_end_name(enum cause_end end); /* "keeps", "cures", "unclear" */
+const char *cause_rerun_name(enum cause_rerun rerun); /* "none", "right", "elsewhere", "same" */
+const char *cause_end_name(enum cause_end end);       /* "keeps", "cures", "unclear" */
 
 /* Writes the cause as a JSON object named "cause". */
 void cause_json(const struct cause *cause, struct json *json);

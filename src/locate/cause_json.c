@@ -11,6 +11,17 @@ const char *cause_kind_name(enum cause_kind kind)
     return names[kind];
 }
 
+const char *cause_rerun_name(enum cause_rerun rerun)
+{
+    static const char *const names[] = {
+        [RERUN_NONE] = "none",
+        [RERUN_RIGHT] = "right",
+        [RERUN_ELSEWHERE] = "elsewhere",
+        [RERUN_SAME] = "same",
+    };
+    return names[rerun];
+}
+
 const char *cause_end_name(enum cause_end end)
 {
     static const char *const names[] = {
@@ -66,6 +77,8 @@ void cause_json(const struct cause *cause, struct json *json)
     json_values(json, "parameters", cause->parameters, cause->n_parameters);
     json_values(json, "conditions", cause->conditions, cause->n_conditions);
     json_string(json, "cured_by", cause->cure);
+    json_string(json, "rerun", cause_rerun_name(cause->rerun));
+    json_string(json, "next", cause->next);
     json_string(json, "form", cause->form);
     json_bool(json, "by_data", cause->by_data);
     json_tries(json, "cures", cause, CHANGE_CURES);

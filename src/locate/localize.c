@@ -260,8 +260,76 @@ static struct test_case *cut_nodes(struct localizing *localizing, const size_t *
     return test;
 }
 
-/* Larger groups have too many parameters to be tried one by one. */
-enum { CAUSE_NODES = 4 };
+/* The largest fused group that is looked for unless more is asked for. Each node more is that many more
+ * parameters to try one by one. */
+enum { CAUSE_NODES = 12 };
+
+/* Bytes of all values of a network that is run again with the cure. */
+enum { RERUN_BYTES = 64 << 20 };
+
+static bool makes(const Onnx__NodeProto *a, const Onnx__NodeProto *b)
+{
+    return a->n_output && b->n_output && text_equal(a->output[0], b->output[0]);
+}
+
+/* Nodes of the fixed network are found again by what they make: a cure may have put others beside them. */
+static bool is_blamed(const struct localizing *localizing, const Onnx__NodeProto *node)
+{
+    const struct settlement *settlement = &localizing->settlement;
+    for (size_t i = 0; i < settlement->count; i++)
+        if (makes(localizing->model->graph->node[settlement->nodes[i]], node))
+            return true;
+    return false;
+}
+
+static void judge_rerun(struct localizing *localizing, const struct localization *again,
+                        const struct model *model)
+{
+    struct localization *result = localizing->result;
+    struct cause *cause = &result->cause;
+    const Onnx__NodeProto *other = NULL;
+    bool same = false;
+    for (size_t i = 0; i < again->n_culprits; i++) {
+        const Onnx__NodeProto *node = model->graph->node[again->culprits[i]];
+        same |= is_blamed(localizing, node);
+        other = other ? other : node;
+    }
+    if (same) {
+        cause->rerun = RERUN_SAME;
+        cause->certain = false;
+        cause->text =
+            arena_printf(&result->arena, "%s; but the network still fails there with it", cause->text);
+    } else if (other) {
+        cause->rerun = RERUN_ELSEWHERE;
+        cause->next = arena_printf(&result->arena, "%s `%.80s`", other->op_type, model_node_name(other));
+        cause->text = arena_printf(&result->arena, "%s; with it the network goes wrong at %s next",
+                                   cause->text, cause->next);
+    } else if (verdict_is(again->kind, CLASS_AGREES)) {
+        cause->rerun = RERUN_RIGHT;
+        cause->text = arena_printf(&result->arena, "%s; with it the network is right", cause->text);
+    }
+}
+
+/* The whole network with the cure. A failure of the engine then is no failure of this. */
+static void rerun_fixed(struct localizing *localizing)
+{
+    const struct localize_case *which = localizing->which;
+    struct test_case *fixed = localizing->result->cause.fixed;
+    struct localize_case case_of_it = {.pool = which->pool,
+                                       .engine = which->engine,
+                                       .test = fixed,
+                                       .method = LOCALIZE_LOCAL,
+                                       .group_bytes = which->group_bytes,
+                                       .max_group = which->max_group};
+    struct localization again;
+    if (!fixed)
+        return;
+    if (!localize(&again, &case_of_it, NULL))
+        judge_rerun(localizing, &again, test_case_model(fixed, NULL));
+    localization_release(&again);
+    test_case_free(fixed);
+    localizing->result->cause.fixed = NULL;
+}
 
 static int conclude_cause(struct localizing *localizing, struct error *err)
 {
@@ -271,7 +339,7 @@ static int conclude_cause(struct localizing *localizing, struct error *err)
     if (!(localizing->which->method & LOCALIZE_CAUSE) || !settlement->count)
         return 0;
     if (settlement->count > CAUSE_NODES || !verdict_is_finding(settlement->kind)) {
-        cause->text = "the cause is looked for in groups of up to four nodes";
+        cause->text = "the cause is looked for in groups of up to twelve nodes";
         return 0;
     }
     struct test_case *culprit = cut_nodes(localizing, settlement->nodes, settlement->count, err);
@@ -281,9 +349,17 @@ static int conclude_cause(struct localizing *localizing, struct error *err)
     }
     struct cause_options options = {.seconds = localizing->which->cause_seconds,
                                     .nodes = localizing->result->culprits};
+    bool rerun = localizing->which->method & LOCALIZE_RERUN &&
+                 localizing->result->n_nodes > settlement->count &&
+                 localizing->search.record.wanted <= RERUN_BYTES;
+    if (rerun)
+        options.whole = test_case_view(localizing->model, localizing->which->test->inputs,
+                                       localizing->which->test->n_inputs);
     int status =
         cause_find(cause, &localizing->search.test, culprit, &options, &localizing->result->arena, err);
     test_case_free(culprit);
+    rerun_fixed(localizing);
+    test_case_free(options.whole);
     return status;
 }
 
@@ -291,15 +367,18 @@ static int conclude_cause(struct localizing *localizing, struct error *err)
 static int conclude_pairs(struct localizing *localizing, struct error *err)
 {
     struct localization *result = localizing->result;
+    const struct localize_case *which = localizing->which;
+    double t1 = which->t1 > 0 ? which->t1 : PAIRS_T1;
     int status = 0;
+    result->pairs.t2 = which->t2 > 0 ? which->t2 : PAIRS_T2;
     for (size_t p = 0; p < result->n_nodes && !status; p++) {
         size_t number = localizing->search.test.index.order[p];
-        if (!(localizing->which->method & LOCALIZE_PAIRS) || !(result->nodes[number].rate > PAIRS_T1))
+        if (!(which->method & LOCALIZE_PAIRS) || !(result->nodes[number].rate > t1))
             continue;
         struct test_case *part = cut_nodes(localizing, &number, 1, err);
         if (part)
-            status = causal_pairs_add(&result->pairs, &localizing->search.test, localizing->which->second,
-                                      number, part, &result->arena, err);
+            status = causal_pairs_add(&result->pairs, &localizing->search.test, which->second, number, part,
+                                      &result->arena, err);
         test_case_free(part);
     }
     return status;

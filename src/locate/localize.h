@@ -90,9 +90,10 @@ enum localize_method {
     LOCALIZE_LOCAL = 1,
     LOCALIZE_RATE = 2,
     LOCALIZE_BOTH = LOCALIZE_LOCAL | LOCALIZE_RATE,
-    LOCALIZE_CAUSE = 4, /* with local: also look for the cause */
-    LOCALIZE_PAIRS = 8, /* with rate: also Audee's pairs of node and parameter */
-    LOCALIZE_SWAP = 16, /* by itself, with `second` as the other engine */
+    LOCALIZE_CAUSE = 4,  /* with local: also look for the cause */
+    LOCALIZE_PAIRS = 8,  /* with rate: also Audee's pairs of node and parameter */
+    LOCALIZE_RERUN = 32, /* with cause: also run the network with the cure */
+    LOCALIZE_SWAP = 16,  /* by itself, with `second` as the other engine */
 };
 
 struct localize_case {
@@ -106,6 +107,7 @@ struct localize_case {
     size_t max_group;   /* size of the largest fused group that is searched for, in nodes; 0: 12 */
     bool progress;
     double cause_seconds; /* limit for LOCALIZE_CAUSE; 0: none */
+    double t1, t2;        /* thresholds of LOCALIZE_PAIRS; 0: PAIRS_T1, PAIRS_T2 */
     double t_c, t_g;      /* thresholds of LOCALIZE_SWAP; 0: SWAP_THRESHOLD */
 };
 

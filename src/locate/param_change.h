@@ -43,7 +43,7 @@ struct param_changes {
 };
 
 /* Lists all changes of the nodes' parameters, at most PARAM_CHANGES. */
-enum { PARAM_CHANGES = 160 };
+enum { PARAM_CHANGES = 640 };
 void param_changes_init(struct param_changes *changes, struct test_case *test);
 void param_changes_release(struct param_changes *changes);
 

@@ -15,6 +15,7 @@ struct map_source {
     const char *title; /* the model's name */
     const struct model_index *index;
     const struct localization *result;
+    const char *class; /* of the finding, in words (locate/classify.h); NULL or "": none */
 };
 
 /*

@@ -20,6 +20,9 @@ assay localize net.onnx -e reference:round=on
 # The cause: a parameter; none.
 assay localize net.onnx -e reference:fault=bn-sqrt-var --method causal
 assay localize net.onnx -e reference:fault=concat-three --method causal
+# Audee's thresholds: no node has a rate that large; not a number.
+assay localize net.onnx -e reference:fault=bn-sqrt-var --method causal --t1 1e30
+assay localize net.onnx -e reference:fault=bn-sqrt-var --method causal --t2 none
 # Implementations swapped node by node: one differs; none does; the wrong kind of number.
 assay localize net.onnx -e reference:round=on -e reference:round=on,fault=concat-three --method swap
 assay localize net.onnx -e reference:round=on -e reference:round=on,threads=2 --method swap

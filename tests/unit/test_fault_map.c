@@ -69,7 +69,7 @@ static void test_page(void **state)
     struct str page;
     str_init(&page);
     assert_int_equal(model_index_init(&index, model, &err), 0);
-    struct map_source source = {hostile, &index, &result};
+    struct map_source source = {hostile, &index, &result, "engine bug: outside"};
     assert_int_equal(fault_map_html(&page, &source, &err), 0);
     /* Every node once in the whole drawing; three arrows around the culprit in the other. */
     assert_int_equal(occurrences(page.data, "id=\"whole_n"), 61);
@@ -88,6 +88,7 @@ static void test_page(void **state)
     arena_init(&arena);
     assert_int_equal(json_read(&arena, from, (size_t)(strstr(from, "</script>") - from), &root, &err), 0);
     assert_int_equal(json_member(root, "nodes")->count, 61);
+    assert_string_equal(json_member(root, "class")->text, "engine bug: outside");
     arena_release(&arena);
     str_release(&page);
     free(result.nodes);
