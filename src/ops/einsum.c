@@ -4,6 +4,7 @@
  */
 #include "bounds/contract.h"
 #include "ops/draw.h"
+#include "ops/gradient.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -247,6 +248,7 @@ struct einsum_target {
     const size_t *rows, *cols;
     size_t base;
     const struct contraction *early; /* see sums_early; NULL: no such sum */
+    bool slopes;                     /* of a gradient: a sum with a NaN or an infinity is undecided */
 };
 
 static void put_einsum(void *context, size_t i, size_t j, struct number sum)
@@ -254,6 +256,8 @@ static void put_einsum(void *context, size_t i, size_t j, struct number sum)
     struct einsum_target *t = context;
     if (t->early && contract_strays(t->early, i, j))
         sum.h = INFINITY;
+    if (t->slopes && !isfinite(sum.v))
+        sum = (struct number){0, INFINITY, 0};
     number_put(t->out, t->base + t->rows[i] + t->cols[j], sum);
 }
 
@@ -288,24 +292,34 @@ static bool sums_early(const struct equation *e, const struct reach *reach, cons
     return any && dtype_is_float(o->type) && !(finite && largest < dtype_highest(o->type));
 }
 
+/* A contraction of operands: their values, the strides of their labels, and those of the result. */
+struct contracted {
+    const struct equation *e;
+    const struct bounded *const *inputs; /* e->operands of them */
+    const struct reach *reach;
+    struct reach out_reach;
+    struct bounded *out;
+    bool slopes; /* a gradient */
+};
+
 /* Two operands (b is a scalar 1 when there is one). */
-static int contract_pair(const struct equation *e, const struct labels *terms, const struct bounded *a,
-                         const struct bounded *b, struct bounded *out, struct error *err)
+static int contract_two(const struct contracted *p, const struct bounded *a, const struct reach *reach_a,
+                        const struct bounded *b, const struct reach *reach_b, struct error *err)
 {
-    struct reach reach[3] = {reach_of(e, &terms[0], &a->shape), reach_of(e, &terms[1], &b->shape),
-                             reach_of(e, &e->out, &out->shape)};
+    const struct equation *e = p->e;
+    struct reach reach[3] = {*reach_a, *reach_b, p->out_reach};
     struct split s = split_output(e, &reach[0], &reach[1]);
     struct operand left = operand_of(a), right = operand_of(b);
     size_t *t[TABLES] = {NULL};
     int result = make_tables(e, &s, reach, t, err);
-    struct einsum_target target = {out, t[OUT_ROWS], t[OUT_COLS], 0, NULL};
+    struct einsum_target target = {p->out, t[OUT_ROWS], t[OUT_COLS], 0, NULL, p->slopes};
     bool finite = left.finite && right.finite,
          early = e->operands == 2 && (sums_early(e, &reach[0], &left, &reach[1], finite) ||
                                       sums_early(e, &reach[1], &right, &reach[0], finite));
     size_t batches = span_of(e, &s.both);
     for (size_t i = 0; result == 0 && i < batches; i++) {
         target.base = t[OUT_BATCH][i];
-        struct contraction c = {.type = out->type, .m = span_of(e, &s.left), .n = span_of(e, &s.right)};
+        struct contraction c = {.type = p->out->type, .m = span_of(e, &s.left), .n = span_of(e, &s.right)};
         c.k = span_of(e, &e->summed);
         c.a = (struct view){&left, t[A_BATCH][i], t[A_ROWS], t[A_SUM]};
         c.b = (struct view){&right, t[B_BATCH][i], t[B_SUM], t[B_COLS]};
@@ -320,26 +334,24 @@ static int contract_pair(const struct equation *e, const struct labels *terms, c
     return result;
 }
 
-static int contract_single(const struct equation *e, const struct labels *terms, const struct bounded *a,
-                           struct bounded *out, struct error *err)
+static int contract_single(const struct contracted *p, struct error *err)
 {
     struct shape scalar = {.rank = 0};
+    struct reach nowhere = {{0}, {false}};
     struct bounded one;
-    struct labels pair[2] = {terms[0], {0}};
-    if (bounded_alloc(&one, a->type, &scalar, false, err))
+    if (bounded_alloc(&one, p->out->type, &scalar, false, err))
         return -1;
     one.value[0] = 1;
-    int result = contract_pair(e, pair, a, &one, out, err);
+    int result = contract_two(p, p->inputs[0], &p->reach[0], &one, &nowhere, err);
     bounded_release(&one);
     return result;
 }
 
 /* The sum over all tuples of the summed labels for one output element, by tables of every operand. */
 struct many {
-    const struct equation *e;
-    const struct bounded *const *inputs;
+    const struct contracted *p;
     size_t **out_tables, **sum_tables; /* one an operand */
-    struct bounded *out;
+    size_t *places;                    /* of the results */
     size_t terms;
 };
 
@@ -351,10 +363,10 @@ struct many_sum {
 static void add_product(const struct many *m, struct many_sum *sum, size_t at, size_t k)
 {
     struct number product = number_exact(1);
-    enum dtype type = m->out->type;
+    enum dtype type = m->p->out->type;
     long double high = 1, low = 1;
-    for (size_t i = 0; i < m->e->operands; i++) {
-        struct number x = number_of(m->inputs[i], m->out_tables[i][at] + m->sum_tables[i][k]);
+    for (size_t i = 0; i < m->p->e->operands; i++) {
+        struct number x = number_of(m->p->inputs[i], m->out_tables[i][at] + m->sum_tables[i][k]);
         product = number_mul(product, x, 0);
         high *= fmaxl(1, fabsl(x.v) + x.h);
         low *= x.v == 0 && x.h == 0 ? 1 : fminl(1, fmaxl(fabsl(x.v) - x.h, 0));
@@ -366,17 +378,18 @@ static void add_product(const struct many *m, struct many_sum *sum, size_t at, s
     sum->variance += product.l * product.l;
     /* The error of a partial product that underflows may be multiplied by the other factors. */
     if (dtype_is_float(type) && low < dtype_precision(type).tiny)
-        sum->hard += contract_underflow(type) * (long double)m->e->operands * high;
+        sum->hard += contract_underflow(type) * (long double)m->p->e->operands * high;
     sum->wild = sum->wild || !(high < dtype_highest(type));
 }
 
 static void put_many(const struct many *m, size_t at, bool integral)
 {
+    struct bounded *out = m->p->out;
     struct many_sum sum = {0};
     for (size_t k = 0; k < m->terms; k++)
         add_product(m, &sum, at, k);
-    bool is_float = dtype_is_float(m->out->type);
-    long double u = unit_of(m->out->type), roundings = (long double)(m->terms + m->e->operands - 2);
+    bool is_float = dtype_is_float(out->type);
+    long double u = unit_of(out->type), roundings = (long double)(m->terms + m->p->e->operands - 2);
     bool exact = !is_float || (integral && sum.size * u <= 1);
     struct number y = {sum.value, sum.hard, sqrtl(sum.variance)};
     if (!exact) {
@@ -384,37 +397,47 @@ static void put_many(const struct many *m, size_t at, bool integral)
         y.l = likely_add(y.l, u * sqrtl((roundings + 1) * (sum.squares + y.v * y.v / 9)));
     }
     /* The order of operations determines what overflows and what meets an infinity. */
-    bool far = is_float ? sum.wild || !(sum.size + y.h < dtype_highest(m->out->type))
-                        : sum.size + sum.hard >= 0x1p63L;
-    if (far)
-        bounded_put_undecided(m->out, at, is_float ? sum.value : 0);
+    bool far =
+        is_float ? sum.wild || !(sum.size + y.h < dtype_highest(out->type)) : sum.size + sum.hard >= 0x1p63L;
+    if (far || (m->p->slopes && !isfinite(y.v)))
+        bounded_put_undecided(out, m->places[at], is_float && isfinite(sum.value) ? sum.value : 0);
     else
-        number_put(m->out, at, y);
+        number_put(out, m->places[at], y);
 }
 
-static int contract_many(struct op_call *call, const struct equation *e, const struct labels *terms,
-                         struct bounded *out)
+static int contract_many(const struct contracted *p, struct error *err)
 {
-    struct many m = {.e = e, .inputs = call->inputs, .out = out, .terms = span_of(e, &e->summed)};
+    const struct equation *e = p->e;
+    struct many m = {.p = p, .terms = span_of(e, &e->summed)};
     m.out_tables = calloc(2 * e->operands, sizeof *m.out_tables);
     if (!m.out_tables)
-        return error_set(call->err, ERROR_MEMORY, "no memory for %zu operands", e->operands);
+        return error_set(err, ERROR_MEMORY, "no memory for %zu operands", e->operands);
     m.sum_tables = m.out_tables + e->operands;
+    m.places = table_for(e, &e->out, &p->out_reach, err);
     bool integral = true;
-    int result = 0;
+    int result = m.places ? 0 : -1;
     for (size_t i = 0; result == 0 && i < e->operands; i++) {
-        struct reach reach = reach_of(e, &terms[i], &call->inputs[i]->shape);
-        m.out_tables[i] = table_for(e, &e->out, &reach, call->err);
-        m.sum_tables[i] = table_for(e, &e->summed, &reach, call->err);
-        integral = integral && operand_of(call->inputs[i]).integral;
+        m.out_tables[i] = table_for(e, &e->out, &p->reach[i], err);
+        m.sum_tables[i] = table_for(e, &e->summed, &p->reach[i], err);
+        integral = integral && operand_of(p->inputs[i]).integral;
         result = m.out_tables[i] && m.sum_tables[i] ? 0 : -1;
     }
-    for (size_t at = 0; result == 0 && at < out->count; at++)
+    for (size_t at = 0; result == 0 && at < span_of(e, &e->out); at++)
         put_many(&m, at, integral);
     for (size_t i = 0; i < 2 * e->operands; i++)
         free(m.out_tables[i]);
     free(m.out_tables);
+    free(m.places);
     return result;
+}
+
+static int contract_operands(const struct contracted *p, struct error *err)
+{
+    if (p->e->operands == 1)
+        return contract_single(p, err);
+    if (p->e->operands == 2)
+        return contract_two(p, p->inputs[0], &p->reach[0], p->inputs[1], &p->reach[1], err);
+    return contract_many(p, err);
 }
 
 /* Transposition and diagonals copy. */
@@ -439,11 +462,16 @@ static int evaluate(struct op_call *call, const struct equation *e, const struct
         return out ? 0 : -1;
     if (e->operands == 1 && e->summed.count == 0)
         return copy_elements(e, terms, call->inputs[0], out, call->err);
-    if (e->operands == 1)
-        return contract_single(e, terms, call->inputs[0], out, call->err);
-    if (e->operands == 2)
-        return contract_pair(e, terms, call->inputs[0], call->inputs[1], out, call->err);
-    return contract_many(call, e, terms, out);
+    struct reach *reach = calloc(e->operands, sizeof *reach);
+    if (!reach)
+        return error_set(call->err, ERROR_MEMORY, "no memory for %zu operands", e->operands);
+    for (size_t i = 0; i < e->operands; i++)
+        reach[i] = reach_of(e, &terms[i], &call->inputs[i]->shape);
+    struct contracted p = {.e = e, .inputs = call->inputs, .reach = reach, .out = out};
+    p.out_reach = reach_of(e, &e->out, &out->shape);
+    int result = contract_operands(&p, call->err);
+    free(reach);
+    return result;
 }
 
 static int eval_einsum(struct op_call *call)
@@ -465,6 +493,83 @@ static int eval_einsum(struct op_call *call)
     if (result == 0)
         result = evaluate(call, &e, terms);
     free(terms);
+    return result;
+}
+
+/*
+ * The equation of the derivatives by one operand, in whose place the upstream derivatives stand: its labels
+ * remain, all others are summed, also those along which it was broadcast. A label that no other term has is
+ * repeated, and of a diagonal only the elements on it have derivatives.
+ */
+static int equation_of_slope(struct op_call *call, const struct equation *e, const struct labels *term,
+                             const struct shape *shape, struct equation *slope)
+{
+    bool kept[LABELS] = {false};
+    *slope = *e;
+    slope->out.count = slope->summed.count = 0;
+    for (int i = 0; i < term->count; i++) {
+        int label = term->of[i];
+        if (kept[label] || (shape->dims[i] == 1 && e->dim[label] != 1))
+            continue;
+        kept[label] = true;
+        slope->out.of[slope->out.count++] = label;
+    }
+    for (int label = 0; label < LABELS; label++) {
+        if (!e->uses[label] || kept[label])
+            continue;
+        if (slope->summed.count == TENSOR_MAX_RANK)
+            return call_unsupported(call, "a sum over more than %d dimensions is not supported",
+                                    TENSOR_MAX_RANK);
+        slope->summed.of[slope->summed.count++] = label;
+    }
+    return 0;
+}
+
+static int differentiate(struct op_gradient *g, const struct equation *e, const struct labels *terms,
+                         struct reach *reach, const struct bounded **inputs)
+{
+    struct op_call *call = g->call;
+    for (size_t i = 0; i < e->operands; i++) {
+        reach[i] = reach_of(e, &terms[i], &call->inputs[i]->shape);
+        inputs[i] = call->inputs[i];
+    }
+    for (size_t i = 0; i < e->operands; i++) {
+        struct equation slope;
+        struct contracted p = {.e = &slope, .inputs = inputs, .reach = reach, .slopes = true};
+        if (!g->wanted[i])
+            continue;
+        if (!(p.out = gradient_make(g, i)) ||
+            equation_of_slope(call, e, &terms[i], &call->inputs[i]->shape, &slope))
+            return -1;
+        p.out_reach = reach[i];
+        inputs[i] = g->upstream[0];
+        reach[i] = reach_of(e, &e->out, &g->upstream[0]->shape);
+        if (p.out->count > 0 && contract_operands(&p, call->err))
+            return -1;
+        inputs[i] = call->inputs[i];
+        reach[i] = p.out_reach;
+    }
+    return 0;
+}
+
+static int gradient_einsum(struct op_gradient *g)
+{
+    struct op_call *call = g->call;
+    struct equation e;
+    if (!g->upstream[0])
+        return 0;
+    size_t count = call->n_inputs;
+    struct labels *terms = calloc(count, sizeof *terms);
+    struct reach *reach = calloc(count, sizeof *reach);
+    const struct bounded **inputs = calloc(count, sizeof *inputs);
+    int result = terms && reach && inputs
+                     ? parse(call, &e, terms)
+                     : error_set(call->err, ERROR_MEMORY, "no memory for %zu terms", count);
+    if (result == 0)
+        result = differentiate(g, &e, terms, reach, inputs);
+    free(terms);
+    free(reach);
+    free(inputs);
     return result;
 }
 
@@ -659,8 +764,8 @@ enum { TYPES = DTYPES_NUMBER & ~(1 << DTYPE_BFLOAT16) };
 
 const struct op ops_einsum[] = {
     {OP("Einsum", 12), .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{12, TYPES}},
-     .params = einsum_params, .others = other_equations, .eval = eval_einsum, .sample = sample_einsum,
-     .data = DATA_ALL, .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT_OF_ALL}, .result = RESULT_TYPE,
-     .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .params = einsum_params, .others = other_equations, .eval = eval_einsum, .gradient = gradient_einsum,
+     .sample = sample_einsum, .data = DATA_ALL, .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT_OF_ALL},
+     .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };
