@@ -1,6 +1,7 @@
 /* LSTM, GRU and RNN: the equations; everything around them is in rnn.c. */
+#include "ops/recurrent.h"
+
 #include "ops/draw.h"
-#include "ops/rnn.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@ static struct number gate_sum(const struct rnn *rnn, size_t time, size_t batch, 
     return rnn_add(rnn, rnn_from_input(rnn, time, batch, gate, unit), rnn_from_state(rnn, batch, gate, unit));
 }
 
-static int run_simple(struct rnn *rnn)
+int simple_run(struct rnn *rnn)
 {
     for (size_t n = 0; n < rnn->steps; n++) {
         if (rnn_recur(rnn, &rnn->state, 0, 1))
@@ -18,27 +19,31 @@ static int run_simple(struct rnn *rnn)
         for (size_t b = 0; b < rnn->batch; b++)
             for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++) {
                 size_t t = rnn_time(rnn, b, n);
-                rnn_emit(rnn, t, b, j, rnn_activate(rnn, 0, gate_sum(rnn, t, b, 0, j)));
+                rnn_record(rnn, SIMPLE_BEFORE, t, b, j, number_of(&rnn->state, b * rnn->hidden + j));
+                rnn_emit(rnn, t, b, j, rnn_gate(rnn, 0, SIMPLE_GATE, t, b, j, gate_sum(rnn, t, b, 0, j)));
             }
     }
     return 0;
 }
 
-static int eval_rnn(struct op_call *call)
+int simple_begin(struct rnn *rnn, struct op_call *call)
 {
     static const enum activation_kind defaults[] = {ACT_TANH};
+    return rnn_begin(rnn, call, 1, defaults, 1);
+}
+
+static int eval_rnn(struct op_call *call)
+{
     struct rnn rnn;
-    int result = rnn_begin(&rnn, call, 1, defaults, 1);
+    int result = simple_begin(&rnn, call);
     for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
-        result = rnn_direction(&rnn, d) || run_simple(&rnn) ? -1 : 0;
+        result = rnn_direction(&rnn, d) || simple_run(&rnn) ? -1 : 0;
         if (result == 0)
             rnn_finish(&rnn);
     }
     rnn_end(&rnn);
     return result;
 }
-
-enum gru_gate { GRU_Z, GRU_R, GRU_H };
 
 /* Ht = (1 - z) h + z H, which some implementations compute as h + z (H - h): a few roundings of the size of
  * both. */
@@ -52,7 +57,8 @@ static struct number blend(const struct rnn *rnn, struct number z, struct number
 
 static struct number reset_gate(const struct rnn *rnn, size_t time, size_t batch, size_t unit)
 {
-    return rnn_activate(rnn, 0, gate_sum(rnn, time, batch, GRU_R, unit));
+    return rnn_gate(rnn, 0, GRU_FIRST + 2 * GRU_R, time, batch, unit,
+                    gate_sum(rnn, time, batch, GRU_R, unit));
 }
 
 /* Computes r . H for all units: the state that is multiplied for the hidden gate. */
@@ -69,10 +75,11 @@ static void reset_state(const struct rnn *rnn, size_t n, struct bounded *reset)
 static struct number hidden_gate(const struct rnn *rnn, size_t time, size_t batch, size_t unit, bool late)
 {
     struct number part = rnn_from_state(rnn, batch, GRU_H, unit);
+    rnn_record(rnn, GRU_PART, time, batch, unit, part);
     if (late)
         part = number_mul(reset_gate(rnn, time, batch, unit), part, rnn->u);
     struct number sum = rnn_add(rnn, rnn_from_input(rnn, time, batch, GRU_H, unit), part);
-    return rnn_activate(rnn, 1, sum);
+    return rnn_gate(rnn, 1, GRU_FIRST + 2 * GRU_H, time, batch, unit, sum);
 }
 
 static int gru_step(struct rnn *rnn, size_t n, bool late, struct bounded *reset)
@@ -87,14 +94,15 @@ static int gru_step(struct rnn *rnn, size_t n, bool late, struct bounded *reset)
     for (size_t b = 0; b < rnn->batch; b++)
         for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++) {
             size_t t = rnn_time(rnn, b, n);
-            struct number z = rnn_activate(rnn, 0, gate_sum(rnn, t, b, GRU_Z, j));
+            struct number z = rnn_gate(rnn, 0, GRU_FIRST + 2 * GRU_Z, t, b, j, gate_sum(rnn, t, b, GRU_Z, j));
             struct number before = number_of(&rnn->state, b * rnn->hidden + j);
+            rnn_record(rnn, GRU_BEFORE, t, b, j, before);
             rnn_emit(rnn, t, b, j, blend(rnn, z, hidden_gate(rnn, t, b, j, late), before));
         }
     return 0;
 }
 
-static int run_gru(struct rnn *rnn)
+int gru_run(struct rnn *rnn)
 {
     bool late = call_int(rnn->call, "linear_before_reset", 0) != 0;
     struct bounded reset;
@@ -105,28 +113,24 @@ static int run_gru(struct rnn *rnn)
     return result;
 }
 
-static int eval_gru(struct op_call *call)
+int gru_begin(struct rnn *rnn, struct op_call *call)
 {
     static const enum activation_kind defaults[] = {ACT_SIGMOID, ACT_TANH};
+    return rnn_begin(rnn, call, GRU_GATES, defaults, 2);
+}
+
+static int eval_gru(struct op_call *call)
+{
     struct rnn rnn;
-    int result = rnn_begin(&rnn, call, 3, defaults, 2);
+    int result = gru_begin(&rnn, call);
     for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
-        result = rnn_direction(&rnn, d) || run_gru(&rnn) ? -1 : 0;
+        result = rnn_direction(&rnn, d) || gru_run(&rnn) ? -1 : 0;
         if (result == 0)
             rnn_finish(&rnn);
     }
     rnn_end(&rnn);
     return result;
 }
-
-enum lstm_gate { LSTM_I, LSTM_O, LSTM_F, LSTM_C };
-
-struct lstm {
-    struct rnn *rnn;
-    struct bounded cell;
-    const struct bounded *peepholes;
-    bool coupled; /* input_forget */
-};
 
 /* A gate with its peephole (P is in the order i, o, f, as the gates are). */
 static struct number lstm_gate(const struct lstm *l, size_t time, size_t batch, size_t gate, size_t unit,
@@ -138,7 +142,7 @@ static struct number lstm_gate(const struct lstm *l, size_t time, size_t batch, 
         size_t at = (rnn->direction * 3 + gate) * rnn->hidden + unit;
         sum = rnn_add(rnn, sum, number_mul(number_of(l->peepholes, at), cell, rnn->u));
     }
-    return rnn_activate(rnn, gate == LSTM_C ? 1 : 0, sum);
+    return rnn_gate(rnn, gate == LSTM_C ? 1 : 0, LSTM_FIRST + 2 * gate, time, batch, unit, sum);
 }
 
 /*
@@ -157,12 +161,27 @@ static struct number squash_cell(const struct rnn *rnn, struct number cell)
     return clipped;
 }
 
+/* What the gradient needs of the cell. Whether it is clipped is as open as above. */
+static void record_cell(const struct rnn *rnn, size_t time, size_t batch, size_t unit, struct number cell,
+                        struct number squashed)
+{
+    rnn_record(rnn, LSTM_CELL, time, batch, unit, cell);
+    rnn_record(rnn, LSTM_SQUASHED, time, batch, unit, squashed);
+    if (!rnn->tape)
+        return;
+    bool clipped = fabsl(cell.v) + cell.h >= rnn->clip;
+    rnn_record(rnn, LSTM_SQUASHED + 1, time, batch, unit,
+               clipped ? (struct number){0, INFINITY, 0} : rnn_slope(rnn, 2, cell, squashed));
+}
+
 static void lstm_unit(struct lstm *l, size_t time, size_t batch, size_t unit)
 {
     struct rnn *rnn = l->rnn;
     long double u = rnn->u;
     size_t at = batch * rnn->hidden + unit;
     struct number before = number_of(&l->cell, at);
+    rnn_record(rnn, LSTM_BEFORE, time, batch, unit, number_of(&rnn->state, at));
+    rnn_record(rnn, LSTM_CELL_BEFORE, time, batch, unit, before);
     struct number in = lstm_gate(l, time, batch, LSTM_I, unit, before), forget;
     if (l->coupled)
         forget = number_sub(number_exact(1), in, u);
@@ -172,11 +191,12 @@ static void lstm_unit(struct lstm *l, size_t time, size_t batch, size_t unit)
     number_put(&l->cell, at,
                rnn_state(rnn, number_add(number_mul(forget, before, u), number_mul(in, fresh, u), u)));
     struct number cell = number_of(&l->cell, at);
-    struct number out = lstm_gate(l, time, batch, LSTM_O, unit, cell);
-    rnn_emit(rnn, time, batch, unit, number_mul(out, squash_cell(rnn, cell), u));
+    struct number out = lstm_gate(l, time, batch, LSTM_O, unit, cell), squashed = squash_cell(rnn, cell);
+    record_cell(rnn, time, batch, unit, cell, squashed);
+    rnn_emit(rnn, time, batch, unit, number_mul(out, squashed, u));
 }
 
-static int run_lstm(struct lstm *l)
+int lstm_run(struct lstm *l)
 {
     struct rnn *rnn = l->rnn;
     if (rnn_state_load(rnn, 6, &l->cell))
@@ -202,23 +222,28 @@ static int lstm_check(struct lstm *l)
     return rnn_state_check(l->rnn, 6);
 }
 
-static int eval_lstm(struct op_call *call)
+int lstm_begin(struct lstm *l, struct rnn *rnn, struct op_call *call)
 {
     static const enum activation_kind defaults[] = {ACT_SIGMOID, ACT_TANH, ACT_TANH};
+    *l = (struct lstm){.rnn = rnn};
+    bounded_init(&l->cell);
+    int result = rnn_begin(rnn, call, LSTM_GATES, defaults, 3);
+    return result == 0 ? lstm_check(l) : result;
+}
+
+static int eval_lstm(struct op_call *call)
+{
     struct rnn rnn;
-    struct lstm l = {.rnn = &rnn};
+    struct lstm l;
     struct bounded *cells = NULL;
-    bounded_init(&l.cell);
-    int result = rnn_begin(&rnn, call, 4, defaults, 3);
-    if (result == 0)
-        result = lstm_check(&l);
+    int result = lstm_begin(&l, &rnn, call);
     if (result == 0 && call->n_outputs > 2) {
         struct shape shape = rnn_state_shape(&rnn);
         cells = call_output(call, 2, rnn.type, &shape);
         result = cells ? 0 : -1;
     }
     for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
-        result = rnn_direction(&rnn, d) || run_lstm(&l) ? -1 : 0;
+        result = rnn_direction(&rnn, d) || lstm_run(&l) ? -1 : 0;
         if (result == 0) {
             rnn_finish(&rnn);
             rnn_store(&rnn, &l.cell, cells);
@@ -403,15 +428,15 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
 const struct op ops_recurrent[] = {
     {OP("GRU", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 6},
      .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = gru_params, .extras = plain_extras,
-     .eval = eval_gru, .sample = sample_gru, .history = {.same_since = 7},
+     .eval = eval_gru, .gradient = recurrent_gradient_gru, .sample = sample_gru, .history = {.same_since = 7},
      .dangers = {{DANGER_INNER, .power = 1}}},
     {OP("LSTM", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 8},
      .outputs = {1, 3}, .types = RECURRENT_TYPES, .params = lstm_params, .extras = lstm_extras,
-     .eval = eval_lstm, .sample = sample_lstm, .history = {.same_since = 7},
-     .dangers = {{DANGER_INNER, .power = 1}}},
+     .eval = eval_lstm, .gradient = recurrent_gradient_lstm, .sample = sample_lstm,
+     .history = {.same_since = 7}, .dangers = {{DANGER_INNER, .power = 1}}},
     {OP("RNN", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 6},
      .outputs = {1, 2}, .types = RECURRENT_TYPES, .params = rnn_params, .extras = plain_extras,
-     .eval = eval_rnn, .sample = sample_rnn, .history = {.same_since = 7},
+     .eval = eval_rnn, .gradient = recurrent_gradient_rnn, .sample = sample_rnn, .history = {.same_since = 7},
      .dangers = {{DANGER_INNER, .power = 1}}},
     {0},
 };

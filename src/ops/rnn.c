@@ -300,7 +300,63 @@ struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x)
     return rnn_activate_unclipped(rnn, which, isfinite(rnn->clip) ? clip(rnn, x) : x);
 }
 
-static size_t output_at(const struct rnn *rnn, size_t time, size_t batch, size_t unit)
+struct number rnn_slope(const struct rnn *rnn, size_t which, struct number x, struct number y)
+{
+    const struct activation *f = &rnn->activations[rnn->direction * rnn->per_direction + which];
+    if (fabsl(x.v) - x.h > rnn->clip)
+        return number_exact(0);
+    if (!isfinite(x.v) || !isfinite(x.h) || fabsl(x.v) + x.h >= rnn->clip)
+        return (struct number){0, INFINITY, 0};
+    return activation_slope(f, x, y, rnn->u);
+}
+
+int rnn_tape_start(struct rnn *rnn, struct rnn_tape *tape, size_t slots)
+{
+    size_t units = rnn->steps * rnn->batch * rnn->hidden;
+    *tape = (struct rnn_tape){.slots = slots};
+    if (units > BOUNDED_LIMIT / slots)
+        return error_set(rnn->call->err, ERROR_LIMIT,
+                         "%zu steps of units are more than the reference supports", units);
+    tape->at = calloc(units * slots + 1, sizeof *tape->at);
+    if (!tape->at)
+        return error_set(rnn->call->err, ERROR_MEMORY, "no memory for %zu steps of units", units);
+    rnn->tape = tape;
+    return 0;
+}
+
+void rnn_tape_release(struct rnn_tape *tape)
+{
+    free(tape->at);
+    *tape = (struct rnn_tape){0};
+}
+
+static size_t tape_at(const struct rnn *rnn, size_t slot, size_t time, size_t batch, size_t unit)
+{
+    return ((time * rnn->batch + batch) * rnn->hidden + unit) * rnn->tape->slots + slot;
+}
+
+void rnn_record(const struct rnn *rnn, size_t slot, size_t time, size_t batch, size_t unit, struct number n)
+{
+    if (rnn->tape)
+        rnn->tape->at[tape_at(rnn, slot, time, batch, unit)] = n;
+}
+
+struct number rnn_recorded(const struct rnn *rnn, size_t slot, size_t time, size_t batch, size_t unit)
+{
+    return rnn->tape->at[tape_at(rnn, slot, time, batch, unit)];
+}
+
+struct number rnn_gate(const struct rnn *rnn, size_t which, size_t slot, size_t time, size_t batch,
+                       size_t unit, struct number x)
+{
+    struct number y = rnn_activate(rnn, which, x);
+    rnn_record(rnn, slot, time, batch, unit, y);
+    if (rnn->tape)
+        rnn_record(rnn, slot + 1, time, batch, unit, rnn_slope(rnn, which, x, y));
+    return y;
+}
+
+size_t rnn_output_at(const struct rnn *rnn, size_t time, size_t batch, size_t unit)
 {
     size_t row = rnn->batch_first ? (batch * rnn->steps + time) * rnn->directions + rnn->direction
                                   : (time * rnn->directions + rnn->direction) * rnn->batch + batch;
@@ -318,7 +374,7 @@ void rnn_emit(struct rnn *rnn, size_t time, size_t batch, size_t unit, struct nu
 {
     size_t at = batch * rnn->hidden + unit;
     number_put(&rnn->state, at, rnn_state(rnn, h));
-    bounded_move(rnn->y, output_at(rnn, time, batch, unit), &rnn->state, at);
+    bounded_move(rnn->y, rnn_output_at(rnn, time, batch, unit), &rnn->state, at);
 }
 
 void rnn_store(const struct rnn *rnn, const struct bounded *state, struct bounded *out)
@@ -337,5 +393,5 @@ void rnn_finish(struct rnn *rnn)
     for (size_t b = 0; b < rnn->batch; b++)
         for (size_t t = rnn_length(rnn, b); t < rnn->steps; t++)
             for (size_t j = 0; j < rnn->hidden; j++)
-                bounded_put_open(rnn->y, output_at(rnn, t, b, j));
+                bounded_put_open(rnn->y, rnn_output_at(rnn, t, b, j));
 }

@@ -40,11 +40,22 @@ struct activation {
 int activations_read(struct op_call *call, size_t count, const enum activation_kind *defaults, size_t period,
                      struct activation *activations);
 struct number activation_apply(const struct activation *a, struct number x, long double u);
+/* Its derivative at x, where it has the value y; undecided at kinks. */
+struct number activation_slope(const struct activation *a, struct number x, struct number y, long double u);
 const char *activation_name(enum activation_kind kind);
 bool activation_has_alpha(enum activation_kind kind);
 bool activation_has_beta(enum activation_kind kind);
 
 enum { RNN_ACTIVATIONS = 3, RNN_DIRECTIONS = 2 };
+
+/*
+ * What a run records for the gradient: for each time step, sequence of the batch and unit, a number of slots
+ * that the operators name in recurrent.h. One direction at a time.
+ */
+struct rnn_tape {
+    size_t slots;
+    struct number *at;
+};
 
 struct rnn {
     struct op_call *call;
@@ -64,6 +75,7 @@ struct rnn {
     struct bounded state;      /* [batch, hidden] */
     struct number *input_part; /* [step][batch][gate][hidden]: x W' */
     struct number *state_part; /* [batch][gate][hidden]: h R' */
+    struct rnn_tape *tape;     /* NULL: nothing is recorded */
 };
 
 /*
@@ -102,6 +114,22 @@ struct number rnn_add(const struct rnn *rnn, struct number sum, struct number te
 /* Clips and applies the direction's activation number `which`. */
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x);
 struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct number x);
+
+/* The derivative of rnn_activate by x. */
+struct number rnn_slope(const struct rnn *rnn, size_t which, struct number x, struct number y);
+
+/* Makes a tape for all time steps, or fails; and releases it. */
+int rnn_tape_start(struct rnn *rnn, struct rnn_tape *tape, size_t slots);
+void rnn_tape_release(struct rnn_tape *tape);
+void rnn_record(const struct rnn *rnn, size_t slot, size_t time, size_t batch, size_t unit, struct number n);
+struct number rnn_recorded(const struct rnn *rnn, size_t slot, size_t time, size_t batch, size_t unit);
+
+/* rnn_activate, whose result and derivative are recorded in `slot` and the one behind it. */
+struct number rnn_gate(const struct rnn *rnn, size_t which, size_t slot, size_t time, size_t batch,
+                       size_t unit, struct number x);
+
+/* Where Y has the state of one unit after a time step. */
+size_t rnn_output_at(const struct rnn *rnn, size_t time, size_t batch, size_t unit);
 
 /* Makes a state undecided when it is so large that its parts may have overflowed, depending on the order in
  * which they are combined (an infinity minus another). */

@@ -224,3 +224,68 @@ struct number activation_apply(const struct activation *a, struct number x, long
         y.l = fmaxl(y.l, steepest * x.l);
     return y;
 }
+
+/* A derivative that is `below` left of a kink and `above` right of it. */
+static struct number broken(struct number x, long double kink, long double below, long double above)
+{
+    if (below == above || x.v - kink > x.h)
+        return number_exact(above);
+    return kink - x.v > x.h ? number_exact(below) : (struct number){0, INFINITY, 0};
+}
+
+/* 1 - y^2, for the hyperbolic tangent y. */
+static struct number tanh_slope(struct number y, long double u)
+{
+    return number_loosen(number_sub(number_exact(1), number_mul(y, y, u), u), 8 * u, 2 * u);
+}
+
+struct number activation_slope(const struct activation *a, struct number x, struct number y, long double u)
+{
+    long double size = fabsl(x.v), near, far;
+    struct activation other = {.kind = ACT_TANH};
+    struct number slope;
+    switch (a->kind) {
+    case ACT_RELU:
+        return broken(x, 0, 0, 1);
+    case ACT_TANH:
+        return tanh_slope(y, u);
+    case ACT_SIGMOID:
+        return number_loosen(number_mul(y, number_sub(number_exact(1), y, u), u), 8 * u, 2 * u);
+    case ACT_AFFINE:
+        return number_exact(a->alpha);
+    case ACT_LEAKY_RELU:
+        return broken(x, 0, a->alpha, 1);
+    case ACT_THRESHOLDED_RELU:
+        return broken(x, a->alpha, 0, 1);
+    case ACT_SCALED_TANH:
+        slope = tanh_slope(activation_apply(&other, number_mul(x, number_exact(a->beta), u), u), u);
+        return number_mul(slope, number_mul(number_exact(a->alpha), number_exact(a->beta), u), u);
+    case ACT_HARD_SIGMOID:
+        if (a->alpha == 0)
+            return number_exact(0);
+        near = a->alpha * x.v + a->beta;
+        far = fabsl(a->alpha) * x.h + 2 * u * (fabsl(a->alpha) * (size + x.h) + fabsl(a->beta));
+        if (near - far > 1 || near + far < 0)
+            return number_exact(0);
+        return near - far > 0 && near + far < 1 ? number_exact(a->alpha) : (struct number){0, INFINITY, 0};
+    case ACT_ELU:
+        if (x.v - x.h >= 0 && (x.v > x.h || a->alpha == 1))
+            return number_exact(1);
+        if (x.v + x.h >= 0 && a->alpha != 1)
+            return (struct number){0, INFINITY, 0};
+        near = a->alpha * expl(fminl(x.v, 0));
+        far = fabsl(a->alpha) * (expl(fminl(x.v + x.h, 0)) - expl(fminl(x.v - x.h, 0)));
+        return (struct number){near, far + 24 * u * fabsl(a->alpha),
+                               fabsl(near) * x.l + 6 * u * fabsl(a->alpha)};
+    case ACT_SOFTSIGN:
+        near = fmaxl(size - x.h, 0);
+        slope = (struct number){.v = 1 / ((1 + size) * (1 + size)), .l = 2 * x.l + 4 * u};
+        far = 1 / ((1 + size + x.h) * (1 + size + x.h));
+        slope.h = fmaxl(1 / ((1 + near) * (1 + near)) - slope.v, slope.v - far) + 8 * u;
+        slope.l = fminl(slope.l, slope.h);
+        return slope;
+    default:
+        other.kind = ACT_SIGMOID;
+        return number_loosen(activation_apply(&other, x, u), 16 * u, 4 * u);
+    }
+}
