@@ -6,8 +6,8 @@ const { TYPE, readModel } = require('../sdk/js/onnx.js');
 const { Rejected, Unsupported } = require('../sdk/js/adapter.js');
 
 const table = {
-    ...require('./ops_elementwise.js'), ...require('./ops_matrix.js'), ...require('./ops_move.js'),
-    ...require('./ops_reduce.js').rows, ...require('./ops_window.js').rows,
+    ...require('./ops_elementwise.js'), ...require('./ops_loss.js'), ...require('./ops_matrix.js'),
+    ...require('./ops_move.js'), ...require('./ops_recurrent.js'), ...require('./ops_reduce.js').rows, ...require('./ops_window.js').rows,
 };
 
 /* How tfjs says that it lacks something. */
