@@ -76,6 +76,11 @@ class Call {
             this.lacks('int64, and the result may not fit an int32');
     }
 
+    /* The same elements as a constant: conditions and integers have no derivative, and tfjs has no gradients for them. */
+    constant(tensor) {
+        return this.tf.tensor(tensor.dataSync(), tensor.shape, tensor.dtype);
+    }
+
     as(type, tensor) {
         return new Value(type, { tensor });
     }

@@ -86,13 +86,16 @@ class Graph {
         let outputs;
         this.tf.tidy(() => {
             outputs = this.results(call, run(call));
+            for (const value of outputs)
+                if (value.type !== TYPE.FLOAT && inputs.some(input => input && input.active))
+                    value.made = call.constant(value.tensor);
             return outputs.map(value => value.tensor);
         });
         for (const value of outputs) {
             if (value.tensor.dtype !== DTYPE[value.type])
                 throw new Error(`${node.op}: tfjs gave ${value.tensor.dtype}`);
             value.dims = value.tensor.shape;
-            value.active = inputs.some(input => input && input.active);
+            value.active = value.type === TYPE.FLOAT && inputs.some(input => input && input.active);
         }
         return outputs;
     }
@@ -176,6 +179,7 @@ class Graph {
 
     gradient({ inputs, upstream, wanted }) {
         const values = this.given(inputs), names = this.wantedNames(values, wanted);
+        upstream.forEach(({ name, tensors }) => checkType(tensors[0].type, name));
         const floats = upstream.filter(({ tensors }) => tensors[0].type === TYPE.FLOAT);
         let results;
         try {

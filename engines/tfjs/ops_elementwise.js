@@ -10,20 +10,19 @@ const binary = (types, name, bound) => [types, c => {
 }];
 const logical = (types, name) => [types, c => c.as(TYPE.BOOL, c.tf[name](c.x(0), c.x(1)))];
 
-/* alpha (e^x - 1) where x is not positive, all scaled. tfjs's elu has alpha 1; its selu has constants of 64 bits, ONNX of 32. */
-function expm1Branch(c, alpha, scale) {
-    const x = c.x(0), below = c.tf.mul(c.tf.expm1(x), alpha * scale);
-    return c.tf.where(c.tf.greater(x, 0), scale === 1 ? x : c.tf.mul(x, scale), below);
+/*
+ * alpha (e^(x / divisor) - 1) where x is not positive, all scaled. tfjs's elu has alpha 1; its selu has constants of 64 bits,
+ * ONNX of 32. The branch that is not taken stays finite, as its derivative is multiplied by 0.
+ */
+function expm1Branch(c, alpha, scale, divisor = 1) {
+    const tf = c.tf, x = c.x(0), negative = tf.minimum(x, 0);
+    const below = tf.mul(tf.expm1(divisor === 1 ? negative : tf.div(negative, divisor)), alpha * scale);
+    return tf.where(c.constant(tf.greater(x, 0)), scale === 1 ? x : tf.mul(x, scale), below);
 }
 
 function elu(c) {
     const alpha = c.attribute('alpha', 1);
     return alpha === 1 ? c.tf.elu(c.x(0)) : expm1Branch(c, alpha, 1);
-}
-
-function celu(c) {
-    const alpha = c.attribute('alpha', 1), x = c.x(0);
-    return c.tf.where(c.tf.greater(x, 0), x, c.tf.mul(c.tf.expm1(c.tf.div(x, alpha)), alpha));
 }
 
 function gelu(c) {
@@ -40,8 +39,8 @@ function hardSigmoid(c, alpha, beta) {
 
 function shrink(c) {
     const x = c.x(0), tf = c.tf, lambda = c.attribute('lambd', 0.5), bias = c.attribute('bias', 0);
-    return tf.where(tf.less(x, -lambda), tf.add(x, bias),
-        tf.where(tf.greater(x, lambda), tf.sub(x, bias), tf.zerosLike(x)));
+    return tf.where(c.constant(tf.less(x, -lambda)), tf.add(x, bias),
+        tf.where(c.constant(tf.greater(x, lambda)), tf.sub(x, bias), tf.zerosLike(x)));
 }
 
 /* With limits that cross, tfjs refuses and ONNX gives the upper one. */
@@ -144,7 +143,7 @@ module.exports = {
     IsInf: ['f', isInf],
     Identity: ['filb', c => c.tf.clone(c.x(0))],
 
-    Celu: ['f', celu],
+    Celu: ['f', c => expm1Branch(c, c.attribute('alpha', 1), 1, c.attribute('alpha', 1))],
     Clip: ['fi', clip],
     Elu: ['f', elu],
     Gelu: ['f', gelu],
@@ -157,7 +156,8 @@ module.exports = {
     Shrink: ['f', shrink],
     Softsign: ['f', c => c.tf.div(c.x(0), c.tf.add(1, c.tf.abs(c.x(0))))],
     Swish: ['f', c => c.tf.mul(c.x(0), c.tf.sigmoid(c.tf.mul(c.x(0), c.attribute('alpha', 1))))],
-    ThresholdedRelu: ['f', c => c.tf.where(c.tf.greater(c.x(0), c.attribute('alpha', 1)), c.x(0), c.tf.zerosLike(c.x(0)))],
+    ThresholdedRelu: ['f', c => c.tf.where(c.constant(c.tf.greater(c.x(0), c.attribute('alpha', 1))), c.x(0),
+        c.tf.zerosLike(c.x(0)))],
 
     Add: arithmetic(binary('fil', 'add', (a, b) => a + b)),
     Sub: arithmetic(binary('fil', 'sub', (a, b) => a + b)),

@@ -48,16 +48,17 @@ function prepare(c, gates) {
 
 /* x W' + bias for each gate. */
 function project(r, x, weights, biases) {
-    const parts = r.tf.split(r.tf.matMul(x, weights, false, true), r.gates, 1);
+    const product = r.tf.matMul(x, weights, false, true), parts = r.gates === 1 ? [product] : r.tf.split(product, r.gates, 1);
     return parts.map((part, gate) => biases[gate] ? r.tf.add(part, biases[gate]) : part);
 }
 
 /* Runs one direction; `step` maps inputs of the gates and a state to the next state, whose first member is the output. */
 function sweep(r, direction, backwards, states, step) {
     const steps = Array.from({ length: r.time }, (_, i) => backwards ? r.time - 1 - i : i), outputs = Array(r.time);
-    const weights = r.part(1, direction), biases = r.biases(direction), xs = r.tf.unstack(r.x, 0);
+    const weights = r.part(1, direction), biases = r.biases(direction), width = r.x.shape[2];
     for (const t of steps) {
-        states = step(project(r, xs[t], weights, biases.slice(0, r.gates)), states);
+        const x = r.tf.reshape(r.tf.slice(r.x, [t, 0, 0], [1, r.batch, width]), [r.batch, width]);
+        states = step(project(r, x, weights, biases.slice(0, r.gates)), states);
         outputs[t] = states[0];
     }
     return { outputs, states };

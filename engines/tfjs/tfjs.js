@@ -25,7 +25,6 @@ function open(backend) {
 async function start(knobs) {
     open(knobs.backend);
     tf.enableProdMode();
-    tf.env().set('IS_TEST', true); /* no advertisement for other backends */
     if (knobs.simd === 'off')
         tf.env().set('WASM_HAS_SIMD_SUPPORT', false);
     if (!await tf.setBackend(knobs.backend))
