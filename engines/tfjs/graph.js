@@ -68,6 +68,9 @@ class Graph {
         return (Array.isArray(returned) ? returned : [returned]).map(result => {
             if (result instanceof Value)
                 return result;
+            /* Where there is nothing to do, some functions return what they got. */
+            if (call.inputs.some(input => input && input.made === result))
+                result = this.tf.clone(result);
             const type = result.dtype === 'bool' ? TYPE.BOOL : call.inputs[0].type;
             return new Value(type, { tensor: result });
         });

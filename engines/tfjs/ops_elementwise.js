@@ -50,8 +50,8 @@ function clip(c) {
         return Array.isArray(given) ? given[0] : given;
     };
     const least = limit(1, 'min', -Infinity), most = limit(2, 'max', Infinity);
-    if (least > most)
-        c.lacks('a lower limit above the upper one');
+    if (!(least <= most))
+        c.lacks('a lower limit above the upper one, or limits that are NaN');
     return c.tf.clipByValue(c.x(0), least, most);
 }
 

@@ -152,8 +152,9 @@ function scatter(c, x, places, updates) {
 }
 
 function scatterND(c) {
-    const indices = c.value(1);
-    return scatter(c, c.x(0), c.host(TYPE.INT32, tuples(c, c.value(0).dims, indices), indices.dims).tensor, c.x(2));
+    const indices = c.value(1), dims = c.value(0).dims, width = indices.dims[indices.dims.length - 1];
+    const rows = indices.count / width, places = c.host(TYPE.INT32, tuples(c, dims, indices), [rows, width]).tensor;
+    return scatter(c, c.x(0), places, c.tf.reshape(c.x(2), [rows, ...dims.slice(width)]));
 }
 
 function scatterElements(c) {
@@ -176,6 +177,8 @@ function pad(c) {
         x = c.tf.slice(x, pads.map(([before]) => Math.max(-before, 0)),
             dims.map((size, i) => size - Math.max(-pads[i][0], 0) - Math.max(-pads[i][1], 0)));
     const added = pads.map(pair => pair.map(size => Math.max(size, 0)));
+    if (mode === 'reflect' && x.size === 0)
+        c.lacks('an empty tensor to reflect');
     if (mode === 'reflect')
         return c.tf.mirrorPad(x, added, 'reflect');
     if (mode !== 'constant')
@@ -186,6 +189,8 @@ function pad(c) {
 
 function depthToSpace(c) {
     const tf = c.tf, size = c.attribute('blocksize'), [n, channels, height, width] = c.value(0).dims;
+    if (size < 2)
+        c.lacks('blocks of one element');
     if (c.attribute('mode', 'DCR') === 'DCR')
         return tf.transpose(tf.depthToSpace(tf.transpose(c.x(0), [0, 2, 3, 1]), size, 'NHWC'), [0, 3, 1, 2]);
     const parts = tf.reshape(c.x(0), [n * channels / size / size, size, size, height, width]);
@@ -201,8 +206,8 @@ function spaceToDepth(c) {
 
 function oneHot(c) {
     const indices = c.value(0), depth = c.numbers(1)[0], [off, on] = c.numbers(2), values = c.value(2);
-    if (indices.type === TYPE.FLOAT)
-        c.lacks('indices of float32');
+    if (indices.type === TYPE.FLOAT || depth < 2)
+        c.lacks(depth < 2 ? 'a depth of less than 2' : 'indices of float32');
     const y = c.tf.oneHot(wrapped(c, 0, depth), depth, on, off, DTYPE[values.type]);
     const rank = c.rank + 1, axis = c.axis(c.attribute('axis', -1), rank);
     checkRank(rank);
@@ -272,7 +277,9 @@ function trilu(c) {
     const k = c.numbers(1) ? c.numbers(1)[0] : 0, upper = c.attribute('upper', 1);
     if (upper ? k > 0 : k < 0)
         c.lacks('a border on the other side of the diagonal');
-    return upper ? c.tf.linalg.bandPart(c.x(0), -k, -1) : c.tf.linalg.bandPart(c.x(0), -1, k);
+    const [rows, columns] = c.value(0).dims.slice(-2); /* a band may not be wider than the matrix */
+    return upper ? c.tf.linalg.bandPart(c.x(0), Math.min(-k, rows), columns)
+        : c.tf.linalg.bandPart(c.x(0), rows, Math.min(k, columns));
 }
 
 function compress(c) {

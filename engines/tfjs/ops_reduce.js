@@ -20,6 +20,11 @@ const reduction = (types, reduce, single, bound) => [types, c => {
     return reduce(c.tf, c.x(0), axes, Boolean(c.attribute('keepdims', 1)));
 }];
 
+/* tfjs's own mean divides every element before it adds them up: sums that cancel then lose digits. */
+function mean(tf, x, axes, keep) {
+    return tf.div(tf.sum(x, axes, keep), axes.reduce((count, axis) => count * x.shape[axis], 1));
+}
+
 /* Computes along one axis with a function of tfjs that only knows the last one. */
 function alongLast(c, axis, compute) {
     if (axis === c.rank - 1)
@@ -37,13 +42,15 @@ const softmax = compute => ['f', c => {
     if (c.rank === 0)
         c.lacks('a scalar');
     if (!whole)
-        return alongLast(c, axis, x => compute(c.tf, x));
+        return alongLast(c, axis, x => compute(c.tf, x, c));
     const rows = c.value(0).dims.slice(0, axis).reduce((a, b) => a * b, 1);
     const flat = c.tf.reshape(c.x(0), [rows, rows ? c.value(0).count / rows : 0]);
-    return c.tf.reshape(compute(c.tf, flat), c.value(0).dims);
+    return c.tf.reshape(compute(c.tf, flat, c), c.value(0).dims);
 }];
 
-function hardmax(tf, x) {
+function hardmax(tf, x, c) {
+    if (x.shape[x.shape.length - 1] < 2)
+        c.lacks('a choice among less than two');
     return tf.oneHot(tf.argMax(x, -1), x.shape[x.shape.length - 1], 1, 0, 'float32');
 }
 
@@ -77,14 +84,14 @@ function lpNormalization(c) {
 }
 
 module.exports = {
-    alongLast,
+    mean,
     rows: {
         ReduceL1: reduction('f', (tf, x, axes, keep) => tf.sum(tf.abs(x), axes, keep), (tf, x) => tf.abs(x)),
         ReduceL2: reduction('f', (tf, x, axes, keep) => tf.sqrt(tf.sum(tf.square(x), axes, keep)), (tf, x) => tf.abs(x)),
         ReduceLogSum: reduction('f', (tf, x, axes, keep) => tf.log(tf.sum(x, axes, keep)), (tf, x) => tf.log(x)),
         ReduceLogSumExp: reduction('f', (tf, x, axes, keep) => tf.logSumExp(x, axes, keep)),
         ReduceMax: reduction('fi', (tf, x, axes, keep) => tf.max(x, axes, keep)),
-        ReduceMean: reduction('f', (tf, x, axes, keep) => tf.mean(x, axes, keep)),
+        ReduceMean: reduction('f', mean),
         ReduceMin: reduction('fi', (tf, x, axes, keep) => tf.min(x, axes, keep)),
         ReduceProd: reduction('fil', (tf, x, axes, keep) => tf.prod(x, axes, keep), null,
             (largest, count) => Math.max(largest, 1) ** count),

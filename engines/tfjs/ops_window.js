@@ -3,6 +3,7 @@
  * Convolutions and poolings. ONNX has channels before the spatial sizes, tfjs behind them: tensors are transposed around
  * each call. One spatial dimension is a picture of height 1.
  */
+const { mean } = require('./ops_reduce.js');
 const { checkRank } = require('./value.js');
 
 /* The order of dimensions that puts dimension 1 last, and the order that puts it back. */
@@ -282,7 +283,7 @@ module.exports = {
         ConvTranspose: ['f', convTranspose],
         MaxPool: ['f', maxPool],
         AveragePool: ['f', averagePool],
-        GlobalAveragePool: ['f', c => c.tf.mean(c.x(0), spatialAxes(c), true)],
+        GlobalAveragePool: ['f', c => mean(c.tf, c.x(0), spatialAxes(c), true)],
         GlobalLpPool: ['f', globalLpPool],
         GlobalMaxPool: ['f', c => c.tf.max(c.x(0), spatialAxes(c), true)],
         LRN: ['f', lrn],

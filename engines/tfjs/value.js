@@ -94,8 +94,9 @@ class Value {
         const { type, dims } = this;
         if (!this.made)
             return { type, dims, data: this.data };
-        const data = this.made.dataSync();
-        return { type, dims, data: type === TYPE.INT64 ? BigInt64Array.from(data, BigInt) : data.slice() };
+        const made = this.made.dataSync();
+        const data = made.buffer ? made : Float32Array.from(made); /* a plain list where tfjs has nothing to compute */
+        return { type, dims, data: type === TYPE.INT64 ? BigInt64Array.from(made, BigInt) : data.slice() };
     }
 }
 
