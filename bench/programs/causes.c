@@ -12,6 +12,8 @@
  *
  * methods: every published fault on every model that shows it, by local, rate (against the reference) and the
  * causal method: whether the node is named first, among those marked, how many are marked, and the time.
+ * Nodes that fail only together are named first together. The causal method begins where local ends: `by`
+ * says whether it names a parameter, whose node counts then, or goes no further than local's node.
  */
 #include "base/clock.h"
 #include "base/memory.h"
@@ -34,7 +36,13 @@ struct tally {
 struct method {
     const char *name;
     size_t cases, first, among, marked;
+    size_t by_parameter; /* of the causal method: cases in which it names one */
     double seconds;
+};
+
+struct reruns {
+    size_t run, right,
+        elsewhere; /* networks that ran with the cure; that were right; that failed elsewhere */
 };
 
 struct bench {
@@ -42,9 +50,16 @@ struct bench {
     const char *only; /* the fault; NULL: all */
     size_t wanted;    /* generated cases for each fault */
     struct tally zoo, generated, untied;
+    struct reruns reruns;
     size_t met; /* faults with a case */
     struct method methods[4];
 };
+
+/* Faults of the papers that show in what a model computes. */
+static bool is_published(const struct planted_row *row)
+{
+    return strcmp(row->paper, "rules") != 0 && strcmp(row->paper, "gradients") != 0;
+}
 
 /* --- causes --- */
 
@@ -76,6 +91,9 @@ static void count(struct bench *bench, struct tally *tally, const struct planted
     tally->pairs += cause->n_parameters;
     tally->seconds += seconds;
     tally->longest = seconds > tally->longest ? seconds : tally->longest;
+    bench->reruns.run += cause->rerun != RERUN_NONE;
+    bench->reruns.right += cause->rerun == RERUN_RIGHT;
+    bench->reruns.elsewhere += cause->rerun == RERUN_ELSEWHERE;
     printf("%-23s %-30.30s %-18s %-18s %2zu %6.2f %s\n", row->name, where, row->tied,
            cause->n_parameters ? cause->parameters[0].parameter : "-", cause->n_parameters, seconds,
            exact ? "yes" : "NO");
@@ -92,7 +110,7 @@ static void look(struct bench *bench, struct tally *tally, const struct planted_
     struct localize_case which = {.pool = bench->planted.pool,
                                   .engine = FAULTY,
                                   .test = test,
-                                  .method = LOCALIZE_LOCAL | LOCALIZE_CAUSE};
+                                  .method = LOCALIZE_LOCAL | LOCALIZE_CAUSE | LOCALIZE_RERUN};
     struct localization found;
     struct error err = {0};
     double start = clock_seconds();
@@ -182,8 +200,7 @@ static int causes(struct bench *bench, struct subject *subjects, size_t n)
            "exactly");
     for (size_t i = 0; i < n_rows; i++) {
         bool is_tied = strcmp(rows[i].tied, "-") != 0;
-        if (bench->only ? strcmp(rows[i].name, bench->only) != 0
-                        : !is_tied && strcmp(rows[i].paper, "rules") == 0)
+        if (bench->only ? strcmp(rows[i].name, bench->only) != 0 : !is_tied && !is_published(&rows[i]))
             continue;
         planted_open(&bench->planted, &rows[i], NULL);
         size_t met = look_in_zoo(bench, subjects, n, &rows[i]);
@@ -201,6 +218,8 @@ static int causes(struct bench *bench, struct subject *subjects, size_t n)
     print_tally("generated cases", &bench->generated);
     print_tally("faults tied to no parameter, for which none may be named", &bench->untied);
     printf("faults with a case: %zu of %zu\n", bench->met, tied);
+    printf("networks run again with the cure: %zu; right: %zu; the next node with the fault blamed: %zu\n",
+           bench->reruns.run, bench->reruns.right, bench->reruns.elsewhere);
     size_t exact = bench->zoo.exact + bench->generated.exact + bench->untied.exact;
     size_t all = bench->zoo.cases + bench->generated.cases + bench->untied.cases;
     printf("named %zu of %zu\n", exact, all);
@@ -237,16 +256,18 @@ static void add_method(struct method *method, bool first, bool among, size_t mar
     printf(" %5s %5s %4zu %6.2f", first ? "yes" : "no", among ? "yes" : "no", marked, seconds);
 }
 
-/* The causal method marks the nodes whose parameters it names, or the node of which it says that no parameter
- * matters. */
+/* The causal method marks the nodes whose parameters it names; otherwise it has no node but local's. */
 static void add_causal(struct bench *bench, const struct localization *found, size_t truth, double seconds)
 {
     const struct cause *cause = &found->cause;
-    size_t named = cause->n_parameters ? cause->parameters[0].node : truth + 1;
-    bool last = found->n_culprits && found->culprits[found->n_culprits - 1] == truth;
-    bool first = cause->n_parameters ? named == truth : last;
-    add_method(&bench->methods[2], first, first || last, cause->n_parameters ? cause->n_parameters : 1,
-               seconds);
+    bool named = false, blamed = found->nodes[truth].culprit;
+    for (size_t i = 0; i < cause->n_parameters; i++)
+        named |= cause->parameters[i].node == truth;
+    bool first = cause->n_parameters ? named : blamed;
+    bench->methods[2].by_parameter += cause->n_parameters > 0;
+    add_method(&bench->methods[2], first, first,
+               cause->n_parameters ? cause->n_parameters : found->n_culprits, seconds);
+    printf(" %s", cause->n_parameters ? "parameter" : "local");
 }
 
 static void compare_methods(struct bench *bench, const struct planted_row *row, struct subject *subject,
@@ -257,8 +278,8 @@ static void compare_methods(struct bench *bench, const struct planted_row *row, 
     printf("%-23s %-14.14s %-28.28s", row->name, subject->name,
            model_node_name(subject->model->graph->node[truth]));
     struct localization found = run_method(bench, test, LOCALIZE_LOCAL, &seconds);
-    bool last = found.n_culprits && found.culprits[found.fused ? found.n_culprits - 1 : 0] == truth;
-    add_method(&bench->methods[0], last, last || verdict_is_finding(found.nodes[truth].verdict),
+    bool blamed = found.nodes[truth].culprit;
+    add_method(&bench->methods[0], blamed, blamed || verdict_is_finding(found.nodes[truth].verdict),
                found.n_wrong ? found.n_wrong : found.n_culprits, seconds);
     localization_release(&found);
     /* An engine that dies shows no values, and there is nothing to rate. */
@@ -290,9 +311,9 @@ static int methods(struct bench *bench, struct subject *subjects, size_t n)
            "node at fault");
     for (int i = 0; i < 3; i++)
         printf(" %5s %5s %4s %6s", "first", "among", "n", "s");
-    printf("\n");
+    printf(" by\n");
     for (size_t r = 0; r < n_rows; r++) {
-        if (strcmp(rows[r].paper, "rules") == 0)
+        if (!is_published(&rows[r]))
             continue;
         planted_open(&bench->planted, &rows[r], NULL);
         for (size_t i = 0; i < n; i++) {
@@ -318,6 +339,8 @@ static int methods(struct bench *bench, struct subject *subjects, size_t n)
                (double)method->marked / cases, method->seconds / cases);
     }
     const struct method *causal = &bench->methods[2];
+    printf("causal: %zu of %zu by a parameter it names; the others have local's node\n", causal->by_parameter,
+           causal->cases);
     printf("named %zu of %zu\n", causal->first, causal->cases);
     return causal->first != causal->cases || !causal->cases;
 }
