@@ -22,20 +22,15 @@ struct search {
     const struct settle_case *which;
     const struct model *model;
     struct model_index index;
-    struct had *had; /* in the order of differentiation: the last node first */
-    size_t count, capacity;
+    struct settlement *settlement;
     size_t answered; /* nodes that the engine differentiated */
-    struct error *err;
+    bool found;      /* the node whose gradient is wrong */
 };
 
-static void search_release(struct search *search)
+static void had_release(struct had *had)
 {
-    for (size_t i = 0; i < search->count; i++) {
-        values_free(search->had[i].inputs, search->had[i].n_inputs);
-        values_free(search->had[i].upstream, search->had[i].n_upstream);
-    }
-    free(search->had);
-    model_index_release(&search->index);
+    values_free(had->inputs, had->n_inputs);
+    values_free(had->upstream, had->n_upstream);
 }
 
 static int keep_value(struct value *list, size_t *count, const char *name, const struct bounded *b,
@@ -53,65 +48,25 @@ static int keep_value(struct value *list, size_t *count, const char *name, const
     return 0;
 }
 
-static int keep_node(struct search *search, const struct op_gradient *g, struct had *had)
+static int keep_node(const struct op_gradient *g, struct had *had, struct error *err)
 {
     const Onnx__NodeProto *node = g->call->node;
     had->inputs = memory_zeroed(node->n_input, sizeof *had->inputs);
     had->upstream = memory_zeroed(node->n_output, sizeof *had->upstream);
     for (size_t i = 0; i < node->n_input; i++)
         if (*node->input[i] && g->call->inputs[i] &&
-            keep_value(had->inputs, &had->n_inputs, node->input[i], g->call->inputs[i], search->err))
+            keep_value(had->inputs, &had->n_inputs, node->input[i], g->call->inputs[i], err))
             return -1;
     for (size_t o = 0; o < node->n_output; o++)
         if (*node->output[o] && g->upstream[o] &&
-            keep_value(had->upstream, &had->n_upstream, node->output[o], g->upstream[o], search->err))
+            keep_value(had->upstream, &had->n_upstream, node->output[o], g->upstream[o], err))
             return -1;
     return 0;
 }
 
-/* The evaluator's hook: keeps what the node has, and differentiates it. */
-static int keep_hook(void *context, struct op_gradient *g)
-{
-    struct search *search = context;
-    const Onnx__GraphProto *graph = search->model->graph;
-    for (size_t i = 0; i < graph->n_node; i++) {
-        if (graph->node[i] != g->call->node)
-            continue;
-        search->had = memory_grow(search->had, &search->capacity, search->count + 1, sizeof *search->had);
-        struct had *had = &search->had[search->count++];
-        *had = (struct had){.node = i};
-        if (keep_node(search, g, had))
-            return -1;
-    }
-    return g->call->op->gradient(g);
-}
-
-static int differentiate(struct search *search)
-{
-    const struct test_case *test = search->which->test;
-    struct gradient_request request = {
-        .inputs = test->inputs,
-        .n_inputs = test->n_inputs,
-        .upstream = test->gradient->upstream,
-        .n_upstream = test->gradient->n_upstream,
-        .wanted = test->gradient->wanted,
-        .n_wanted = test->gradient->n_wanted,
-    };
-    struct evaluate_options options = {.round = true, .gradient_hook = keep_hook, .context = search};
-    struct evaluator *evaluator;
-    struct gradient *gradients;
-    size_t count;
-    if (evaluator_new(&evaluator, search->model, &options, search->err))
-        return -1;
-    int result = evaluator_gradient(evaluator, &request, &gradients, &count, search->err);
-    if (!result)
-        gradients_free(gradients, count);
-    evaluator_free(evaluator);
-    return result;
-}
-
 /* The node as a model of its own. */
-static int cut_node(struct search *search, const struct had *had, struct model **part)
+static int cut_node(const struct search *search, const struct had *had, struct model **part,
+                    struct error *err)
 {
     const char **names = memory_zeroed(had->n_inputs, sizeof *names);
     const struct tensor **tensors = memory_zeroed(had->n_inputs, sizeof(struct tensor *));
@@ -120,14 +75,14 @@ static int cut_node(struct search *search, const struct had *had, struct model *
         tensors[i] = &had->inputs[i].tensors[0];
     }
     struct edit_types types = {.count = had->n_inputs, .names = names, .tensors = tensors};
-    int result = model_cut(part, &search->index, &had->node, 1, &types, search->err);
+    int result = model_cut(part, &search->index, &had->node, 1, &types, err);
     free(names);
     free(tensors);
     return result;
 }
 
-static int ask_engine(struct search *search, const struct had *had, const struct model *part,
-                      const struct gradient_request *asked, struct result *result)
+static int ask_engine(const struct search *search, const struct had *had, const struct model *part,
+                      const struct gradient_request *asked, struct result *result, struct error *err)
 {
     struct handover handover;
     struct job_gradient gradient = {
@@ -140,10 +95,10 @@ static int ask_engine(struct search *search, const struct had *had, const struct
                       .n_inputs = had->n_inputs,
                       .inputs = had->inputs,
                       .gradient = &gradient};
-    int status = handover_open(&handover, search->which->pool, part, search->err);
+    int status = handover_open(&handover, search->which->pool, part, err);
     if (!status) {
         handover_give(&handover, &job);
-        status = pool_run_one(search->which->pool, &job, result, search->err);
+        status = pool_run_one(search->which->pool, &job, result, err);
     }
     handover_close(&handover);
     return status;
@@ -160,20 +115,19 @@ static void judge_gradients(const struct gradient *expected, size_t count, const
     verdict_finish(verdict, count ? expected[verdict->output].name : NULL);
 }
 
-/* The engine's gradient of one node. The verdict stays untested when the engine does not differentiate it. */
-static int judge_node(struct search *search, const struct had *had, struct verdict *verdict)
+/* The engine's gradient of one node, in *result, and the verdict on it: untested when the engine does not
+ * differentiate it. */
+static int judge_node(const struct search *search, const struct had *had, struct result *result,
+                      struct verdict *verdict, struct error *err)
 {
     struct model *part = NULL;
     struct evaluator *evaluator = NULL;
     struct gradient *expected = NULL;
     size_t count = 0;
-    struct result result;
     struct arena arena;
-    struct error *err = search->err;
     *verdict = (struct verdict){0};
-    result_init(&result);
     arena_init(&arena);
-    int status = cut_node(search, had, &part);
+    int status = cut_node(search, had, &part, err);
     struct gradient_request asked = {.inputs = had->inputs,
                                      .n_inputs = had->n_inputs,
                                      .upstream = had->upstream,
@@ -185,54 +139,104 @@ static int judge_node(struct search *search, const struct had *had, struct verdi
         if (!status)
             status = evaluator_gradient(evaluator, &asked, &expected, &count, err);
         if (!status)
-            status = ask_engine(search, had, part, &asked, &result);
-        if (!status && result.outcome == OUTCOME_OK)
-            judge_gradients(expected, count, &result, verdict);
+            status = ask_engine(search, had, part, &asked, result, err);
+        if (!status && result->outcome == OUTCOME_OK)
+            judge_gradients(expected, count, result, verdict);
     }
-    search->answered += verdict->kind != VERDICT_UNTESTED;
     gradients_free(expected, count);
     evaluator_free(evaluator);
-    result_release(&result);
     model_free(part);
     arena_release(&arena);
     return status;
 }
 
-static int find_node(struct search *search, struct settlement *settlement)
+/* Goes on with what the engine gave, which is right as far as can be told. Of an input that the node reads
+ * twice the engine gives one gradient, which counts for the first. */
+static int take_slopes(struct op_gradient *g, const struct result *result)
 {
-    for (size_t i = 0; i < search->count; i++) {
-        struct verdict verdict;
-        struct error err = {0};
-        search->err = &err; /* a node that cannot be asked alone says nothing of the others */
-        if (judge_node(search, &search->had[i], &verdict) == 0 &&
-            verdict_is(verdict.kind, CLASS_WRONG_ANSWER)) {
-            settlement_blame(settlement, &verdict, &search->had[i].node, 1);
-            settlement_describe(settlement, search->model);
-            return 0;
+    const Onnx__NodeProto *node = g->call->node;
+    for (size_t k = 0; k < result->count; k++)
+        for (size_t i = 0; i < node->n_input; i++) {
+            if (!text_equal(node->input[i], result->outputs[k].name))
+                continue;
+            if (g->wanted[i] && g->slopes[i].type == DTYPE_NONE &&
+                bounded_from_tensor(&g->slopes[i], &result->outputs[k].tensors[0], g->call->err))
+                return -1;
+            break;
         }
+    return 0;
+}
+
+/* The evaluator's hook: the engine differentiates the node, and is judged. */
+static int engine_hook(void *context, struct op_gradient *g)
+{
+    struct search *search = context;
+    const Onnx__GraphProto *graph = search->model->graph;
+    struct had had = {.node = 0};
+    struct verdict verdict = {0};
+    struct result result;
+    struct error err = {0}; /* a node that cannot be asked alone says nothing of the others */
+    result_init(&result);
+    while (had.node < graph->n_node && graph->node[had.node] != g->call->node)
+        had.node++;
+    int status = had.node < graph->n_node ? keep_node(g, &had, &err) : -1;
+    if (!status)
+        status = judge_node(search, &had, &result, &verdict, &err);
+    bool answered = !status && verdict.kind != VERDICT_UNTESTED;
+    search->answered += answered;
+    search->found = answered && verdict_is(verdict.kind, CLASS_WRONG_ANSWER);
+    if (search->found) {
+        settlement_blame(search->settlement, &verdict, &had.node, 1);
+        settlement_describe(search->settlement, search->model);
+        status = error_set(g->call->err, ERROR_NOT_FOUND, "the node is found");
+    } else {
+        status = answered ? take_slopes(g, &result) : g->call->op->gradient(g);
     }
-    return -1;
+    result_release(&result);
+    had_release(&had);
+    return status;
+}
+
+static int differentiate(struct search *search, struct error *err)
+{
+    const struct test_case *test = search->which->test;
+    struct gradient_request request = {
+        .inputs = test->inputs,
+        .n_inputs = test->n_inputs,
+        .upstream = test->gradient->upstream,
+        .n_upstream = test->gradient->n_upstream,
+        .wanted = test->gradient->wanted,
+        .n_wanted = test->gradient->n_wanted,
+    };
+    struct evaluate_options options = {.round = true, .gradient_hook = engine_hook, .context = search};
+    struct evaluator *evaluator;
+    struct gradient *gradients;
+    size_t count;
+    if (evaluator_new(&evaluator, search->model, &options, err))
+        return -1;
+    int result = evaluator_gradient(evaluator, &request, &gradients, &count, err);
+    if (!result)
+        gradients_free(gradients, count);
+    evaluator_free(evaluator);
+    return search->found ? 0 : result;
 }
 
 int settle_gradient(struct settlement *settlement, const struct settle_case *which, struct error *err)
 {
-    struct search search = {.which = which, .err = err};
+    struct search search = {.which = which, .settlement = settlement};
     *settlement = (struct settlement){0};
     search.model = test_case_model(which->test, err);
     if (!search.model || model_index_init(&search.index, search.model, err))
         return -1;
-    int status = differentiate(&search);
-    if (!status && find_node(&search, settlement)) {
-        search.err = err;
-        if (!search.answered)
-            status = error_set(err, ERROR_UNSUPPORTED, "the engine differentiates no node alone");
-        else
-            *settlement = (struct settlement){
-                .kind = VERDICT_IMPRECISE,
-                .verdict = {.kind = VERDICT_IMPRECISE, .gradient = true},
-                .text = "the gradient of every node alone is within its bounds",
-            };
-    }
-    search_release(&search);
+    int status = differentiate(&search, err);
+    if (!status && !search.answered)
+        status = error_set(err, ERROR_UNSUPPORTED, "the engine differentiates no node alone");
+    else if (!status && !search.found)
+        *settlement = (struct settlement){
+            .kind = VERDICT_IMPRECISE,
+            .verdict = {.kind = VERDICT_IMPRECISE, .gradient = true},
+            .text = "the gradient of every node alone is within its bounds",
+        };
+    model_index_release(&search.index);
     return status;
 }

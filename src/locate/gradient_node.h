@@ -1,10 +1,11 @@
 /*
  * Settles a verdict on gradients: which node's gradient is wrong.
  *
- * The reference differentiates the model, rounding as an engine does. Each node that takes part is then made
- * a model of its own, with the values that it read and the derivatives that arrived at its outputs, and the
- * engine is asked for its gradient. The first node from the end whose gradient is outside its own hard bound
- * is wrong by itself. When none is, the errors of many nodes add up: the engine is imprecise.
+ * The reference evaluates the model, rounding as an engine does. Going back from the outputs, each node is
+ * then made a model of its own, with the values that it read and the derivatives that arrived at its outputs,
+ * and the engine is asked for its gradient, with which the next nodes go on. The first node whose gradient is
+ * outside its own hard bound is wrong by itself. When none is, the errors of many nodes add up: the engine is
+ * imprecise.
  */
 #ifndef LOCATE_GRADIENT_NODE_H
 #define LOCATE_GRADIENT_NODE_H

@@ -92,10 +92,12 @@ static int check_name(const char *name, struct error *err)
                      "there is no operator '%.60s'; 'assay blocks list --operators' lists them", name);
 }
 
+/* Weights (the W of Conv) are in the table of parameters too, but without values to choose from. */
 static bool is_parameter(const struct op *op, size_t input)
 {
+    bool all_data = op && op->data == DATA_ALL;
     for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (param->kind == PARAM_INPUT && param->input == input)
+        if (param->kind == PARAM_INPUT && param->input == input && param->legal && !all_data)
             return true;
     return false;
 }
