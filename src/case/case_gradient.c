@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/str.h"
 #include "eval/gradient.h"
 #include "eval/value_types.h"
 
@@ -84,6 +85,28 @@ int test_case_ask_gradient(struct test_case *test, uint64_t seed, struct error *
     case_gradient_free(test->gradient);
     test->gradient = gradient;
     return 0;
+}
+
+int test_case_ask_loss(struct test_case *test, const char *output, struct error *err)
+{
+    if (test_case_ask_gradient(test, 0, err))
+        return -1;
+    struct case_gradient *gradient = test->gradient;
+    size_t kept = 0;
+    for (size_t i = 0; i < gradient->n_upstream; i++) {
+        struct value *value = &gradient->upstream[i];
+        if (!text_equal(value->name, output)) {
+            value_release(value);
+            continue;
+        }
+        for (size_t k = 0; k < value->tensors[0].count; k++)
+            tensor_set(&value->tensors[0], k, 1);
+        gradient->upstream[kept++] = *value;
+    }
+    gradient->n_upstream = kept;
+    return kept ? 0
+                : error_set(err, ERROR_NOT_FOUND, "the model has no output '%s' of floating-point type",
+                            output);
 }
 
 int test_case_ask_like(struct test_case *test, const struct test_case *like, struct error *err)

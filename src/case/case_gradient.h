@@ -25,6 +25,9 @@ struct case_gradient {
  */
 int test_case_ask_gradient(struct test_case *test, uint64_t seed, struct error *err);
 
+/* Makes it ask for the gradients of the sum of one output, whose name is given. */
+int test_case_ask_loss(struct test_case *test, const char *output, struct error *err);
+
 /* Does so when `like` asks for gradients, with the same seed. */
 int test_case_ask_like(struct test_case *test, const struct test_case *like, struct error *err);
 

@@ -23,7 +23,9 @@ struct search {
     const struct model *model;
     struct model_index index;
     struct settlement *settlement;
-    size_t answered; /* nodes that the engine differentiated */
+    size_t visited;  /* nodes that take part */
+    size_t answered; /* those that the engine differentiated */
+    size_t agreed;   /* those whose gradient could be judged and is right */
     bool found;      /* the node whose gradient is wrong */
 };
 
@@ -183,7 +185,9 @@ static int engine_hook(void *context, struct op_gradient *g)
     if (!status)
         status = judge_node(search, &had, &result, &verdict, &err);
     bool answered = !status && verdict.kind != VERDICT_UNTESTED;
+    search->visited++;
     search->answered += answered;
+    search->agreed += answered && verdict_is(verdict.kind, CLASS_AGREES) && !verdict.blank;
     search->found = answered && verdict_is(verdict.kind, CLASS_WRONG_ANSWER);
     if (search->found) {
         settlement_blame(search->settlement, &verdict, &had.node, 1);
@@ -236,6 +240,7 @@ int settle_gradient(struct settlement *settlement, const struct settle_case *whi
             .kind = VERDICT_IMPRECISE,
             .verdict = {.kind = VERDICT_IMPRECISE, .gradient = true},
             .text = "the gradient of every node alone is within its bounds",
+            .every_node = search.agreed == search.visited,
         };
     model_index_release(&search.index);
     return status;

@@ -345,6 +345,10 @@ static void tell(const struct question *question, enum answer answer, struct ver
 bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
                     struct verdict *verdict)
 {
+    if (which->test->gradient && verdict_is(verdict->kind, CLASS_REFUSAL)) {
+        verdict->kind = VERDICT_UNSUPPORTED; /* nothing obliges an engine to differentiate */
+        return true;
+    }
     const struct model *model =
         verdict_is(verdict->kind, CLASS_REFUSAL) ? test_case_model(which->test, NULL) : NULL;
     if (!model || !model->graph->n_node)

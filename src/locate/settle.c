@@ -54,6 +54,8 @@ static int settle_answer(struct settling *settling)
 
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err)
 {
+    if (which->test->gradient)
+        return settle_gradient(settlement, which, err);
     struct settling settling = {.settlement = settlement};
     *settlement = (struct settlement){0};
     int status = search_init(&settling.search, which, err);
@@ -90,7 +92,7 @@ bool settle_verdict(const struct settle_case *which, struct verdict *verdict, st
     struct settlement found;
     if (!settle_wanted(verdict))
         return false;
-    if ((which->test->gradient ? settle_gradient : settle)(&found, which, &err)) {
+    if (settle(&found, which, &err)) {
         settlement_release(&found);
         return false;
     }

@@ -368,8 +368,6 @@ static void settle_done(struct trials *trials, const struct flight *flight, stru
     }
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
-        if (flight->test->gradient && verdict_is(verdict->kind, CLASS_REFUSAL))
-            verdict->kind = VERDICT_UNSUPPORTED; /* nothing obliges an engine to differentiate */
         bool refused = verdict_is(verdict->kind, CLASS_REFUSAL);
         if (!refused && !wants_settling(trials, done, i))
             continue;
