@@ -70,6 +70,7 @@ int bounded_copy(struct bounded *to, const struct bounded *from, struct error *e
         if (from->count)
             memcpy(to->hard, from->hard, 2 * from->count * sizeof *to->hard);
     }
+    to->opened = from->opened;
     return 0;
 }
 
@@ -141,6 +142,11 @@ static void set_bounds(struct bounded *b, size_t i, long double hard, long doubl
     /* Rounding a bound down would make it a little too small. */
     b->hard[i] = bound < hard && bound < largest_bound ? next_above(bound) : bound;
     b->likely[i] = as_bound(likely);
+}
+
+static bool is_open(const struct bounded *b, size_t i)
+{
+    return isinf(bounded_hard(b, i)) && isinf(bounded_likely(b, i));
 }
 
 /*
@@ -268,6 +274,7 @@ void bounded_put_undecided(struct bounded *b, size_t i, long double value)
 void bounded_put_open(struct bounded *b, size_t i)
 {
     b->value[i] = 0;
+    b->opened = true;
     set_bounds(b, i, INFINITY, INFINITY);
 }
 
@@ -275,12 +282,14 @@ void bounded_set(struct bounded *b, size_t i, long double value, double hard, do
 {
     b->value[i] = value;
     set_bounds(b, i, hard >= 0 ? hard : INFINITY, likely >= 0 ? likely : INFINITY);
+    b->opened = b->opened || is_open(b, i);
 }
 
 void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j)
 {
     b->value[i] = from->value[j];
     set_bounds(b, i, bounded_hard(from, j), bounded_likely(from, j));
+    b->opened = b->opened || is_open(b, i);
 }
 
 bool bounded_may_be_strange(const struct bounded *b)
@@ -307,9 +316,24 @@ void bounded_settle(struct bounded *b, bool *open)
     for (size_t i = 0; b->hard && i < b->count; i++) {
         if (isinf(b->hard[i]) && !isfinite(b->value[i]))
             b->value[i] = 0;
-        if (open && isinf(b->hard[i]) && isinf(b->likely[i]))
+        if (open && is_open(b, i))
             *open = true;
     }
+}
+
+bool bounded_is_open(const struct bounded *b)
+{
+    for (size_t i = 0; b->hard && i < b->count; i++)
+        if (is_open(b, i))
+            return true;
+    return false;
+}
+
+void bounded_close(struct bounded *b)
+{
+    for (size_t i = 0; b->hard && i < b->count; i++)
+        if (is_open(b, i))
+            set_bounds(b, i, INFINITY, largest_bound);
 }
 
 void bounded_widen(struct bounded *b)

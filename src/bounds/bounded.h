@@ -12,8 +12,10 @@
  * Both are NULL while every element is exact (integers, copies of inputs). An infinite hard bound means that
  * the element is not judged. It is *undecided* when `likely` is finite: the bound of an input reaches across
  * a jump. It is *open* when `likely` is infinite too: ONNX leaves the result unspecified and any value
- * passes. Arithmetic passes an infinite hard bound on to everything computed from it. A jump whose possible
- * results are known (floor, argmax) needs no infinite bound: its hard bound reaches the farthest of them.
+ * passes. Arithmetic passes an infinite hard bound on to everything computed from it. It may also make both
+ * bounds infinite by growth alone; `opened` tells the two apart, and the evaluator makes the latter undecided
+ * (bounded_close). A jump whose possible results are known (floor, argmax) needs no infinite bound: its hard
+ * bound reaches the farthest of them.
  *
  * When only shapes are computed, `value` is NULL, unless the value is a known constant.
  */
@@ -30,6 +32,7 @@ struct bounded {
     long double *value;
     double *hard, *likely; /* both or neither */
     bool given;            /* read, not computed: the sign of its zeros is certain */
+    bool opened;           /* some element was made open, as opposed to bounds that grew infinite */
 };
 
 void bounded_init(struct bounded *b);
@@ -92,6 +95,13 @@ bool bounded_may_be_strange(const struct bounded *b);
  * *open, unless NULL, when an element is open.
  */
 void bounded_settle(struct bounded *b, bool *open);
+
+/* Whether an element is open. */
+bool bounded_is_open(const struct bounded *b);
+
+/* Makes open elements undecided, with the largest likely error there is: for the result of a node none of
+ * whose inputs is open, unless the node opened an element itself. */
+void bounded_close(struct bounded *b);
 
 /*
  * Makes infinities undecided for the nodes that read them. It is called for halves, which an engine may keep

@@ -225,6 +225,25 @@ static void run_idle(struct op_call *call, bool *idle)
     free(results);
 }
 
+static bool any_is_open(const struct op_call *call)
+{
+    for (size_t i = 0; i < call->n_inputs; i++)
+        if (call->inputs[i] && bounded_is_open(call->inputs[i]))
+            return true;
+    return false;
+}
+
+/* Bounds that became infinite by arithmetic alone, as those of deep models do, are not what ONNX leaves open.
+ * Bodies have closed their own results. */
+static void close_grown(const struct op_call *call)
+{
+    for (size_t i = 0; i < call->n_outputs && call->op->work != WORK_BODIES; i++) {
+        struct bounded *out = &call->outputs[i];
+        if (!out->opened && bounded_is_open(out) && !any_is_open(call))
+            bounded_close(out);
+    }
+}
+
 static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
 {
     const struct op *op = find_op(node, scope->opset, err);
@@ -251,6 +270,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         call.shapes_only = false;
     if (!result)
         result = run_call(&call, scope->options);
+    if (!result)
+        close_grown(&call);
     if (call.open && scope->options->open)
         *scope->options->open = true;
     if (!result && scope->options->idle)

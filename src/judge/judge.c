@@ -26,14 +26,6 @@ static void expectation_release(struct expectation *e)
     free(e->outputs);
 }
 
-static bool has_open(const struct bounded *b)
-{
-    for (size_t i = 0; i < b->count; i++)
-        if (isinf(bounded_hard(b, i)) && isinf(bounded_likely(b, i)))
-            return true;
-    return false;
-}
-
 static void expect(struct expectation *e, const struct result *reference, struct judgement *judgement)
 {
     *e = (struct expectation){.usable = false};
@@ -57,7 +49,7 @@ static void expect(struct expectation *e, const struct result *reference, struct
                      err.code ? err.message : "an output is not a tensor");
             return;
         }
-        e->open = e->open || reference->bounds[i].open || has_open(&e->outputs[i]);
+        e->open = e->open || reference->bounds[i].open || bounded_is_open(&e->outputs[i]);
     }
     e->values = reference->outputs;
     e->usable = true;
