@@ -104,6 +104,25 @@ static void text_verified(const struct swapped *swapped, struct str *out)
     str_printf(out, " from those of %s alone\n", swapped->engines[0]);
 }
 
+/* Nodes at which the way back ends, because no engine has their gradient. */
+static void text_way_back(const struct localize_report *report, struct str *out)
+{
+    const struct swapped *swapped = &report->found->swapped;
+    size_t count = 0, first = 0;
+    for (size_t i = swapped->n_nodes; i-- > 0 && swapped->gradients;) {
+        const struct swap_node *made = &swapped->nodes[i].made;
+        if (!made->differentiated || !made->lacks_gradient[0] || !made->lacks_gradient[1])
+            continue;
+        first = count++ ? first : i;
+    }
+    if (!count)
+        return;
+    str_printf(out, "gradients go no further than %s (node ", report->model->graph->node[first]->op_type);
+    text_print(out, model_node_name(report->model->graph->node[first]), 80);
+    str_add(out, count > 1 ? ") and other nodes" : ")");
+    str_add(out, ", which neither engine differentiates\n");
+}
+
 void localize_write_swap_text(const struct localize_report *report, bool colour, struct str *out)
 {
     const struct swapped *swapped = &report->found->swapped;
@@ -116,11 +135,12 @@ void localize_write_swap_text(const struct localize_report *report, bool colour,
     text_nodes(report, colour, out);
     str_printf(out, "\n%zu of %zu nodes run on both engines", swapped->n_swapped, swapped->n_nodes);
     if (swapped->gradients)
-        str_printf(out, ", %zu have gradients on both; %zu parameters", swapped->n_gradients,
+        str_printf(out, ", the gradients of %zu too; %zu parameters", swapped->n_gradients,
                    swapped->n_parameters);
     else
         str_add(out, "; gradients were not compared, because not both engines have them");
     str_printf(out, "; %zu runs of single nodes\n", swapped->runs);
+    text_way_back(report, out);
 }
 
 static void json_node(struct json *json, const struct localize_report *report, size_t number)
