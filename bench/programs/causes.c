@@ -10,10 +10,12 @@
  * parameter, and no other. Of the published faults that are tied to no parameter, none may be named. Of one
  * FAULT alone, all values that were tried are shown where it is not named exactly.
  *
- * methods: every published fault on every model that shows it, by local, rate (against the reference) and the
- * causal method: whether the node is named first, among those marked, how many are marked, and the time.
- * Nodes that fail only together are named first together. The causal method begins where local ends: `by`
- * says whether it names a parameter, whose node counts then, or goes no further than local's node.
+ * methods: every published fault on every model that shows it, by local, rate (against the reference), the
+ * causal method and swap (from the healthy engine to the faulty one): whether the node is named first, among
+ * those marked, how many are marked, and the time. Nodes that fail only together are named first together.
+ * The causal method begins where local ends: `by` says whether it names a parameter, whose node counts then,
+ * or goes no further than local's node. Swap ranks by how much a node changes the outputs: any node of an
+ * operator at fault is right there, since the fault is in all of them.
  */
 #include "base/clock.h"
 #include "base/memory.h"
@@ -231,10 +233,11 @@ static int causes(struct bench *bench, struct subject *subjects, size_t n)
 static struct localization run_method(struct bench *bench, const struct test_case *test, unsigned method,
                                       double *seconds)
 {
+    bool swap = method & LOCALIZE_SWAP;
     struct localize_case which = {.pool = bench->planted.pool,
-                                  .engine = FAULTY,
-                                  .second = SECOND,
-                                  .second_is_reference = true,
+                                  .engine = swap ? HEALTHY : FAULTY,
+                                  .second = swap ? FAULTY : SECOND,
+                                  .second_is_reference = !swap,
                                   .test = test,
                                   .method = method};
     struct localization found;
@@ -267,7 +270,16 @@ static void add_causal(struct bench *bench, const struct localization *found, si
     bench->methods[2].by_parameter += cause->n_parameters > 0;
     add_method(&bench->methods[2], first, first,
                cause->n_parameters ? cause->n_parameters : found->n_culprits, seconds);
-    printf(" %s", cause->n_parameters ? "parameter" : "local");
+}
+
+static void add_swap(struct bench *bench, const struct subject *subject, const struct localization *found,
+                     size_t truth, double seconds)
+{
+    const struct swapped *swapped = &found->swapped;
+    bool among = swapped->nodes[truth].suspect;
+    bool first = swapped->n_suspects && (swapped->suspects[0] == truth ||
+                                         planted_is_faulty(&bench->planted, subject, swapped->suspects[0]));
+    add_method(&bench->methods[3], first, among, swapped->n_suspects, seconds);
 }
 
 static void compare_methods(struct bench *bench, const struct planted_row *row, struct subject *subject,
@@ -296,20 +308,24 @@ static void compare_methods(struct bench *bench, const struct planted_row *row, 
     result_release(&whole);
     found = run_method(bench, test, LOCALIZE_LOCAL | LOCALIZE_CAUSE, &seconds);
     add_causal(bench, &found, truth, seconds);
+    const char *by = found.cause.n_parameters ? "parameter" : "local";
     localization_release(&found);
-    printf("\n");
+    found = run_method(bench, test, LOCALIZE_SWAP, &seconds);
+    add_swap(bench, subject, &found, truth, seconds);
+    localization_release(&found);
+    printf(" %s\n", by);
     fflush(stdout);
     test_case_free(test);
 }
 
 static int methods(struct bench *bench, struct subject *subjects, size_t n)
 {
-    static const char *const names[] = {"local", "rate", "causal"};
+    static const char *const names[] = {"local", "rate", "causal", "swap"};
     size_t n_rows;
     struct planted_row *rows = planted_rows(&bench->planted, &n_rows);
-    printf("%-67s %-23s %-23s %s\n%-23s %-14s %-28s", "", "local", "rate", "causal", "fault", "model",
-           "node at fault");
-    for (int i = 0; i < 3; i++)
+    printf("%-67s %-23s %-23s %-23s %s\n%-23s %-14s %-28s", "", "local", "rate", "causal", "swap", "fault",
+           "model", "node at fault");
+    for (int i = 0; i < 4; i++)
         printf(" %5s %5s %4s %6s", "first", "among", "n", "s");
     printf(" by\n");
     for (size_t r = 0; r < n_rows; r++) {
@@ -331,7 +347,7 @@ static int methods(struct bench *bench, struct subject *subjects, size_t n)
     free(rows);
     printf("\n%-8s %6s %16s %16s %14s %10s\n", "method", "cases", "right first", "among marked",
            "marked a case", "s a case");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const struct method *method = &bench->methods[i];
         double cases = method->cases ? (double)method->cases : 1;
         printf("%-8s %6zu %14.1f %% %14.1f %% %14.1f %10.2f\n", names[i], method->cases,

@@ -159,6 +159,11 @@ long planted_truth(struct planted *planted, struct subject *subject, size_t set,
     return apart == ROUNDED ? NOBODY : truth;
 }
 
+bool planted_is_faulty(const struct planted *planted, const struct subject *subject, size_t node)
+{
+    return is_among(subject->model->graph->node[node]->op_type, planted->operators);
+}
+
 bool planted_concerns(const struct subject *subject, const char *operators)
 {
     for (size_t i = 0; i < subject->model->graph->n_node; i++)

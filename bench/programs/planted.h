@@ -50,6 +50,9 @@ void planted_close(struct planted *planted);
 void planted_run(struct planted *planted, int engine, const struct model *model, const struct value *inputs,
                  size_t n_inputs, struct result *result);
 
+/* Whether the node is of an operator that the fault at hand is in. */
+bool planted_is_faulty(const struct planted *planted, const struct subject *subject, size_t node);
+
 /* Whether the model has one of the operators "Conv|MaxPool". */
 bool planted_concerns(const struct subject *subject, const char *operators);
 

@@ -21,6 +21,8 @@ static double delta_outputs(const struct swap_graph *graph, const struct swap_bi
     for (size_t o = 0; o < graph->test.model->graph->n_output; o++)
         if (a->outputs[o] && b->outputs[o])
             rate_add(&mean, a->outputs[o], b->outputs[o]);
+        else
+            mean.apart |= a->outputs[o] != b->outputs[o];
     return rate_delta(&mean);
 }
 
@@ -30,10 +32,9 @@ static double delta_gradients(const struct swap_graph *graph, const struct swap_
     double sum = 0;
     size_t count = 0;
     for (size_t i = 0; i < graph->n_parameters; i++) {
-        struct rate_mean mean = {0};
-        if (!a->gradients[i] || !b->gradients[i])
-            continue;
-        rate_add(&mean, a->gradients[i], b->gradients[i]);
+        struct rate_mean mean = {.apart = !a->gradients[i] != !b->gradients[i]};
+        if (a->gradients[i] && b->gradients[i])
+            rate_add(&mean, a->gradients[i], b->gradients[i]);
         double delta = rate_delta(&mean);
         if (isnan(delta)) /* no elements */
             continue;

@@ -43,7 +43,8 @@ struct node_run {
     bool backward;
     size_t n_errands[2];
     struct errand *errands[2]; /* for each engine; room for one a binding */
-    size_t *errand_of;         /* for each binding */
+    size_t *errand_of;         /* for each binding; SIZE_MAX: none */
+    struct errand *first;      /* the inputs that the node has in the first binding */
     struct arena arena;
 };
 
@@ -161,17 +162,20 @@ static const struct tensor *tensor_of(const struct swap_graph *graph, size_t val
     return number == NONE ? NULL : &graph->values[value].tensors[number];
 }
 
-/* The values that the first binding knows, to declare the types of the part's inputs and outputs. */
-static struct edit_types known_types(struct node_run *run, const struct swap_state *state)
+/* The values that some binding knows, to declare the types of the part's inputs and outputs. */
+static struct edit_types known_types(struct node_run *run, const struct swap_state *states, size_t n_states)
 {
     const struct model_index *index = &run->graph->test.index;
     const char **names = arena_array(&run->arena, index->count, sizeof *names);
     const struct tensor **tensors = arena_array(&run->arena, index->count, sizeof(struct tensor *));
     struct edit_types types = {.names = names, .tensors = tensors};
     for (size_t v = 0; v < index->count; v++) {
-        tensors[types.count] = tensor_of(run->graph, v, state->value[v]);
-        if (!tensors[types.count])
+        const struct tensor *tensor = NULL;
+        for (size_t b = 0; b < n_states && !tensor; b++)
+            tensor = tensor_of(run->graph, v, states[b].value[v]);
+        if (!tensor)
             continue;
+        tensors[types.count] = tensor;
         names[types.count++] = index->values[v].name;
     }
     return types;
@@ -212,7 +216,7 @@ static int node_open(struct node_run *run, struct swap_graph *graph, size_t numb
 {
     *run = (struct node_run){.graph = graph, .number = number};
     arena_init(&run->arena);
-    struct edit_types types = known_types(run, &states[0]);
+    struct edit_types types = known_types(run, states, n_states);
     if (model_cut(&run->part, &graph->test.index, &number, 1, &types, graph->test.err) ||
         freeze_settings(run, states, n_states) ||
         handover_open(&run->handover, graph->test.which->pool, run->part, graph->test.err))
@@ -222,6 +226,10 @@ static int node_open(struct node_run *run, struct swap_graph *graph, size_t numb
     run->n_out = part->n_output;
     run->in = numbers_of(run, part->input, part->n_input);
     run->out = numbers_of(run, part->output, part->n_output);
+    run->first = arena_array(&run->arena, 1, sizeof *run->first);
+    run->first->in = arena_array(&run->arena, run->n_in, sizeof *run->first->in);
+    for (size_t i = 0; i < run->n_in; i++)
+        run->first->in[i] = states[0].value[run->in[i]];
     run->errand_of = arena_array(&run->arena, n_states, sizeof *run->errand_of);
     for (int e = 0; e < 2; e++)
         run->errands[e] = arena_array(&run->arena, n_states, sizeof *run->errands[e]);
@@ -320,11 +328,19 @@ static bool take_results(struct node_run *run, struct errand *errand, struct res
     return true;
 }
 
-static void lacking(struct node_run *run, int engine, const struct result *result)
+/*
+ * Hears that the engine gave no answer to an errand. It counts against the engine only if the node has the
+ * inputs of the first binding: others may be what a wrong node before it makes.
+ */
+static void unanswered(struct node_run *run, int engine, struct errand *errand, const struct result *result)
 {
     struct swap_node *node = &run->graph->nodes[run->number];
-    *(run->backward ? &node->lacks_gradient[engine] : &node->lacks[engine]) = true;
-    node->died[engine] |= result->outcome == OUTCOME_CRASH || result->outcome == OUTCOME_HANG;
+    const struct errand *first = run->first;
+    bool usual = same_numbers(errand->in, first->in, run->n_in);
+    for (size_t i = 0; i < (run->backward ? run->n_wanted : run->n_out); i++)
+        errand->out[i] = NONE;
+    if (usual)
+        node->died[engine] |= result->outcome == OUTCOME_CRASH || result->outcome == OUTCOME_HANG;
     if (node->why[engine])
         return;
     const char *said = result->outcome == OUTCOME_OK         ? "its answer lacks a value or holds no tensor"
@@ -333,7 +349,7 @@ static void lacking(struct node_run *run, int engine, const struct result *resul
     node->why[engine] = arena_strdup(&run->graph->test.arena, said);
 }
 
-/* Runs the errands of both engines, and notes what an engine cannot do. */
+/* Runs the errands of both engines. An engine that answers none, and never has, cannot run the node. */
 static int run_errands(struct node_run *run)
 {
     struct swap_graph *graph = run->graph;
@@ -351,13 +367,18 @@ static int run_errands(struct node_run *run)
         if (status <= 0)
             return status;
         int e = *(int *)back->job.user;
+        struct swap_node *node = &graph->nodes[run->number];
+        bool *proven = run->backward ? &node->proven_gradient[e] : &node->proven[e];
         for (size_t i = 0; i < run->n_errands[e]; i++) {
             struct errand *errand = &run->errands[e][i];
             struct result *result = run_result(back, i, 0);
-            ++*(run->backward ? &graph->nodes[run->number].gradients : &graph->nodes[run->number].runs);
-            if (result->outcome != OUTCOME_OK || !take_results(run, errand, result))
-                lacking(run, e, result);
+            ++*(run->backward ? &node->gradients : &node->runs);
+            if (result->outcome == OUTCOME_OK && take_results(run, errand, result))
+                *proven = true;
+            else
+                unanswered(run, e, errand, result);
         }
+        *(run->backward ? &node->lacks_gradient[e] : &node->lacks[e]) = !*proven;
         run_free(back);
     }
 }
@@ -384,8 +405,20 @@ static bool answers_differ(const struct node_run *run)
     return false;
 }
 
-/* Runs the node in all bindings: each on its engine or, where that cannot run it, on the other one. Fails
- * when neither can. Afterwards run->errand_of and engine_for say which errand each binding has. */
+/* Whether all inputs are there: they are not where a node before it failed on what it was given. */
+static bool is_complete(const struct node_run *run, const struct swap_state *state)
+{
+    for (size_t i = 0; i < run->n_in; i++)
+        if (state->value[run->in[i]] == NONE)
+            return false;
+    return true;
+}
+
+/*
+ * Runs the node in all bindings: each on its engine or, where that cannot run it, on the other one. Fails
+ * when neither can, unless the graph has run before: then only what other bindings give the node is to blame.
+ * Afterwards errand_for says which errand each binding has.
+ */
 static int run_node(struct node_run *run, const struct swap_binding *bindings,
                     const struct swap_state *states, size_t count)
 {
@@ -395,20 +428,45 @@ static int run_node(struct node_run *run, const struct swap_binding *bindings,
     do {
         memcpy(before, lacks, sizeof before);
         run->n_errands[0] = run->n_errands[1] = 0;
-        for (size_t b = 0; b < count; b++)
-            errand_add(run, &states[b], engine_for(run, &bindings[b]), b);
+        for (size_t b = 0; b < count; b++) {
+            run->errand_of[b] = SIZE_MAX;
+            if (is_complete(run, &states[b]))
+                errand_add(run, &states[b], engine_for(run, &bindings[b]), b);
+        }
         if (run_errands(run))
             return -1;
     } while (memcmp(before, lacks, sizeof before) != 0 && !(lacks[0] && lacks[1]));
     *(run->backward ? &node->gradient_differs : &node->differs) |= answers_differ(run);
-    if (!lacks[0] || !lacks[1])
+    if (!lacks[0] || !lacks[1] || run->backward || run->graph->established)
         return too_large(run->graph);
-    if (run->backward)
-        return 0;
     char text[200];
     return error_set(
         run->graph->test.err, ERROR_UNSUPPORTED, "%s runs on neither engine alone: %.150s; %.150s",
         model_node_text(run->graph->test.model, run->number, text, sizeof text), node->why[0], node->why[1]);
+}
+
+/* NULL: the binding has none, because an input is missing. */
+static const struct errand *errand_for(const struct node_run *run, const struct swap_binding *binding,
+                                       size_t b)
+{
+    return run->errand_of[b] == SIZE_MAX ? NULL : &run->errands[engine_for(run, binding)][run->errand_of[b]];
+}
+
+/* Whether the node has all its inputs in some binding. */
+static bool has_inputs(const struct swap_graph *graph, size_t number, const struct swap_state *states,
+                       size_t count)
+{
+    const struct model_index *index = &graph->test.index;
+    for (size_t b = 0; b < count; b++) {
+        bool complete = true;
+        for (size_t k = 0; k < index->n_uses[number]; k++) {
+            size_t v = index->uses[number][k];
+            complete &= index->values[v].source == SOURCE_INITIALIZER || states[b].value[v] != NONE;
+        }
+        if (complete)
+            return true;
+    }
+    return false;
 }
 
 static int forward_node(struct swap_graph *graph, size_t number, const struct swap_binding *bindings,
@@ -419,8 +477,8 @@ static int forward_node(struct swap_graph *graph, size_t number, const struct sw
     if (status == 0 && run.n_out)
         status = run_node(&run, bindings, states, count);
     for (size_t b = 0; b < count && status == 0 && run.n_out; b++) {
-        const struct errand *errand = &run.errands[engine_for(&run, &bindings[b])][run.errand_of[b]];
-        for (size_t i = 0; i < run.n_out; i++)
+        const struct errand *errand = errand_for(&run, &bindings[b], b);
+        for (size_t i = 0; i < run.n_out && errand; i++)
             states[b].value[run.out[i]] = errand->out[i];
     }
     node_close(&run);
@@ -495,9 +553,10 @@ static int backward_node(struct swap_graph *graph, size_t number, const struct s
         status = run_node(&run, bindings, states, count);
         for (size_t b = 0; b < count && !status && !(node->lacks_gradient[0] && node->lacks_gradient[1]);
              b++) {
-            const struct errand *errand = &run.errands[engine_for(&run, &bindings[b])][run.errand_of[b]];
-            for (size_t i = 0; i < run.n_wanted && !status; i++)
-                status = arrive(graph, &states[b], run.wanted[i], errand->out[i]);
+            const struct errand *errand = errand_for(&run, &bindings[b], b);
+            for (size_t i = 0; i < run.n_wanted && !status && errand; i++)
+                if (errand->out[i] != NONE)
+                    status = arrive(graph, &states[b], run.wanted[i], errand->out[i]);
         }
     }
     node_close(&run);
@@ -588,17 +647,20 @@ int swap_graph_run(struct swap_graph *graph, struct swap_binding *bindings, size
     }
     int status = start_forward(graph, states, count);
     for (size_t p = 0; p < n && status == 0; p++) {
-        status = forward_node(graph, index->order[p], bindings, states, count);
+        if (has_inputs(graph, index->order[p], states, count))
+            status = forward_node(graph, index->order[p], bindings, states, count);
         step(graph);
     }
     if (status == 0 && graph->gradients)
         status = start_backward(graph, states, count);
     for (size_t p = n; p-- > 0 && status == 0 && graph->gradients;) {
-        status = backward_node(graph, index->order[p], bindings, states, count);
+        if (has_inputs(graph, index->order[p], states, count))
+            status = backward_node(graph, index->order[p], bindings, states, count);
         step(graph);
     }
     for (size_t b = 0; b < count && status == 0; b++)
         give_results(graph, &bindings[b], &states[b]);
+    graph->established |= status == 0;
     return status;
 }
 

@@ -7,7 +7,8 @@
  * every bit are one result, so that what a changed binding does not reach is computed once.
  *
  * A node that its engine cannot run is run by the other one in all bindings, and the same holds for its
- * gradient.
+ * gradient. Where a node gives another shape than it should, the nodes behind it may fail: that binding then
+ * has no values from there on.
  */
 #ifndef LOCATE_SWAP_GRAPH_H
 #define LOCATE_SWAP_GRAPH_H
@@ -18,19 +19,20 @@
 
 /* What became of a node. */
 struct swap_node {
-    bool lacks[2];                  /* the engine cannot run it: the other one does */
-    bool lacks_gradient[2];         /* the same for its gradient */
-    const char *why[2];             /* what the engine said to that; NULL when it lacks nothing */
-    bool died[2];                   /* it crashed or hung on the node */
-    bool differs, gradient_differs; /* the engines gave different answers to the same inputs */
-    bool differentiated;            /* its gradient was asked for */
-    size_t runs, gradients;         /* how often both engines together ran it forward and backward */
+    bool lacks[2];                      /* the engine cannot run it: the other one does */
+    bool lacks_gradient[2];             /* the same for its gradient */
+    const char *why[2];                 /* what the engine said to that; NULL when it lacks nothing */
+    bool died[2];                       /* it crashed or hung on the node */
+    bool differs, gradient_differs;     /* the engines gave different answers to the same inputs */
+    bool proven[2], proven_gradient[2]; /* it has answered at least once */
+    bool differentiated;                /* its gradient was asked for */
+    size_t runs, gradients;             /* how often both engines together ran it forward and backward */
 };
 
 /* One binding, and what came out of it. The tensors belong to the graph and live until it is run again. */
 struct swap_binding {
     unsigned char *engine;           /* for each node: 0 or 1 */
-    const struct tensor **outputs;   /* of the graph, in order */
+    const struct tensor **outputs;   /* of the graph, in order; NULL: a node failed before it */
     const struct tensor **gradients; /* for each parameter; NULL: the outputs do not depend on it */
 };
 
@@ -39,6 +41,7 @@ struct swap_graph {
     int engines[2];         /* numbers in the pool */
     struct swap_node *nodes;
     bool gradients;      /* run backward too */
+    bool established;    /* some bindings have run: every node runs on one engine at least */
     size_t n_parameters; /* values by which the outputs are differentiated */
     size_t *parameters;  /* their numbers in test.index.values */
     bool *needed;        /* for each value: a parameter, or computed from one */

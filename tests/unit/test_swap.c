@@ -181,6 +181,48 @@ static void a_node_on_which_one_engine_dies_is_a_suspect(void **state)
     scene_close(&scene);
 }
 
+/* Under deconv-shape the output is too small, and what comes behind it cannot be added. */
+static void a_node_that_makes_the_next_one_fail_is_the_suspect(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct shape weights = {4, {1, 1, 3, 3}}, image = {4, {1, 1, 2, 4}}, large = {4, {1, 1, 6, 10}};
+    struct tensor w, added, form;
+    assert_int_equal(tensor_alloc(&w, DTYPE_FLOAT, &weights, 0, NULL), 0);
+    assert_int_equal(tensor_alloc(&added, DTYPE_FLOAT, &large, 0, NULL), 0);
+    assert_int_equal(tensor_alloc(&form, DTYPE_INT64, &(struct shape){1, {4}}, 0, NULL), 0);
+    for (size_t i = 0; i < 4; i++)
+        tensor_set(&form, i, (long double)image.dims[i]);
+    for (size_t i = 0; i < 9; i++)
+        tensor_set(&w, i, 1 + (long double)i);
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &eight);
+    model_add_initializer(model, "form", &form);
+    model_add_initializer(model, "w", &w);
+    model_add_initializer(model, "added", &added);
+    model_add_node(model, "Reshape", "reshape", 2, NAMES("x", "form"), 1, NAMES("i"));
+    Onnx__NodeProto *node =
+        model_add_node(model, "ConvTranspose", "wider", 2, NAMES("i", "w"), 1, NAMES("c"));
+    node_set_ints(&model->arena, node, "strides", (int64_t[]){2, 2}, 2);
+    node_set_ints(&model->arena, node, "output_padding", (int64_t[]){1, 1}, 2);
+    model_add_node(model, "Add", "add", 2, NAMES("c", "added"), 1, NAMES("s"));
+    model_add_node(model, "Relu", "relu", 1, NAMES("s"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, NULL);
+    scene_run(&scene, model, "reference:round=on,fault=deconv-shape");
+    if (scene.status)
+        fail_msg("%s", scene.err.message);
+    const struct swapped *swapped = &scene.found.swapped;
+    assert_int_equal(swapped->n_suspects, 1);
+    assert_int_equal(swapped->suspects[0], 1);
+    assert_true(isinf(swapped->nodes[1].delta_c));
+    assert_int_equal(swapped->n_swapped, 4);
+    assert_true(swapped->confirmed);
+    tensor_release(&w);
+    tensor_release(&added);
+    tensor_release(&form);
+    scene_close(&scene);
+}
+
 static void an_engine_that_does_not_start_is_named(void **state)
 {
     (void)state;
@@ -199,6 +241,7 @@ int main(void)
         cmocka_unit_test(what_a_swap_does_not_reach_runs_once),
         cmocka_unit_test(what_the_rest_of_the_model_hides_is_found_by_its_bounds),
         cmocka_unit_test(a_node_on_which_one_engine_dies_is_a_suspect),
+        cmocka_unit_test(a_node_that_makes_the_next_one_fail_is_the_suspect),
         cmocka_unit_test(an_engine_that_does_not_start_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
