@@ -110,7 +110,9 @@ long double likely_add(long double a, long double b)
         return fabsl(a + b);
     /* The square of a double fits into a long double, so hypotl is not needed. */
     long double squares = a * a + b * b;
-    return squares > 0x1p-16000L && squares < 0x1p16000L ? sqrtl(squares) : hypotl(a, b);
+    if (squares > 0x1p-16000L && squares < 0x1p16000L)
+        return sqrtl(squares);
+    return isinf(a) || isinf(b) ? INFINITY : hypotl(a, b);
 }
 
 static double as_bound(long double bound)

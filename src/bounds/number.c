@@ -30,9 +30,13 @@ struct number number_sub(struct number a, struct number b, long double u)
 
 struct number number_mul(struct number a, struct number b, long double u)
 {
-    long double h = fabsl(a.v) * b.h + fabsl(b.v) * a.h + a.h * b.h;
-    long double l = likely_add(likely_add(a.v * b.l, b.v * a.l), a.l * b.l);
-    return rounded(a.v * b.v, h, l, u);
+    long double v = a.v * b.v, h = fabsl(a.v) * b.h + fabsl(b.v) * a.h + a.h * b.h;
+    long double p = a.v * b.l, q = b.v * a.l, r = a.l * b.l, own = 0.577350269L * u * fabsl(v);
+    /* One root for all of likely_add's, which is where the time would go. */
+    long double squares = p * p + q * q + r * r + own * own;
+    bool plain = squares > 0x1p-16000L && squares < 0x1p16000L;
+    long double l = plain ? sqrtl(squares) : likely_add(likely_add(likely_add(p, q), r), own);
+    return (struct number){v, h + u * (fabsl(v) + h), l};
 }
 
 long double number_most(struct number a)

@@ -27,7 +27,8 @@ struct blocks {
     enum dtype type; /* in which statistics are computed */
     bool has_x, has_scale, has_bias;
     struct bounded *slope;
-    struct gradient_sums scale_sums, bias_sums;
+    struct centred_sum *scale_sums;
+    struct gradient_sums bias_sums;
 };
 
 /* x, which is rounded where the statistics have a coarser type. */
@@ -41,32 +42,47 @@ static struct number element(const struct blocks *b, size_t i)
     return x;
 }
 
-/* x - mean, whose last rounding is relative to the size of both where they are multiplied apart. */
-static struct number centred(struct number x, struct number mean, long double u)
+/*
+ * Sums of terms g (x - mean) factor, which may be computed as factor (sum g x - mean sum g): the roundings of
+ * the sum are relative to |x| + |mean|. Kept as plain numbers, because there is a term for every element.
+ */
+struct centred_sum {
+    long double value, hard, variance;
+    long double magnitude, squares; /* of g (|x| + |mean|) factor */
+    size_t count;
+};
+
+static void add_centred(struct centred_sum *s, struct number g, struct number x, struct number mean,
+                        struct number factor)
 {
-    struct number d = number_sub(x, mean, 0);
-    long double size = number_most(x) + number_most(mean);
-    return number_loosen(d, 2 * u * size, u * size);
+    long double d = x.v - mean.v, shift = x.h + mean.h, width = number_most(factor),
+                far = number_most(g) * (number_most(x) + number_most(mean)) * width, term = g.v * d;
+    s->value += term * factor.v;
+    s->hard += width * (g.h * (fabsl(d) + shift) + fabsl(g.v) * shift) + fabsl(term) * factor.h;
+    long double scaled = factor.v * factor.v, spread = x.l * x.l + mean.l * mean.l;
+    s->variance += scaled * (g.l * g.l * d * d + g.v * g.v * spread) + term * term * factor.l * factor.l;
+    s->magnitude += far;
+    s->squares += far * far;
+    s->count++;
 }
 
-/*
- * Adds a term g (x - mean) factor to a sum that may be computed as factor (sum g x - mean sum g): the
- * roundings of the sum are relative to |x| + |mean|.
- */
-static void add_centred(struct gradient_sums *sums, size_t at, const struct number factors[3],
-                        long double size, enum dtype type, long double u)
+/* The sum; undecided where a part of it may overflow, or an element is not finite. */
+static struct number centred_total(const struct centred_sum *s, enum dtype type, long double u)
 {
-    struct number term = number_product(factors, 3, type, u);
-    long double magnitude = number_most(factors[0]) * size * number_most(factors[2]);
-    if (!isfinite(term.v) || !isfinite(term.h) || !(magnitude < dtype_highest(type))) {
-        gradient_sums_undecided(sums, at);
-        return;
-    }
-    struct sum *sum = &sums->sums[at];
-    long double coarser = fmaxl(u / unit_of(sums->slope->type), 1);
-    gradient_sums_add(sums, at, number_loosen(term, 4 * u * magnitude, u * magnitude));
-    sum->magnitude += coarser * magnitude - fabsl(term.v);
-    sum->squares += coarser * coarser * magnitude * magnitude - term.v * term.v;
+    long double n = (long double)s->count, tiny = n * dtype_precision(type).tiny;
+    struct number total = {s->value, s->hard + rounding_growth((double)u, s->count + 6) * s->magnitude + tiny,
+                           sqrtl(s->variance + u * u * (n + 6) * s->squares)};
+    if (!(isfinite(total.v) && s->magnitude < dtype_highest(type)))
+        return (struct number){0, INFINITY, 0};
+    return total;
+}
+
+static struct centred_sum *centred_sums(size_t count, struct error *err)
+{
+    struct centred_sum *sums = calloc(count ? count : 1, sizeof *sums);
+    if (!sums)
+        error_set(err, ERROR_MEMORY, "no memory for the sums of %zu derivatives", count);
+    return sums;
 }
 
 static void add_plain(struct gradient_sums *sums, size_t at, struct number term, long double u)
@@ -188,37 +204,38 @@ static void run_block(struct blocks *b, size_t block)
         if (b->has_bias)
             add_plain(&b->bias_sums, b->bias_at[i], up, b->unit);
         if (b->has_scale && lost)
-            gradient_sums_undecided(&b->scale_sums, b->scale_at[i]);
+            b->scale_sums[b->scale_at[i]].hard = INFINITY;
         else if (b->has_scale)
-            add_centred(&b->scale_sums, b->scale_at[i],
-                        (const struct number[]){up, centred(x, m.mean, b->unit), m.inverse},
-                        number_most(x) + number_most(m.mean), b->type, b->unit);
+            add_centred(&b->scale_sums[b->scale_at[i]], up, x, m.mean, m.inverse);
     }
 }
 
 /* Makes the slopes of x, scale and bias, and fills them. */
 static int run_blocks(struct blocks *b)
 {
-    struct error *err = b->g->call->err;
-    b->has_x = b->g->wanted[0];
-    if (b->has_x && !(b->slope = gradient_make(b->g, 0)))
+    struct op_gradient *g = b->g;
+    struct error *err = g->call->err;
+    struct bounded *scale = NULL, *bias = NULL;
+    int result = -1;
+    b->has_x = g->wanted[0];
+    b->has_scale = g->wanted[1];
+    b->has_bias = call_input(g->call, 2) && g->wanted[2];
+    if ((b->has_x && !(b->slope = gradient_make(g, 0))) || (b->has_scale && !(scale = gradient_make(g, 1))) ||
+        (b->has_bias && !(bias = gradient_make(g, 2))))
         return -1;
-    struct gradient_sums *sums[2] = {&b->scale_sums, &b->bias_sums};
-    bool *has[2] = {&b->has_scale, &b->has_bias};
-    int result = 0;
-    for (size_t i = 0; i < 2 && result == 0; i++) {
-        struct bounded *slope = gradient_make(b->g, i + 1);
-        if (slope)
-            result = gradient_sums_init(sums[i], slope, err);
-        else if (call_input(b->g->call, i + 1) && b->g->wanted[i + 1])
-            result = -1;
-        *has[i] = slope && result == 0;
-    }
-    for (size_t block = 0; result == 0 && b->x->count > 0 && block < b->x->count / b->length; block++)
+    if (b->has_bias && gradient_sums_init(&b->bias_sums, bias, err))
+        return -1;
+    if (b->has_scale && !(b->scale_sums = centred_sums(scale->count, err)))
+        goto out;
+    for (size_t block = 0; b->x->count > 0 && block < b->x->count / b->length; block++)
         run_block(b, block);
-    for (size_t i = 0; i < 2; i++)
-        if (*has[i])
-            gradient_sums_store(sums[i]);
+    for (size_t i = 0; b->has_scale && i < scale->count; i++)
+        number_put(scale, i, centred_total(&b->scale_sums[i], b->type, b->unit));
+    result = 0;
+out:
+    free(b->scale_sums);
+    if (b->has_bias)
+        gradient_sums_store(&b->bias_sums);
     return result;
 }
 
@@ -305,89 +322,100 @@ int normalize_gradient_layer(struct op_gradient *g)
     return result;
 }
 
-/* BatchNormalization with given statistics: every channel is a linear function of x. */
+/*
+ * BatchNormalization with given statistics: every channel is a linear function of x. From S1 = sum g and
+ * S2 = sum g d of a channel follow the derivatives by scale, bias, mean and variance.
+ */
 struct channel {
     struct number mean, inverse, scale, factor; /* factor = scale * inverse */
-    struct number bend;                         /* -scale * inverse^3 / 2 */
+    long double high, low;                      /* what partial products of the factor may be */
+    struct centred_sum centred;
+    struct sum plain;
 };
 
-struct batch {
-    struct op_gradient *g;
-    struct channel *channels;
-    struct bounded *x_slope;
-    struct gradient_sums sums[5]; /* of inputs 1 to 4 */
-    bool has[5];
-    enum dtype type;
-    double unit;
-};
-
-static struct channel channel_of(const struct batch *b, size_t c, double epsilon)
+static struct channel channel_of(const struct op_call *call, size_t c, enum dtype type, double unit)
 {
-    const struct bounded *const *in = b->g->call->inputs;
+    const struct bounded *const *in = call->inputs;
     struct channel t = {.mean = number_of(in[3], c), .scale = number_of(in[1], c)};
-    t.inverse = inverse_root(number_of(in[4], c), epsilon, b->unit, b->type);
+    t.inverse = inverse_root(number_of(in[4], c), call_float(call, "epsilon", (double)1e-5f), unit, type);
     if (isnan(t.inverse.v))
         t.inverse = (struct number){0, INFINITY, 0};
-    const struct number factors[] = {t.scale, t.inverse, t.inverse, t.inverse, number_exact(-0.5L)};
-    t.factor = number_product(factors, 2, b->type, b->unit);
-    t.bend = number_product(factors, 5, b->type, b->unit);
-    t.bend = number_loosen(t.bend, 8 * b->unit * number_most(t.bend), 4 * b->unit * fabsl(t.bend.v));
+    t.factor = number_product((const struct number[]){t.scale, t.inverse}, 2, type, unit);
+    t.high = fmaxl(1, number_most(t.scale)) * fmaxl(1, number_most(t.inverse));
+    t.low = fminl(1, number_least(t.scale)) * fminl(1, number_least(t.inverse));
     return t;
 }
 
-static void batch_element(struct batch *b, size_t i, size_t c)
+/* g scale inverse, in any order. */
+static void put_scaled(struct bounded *slope, size_t i, struct number g, const struct channel *t, double unit)
 {
-    const struct channel *t = &b->channels[c];
-    long double u = b->unit;
-    struct number up = number_of(b->g->upstream[0], i), x = number_of(b->g->call->inputs[0], i);
-    struct number direct = number_product((const struct number[]){up, t->scale, t->inverse}, 3, b->type, u);
-    if (b->x_slope && isfinite(direct.v))
-        number_put(b->x_slope, i, direct);
-    else if (b->x_slope)
-        bounded_put_undecided(b->x_slope, i, 0);
-    struct number d = centred(x, t->mean, u);
-    long double size = number_most(x) + number_most(t->mean);
-    if (b->has[1])
-        add_centred(&b->sums[1], c, (const struct number[]){up, d, t->inverse}, size, b->type, u);
-    if (b->has[2])
-        add_plain(&b->sums[2], c, up, u);
-    if (b->has[3])
-        add_plain(&b->sums[3], c, number_mul(direct, number_exact(-1), u), u);
-    if (b->has[4])
-        add_centred(&b->sums[4], c, (const struct number[]){up, d, t->bend}, size, b->type, u);
+    struct number y = number_mul(g, t->factor, unit);
+    if (!isfinite(y.v) || !(number_most(g) * t->high < dtype_highest(slope->type))) {
+        bounded_put_undecided(slope, i, 0);
+        return;
+    }
+    if (g.v != 0 && number_least(g) * t->low < dtype_precision(slope->type).tiny) {
+        long double lost = 2 * contract_underflow(slope->type) * t->high;
+        y = number_loosen(y, lost, lost / 3);
+    }
+    number_put(slope, i, number_loosen(y, unit * number_most(y), unit * fabsl(y.v)));
+}
+
+/* The derivatives by input 1 to 4 of a channel. */
+static struct number channel_slope(const struct channel *t, size_t input, enum dtype type, double unit)
+{
+    struct number plain = {sum_value(&t->plain), sum_hard(&t->plain, unit), sum_likely(&t->plain, unit)},
+                  centred = centred_total(&t->centred, type, unit), r = t->inverse;
+    if (!isfinite(plain.v) || sum_overflows(&t->plain, type))
+        plain = (struct number){0, INFINITY, 0};
+    const struct number by_mean[] = {plain, t->scale, r, number_exact(-1)},
+                        by_variance[] = {centred, t->scale, r, r, r, number_exact(-0.5L)};
+    struct number y;
+    switch (input) {
+    case 1:
+        return number_product((const struct number[]){centred, r}, 2, type, unit);
+    case 2:
+        return plain;
+    case 3:
+        y = number_product(by_mean, 4, type, unit);
+        break;
+    default:
+        y = number_product(by_variance, 6, type, unit);
+    }
+    /* Terms are multiplied before they are added, and r^3 may be a power of the variance. */
+    return number_loosen(y, 12 * unit * number_most(y), 4 * unit * fabsl(y.v));
 }
 
 int normalize_gradient_batch(struct op_gradient *g)
 {
     struct op_call *call = g->call;
-    const struct bounded *x = call->inputs[0];
+    const struct bounded *x = call->inputs[0], *up = g->upstream[0];
     if (is_idle(g))
         return 0;
-    struct batch b = {.g = g, .type = x->type};
     size_t channels = x->shape.rank < 2 ? 1 : (size_t)x->shape.dims[1],
            inner = x->shape.rank < 2 ? 1 : shape_span(&x->shape, 2, x->shape.rank);
-    b.unit = normalize_coarser(normalize_coarser(unit_of(x->type), unit_of(call->inputs[1]->type)),
-                               unit_of(call->inputs[3]->type));
-    int result = 0;
-    for (size_t i = 0; i < 5 && result == 0; i++) {
-        struct bounded *slope = gradient_make(g, i);
-        if (!slope)
-            result = g->wanted[i] ? -1 : 0;
-        else if (i > 0)
-            result = gradient_sums_init(&b.sums[i], slope, call->err);
-        else
-            b.x_slope = slope;
-        b.has[i] = i > 0 && slope && result == 0;
+    double unit = normalize_coarser(normalize_coarser(unit_of(x->type), unit_of(call->inputs[1]->type)),
+                                    unit_of(call->inputs[3]->type));
+    struct bounded *slopes[5];
+    for (size_t i = 0; i < 5; i++)
+        if (!(slopes[i] = gradient_make(g, i)) && g->wanted[i])
+            return -1;
+    struct channel *of = calloc(channels ? channels : 1, sizeof *of);
+    if (!of)
+        return error_set(call->err, ERROR_MEMORY, "no memory for %zu channels", channels);
+    for (size_t c = 0; c < channels; c++)
+        of[c] = channel_of(call, c, x->type, unit);
+    for (size_t i = 0; i < x->count; i++) {
+        struct channel *t = &of[i / inner % channels];
+        struct number arrived = number_of(up, i);
+        if (slopes[0])
+            put_scaled(slopes[0], i, arrived, t, unit);
+        sum_add(&t->plain, arrived.v, arrived.h, arrived.l);
+        add_centred(&t->centred, arrived, number_of(x, i), t->mean, number_exact(1));
     }
-    if (result == 0 && !(b.channels = calloc(channels ? channels : 1, sizeof *b.channels)))
-        result = error_set(call->err, ERROR_MEMORY, "no memory for %zu channels", channels);
-    for (size_t c = 0; result == 0 && c < channels; c++)
-        b.channels[c] = channel_of(&b, c, call_float(call, "epsilon", (double)1e-5f));
-    for (size_t i = 0; result == 0 && i < x->count; i++)
-        batch_element(&b, i, i / inner % channels);
-    for (size_t i = 1; i < 5; i++)
-        if (b.has[i])
-            gradient_sums_store(&b.sums[i]);
-    free(b.channels);
-    return result;
+    for (size_t k = 1; k < 5; k++)
+        for (size_t c = 0; slopes[k] && c < channels; c++)
+            number_put(slopes[k], c, channel_slope(&of[c], k, x->type, unit));
+    free(of);
+    return 0;
 }
