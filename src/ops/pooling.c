@@ -382,7 +382,7 @@ static struct number root_slope(const struct pooling *pool, size_t at, size_t fr
     if (!clear || (p < 1 && !(fabsl(x.v) > x.h)))
         return none;
     long double power = powl(y.v, p), least = powl(y.v - y.h, p), most = powl(fabsl(x.v) + x.h, p);
-    long double largest = powl(fmaxl(y.v + y.h, fabsl(x.v) + x.h), pool->p);
+    long double largest = pool->p * powl(fmaxl(y.v + y.h, fabsl(x.v) + x.h), pool->p);
     if (!(largest < highest && 1 / least < highest && most / least < highest))
         return none;
     slope.v = odd_power(x.v, p) / power;
@@ -421,6 +421,18 @@ static void share_window(const struct share *s, size_t at)
     }
 }
 
+/* Elements in no window get nothing. But 0 times a power that overflows is NaN, which shows in
+ * implementations that take the powers of all elements. */
+static void mark_large(const struct pooling *pool, struct gradient_sums *sums)
+{
+    long double highest = dtype_highest(pool->x->type);
+    for (size_t i = 0; i < pool->x->count; i++) {
+        long double most = fabsl(pool->x->value[i]) + bounded_hard(pool->x, i);
+        if (sums->sums[i].count == 0 && !(pool->p * powl(most, pool->p) < highest))
+            gradient_sums_undecided(sums, i);
+    }
+}
+
 static int gradient_pool(struct op_gradient *g)
 {
     struct op_call *call = g->call;
@@ -449,6 +461,8 @@ static int gradient_pool(struct op_gradient *g)
             at++;
         } while (odometer_next(position, &positions));
     }
+    if (pool.kind == LP || pool.kind == GLOBAL_LP)
+        mark_large(&pool, &sums);
     gradient_sums_store(&sums);
     return 0;
 }
