@@ -227,9 +227,12 @@ int main(int argc, char **argv)
         goto out;
     }
     *lines = '\0';
-    if (!onnx_parse_text(text, &packed, &size, &err) && onnx_check(packed, size, &err) >= 0 &&
-        !model_parse(&model, packed, size, &err))
-        status = make_from_lines(argv[1], model, lines + strlen("\n---\n"), &err);
+    if (onnx_parse_text(text, &packed, &size, &err) || model_parse(&model, packed, size, &err))
+        goto out;
+    status = make_from_lines(argv[1], model, lines + strlen("\n---\n"), &err);
+    /* A model that must be refused is written all the same, and the reason shown. */
+    if (onnx_check(packed, size, &err) < 0)
+        status = -1;
 out:
     if (status)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
