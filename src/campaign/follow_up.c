@@ -149,7 +149,7 @@ static char *cause_of(const struct follow_up_options *options, const struct tria
     const struct verdict *verdict = &done->judgement.verdicts[0];
     const struct test_case *test = trial_done_subject(done, 0);
     const struct model *model = test_case_model(test, NULL);
-    if (!model || model->graph->n_node > CAUSE_NODES || done->test->equivalence ||
+    if (!model || model->graph->n_node > CAUSE_NODES || done->test->equivalence || test->gradient ||
         !verdict_is(verdict->kind, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
         verdict_row(verdict->kind)->to_deadline)
         return NULL;

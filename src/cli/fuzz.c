@@ -15,7 +15,7 @@ struct settings {
     const char *ops, *known, *replay, *rules;
     double rules_share;
     long long rules_depth;
-    bool no_known, no_probe, no_reduce;
+    bool gradients, no_known, no_probe, no_reduce;
 };
 
 static int fuzz(const struct settings *settings, struct session *session, struct error *err)
@@ -28,7 +28,9 @@ static int fuzz(const struct settings *settings, struct session *session, struct
                    .rules_share = settings->rules ? settings->rules_share : 0,
                    .rules_depth = (size_t)settings->rules_depth,
                    .rules = {.rules = settings->rules && *settings->rules ? settings->rules : NULL},
-                   .generate = {.ops = settings->ops, .opset = (int)settings->opset}},
+                   .generate = {.ops = settings->ops,
+                                .opset = (int)settings->opset,
+                                .gradients = settings->gradients}},
         .seconds = settings->time,
         .count = (uint64_t)settings->count,
         .known = settings->known,
@@ -131,6 +133,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "fuzz takes engines with -e, not '%s'", words->items[0]);
     if (!settings->replay && !settings->common.output)
         return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    if (settings->rules && settings->gradients)
+        return error_set(err, ERROR_USAGE, "--gradients and --rules exclude each other");
     if (settings->rules && settings->rules_share > 1)
         return error_set(err, ERROR_USAGE, "--rules-share takes a number from 0 to 1, not %g",
                          settings->rules_share);
@@ -167,6 +171,8 @@ static const struct cli_option options[] = {
      "the part of the cases that is rewritten (default 0.3)"},
     {0, "rules-depth", OPTION_SEVERAL, "N", offsetof(struct settings, rules_depth),
      "apply up to N rules in a row (default 1)"},
+    {0, "gradients", OPTION_FLAG, NULL, offsetof(struct settings, gradients),
+     "judge the gradients of the models by their inputs and parameters, in place of their outputs"},
     COMMON_KNOWN(struct settings),
     {0, "no-probe", OPTION_FLAG, NULL, offsetof(struct settings, no_probe),
      "do not ask the engines beforehand which operators they lack"},
@@ -193,11 +199,14 @@ const struct command command_fuzz = {
         "given again, also after a kill; Ctrl-C stops it cleanly. Every case has a recipe, one line of text\n"
         "from which --replay makes the case again on any machine. With --rules, some cases are rewritten "
         "into\n"
-        "equivalent ones ('assay rules'), and each engine must answer both forms alike.\n",
+        "equivalent ones ('assay rules'), and each engine must answer both forms alike. With --gradients "
+        "the\n"
+        "models consist of operators that the reference differentiates, and gradients are judged.\n",
     .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
                 "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
                 "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
                 "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"
+                "  assay fuzz -e torch -e onednn -e dlib --gradients --time 30m -o gradients\n"
                 "  assay fuzz -e onnxruntime@1.12.0 --replay 'one seed=1 index=12'\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -106,7 +106,8 @@ struct flight {
     struct suite_loaded loaded;
     struct handover handover;
     struct job_set *sets;
-    struct run *run; /* its results, when all are there */
+    struct job_gradient *gradients; /* for each set, where gradients are asked for */
+    struct run *run;                /* its results, when all are there */
 };
 
 struct work {
@@ -279,6 +280,7 @@ static void land(struct work *work, struct flight *flight)
     work->bytes -= flight->loaded.size;
     run_free(flight->run);
     free(flight->sets);
+    free(flight->gradients);
     handover_close(&flight->handover);
     suite_unload(&flight->loaded);
     free(flight);
@@ -288,9 +290,13 @@ static void submit(struct work *work, struct flight *flight)
 {
     const struct suite_loaded *loaded = &flight->loaded;
     flight->sets = memory_zeroed(loaded->sets, sizeof *flight->sets);
-    for (size_t i = 0; i < loaded->sets; i++)
+    flight->gradients = memory_zeroed(loaded->sets, sizeof *flight->gradients);
+    for (size_t i = 0; i < loaded->sets; i++) {
         flight->sets[i] =
             (struct job_set){.n_inputs = loaded->tests[i]->n_inputs, .inputs = loaded->tests[i]->inputs};
+        if (handover_gradient(loaded->tests[i], &flight->gradients[i]))
+            flight->sets[i].gradient = &flight->gradients[i];
+    }
     struct job job = {.n_sets = loaded->sets, .sets = flight->sets, .user = flight};
     handover_give(&flight->handover, &job);
     runner_submit(work->runner, &job, loaded->tests[0]->random ? ASK_NEVER : ASK_ALWAYS);

@@ -63,15 +63,20 @@ int handover_open(struct handover *handover, struct pool *pool, const struct mod
     return 0;
 }
 
-void handover_ask(struct handover *handover, const struct test_case *test)
+bool handover_gradient(const struct test_case *test, struct job_gradient *gradient)
 {
     const struct case_gradient *from = test->gradient;
-    handover->asks_gradient = from != NULL;
     if (from)
-        handover->gradient = (struct job_gradient){.n_upstream = from->n_upstream,
-                                                   .upstream = from->upstream,
-                                                   .n_wanted = from->n_wanted,
-                                                   .wanted = from->wanted};
+        *gradient = (struct job_gradient){.n_upstream = from->n_upstream,
+                                          .upstream = from->upstream,
+                                          .n_wanted = from->n_wanted,
+                                          .wanted = from->wanted};
+    return from != NULL;
+}
+
+void handover_ask(struct handover *handover, const struct test_case *test)
+{
+    handover->asks_gradient = handover_gradient(test, &handover->gradient);
 }
 
 int handover_open_case(struct handover *handover, struct pool *pool, const struct test_case *test,

@@ -47,6 +47,9 @@ int handover_open_file(struct handover *handover, struct pool *pool, const struc
                        struct error *err);
 void handover_close(struct handover *handover); /* accepts a zeroed one, also after a failure */
 
+/* The gradients that a case asks for; false when it asks for outputs. */
+bool handover_gradient(const struct test_case *test, struct job_gradient *gradient);
+
 /* Sets the gradients that a case asks for, where nothing else of it is handed over by these functions. */
 void handover_ask(struct handover *handover, const struct test_case *test);
 

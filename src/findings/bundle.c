@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/memory.h"
+#include "case/case_gradient.h"
 #include "case/backend_suite.h"
 #include "findings/writeup.h"
 
@@ -142,9 +143,34 @@ static int write_rewritten(const char *folder, const struct bundle_case *which, 
     return status ? -1 : 0;
 }
 
+/* The weights of the outputs, the gradients that are expected and those that came. */
+static int write_gradients(const char *folder, const struct bundle_case *which, struct error *err)
+{
+    const struct case_gradient *asked = which->test->gradient;
+    const struct result *reference = which->reference;
+    char *own = file_join(folder, "gradient"), *actual = file_join(folder, "actual");
+    int status = write_values(own, "weights", asked->upstream, asked->n_upstream, err);
+    if (!status && reference && reference->outcome == OUTCOME_OK)
+        status = write_values(own, "expected", reference->outputs, reference->count, err);
+    for (size_t i = 0; i < which->n_engines && !status; i++) {
+        const struct result *result = which->engines[i].result;
+        if (!result || result->outcome != OUTCOME_OK)
+            continue;
+        char *name = bundle_engine_folder(which->engines[i].label), *one = file_join(actual, name);
+        status = write_values(one, "gradient", result->outputs, result->count, err);
+        free(one);
+        free(name);
+    }
+    free(own);
+    free(actual);
+    return status;
+}
+
 static int write_data(const char *folder, const struct bundle_case *which, const struct model *model,
                       struct error *err)
 {
+    if (which->test->gradient)
+        return suite_write(folder, which->test, err) || write_gradients(folder, which, err) ? -1 : 0;
     char *set = file_join(folder, "test_data_set_0"), *bounds = file_join(folder, "bound");
     int status = suite_write(folder, which->test, err);
     if (status == 0 && which->reference && which->reference->outcome == OUTCOME_OK)
@@ -328,8 +354,10 @@ const struct output_layout bundle_layout = {
                                    "test_data_set_0/input_*.pb", "test_data_set_0/output_*.pb",
                                    "bound/output_*.pb", "actual/*/output_*.pb", "rewritten.onnx",
                                    "rewritten.onnx.data", "rewritten/input_*.pb", "rewritten/output_*.pb",
-                                   "actual/*/rewritten_*.pb", NULL},
-    .folders = (const char *const[]){"test_data_set_0", "bound", "actual", "actual/*", "rewritten", NULL},
+                                   "actual/*/rewritten_*.pb", "gradient.txt", "gradient/weights_*.pb",
+                                   "gradient/expected_*.pb", "actual/*/gradient_*.pb", NULL},
+    .folders = (const char *const[]){"test_data_set_0", "bound", "actual", "actual/*", "rewritten",
+                                     "gradient", NULL},
 };
 
 int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err)

@@ -446,7 +446,10 @@ void signature_of(struct signature *signature, const char *engine, const struct 
                                     .blame = culprits.count ? BLAME_OPERATORS : BLAME_GRAPH};
     add_engine(&part, engine, profile);
     put(signature->engine, sizeof signature->engine, &part);
-    add_message(&part, kind, profile, model, result);
+    if (verdict->gradient && !verdict_is(kind, CLASS_NO_ANSWER))
+        str_add(&part, "gradient");
+    else
+        add_message(&part, kind, profile, model, result);
     put(signature->message, sizeof signature->message, &part);
     bool refused = verdict_is(kind, CLASS_REFUSAL);
     if (refused && find_place(&part, signature->message, result, profile, &culprits, model))

@@ -20,7 +20,7 @@
  * - message: the message of an engine that refused or failed, without numbers, names, addresses and paths.
  *   Types and attributes are then left out, because the same message comes with many of them. For an engine
  *   that died, the top stack frames. For one that gives another answer to an equivalent model, the rules that
- *   made that model; the other parts are those of the original.
+ *   made that model; the other parts are those of the original. For a wrong gradient, "gradient".
  *
  * A signature depends on the arguments of signature_of alone and is the same on every machine.
  */

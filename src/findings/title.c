@@ -440,6 +440,8 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
         str_add(out, b.count > 1 ? "A valid model of " : "A valid ");
     else if (b.count > 1)
         str_add(out, "A model of ");
+    if (verdict->gradient)
+        str_add(out, "The gradient of ");
     add_operators(out, &b);
     add_condition(out, &b, verdict);
     add_deed(out, which, verdict);

@@ -48,12 +48,16 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
     const struct verdict *verdict = final_verdict(which);
     const struct result *result = which->engines[0].result, *reference = which->reference;
     size_t k = verdict->output;
-    if (k >= model->graph->n_output)
+    const char *name = verdict->gradient
+                           ? (reference && k < reference->count ? reference->outputs[k].name : NULL)
+                       : k < model->graph->n_output ? model->graph->output[k]->name
+                                                    : NULL;
+    if (!name)
         return;
     bool known = reference && k < reference->count, came = result && k < result->count;
     if (!known && !came)
         return;
-    str_printf(out, "Output `%s`%s:\n\n```\n", model->graph->output[k]->name,
+    str_printf(out, "%s `%s`%s:\n\n```\n", verdict->gradient ? "Gradient by" : "Output", name,
                which->rewritten ? " of the original" : "");
     if (known)
         add_value(out, "expected", &reference->outputs[k], verdict->element);
@@ -324,6 +328,16 @@ static int add_running(struct str *out, const struct bundle_case *which, const s
                    which->rewritten ? "`model.onnx` with `test_data_set_0/input_K.pb` is the original, "
                                       "`rewritten.onnx` with `rewritten/input_K.pb` the other form. "
                                     : "",
+                   which->engines[0].label);
+        return 0;
+    }
+    if (which->test->gradient) {
+        str_printf(out,
+                   "## How to run it\n\n"
+                   "Differentiated is the sum of the outputs' elements, each times its element of "
+                   "`gradient/weights_K.pb`, at the inputs `test_data_set_0/input_K.pb` of `model.onnx`. "
+                   "`gradient/expected_K.pb` are the gradients, named by input or initializer. "
+                   "`assay replay . -e %s`, in this folder, runs it.\n",
                    which->engines[0].label);
         return 0;
     }

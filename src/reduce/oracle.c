@@ -4,8 +4,9 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "case/case_gradient.h"
 #include "engine/wire_bounds.h"
-#include "eval/evaluate.h"
+#include "eval/gradient.h"
 #include "judge/judge.h"
 #include "judge/message.h"
 #include "locate/refusal.h"
@@ -34,6 +35,8 @@ struct flight {
     char words[WORDS_LIMIT]; /* of libonnx's refusal, or of the proof that it is forbidden */
     enum forbidden_by forbidden;
     struct error forbidden_why;
+    struct case_gradient *gradient; /* that are asked for; NULL: outputs are */
+    struct job_gradient asked;
     struct result reference, answer, companion;
     /* Of a rewritten case: the rewritten form, and how both forms were judged once `back`. */
     struct test_case *form;
@@ -60,6 +63,22 @@ static void flight_release(struct flight *flight)
     if (flight->done.n_engines)
         trial_done_release(&flight->done);
     test_case_free(flight->form);
+    case_gradient_free(flight->gradient);
+}
+
+/* The candidate as a case, which borrows it. Release it with release_view. */
+static struct test_case *view_of(const struct flight *flight)
+{
+    struct test_case *view =
+        test_case_view(flight->subject.model, flight->subject.inputs, flight->subject.n_inputs);
+    view->gradient = flight->gradient;
+    return view;
+}
+
+static void release_view(struct test_case *view)
+{
+    view->gradient = NULL;
+    test_case_free(view);
 }
 
 /* The reference's answer in the form the judge takes. */
@@ -123,6 +142,50 @@ static int evaluate(const struct oracle *oracle, struct flight *flight, struct e
         bounded_release(&values[i]);
     free(values);
     free(names);
+    return status;
+}
+
+/* Replaces the reference's outputs by its gradients. */
+static int differentiate(const struct oracle *oracle, struct flight *flight, struct error *err)
+{
+    const struct subject *subject = &flight->subject;
+    struct evaluator *evaluator;
+    struct gradient *gradients;
+    size_t count;
+    bool open = false;
+    if (case_gradient_new(&flight->gradient, subject->model, subject->inputs, subject->n_inputs,
+                          oracle->gradient_seed, err) ||
+        evaluator_new(&evaluator, subject->model, &(struct evaluate_options){.open = &open}, err))
+        return -1;
+    struct gradient_request request = {.inputs = subject->inputs,
+                                       .n_inputs = subject->n_inputs,
+                                       .upstream = flight->gradient->upstream,
+                                       .n_upstream = flight->gradient->n_upstream,
+                                       .wanted = flight->gradient->wanted,
+                                       .n_wanted = flight->gradient->n_wanted};
+    int status = evaluator_gradient(evaluator, &request, &gradients, &count, err);
+    evaluator_free(evaluator);
+    if (status)
+        return -1;
+    struct result *result = &flight->reference;
+    result_release(result);
+    result_init(result);
+    result->outcome = OUTCOME_OK;
+    result->stage = STAGE_RUN;
+    result->gradients = true;
+    result->outputs = memory_zeroed(count, sizeof *result->outputs);
+    result->bounds = memory_zeroed(count, sizeof *result->bounds);
+    for (; result->count < count && !status; result->count++) {
+        struct tensor tensor;
+        size_t i = result->count;
+        status = bounds_to_wire(&gradients[i].slope, &tensor, &result->bounds[i], err);
+        if (status)
+            break;
+        result->bounds[i].open = open;
+        value_set_tensor(&result->outputs[i], &tensor);
+        value_set_name(&result->outputs[i], gradients[i].name);
+    }
+    gradients_free(gradients, count);
     return status;
 }
 
@@ -199,7 +262,8 @@ static int prepare_forbidden(const struct oracle *oracle, struct flight *flight,
 /* Evaluates the candidate, writes its types and packs it. An invalid one fails. */
 static int prepare_valid(struct oracle *oracle, struct flight *flight, struct error *err)
 {
-    if (find_types(oracle, flight, err) || pack(oracle, flight, err))
+    if (find_types(oracle, flight, err) || pack(oracle, flight, err) ||
+        (oracle->gradient && differentiate(oracle, flight, err)))
         return -1;
     if (!oracle->starting && !is_valid(oracle, flight))
         return error_set(err, ERROR_INVALID, "the candidate breaks a rule that the case itself keeps");
@@ -291,6 +355,13 @@ static void launch(struct oracle *oracle, struct flight *flight)
         .deadline = oracle->deadline,
         .user = flight,
     };
+    if (flight->gradient) {
+        flight->asked = (struct job_gradient){.n_upstream = flight->gradient->n_upstream,
+                                              .upstream = flight->gradient->upstream,
+                                              .n_wanted = flight->gradient->n_wanted,
+                                              .wanted = flight->gradient->wanted};
+        job.gradient = &flight->asked;
+    }
     oracle->runs += count;
     runner_submit_to(oracle->runner, &job, engines, count, ASK_NEVER);
 }
@@ -356,13 +427,12 @@ static void settle_flight(struct oracle *oracle, const struct flight *flight, co
     }
     if (oracle->forbidden)
         return;
-    struct test_case *test =
-        test_case_view(flight->subject.model, flight->subject.inputs, flight->subject.n_inputs);
+    struct test_case *test = view_of(flight);
     struct settle_case which = {.pool = oracle->pool, .engine = oracle->engine, .test = test};
     int status = flight->answer.outcome == OUTCOME_OK
                      ? settle(settlement, &which, &err)
                      : settle_refusal(settlement, &which, verdict, &flight->answer, &err);
-    test_case_free(test);
+    release_view(test);
     if (status) {
         settlement_release(settlement);
         *settlement = (struct settlement){0};
@@ -396,11 +466,10 @@ static void keep(struct oracle *oracle, const struct signature *signature, const
 static bool only_lacks(struct oracle *oracle, const struct flight *flight, const struct verdict *verdict)
 {
     struct verdict asked = *verdict;
-    struct test_case *test =
-        test_case_view(flight->subject.model, flight->subject.inputs, flight->subject.n_inputs);
+    struct test_case *test = view_of(flight);
     struct settle_case which = {.pool = oracle->pool, .engine = oracle->engine, .test = test};
     bool lacks = refusal_decide(oracle->refusals, &which, &flight->answer, &asked);
-    test_case_free(test);
+    release_view(test);
     return lacks;
 }
 

@@ -53,6 +53,10 @@ struct oracle {
     enum forbidden_by forbidden;
     const char *forbidden_node;
 
+    /* Of a case that asks for gradients: with this seed, of every candidate. */
+    bool gradient;
+    uint64_t gradient_seed;
+
     struct panel panel; /* of the pool, for the runner; both made by oracle_start */
     struct runner *runner;
     struct signature keep;  /* signature of the smallest case so far */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/ddmin.h"
+#include "case/case_gradient.h"
 #include "reduce/oracle.h"
 #include "reduce/pass.h"
 #include "reduce/same_failure.h"
@@ -265,7 +266,7 @@ static int make_case(struct work *work, const struct test_case *from, struct tes
     if (from->forbidden)
         keep_forbidden(*smaller, from);
     if (!work->oracle.rewriting)
-        return 0;
+        return test_case_ask_like(*smaller, from, err);
     struct test_case *origin = *smaller;
     int applied = rewriting_apply(origin, work->oracle.rewriting, smaller, err);
     test_case_free(origin);
@@ -290,6 +291,8 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
                 .ahead = options->ahead,
                 .forbidden = from->forbidden,
                 .forbidden_node = from->forbidden_node,
+                .gradient = from->gradient != NULL,
+                .gradient_seed = from->gradient ? from->gradient->seed : 0,
             },
     };
     *stats = (struct reduce_stats){0};
