@@ -288,6 +288,13 @@ static bool other_branch_overflows(const struct elementwise_point *s, long doubl
     return x > 0 && exp_overflows(s, x);
 }
 
+/* The argument itself multiplies upstream in the rules of products and quotients. */
+static long double argument(const double *p, long double x)
+{
+    (void)p;
+    return fabsl(x);
+}
+
 /* 1 + y / alpha, or exp(x / alpha). */
 static long double celu_slope(const double *p, long double x)
 {
@@ -467,10 +474,16 @@ static long double sigmoid_slope_error(const struct elementwise_point *s)
     return exp_overflows(s, s->x) ? INFINITY : s->unit * (from_result + 2 * library * s->y);
 }
 
-/* The sigmoid; upstream times e^x / (1 + e^x) overflows a little before e^x does. */
+/* The sigmoid, which may be e^x / (1 + e^x). */
 static long double softplus_slope_error(const struct elementwise_point *s)
 {
-    return s->x > 0 && exp_overflows(s, s->x + 4) ? INFINITY : from_result * s->unit;
+    return s->x > 0 && exp_overflows(s, s->x) ? INFINITY : from_result * s->unit;
+}
+
+static long double softplus_numerator(const double *p, long double x)
+{
+    (void)p;
+    return expl(x);
 }
 
 static long double softsign_slope(const double *p, long double x)
@@ -491,13 +504,15 @@ static const struct elementwise derivatives[] = {
     {"Celu", celu_slope, celu_slope_error, .n_turns = 1},
     {"Elu", elu_slope, elu_slope_error, .n_turns = 1},
     {"HardSigmoid", hard_sigmoid_slope, hard_sigmoid_slope_error, .reach = hard_sigmoid_slope_reach},
-    {"HardSwish", hard_swish_slope, hard_swish_slope_error, .n_turns = 2, .turns = {-3, 3}},
+    {"HardSwish", hard_swish_slope, hard_swish_slope_error, .on_the_way = argument, .n_turns = 2,
+     .turns = {-3, 3}},
     {"LeakyRelu", leaky_relu_slope, leaky_relu_slope_error, .n_turns = 1},
-    {"Mish", mish_slope, mish_slope_error, .n_turns = 2, .turns = {-2.2563764, 1.4905711}},
+    {"Mish", mish_slope, mish_slope_error, .on_the_way = argument, .n_turns = 2,
+     .turns = {-2.2563764, 1.4905711}},
     {"Selu", selu_slope, selu_slope_error, .n_turns = 1},
     {"Sigmoid", sigmoid_slope, sigmoid_slope_error, .n_turns = 1},
-    {"Softplus", sigmoid, softplus_slope_error},
-    {"Softsign", softsign_slope, softsign_slope_error, .n_turns = 1},
+    {"Softplus", sigmoid, softplus_slope_error, .on_the_way = softplus_numerator},
+    {"Softsign", softsign_slope, softsign_slope_error, .on_the_way = argument, .n_turns = 1},
     {NULL},
 };
 
@@ -509,8 +524,10 @@ static int gradient_activation(struct op_gradient *g)
 }
 
 static const struct elementwise gelu_derivatives[] = {
-    {"none", gelu_slope, gelu_slope_error, .n_turns = 2, .turns = {-1.4142136, 1.4142136}},
-    {"tanh", gelu_tanh_slope, gelu_tanh_slope_error, .n_turns = 2, .turns = {-1.418504, 1.418504}},
+    {"none", gelu_slope, gelu_slope_error, .on_the_way = argument, .n_turns = 2,
+     .turns = {-1.4142136, 1.4142136}},
+    {"tanh", gelu_tanh_slope, gelu_tanh_slope_error, .on_the_way = argument, .n_turns = 2,
+     .turns = {-1.418504, 1.418504}},
     {NULL},
 };
 

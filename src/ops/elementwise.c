@@ -156,15 +156,32 @@ static struct number derivative_at(const struct elementwise *derivative, const d
     return d;
 }
 
+/* Whether upstream times what a formula multiplies it with may overflow. */
+static bool overflows_on_the_way(const struct elementwise *derivative, const double *p,
+                                 struct number upstream, struct number x, enum dtype type)
+{
+    if (!derivative->on_the_way)
+        return false;
+    long double most = fmaxl(derivative->on_the_way(p, x.v - x.h), derivative->on_the_way(p, x.v + x.h));
+    return !(2 * most * (fabsl(upstream.v) + upstream.h) < dtype_highest(type));
+}
+
 int elementwise_gradient(struct op_gradient *g, const struct elementwise *derivative, const double *p)
 {
     const struct bounded *in = g->call->inputs[0];
     struct bounded *slope;
     if (gradient_begin(g, 0, &slope))
         return -1;
+    struct dtype_precision precision = dtype_precision(in->type);
+    long double lost = 4 * (in->type == DTYPE_FLOAT16 ? precision.smallest : precision.tiny);
     for (size_t i = 0; slope && i < slope->count; i++) {
         struct number factors[] = {gradient_upstream(g, 0, i), derivative_at(derivative, p, in, i)};
-        gradient_store(slope, i, gradient_factors(factors, 2, slope->type));
+        struct number product = gradient_factors(factors, 2, slope->type);
+        if (overflows_on_the_way(derivative, p, factors[0], number_of(in, i), slope->type))
+            product = gradient_undecided();
+        else if (factors[1].h > 0) /* a formula of several terms loses each that underflows */
+            product = number_loosen(product, lost, lost / 4);
+        gradient_store(slope, i, product);
     }
     return 0;
 }

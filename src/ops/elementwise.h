@@ -41,6 +41,8 @@ struct elementwise {
     /* How far f can get from y = f(x) within [x-h, x+h], where h is finite and not 0; NULL: found from the
      * ends and turns. */
     long double (*reach)(const double *p, long double x, long double y, long double h);
+    /* Of a derivative: a larger number that a usual formula multiplies with on the way; NULL: none. */
+    long double (*on_the_way)(const double *p, long double x);
     double draw_low, draw_high;             /* range of ordinary test data; both 0: as the fill says */
     const char *params[ELEMENTWISE_PARAMS]; /* names of float attributes, with defaults */
     float defaults[ELEMENTWISE_PARAMS];

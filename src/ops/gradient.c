@@ -53,14 +53,26 @@ void gradient_store(struct bounded *slope, size_t i, struct number n)
         number_put(slope, i, n);
 }
 
+/* Below this, a product with a constant such as 1/2 may underflow. */
+static long double least_on_the_way(enum dtype type)
+{
+    return 4 * dtype_precision(type).tiny;
+}
+
+/* Above this, the reciprocal of the product may underflow, or its product with a constant overflow. */
+static long double most_on_the_way(enum dtype type)
+{
+    return dtype_highest(type) / 8;
+}
+
 /*
  * What the underflow of products of some of the factors costs, which is then multiplied by the others; and
- * INFINITY when such a product overflows. A quotient a/b whose b overflows is one that underflows, and
- * `tiny` is above the reciprocal of the largest number.
+ * INFINITY when such a product overflows. A quotient a/b whose b overflows is one that underflows: `tiny` is
+ * above the reciprocal of the largest number.
  */
 static long double lost_on_the_way(const struct number *factors, size_t count, enum dtype type)
 {
-    long double highest = dtype_highest(type), tiny = dtype_precision(type).tiny, lost = 0;
+    long double highest = most_on_the_way(type), tiny = least_on_the_way(type), lost = 0;
     for (unsigned set = 1; set < 1U << count; set++) {
         long double most = 1, least = 1, rest = 1;
         for (size_t k = 0; k < count; k++) {
@@ -72,7 +84,7 @@ static long double lost_on_the_way(const struct number *factors, size_t count, e
                 rest *= size + factors[k].h;
             }
         }
-        if (!(most * 2 < highest))
+        if (!(most < highest))
             return INFINITY;
         if (least < tiny)
             lost += tiny * rest;
@@ -99,8 +111,9 @@ struct number gradient_factors(const struct number *factors, size_t count, enum 
         most *= fmaxl(1, fabsl(f.v) + f.h);
         least *= fminl(1, fmaxl(fabsl(f.v) - f.h, 0));
     }
-    bool inside = most * 2 < dtype_highest(type) && least >= dtype_precision(type).tiny;
-    long double lost = n < 2 || inside ? 0 : lost_on_the_way(real, n, type);
+    bool inside = most < most_on_the_way(type) && least >= least_on_the_way(type);
+    bool alone = n < 2 && !zero; /* nothing is multiplied */
+    long double lost = alone || inside ? 0 : lost_on_the_way(real, n, type);
     if (isinf(lost))
         return gradient_undecided();
     if (zero)

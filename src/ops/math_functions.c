@@ -209,6 +209,8 @@ static long double erf_slope(const double *p, long double x)
 /* The rounding of x^2 is one of the exponent. */
 static long double erf_slope_error(const struct elementwise_point *s)
 {
+    if (s->y == 0) /* where long double has lost it */
+        return dtype_precision(s->type).smallest;
     return s->unit * s->y * (2 * library + 3 * s->x * s->x);
 }
 

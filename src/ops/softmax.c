@@ -217,9 +217,9 @@ static struct number lane_slope(const struct op_gradient *g, size_t at, struct n
     enum dtype type = g->call->outputs[0].type;
     struct dtype_precision p = dtype_precision(type);
     struct number up = gradient_upstream(g, 0, at), y = weight(&g->call->outputs[0], at, kind);
+    struct number factors[] = {y, kind == LOG_SOFTMAX ? sum : number_sub(up, sum, p.unit)};
     if (kind == LOG_SOFTMAX)
-        return number_sub(up, gradient_product(y, sum, type), p.unit);
-    struct number factors[] = {y, number_sub(up, sum, p.unit)};
+        return number_sub(up, gradient_factors(factors, 2, type), p.unit);
     struct number slope = gradient_factors(factors, 2, type);
     long double terms = (fabsl(y.v) + y.h) * (fabsl(up.v) + up.h + fabsl(sum.v) + sum.h);
     long double own = 2 * p.unit * terms + 2 * p.tiny;
