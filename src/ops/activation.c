@@ -328,9 +328,10 @@ static long double elu_slope(const double *p, long double x)
 
 static long double elu_slope_error(const struct elementwise_point *s)
 {
-    if (is_at_kink(s, s->p[0], 1) || other_branch_overflows(s, s->x))
+    if (other_branch_overflows(s, s->x))
         return INFINITY;
-    return s->x > 0 ? 0 : from_result * s->unit * fabs(s->p[0]);
+    long double jump = is_at_kink(s, s->p[0], 1) ? fabs(s->p[0] - 1) : 0;
+    return s->x > 0 ? 0 : jump + from_result * s->unit * fabs(s->p[0]);
 }
 
 static long double normal_density(long double x)
@@ -393,9 +394,8 @@ static long double hard_sigmoid_slope_error(const struct elementwise_point *s)
 {
     long double product = s->p[0] * s->x, line = product + s->p[1];
     long double margin = 3 * s->unit * (fabsl(product) + fabs(s->p[1]) + 1);
-    if (fabsl(line) <= margin || fabsl(line - 1) <= margin)
-        return INFINITY;
-    return attribute_error(s, s->y);
+    bool kink = fabsl(line) <= margin || fabsl(line - 1) <= margin;
+    return kink ? fabs(s->p[0]) + attribute_error(s, s->p[0]) : attribute_error(s, s->y);
 }
 
 /* Between its kinks it is constant. */
@@ -403,7 +403,7 @@ static long double hard_sigmoid_slope_reach(const double *p, long double x, long
 {
     (void)y;
     long double line = p[0] * x + p[1], change = fabs(p[0]) * h * (1 + 0x1p-8L);
-    return fabsl(line) <= change || fabsl(line - 1) <= change ? INFINITY : 0;
+    return fabsl(line) <= change || fabsl(line - 1) <= change ? fabs(p[0]) : 0;
 }
 
 static long double hard_swish_slope(const double *p, long double x)
@@ -415,8 +415,8 @@ static long double hard_swish_slope(const double *p, long double x)
 static long double hard_swish_slope_error(const struct elementwise_point *s)
 {
     long double unit = fmaxl(s->unit, 0x1p-25L), size = fabsl(s->x) / 3 + 0.5L;
-    if (fabsl(fabsl(s->x) - 3) <= 64 * unit)
-        return INFINITY;
+    if (fabsl(fabsl(s->x) - 3) <= 64 * unit) /* a step of 0.5 */
+        return 0.5L + 64 * unit;
     return s->x < -3 ? 0 : s->x > 3 ? 4 * s->unit : 6 * unit * size;
 }
 
@@ -428,7 +428,7 @@ static long double leaky_relu_slope(const double *p, long double x)
 static long double leaky_relu_slope_error(const struct elementwise_point *s)
 {
     if (s->x == 0 && s->p[0] != 1)
-        return INFINITY;
+        return fabs(s->p[0] - 1) + attribute_error(s, s->p[0]);
     return s->x < 0 ? attribute_error(s, s->y) : 0;
 }
 
@@ -455,9 +455,10 @@ static long double selu_slope(const double *p, long double x)
 static long double selu_slope_error(const struct elementwise_point *s)
 {
     long double left = (long double)s->p[0] * s->p[1];
-    if (is_at_kink(s, left, s->p[1]) || other_branch_overflows(s, s->x))
+    if (other_branch_overflows(s, s->x))
         return INFINITY;
-    return s->x > 0 ? attribute_error(s, s->y) : from_result * s->unit * fabsl(left);
+    long double jump = is_at_kink(s, left, s->p[1]) ? fabsl(left - s->p[1]) * (1 + 4 * s->unit) : 0;
+    return s->x > 0 ? attribute_error(s, s->y) : jump + from_result * s->unit * fabsl(left);
 }
 
 /* y (1 - y). */

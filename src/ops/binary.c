@@ -289,7 +289,9 @@ static void add_prelu(struct op_gradient *g, const struct broadcast *walk, struc
     if (decided && negative)
         gradient_sums_add(&sums[0], walk->at[0], gradient_product(upstream, slope, type));
     else
-        gradient_sums_add(&sums[0], walk->at[0], decided ? upstream : gradient_undecided());
+        gradient_sums_add(&sums[0], walk->at[0],
+                          decided ? upstream
+                                  : gradient_between(upstream, gradient_product(upstream, slope, type)));
     if (!decided && x.h > 0)
         gradient_sums_add(&sums[1], walk->at[1],
                           gradient_product(upstream, (struct number){negative ? x.v : 0, x.h, x.l}, type));

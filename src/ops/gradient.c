@@ -35,6 +35,12 @@ struct number gradient_upstream(const struct op_gradient *g, size_t output, size
     return of ? number_of(of, i) : number_exact(0);
 }
 
+struct number gradient_between(struct number a, struct number b)
+{
+    long double apart = fabsl(a.v - b.v);
+    return (struct number){a.v, apart + fmaxl(a.h, b.h), apart + fmaxl(a.l, b.l)};
+}
+
 struct number gradient_undecided(void)
 {
     return (struct number){.h = INFINITY};

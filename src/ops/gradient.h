@@ -4,8 +4,8 @@
  *
  * The bounds hold for any correct implementation, whichever of the usual formulas it uses: from the input or
  * from the output of the node, y (1 - y) or e^-x / (1 + e^-x)^2, with sums in any order. ONNX says nothing of
- * derivatives where there is none: at a kink (Relu at 0, equal elements under Max), and where the derivative
- * is infinite, the result is undecided.
+ * derivatives where there is none. At a kink (Relu at 0, equal elements under Max) the bound reaches from one
+ * side's derivative to the other's; where the derivative is infinite, the result is undecided.
  */
 #ifndef OPS_GRADIENT_H
 #define OPS_GRADIENT_H
@@ -57,7 +57,11 @@ struct number gradient_inverse(struct number b, enum dtype type);
 /* The share of one of `count` elements in their mean: 1 / count, or a quotient. */
 struct number gradient_share(size_t count, enum dtype type);
 
-/* A number of which nothing is known: at kinks and ties. */
+/* Any number from one to the other, both of which must be numbers: what implementations give at a kink or a
+ * tie, where each takes the derivative of one side or something between them. */
+struct number gradient_between(struct number a, struct number b);
+
+/* A number of which nothing is known. */
 struct number gradient_undecided(void);
 
 /* Whether what arrives is a number: an implementation that multiplies by masks of 0 and 1 makes NaN of an

@@ -498,23 +498,26 @@ static void slope_mean(const struct window *w)
         gradient_store(w->slope, w->at[k], each);
 }
 
-/* Where an element surely is the extreme one; undecided where several may be. */
+/* All goes to the element that surely is the extreme one; where several may be, each may get any part. */
 static void slope_extreme(const struct window *w, int sign)
 {
     struct extreme e = {.sign = sign};
     size_t rivals = 0;
-    bool strange = !gradient_is_number(w->upstream);
     for (size_t k = 0; k < w->n; k++)
         extreme_add(&e, w->x->value[w->at[k]], bounded_hard(w->x, w->at[k]), 0);
+    bool strange = !gradient_is_number(w->upstream) || e.nan || e.open;
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < w->n; k++) {
             long double most = sign * w->x->value[w->at[k]] + bounded_hard(w->x, w->at[k]);
-            if (!strange && !e.nan && !e.open && most < e.low)
+            if (!strange && most < e.low)
                 continue;
             if (pass == 0)
                 rivals++;
             else
-                gradient_store(w->slope, w->at[k], rivals == 1 ? w->upstream : gradient_undecided());
+                gradient_store(w->slope, w->at[k],
+                               strange       ? gradient_undecided()
+                               : rivals == 1 ? w->upstream
+                                             : gradient_between(w->upstream, number_exact(0)));
         }
 }
 

@@ -283,9 +283,12 @@ static int gradient_straight(struct op_gradient *g, int below, int above)
         return -1;
     for (size_t i = 0; slope && i < slope->count; i++) {
         long double x = in->value[i], h = bounded_hard(in, i);
+        struct number here = number_exact(x < 0 ? below : above), there = number_exact(x < 0 ? above : below);
         bool decided = below == above || fabsl(x) > h;
-        struct number factors[] = {gradient_upstream(g, 0, i), number_exact(x < 0 ? below : above)};
-        gradient_store(slope, i, decided ? gradient_factors(factors, 2, slope->type) : gradient_undecided());
+        if (!decided)
+            here = isfinite(x) && isfinite(h) ? gradient_between(here, there) : gradient_undecided();
+        struct number factors[] = {gradient_upstream(g, 0, i), here};
+        gradient_store(slope, i, gradient_factors(factors, 2, slope->type));
     }
     return 0;
 }
@@ -310,23 +313,25 @@ static int gradient_relu(struct op_gradient *g)
     return gradient_straight(g, 0, 1);
 }
 
+enum { CLIP_UNKNOWN = -1, CLIP_EDGE = -2 };
+
 /*
- * Which input Clip passes on at element i: 0 the data, 1 or 2 a limit; -1: not decided. Only opset 13 says
- * that the upper limit wins when it is below the lower one.
+ * Which input Clip passes on at element i: 0 the data, 1 or 2 a limit; CLIP_EDGE: the data or a limit that it
+ * may be equal to. Only opset 13 says that the upper limit wins when it is below the lower one.
  */
 static int clip_source(const struct op_call *call, const struct bounded *in, size_t i, const struct end *low,
                        const struct end *high)
 {
     long double x = in->value[i], h = bounded_hard(in, i);
     if (low->value - low->hard > high->value + high->hard)
-        return call->opset < 13 ? -1 : 2;
-    if (!(low->inner < high->inner))
-        return -1;
+        return call->opset < 13 ? CLIP_UNKNOWN : 2;
+    if (!(low->inner < high->inner) || !isfinite(x) || !isfinite(h))
+        return CLIP_UNKNOWN;
     if (x - h > low->inner && x + h < high->inner)
         return 0;
     if (x + h < low->value - low->hard)
         return 1;
-    return x - h > high->value + high->hard ? 2 : -1;
+    return x - h > high->value + high->hard ? 2 : CLIP_EDGE;
 }
 
 static int gradient_clip(struct op_gradient *g)
@@ -341,10 +346,13 @@ static int gradient_clip(struct op_gradient *g)
     for (size_t i = 0; !result && i < in->count; i++) {
         int source = clip_source(call, in, i, &low, &high);
         if (!gradient_is_number(gradient_upstream(g, 0, i)))
-            source = -1;
+            source = CLIP_UNKNOWN;
         for (size_t k = 0; k < call->n_inputs; k++) {
-            if (source < 0)
+            if (source == CLIP_UNKNOWN)
                 gradient_sums_undecided(&sums[k], k == 0 ? i : 0);
+            else if (source == CLIP_EDGE)
+                gradient_sums_add(&sums[k], k == 0 ? i : 0,
+                                  gradient_between(number_exact(0), gradient_upstream(g, 0, i)));
             else if ((size_t)source == k)
                 gradient_sums_add(&sums[k], k == 0 ? i : 0, gradient_upstream(g, 0, i));
         }

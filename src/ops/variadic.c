@@ -118,7 +118,10 @@ static void add_extreme(struct op_gradient *g, const struct broadcast *walk, str
             if (pass == 0)
                 rivals++;
             else
-                gradient_sums_add(&sums[k], walk->at[k], rivals == 1 ? upstream : gradient_undecided());
+                gradient_sums_add(&sums[k], walk->at[k],
+                                  strange       ? gradient_undecided()
+                                  : rivals == 1 ? upstream
+                                                : gradient_between(upstream, number_exact(0)));
         }
 }
 

@@ -476,7 +476,7 @@ static int try_operator(const struct op *op, size_t count)
 int main(int argc, char **argv)
 {
     const char *only = argc > 1 ? argv[1] : "";
-    size_t count = argc > 2 ? strtoul(argv[2], NULL, 10) : 60, tried = 0;
+    size_t count = argc > 2 ? strtoul(argv[2], NULL, 10) : 24, tried = 0;
     int failed = 0;
     for (size_t i = 0; i < op_count(); i++) {
         const struct op *op = op_at(i);
