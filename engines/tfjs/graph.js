@@ -96,7 +96,7 @@ class Graph {
         });
         for (const value of outputs) {
             if (value.tensor.dtype !== DTYPE[value.type])
-                throw new Error(`${node.op}: tfjs gave ${value.tensor.dtype}`);
+                throw new Error(`tfjs gave ${value.tensor.dtype}`);
             value.dims = value.tensor.shape;
             value.active = value.type === TYPE.FLOAT && inputs.some(input => input && input.active);
         }
