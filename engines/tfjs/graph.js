@@ -16,7 +16,7 @@ const LACKING = [/not registered for backend/, /not (yet |currently )?(supported
 
 function asLacking(error, node) {
     const text = String(error && error.message !== undefined ? error.message : error);
-    if (error instanceof Unsupported || error instanceof Rejected)
+    if (error instanceof Unsupported || error instanceof Rejected || error instanceof WebAssembly.RuntimeError)
         return error;
     if (LACKING.some(pattern => pattern.test(text)))
         return new Unsupported(`tfjs: ${node ? `${node.op}: ` : ''}${text}`);

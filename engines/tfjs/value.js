@@ -8,6 +8,7 @@ const { Unsupported } = require('../sdk/js/adapter.js');
 
 const MAX_RANK = 6;
 const DTYPE = { [TYPE.FLOAT]: 'float32', [TYPE.INT32]: 'int32', [TYPE.INT64]: 'int32', [TYPE.BOOL]: 'bool' };
+const ELEMENTS = { [TYPE.FLOAT]: Float32Array, [TYPE.INT32]: Int32Array, [TYPE.BOOL]: Uint8Array };
 const INT32_LIMIT = 2 ** 31;
 
 /* A view on bytes, which are copied when they are not aligned for it. */
@@ -94,9 +95,9 @@ class Value {
         const { type, dims } = this;
         if (!this.made)
             return { type, dims, data: this.data };
-        const made = this.made.dataSync();
-        const data = made.buffer ? made : Float32Array.from(made); /* a plain list where tfjs has nothing to compute */
-        return { type, dims, data: type === TYPE.INT64 ? BigInt64Array.from(made, BigInt) : data.slice() };
+        /* Casts that lose nothing keep the array of the old type, and empty results are plain lists. */
+        const made = this.made.dataSync(), Wire = ELEMENTS[type];
+        return { type, dims, data: type === TYPE.INT64 ? BigInt64Array.from(made, BigInt) : Wire.from(made) };
     }
 }
 

@@ -162,6 +162,11 @@ async function answer(session, request, payloads) {
     return { result: { done: {} } };
 }
 
+function crash(error) {
+    console.error(`crash: stack of the engine\n${error.stack}`);
+    process.abort();
+}
+
 /* Every reply is written before the next request is read, so that a crash is attributed to the right request. */
 async function handle(session, request) {
     const stage = request.load ? STAGE.LOAD : request.run || request.gradient ? STAGE.RUN : STAGE.UNKNOWN;
@@ -170,6 +175,9 @@ async function handle(session, request) {
     try {
         reply = await answer(session, request, payloads);
     } catch (error) {
+        /* Code that was compiled to WebAssembly crashed: nothing in its memory can be relied on any more. */
+        if (error instanceof WebAssembly.RuntimeError)
+            crash(error);
         reply = { result: errorReply(error, stage) };
     }
     writeMessage(OUT, Reply.encode({ id: request.id, ...reply.result }).finish(), reply.payloads || []);
