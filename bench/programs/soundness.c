@@ -1,22 +1,29 @@
 /*
  * Is every alarm true? An engine that is right by construction, and as hostile as it may be, is judged:
- * bench_soundness COUNT [SEED [OPS [FIRST]]]. Each node is computed from the values that this engine itself
- * has, and each element of the result moved anywhere within the bounds of that node alone: to an end,
- * between, and where nothing is decided to whatever its type holds. That is what some correct implementation
- * may do; so what the judge calls wrong then is a false alarm. The cases are those of campaigns. Each alarm
- * is told by the first value that is outside its bounds, with the operator that made it.
+ * bench_soundness [--gradients] COUNT [SEED [OPS [FIRST]]]. Each node is computed from the values that this
+ * engine itself has, and each element of the result moved anywhere within the bounds of that node alone: to
+ * an end, between, and where nothing is decided to whatever its type holds. That is what some correct
+ * implementation may do; so what the judge calls wrong then is a false alarm. The cases are those of
+ * campaigns. Each alarm is told by the first value that is outside its bounds, with the operator that made
+ * it.
  *
  * With OPS (names with commas) the cases are single nodes of these operators, whose inputs are blurred: given
  * to the reference with bounds, and to the engine as some value within them. FIRST is the number of the first
  * case, as the last column has it; of a single case (COUNT 1) all values are shown.
+ *
+ * With --gradients the cases ask for gradients. The engine then also moves the derivatives that each node
+ * gives to what it reads, anywhere within the bounds of that node's gradient alone, as other formulas and
+ * other orders of summation may.
  */
 #include "answers.h"
 
 #include "base/memory.h"
 #include "campaign/fuzz_source.h"
-#include "eval/evaluate.h"
+#include "case/case_gradient.h"
+#include "eval/gradient.h"
 #include "generate/operator_case.h"
 #include "model/model.h"
+#include "ops/gradient.h"
 
 #include <float.h>
 #include <math.h>
@@ -58,7 +65,8 @@ struct hostile {
     bool wide;            /* halves are kept in a wider type from node to node */
     bool inside;          /* a body */
     bool shows;
-    size_t moved; /* elements that are no longer what they were */
+    bool gradients; /* what is moved is derivatives */
+    size_t moved;   /* elements that are no longer what they were */
 };
 
 /* How far a result may be from its value before it is rounded into its type. */
@@ -79,10 +87,17 @@ static long double moved_in_range(struct hostile *hostile, const struct bounded 
     return gone ? 0 : out->value[i];
 }
 
+/* At a kink or a tie a derivative lies between those of both sides, on one side of the value only: the
+ * deviation is then nearly as large as the hard bound, which roundings never are (0.58 of it at most). */
+static bool is_one_sided(const struct hostile *hostile, const struct bounded *out, size_t i)
+{
+    return hostile->gradients && out->likely[i] > 0.7 * out->hard[i] && isfinite(out->hard[i]);
+}
+
 static long double moved(struct hostile *hostile, const struct bounded *out, size_t i, bool wide)
 {
     long double value = out->value[i];
-    if (out->hard[i] == out->likely[i] && isfinite(out->hard[i]))
+    if ((out->hard[i] == out->likely[i] && isfinite(out->hard[i])) || is_one_sided(hostile, out, i))
         return moved_in_range(hostile, out, i);
     if (isinf(out->hard[i]))
         return hostile->calm ? value : anything(out->type, &hostile->rng);
@@ -202,6 +217,23 @@ static int run_hostile(void *context, struct op_call *call)
     return hostile->blurs && !hostile->inside ? compute_blurred(hostile, call) : compute(hostile, call);
 }
 
+static int differentiate_hostile(void *context, struct op_gradient *g)
+{
+    struct hostile *hostile = context;
+    if (g->call->op->gradient(g))
+        return -1;
+    hostile->gradients = true;
+    for (size_t i = 0; i < g->call->n_inputs; i++) {
+        if (g->slopes[i].type == DTYPE_NONE)
+            continue;
+        if (hostile->moves)
+            move_result(hostile, &g->slopes[i]);
+        if (hostile->shows)
+            show(g->call->op->name, &g->slopes[i]);
+    }
+    return 0;
+}
+
 struct names {
     const char **of;
     const Onnx__NodeProto **makers;
@@ -231,6 +263,7 @@ static struct names values_of(const struct model *model)
 struct search {
     uint64_t count, seed, first;
     const char *ops; /* NULL: cases of campaigns */
+    bool gradients;
     size_t judged, alarms, moved;
 };
 
@@ -278,9 +311,77 @@ static bool holds(struct search *search, uint64_t number, const struct test_case
     return good;
 }
 
+static int gradients_of(const struct model *model, const struct test_case *test,
+                        const struct evaluate_options *options, struct gradient **gradients, size_t *count,
+                        struct error *err)
+{
+    struct evaluator *evaluator;
+    struct gradient_request request = {.inputs = test->inputs,
+                                       .n_inputs = test->n_inputs,
+                                       .upstream = test->gradient->upstream,
+                                       .n_upstream = test->gradient->n_upstream,
+                                       .wanted = test->gradient->wanted,
+                                       .n_wanted = test->gradient->n_wanted};
+    *gradients = NULL;
+    *count = 0;
+    if (evaluator_new(&evaluator, model, options, err))
+        return -1;
+    int status = evaluator_gradient(evaluator, &request, gradients, count, err);
+    evaluator_free(evaluator);
+    return status;
+}
+
+/* The same for gradients. */
+static bool gradients_hold(struct search *search, uint64_t number, const struct test_case *test)
+{
+    struct error err = {0};
+    const struct model *model = test_case_model(test, &err);
+    struct rng rng = rng_seed(search->seed * 1000003 + number);
+    struct hostile hostile = {.shows = search->count == 1}, engine = hostile;
+    bool open = false, good = true;
+    char text[400];
+    engine.calm = rng_chance(&rng, 0.5);
+    engine.wide = rng_chance(&rng, 0.5);
+    engine.rng = rng;
+    engine.moves = true;
+    struct evaluate_options exact = {.open = &open,
+                                     .hook = run_hostile,
+                                     .gradient_hook = differentiate_hostile,
+                                     .context = &hostile},
+                            moved_too = {.hook = run_hostile,
+                                         .gradient_hook = differentiate_hostile,
+                                         .context = &engine};
+    struct gradient *expected, *got = NULL;
+    size_t count, again = 0;
+    if (!model || gradients_of(model, test, &exact, &expected, &count, &err))
+        return true; /* not supported: nothing is judged */
+    bool answered = !gradients_of(model, test, &moved_too, &got, &again, &err);
+    if (!answered && !open) {
+        good = false;
+        printf("refused\t%s\t%s\t%llu\n", err.message, test->recipe, (unsigned long long)number);
+    }
+    for (size_t i = 0; answered && good && i < count; i++)
+        if (!answers_pass(&expected[i].slope, &got[i].slope, 1, text, sizeof text)) {
+            good = false;
+            printf("%s\t%s\t%s\t%s\t%llu\n", model->graph->node[0]->op_type, expected[i].name, text,
+                   test->recipe, (unsigned long long)number);
+        }
+    search->judged += answered;
+    search->moved += engine.moved;
+    gradients_free(expected, count);
+    gradients_free(got, again);
+    return good;
+}
+
+static void judge(struct search *search, uint64_t number, const struct test_case *test)
+{
+    search->alarms += !(search->gradients ? gradients_hold : holds)(search, number, test);
+}
+
 static int of_campaigns(struct search *search, struct error *err)
 {
-    struct fuzz_source_options options = {.seed = search->seed, .strategy = FUZZ_RANDOM};
+    struct fuzz_source_options options = {
+        .seed = search->seed, .strategy = FUZZ_RANDOM, .generate = {.gradients = search->gradients}};
     struct fuzz_source *source;
     if (fuzz_source_new(&source, &options, err))
         return -1;
@@ -289,7 +390,7 @@ static int of_campaigns(struct search *search, struct error *err)
         size_t node;
         if (fuzz_source_make(source, i, &test, &node, err))
             continue;
-        search->alarms += !holds(search, i, test);
+        judge(search, i, test);
         test_case_free(test);
     }
     fuzz_source_free(source);
@@ -298,7 +399,7 @@ static int of_campaigns(struct search *search, struct error *err)
 
 static int of_operators(struct search *search, struct error *err)
 {
-    struct generate_options options = {.ops = search->ops};
+    struct generate_options options = {.ops = search->ops, .gradients = search->gradients};
     for (uint64_t i = search->first; i < search->first + search->count; i++) {
         struct test_case *one;
         if (generate_one(search->seed, i, &options, &one, err)) {
@@ -306,7 +407,7 @@ static int of_operators(struct search *search, struct error *err)
                 return -1;
             continue;
         }
-        search->alarms += !holds(search, i, one);
+        judge(search, i, one);
         test_case_free(one);
     }
     return 0;
@@ -314,7 +415,11 @@ static int of_operators(struct search *search, struct error *err)
 
 int main(int argc, char **argv)
 {
-    struct search search = {.count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000,
+    bool gradients = argc > 1 && strcmp(argv[1], "--gradients") == 0;
+    argc -= gradients;
+    argv += gradients;
+    struct search search = {.gradients = gradients,
+                            .count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000,
                             .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
                             .ops = argc > 3 && *argv[3] ? argv[3] : NULL,
                             .first = argc > 4 ? strtoull(argv[4], NULL, 10) : 0};

@@ -354,7 +354,8 @@ static void put_scaled(struct bounded *slope, size_t i, struct number g, const s
         bounded_put_undecided(slope, i, 0);
         return;
     }
-    if (g.v != 0 && number_least(g) * t->low < dtype_precision(slope->type).tiny) {
+    bool zero = number_most(g) == 0 || number_most(t->factor) == 0;
+    if (!zero && number_least(g) * t->low < dtype_precision(slope->type).tiny) {
         long double lost = 2 * contract_underflow(slope->type) * t->high;
         y = number_loosen(y, lost, lost / 3);
     }
