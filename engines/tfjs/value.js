@@ -97,6 +97,8 @@ class Value {
             return { type, dims, data: this.data };
         /* Casts that lose nothing keep the array of the old type, and empty results are plain lists. */
         const made = this.made.dataSync(), Wire = ELEMENTS[type];
+        if (made.length !== this.count)
+            throw new Error(`tfjs gave ${made.length} elements for the shape [${dims}]`);
         return { type, dims, data: type === TYPE.INT64 ? BigInt64Array.from(made, BigInt) : Wire.from(made) };
     }
 }
