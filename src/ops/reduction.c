@@ -505,6 +505,7 @@ static void slope_extreme(const struct window *w, int sign)
     size_t rivals = 0;
     for (size_t k = 0; k < w->n; k++)
         extreme_add(&e, w->x->value[w->at[k]], bounded_hard(w->x, w->at[k]), 0);
+    /* A NaN is not equal to the result: an implementation that compares finds no extreme element. */
     bool strange = !gradient_is_number(w->upstream) || e.nan || e.open;
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < w->n; k++) {

@@ -365,7 +365,8 @@ static struct number element_slope(const struct group *r, enum reduction reducti
         return factor_slope(g, number_of(of, i), other, r->updates, of->type);
     if (!may_win(r, of, i) && gradient_is_number(g))
         return number_exact(0);
-    return r->rivals == 1 ? g : gradient_undecided();
+    bool strange = r->extreme.nan || r->extreme.open; /* a NaN is not equal to the result */
+    return r->rivals == 1 && !strange ? g : gradient_undecided();
 }
 
 static int scatter_slopes(struct op_gradient *g, const struct bounded *const in[3],
