@@ -210,6 +210,11 @@ static void add_pow(struct op_gradient *g, const struct broadcast *walk, struct 
 {
     const struct bounded *base = g->call->inputs[0], *exponent = g->call->inputs[1];
     struct number x = number_of(base, walk->at[0]), y = number_of(exponent, walk->at[1]);
+    if (!gradient_is_number(x) || !gradient_is_number(y)) { /* 1 to the power of NaN may be 1 or NaN */
+        gradient_sums_undecided(&sums[0], walk->at[0]);
+        gradient_sums_undecided(&sums[1], walk->at[1]);
+        return;
+    }
     if (sums[0].sums)
         gradient_sums_add(&sums[0], walk->at[0], by_base(upstream, x, y, base->type));
     bool wider = unit_of(exponent->type) < unit_of(base->type);

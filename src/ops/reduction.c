@@ -522,15 +522,16 @@ static void slope_extreme(const struct window *w, int sign)
         }
 }
 
-/* sign(x), which has a jump at 0. */
+/* sign(x), at 0 anything between -1 and 1. */
 static void slope_l1(const struct window *w)
 {
     for (size_t k = 0; k < w->n; k++) {
-        struct number x = number_of(w->x, w->at[k]);
-        struct number factors[] = {w->upstream, number_exact(x.v < 0 ? -1 : 1)};
-        bool decided = fabsl(x.v) > x.h;
-        gradient_store(w->slope, w->at[k],
-                       decided ? gradient_factors(factors, 2, w->slope->type) : gradient_undecided());
+        struct number x = number_of(w->x, w->at[k]), sign = number_exact(x.v < 0 ? -1 : 1);
+        if (!(fabsl(x.v) > x.h))
+            sign =
+                gradient_is_number(x) ? gradient_between(sign, number_exact(-sign.v)) : gradient_undecided();
+        struct number factors[] = {w->upstream, sign};
+        gradient_store(w->slope, w->at[k], gradient_factors(factors, 2, w->slope->type));
     }
 }
 

@@ -366,7 +366,9 @@ static struct number element_slope(const struct group *r, enum reduction reducti
     if (!may_win(r, of, i) && gradient_is_number(g))
         return number_exact(0);
     bool strange = r->extreme.nan || r->extreme.open; /* a NaN is not equal to the result */
-    return r->rivals == 1 && !strange ? g : gradient_undecided();
+    if (strange || !gradient_is_number(g))
+        return gradient_undecided();
+    return r->rivals == 1 ? g : gradient_between(g, number_exact(0));
 }
 
 static int scatter_slopes(struct op_gradient *g, const struct bounded *const in[3],
