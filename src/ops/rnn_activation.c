@@ -69,8 +69,10 @@ int activations_read(struct op_call *call, size_t count, const enum activation_k
     const Onnx__AttributeProto *betas = node_attribute(call->node, "activation_beta");
     size_t alphas_used = 0, betas_used = 0;
     bool given = names && names->n_strings > 0;
-    /* The default of RNN is written as two functions even for one direction. */
-    if (given && names->n_strings < count)
+    /* As many as ONNX says ("a list of 3 (or 6 if bidirectional)"); but the default of RNN is written as two
+     * functions even for one direction. */
+    bool two = period == 1 && names && names->n_strings == 2;
+    if (given && names->n_strings != count && !two)
         return call_invalid(call, "there are %zu activations instead of %zu", names->n_strings, count);
     for (size_t i = 0; i < count; i++) {
         struct activation *a = &activations[i];

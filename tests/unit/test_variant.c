@@ -265,6 +265,43 @@ static void test_forbidden_is_kept(void **state)
     variant_seed_free(seed);
 }
 
+/* Whether the reference takes a recurrent node of one direction with so many activations. */
+static bool takes_activations(const char *type, int64_t gates, size_t count)
+{
+    static const char *const names[] = {"Sigmoid", "Tanh", "Tanh", "Sigmoid", "Tanh", "Tanh"};
+    struct model *model = model_new(13);
+    struct bounded values[3], outputs[1];
+    const struct bounded *inputs[] = {&values[0], &values[1], &values[2]};
+    const struct shape shapes[] = {{3, {1, 1, 1}}, {3, {1, gates, 1}}, {3, {1, gates, 1}}};
+    struct error err = {0};
+    Onnx__NodeProto *node = model_add_node(model, type, "cell", 3, NAMES("x", "w", "r"), 1, NAMES("y"));
+    node_set_strings(&model->arena, node, "activations", names, count);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(bounded_alloc(&values[i], DTYPE_FLOAT, &shapes[i], true, NULL), 0);
+    bounded_init(&outputs[0]);
+    int result = infer_node(13, node, inputs, 3, outputs, 1, &err);
+    assert_true(!result || err.code == ERROR_INVALID);
+    for (size_t i = 0; i < 3; i++)
+        bounded_release(&values[i]);
+    bounded_release(&outputs[0]);
+    model_free(model);
+    return !result;
+}
+
+/* Six activations are those of two directions: a legal variant must not have them for one. */
+static void test_activations(void **state)
+{
+    (void)state;
+    assert_true(takes_activations("LSTM", 4, 3));
+    assert_false(takes_activations("LSTM", 4, 6));
+    assert_false(takes_activations("LSTM", 4, 2));
+    assert_true(takes_activations("GRU", 3, 2));
+    assert_false(takes_activations("GRU", 3, 4));
+    assert_true(takes_activations("RNN", 1, 1));
+    assert_true(takes_activations("RNN", 1, 2)); /* as ONNX writes its default */
+    assert_false(takes_activations("RNN", 1, 3));
+}
+
 static void test_nothing_to_change(void **state)
 {
     struct model *model = model_new(13);
@@ -311,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_illegal_is_forbidden),
         cmocka_unit_test(test_nothing_to_change),
         cmocka_unit_test(test_forbidden_is_kept),
+        cmocka_unit_test(test_activations),
         cmocka_unit_test(test_values_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
