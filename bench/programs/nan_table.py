@@ -1,7 +1,7 @@
 """The tables of bench/nan, from the folder in which it keeps what was done.
 
-nan_table.py table FOLDER; nan_table.py samples CELL prints the samples of one search; nan_table.py reached CELL
-ends with 0 when it reached its goal.
+nan_table.py table FOLDER SECONDS, where what took longer does not count; nan_table.py samples CELL prints the samples
+of one search; nan_table.py reached CELL ends with 0 when it reached its goal.
 """
 import json
 import os
@@ -16,12 +16,17 @@ def read(path):
     if not os.path.exists(path):
         return None
     with open(path, encoding="utf-8") as file:
-        return json.load(file)["models"][0]
+        whole = json.load(file)
+    return {**whole["models"][0], "verdicts": whole["engines"][0]["verdicts"]}
 
 
 def is_run(cell):
-    """Whether the engine runs the network: otherwise no genome has a fitness, however many there were."""
-    return cell["best"] != "-inf" or cell["genomes"] == 0
+    """Whether the engine runs the network; one that was not heard of in time counts as one that does."""
+    return not cell["verdicts"] or any(kind not in ("unsupported", "rejected", "failed") for kind in cell["verdicts"])
+
+
+def is_reached(cell, seconds):
+    return cell["reached"] and cell["first_seconds"] <= seconds
 
 
 def networks(folder, name):
@@ -52,29 +57,32 @@ def show(title, folder, label, rows, searches):
     print()
 
 
-def show_engine(folder, label, rows):
+def show_engine(folder, label, rows, seconds):
     """Returns the part of the networks that can which ours reached, and whether no other was."""
     show(f"{label}: level input", folder, label, rows, SEARCHES)
     runs = [(row, cells(folder, label, row["name"])) for row in rows]
-    runs = [(row, of_row) for row, of_row in runs if is_run(of_row["ours"])]
-    able = [(row, of_row) for row, of_row in runs if row["finite"] == "-" or any(cell["reached"] for cell in of_row.values())]
+    runs = [(row, of_row) for row, of_row in runs if of_row["ours"] and is_run(of_row["ours"])]
+    able = [(row, of_row) for row, of_row in runs
+            if row["finite"] == "-" or any(cell and cell["reached"] for cell in of_row.values())]
     wrong = [row["name"] for row, _ in able if row["finite"] != "-"]
     for search in SEARCHES:
-        hits = [of_row[search] for _, of_row in able if of_row[search]["reached"]]
+        tried = [of_row[search] for _, of_row in able if of_row[search]]
+        hits = [cell for cell in tried if is_reached(cell, seconds)]
         first = f"{statistics.median(hit['first_seconds'] for hit in hits):.2f} s" if hits else "-"
-        print(f"  {search}: {len(hits)} of {len(able)} networks that can, the first after {first} (median)")
-    print(f"  {len(runs) - len(able)} stay finite, {len(rows) - len(runs)} are not run by the engine")
+        print(f"  {search}: {len(hits)} of {len(tried)} networks that can, the first after {first} (median)")
+    print(f"  {len(runs) - len(able)} stay finite, {len(rows) - len(runs)} are not run by the engine (?)")
     for name in wrong:
         print(f"  {name} was said to stay finite and does not")
     print()
-    return sum(of_row["ours"]["reached"] for _, of_row in able) / len(able), not wrong
+    return sum(is_reached(of_row["ours"], seconds) for _, of_row in able) / len(able), not wrong
 
 
-def main(folder):
-    engines = [show_engine(folder, "onnxruntime", networks(folder, "outputs")), show_engine(folder, "reference", networks(folder, "values"))]
+def main(folder, seconds):
+    engines = [show_engine(folder, "onnxruntime", networks(folder, "outputs"), seconds),
+               show_engine(folder, "reference", networks(folder, "values"), seconds)]
     rows = [row for row in networks(folder, "softmax") if row["softmax"] == "softmax"]
     show("fault=softmax-no-max: level input", folder, "fault", rows, ["ours"])
-    run = [row for row in rows if is_run(cells(folder, "fault", row["name"])["ours"])]
+    run = [row for row in rows if is_run(cells(folder, "fault", row["name"])["ours"] or {"verdicts": {"unsupported": 1}})]
     weights = [row for row in rows if cells(folder, "weights", row["name"])["ours"]]
     show("fault=softmax-no-max: level both, where inputs alone do not suffice", folder, "weights", weights, ["ours"])
     found = sum(any((cells(folder, label, row["name"])["ours"] or {}).get("reached") for label in ("fault", "weights")) for row in run)
@@ -89,4 +97,4 @@ if sys.argv[1] == "samples":
 elif sys.argv[1] == "reached":
     sys.exit(0 if read(sys.argv[2])["reached"] else 1)
 else:
-    sys.exit(main(sys.argv[2]))
+    sys.exit(main(sys.argv[2], float(sys.argv[3])))
