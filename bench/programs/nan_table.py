@@ -21,8 +21,9 @@ def read(path):
 
 
 def is_run(cell):
-    """Whether the engine runs the network; one that was not heard of in time counts as one that does."""
-    return not cell["verdicts"] or any(kind not in ("unsupported", "rejected", "failed") for kind in cell["verdicts"])
+    """Whether the engine runs the network: a fitness shows it, or answers to a first generation that did not end in time. One
+    that was not heard of in time counts as one that does."""
+    return cell["reached"] or cell["best"] != "-inf" or not cell["verdicts"] or "undecided" in cell["verdicts"]
 
 
 def is_reached(cell, seconds):
