@@ -335,6 +335,36 @@ static void one_hot_fill(struct bounded *out, const struct bounded *indices, con
     }
 }
 
+/* By the two values, which are the only data: sums of what arrives where each was put. */
+static int gradient_one_hot(struct op_gradient *g)
+{
+    const struct bounded *indices = g->call->inputs[0], *out = &g->call->outputs[0];
+    struct gradient_sums sums;
+    int axis;
+    if (!g->wanted[2])
+        return 0;
+    struct bounded *slope = gradient_make(g, 2);
+    if (!slope || call_axis(g->call, call_int(g->call, "axis", -1), out->shape.rank, &axis) ||
+        gradient_sums_init(&sums, slope, g->call->err))
+        return -1;
+    size_t inner = shape_span(&indices->shape, axis, indices->shape.rank);
+    int64_t depth = out->shape.dims[axis];
+    for (size_t i = 0; i < indices->count; i++) {
+        int64_t place = one_hot_place(indices, i, depth);
+        for (int64_t j = 0; j < depth; j++) {
+            size_t at = (i / inner * (size_t)depth + (size_t)j) * inner + i % inner;
+            if (place == -2) {
+                gradient_sums_undecided(&sums, 0);
+                gradient_sums_undecided(&sums, 1);
+            } else {
+                gradient_sums_add(&sums, j == place, gradient_upstream(g, 0, at));
+            }
+        }
+    }
+    gradient_sums_store(&sums);
+    return 0;
+}
+
 static int eval_one_hot(struct op_call *call)
 {
     const struct bounded *indices = call_need(call, 0), *values = call_need(call, 2);
@@ -466,8 +496,8 @@ const struct op ops_gather[] = {
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},
      .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_JUMP}}},
     {OP("OneHot", 9), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 4}, .types = {{9, NUMBERS_11}},
-     .params = one_hot_params, .eval = eval_one_hot, .sample = sample_one_hot, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {0, 0, 1}},
+     .params = one_hot_params, .eval = eval_one_hot, .gradient = gradient_one_hot, .sample = sample_one_hot,
+     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {0, 0, 1}},
      .history = {.same_since = 9}, .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE,
      .dangers = {{DANGER_NONE}}},
     {0},
