@@ -2,6 +2,7 @@
 #include "onednn.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,9 @@ int grad_clip(struct walk_gradient *g)
     float low, high;
     if (only_first(g) || clip_bounds(g->call, &low, &high))
         return -1;
+    /* A bound that is absent is no kink at the largest number. */
+    low = low == -FLT_MAX ? -INFINITY : low;
+    high = high == FLT_MAX ? INFINITY : high;
     return backward(g, dnnl_eltwise_clip_v2, low, high);
 }
 

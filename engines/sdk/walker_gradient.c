@@ -148,11 +148,22 @@ static int copy_slope(struct walk_gradient *g)
     return 0;
 }
 
+/* What nothing depends on: sums without terms, which libraries leave unwritten. */
+static int zero_slopes(struct walk_gradient *g)
+{
+    for (size_t i = 0; i < g->call->n_inputs; i++)
+        if (g->wanted[i] && g->slopes[i].size)
+            memset(g->slopes[i].data, 0, g->slopes[i].size);
+    return 0;
+}
+
 static int differentiate(const struct reverse *r, struct walk_gradient *g, size_t beyond)
 {
     struct walk_call *call = g->call;
     if (beyond || !g->upstream)
         return walk_unsupported(call, "the gradient of output %zu", beyond);
+    if (!g->upstream->count)
+        return zero_slopes(g);
     bool row_takes = call->row && dtype_in(call->inputs[0]->type, call->row->types);
     if (!row_takes && walker_copies(call->node))
         return copy_slope(g);
