@@ -465,8 +465,10 @@ static int try_operator(const struct op *op, size_t count)
            op->name, t.drawn, t.unsupported, t.elements,
            t.elements ? 100.0 * (double)t.undecided / (double)t.elements : 0.0, t.compared, t.rough, t.kinks,
            t.inherited);
-    if (result == 0 && (t.drawn < count / 3 || t.unsupported > t.drawn / 2 || t.compared < count / 4 ||
-                        t.inherited < count / 4 || t.undecided > t.elements / 2 + t.elements / 4)) {
+    if (result == 0 &&
+        (t.drawn < count / 3 || t.unsupported > t.drawn / 2 || t.compared < count / 4 ||
+         (t.inherited < count / 4 && t.elements > count) || /* OneHot has two elements a case */
+         t.undecided > t.elements / 2 + t.elements / 4)) {
         printf("%s: too few gradients were compared\n", op->name);
         return -1;
     }
