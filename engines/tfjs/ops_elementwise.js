@@ -33,6 +33,13 @@ function gelu(c) {
     return tf.mul(tf.mul(x, 0.5), tf.add(1, tf.tanh(inner)));
 }
 
+/* Far below 0 it is x times 0, which has a limit that tfjs's tape cannot know. */
+function mish(c) {
+    if (c.value(0).active && c.value(0).numbers().includes(-Infinity))
+        c.lacks('a derivative at -infinity');
+    return c.tf.mul(c.x(0), c.tf.tanh(c.tf.softplus(c.x(0))));
+}
+
 function hardSigmoid(c, alpha, beta) {
     return c.tf.clipByValue(c.tf.add(c.tf.mul(c.x(0), alpha), beta), 0, 1);
 }
@@ -150,7 +157,7 @@ module.exports = {
     HardSigmoid: ['f', c => hardSigmoid(c, c.attribute('alpha', 0.2), c.attribute('beta', 0.5))],
     HardSwish: ['f', c => c.tf.mul(c.x(0), hardSigmoid(c, 1 / 6, 0.5))],
     LeakyRelu: ['f', c => c.tf.leakyRelu(c.x(0), c.attribute('alpha', 0.01))],
-    Mish: ['f', c => c.tf.mul(c.x(0), c.tf.tanh(c.tf.softplus(c.x(0))))],
+    Mish: ['f', mish],
     PRelu: ['f', prelu],
     Selu: ['f', c => expm1Branch(c, c.attribute('alpha', 1.6732632423543772), c.attribute('gamma', 1.0507009873554805))],
     Shrink: ['f', shrink],
