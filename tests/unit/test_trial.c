@@ -1,6 +1,7 @@
 #include "scene.h"
 
 #include "base/memory.h"
+#include "case/case_gradient.h"
 #include "generate/operator_case.h"
 #include "rules/rewriting.h"
 #include "trial/trial.h"
@@ -102,6 +103,33 @@ static void a_planted_fault_is_wrong_at_its_node(void **state)
     assert_int_equal(done.settlements[1].kind, VERDICT_WRONG);
     assert_int_equal(done.settlements[1].count, 1);
     assert_int_equal(done.settlements[1].nodes[0], 2);
+    trial_done_release(&done);
+    scene_close(&scene);
+}
+
+/* The outputs of the faulty engine are right, and so are those of one that has no gradients at all. */
+static void a_wrong_gradient_is_wrong_at_its_node(void **state)
+{
+    (void)state;
+    static const char text[] = "g (float[2,3] x, float[3,2] w) => (float[2,2] y)"
+                               "{ a = Neg(x) m = MatMul(a, w) y = Neg(m) }";
+    struct scene scene;
+    scene_open(&scene, LABELS("reference:round=on", "reference:fault=matmul-gradient", "identity"));
+    struct test_case *test = case_of_text(text, 1);
+    assert_int_equal(test_case_ask_gradient(test, 7, NULL), 0);
+    assert_int_equal(test->gradient->n_wanted, 2);
+    struct trial_done done = try_one(&scene, &(struct trial_options){.settle = true}, test);
+    assert_int_equal(verdict_on(&done, 0), VERDICT_AGREES);
+    assert_int_equal(verdict_on(&done, 1), VERDICT_WRONG);
+    assert_true(done.judgement.verdicts[1].gradient);
+    assert_int_equal(done.settlements[1].count, 1);
+    assert_int_equal(done.settlements[1].nodes[0], 1);
+    assert_int_equal(verdict_on(&done, 2), VERDICT_UNSUPPORTED);
+    assert_int_equal(done.results[0].count, 2);
+    assert_string_equal(done.results[0].outputs[0].name, test->gradient->wanted[0]);
+    trial_done_release(&done);
+    done = try_one(&scene, &(struct trial_options){.settle = true}, case_of_text(text, 1));
+    assert_int_equal(verdict_on(&done, 1), VERDICT_AGREES);
     trial_done_release(&done);
     scene_close(&scene);
 }
@@ -609,6 +637,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_comes_back_once_with_its_judgement),
         cmocka_unit_test(a_planted_fault_is_wrong_at_its_node),
+        cmocka_unit_test(a_wrong_gradient_is_wrong_at_its_node),
         cmocka_unit_test(a_crash_is_narrowed_to_the_node_that_makes_it),
         cmocka_unit_test(a_stray_crash_is_counted_and_the_answer_stands),
         cmocka_unit_test(a_crash_three_times_is_one),
