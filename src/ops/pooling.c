@@ -354,7 +354,8 @@ static void share_maximum(const struct share *s)
     share_out(s, see_element, &m);
     if (m.top.count == 0)
         return;
-    if (m.top.nan || m.top.open) {
+    /* Padding is -inf or the lowest number in implementations, and may win against such elements. */
+    if (m.top.nan || m.top.open || !(m.top.low > -(long double)dtype_highest(s->pool->x->type))) {
         share_out(s, give_undecided, NULL);
         return;
     }
