@@ -441,9 +441,12 @@ static long double mish_slope(const double *p, long double x)
     return n / (n + 2) + x * sigmoid(p, x) * 4 * (n + 1) / ((n + 2) * (n + 2));
 }
 
-/* tanh(s) errs by less than 30 units of 1, with those of s, and twice that in its square. */
+/* tanh(s) errs by less than 30 units of 1, with those of s, and twice that in its square. oneDNN multiplies
+ * e^x by a polynomial that begins with 4 (1 + x), which may overflow. */
 static long double mish_slope_error(const struct elementwise_point *s)
 {
+    if (!(8 * fabsl(s->x) < dtype_highest(s->type)))
+        return INFINITY;
     return s->unit * (2 * from_result + 3 * from_result * fabsl(s->x) * sigmoid(s->p, s->x));
 }
 

@@ -327,7 +327,8 @@ static int clip_source(const struct op_call *call, const struct bounded *in, siz
         return call->opset < 13 ? CLIP_UNKNOWN : 2;
     if (!(low->inner < high->inner) || !isfinite(x) || !isfinite(h))
         return CLIP_UNKNOWN;
-    if (x - h > low->inner && x + h < high->inner)
+    /* A limit that is not given is the largest number, which x may be equal to. */
+    if (x - h > low->inner && x + h < high->inner && fabsl(x) + h < dtype_highest(in->type))
         return 0;
     if (x + h < low->value - low->hard)
         return 1;
