@@ -275,7 +275,8 @@ void planted_open(struct planted *planted, const struct planted_row *row, const 
     str_printf(&label, "reference:fault=%s%s", row->name,
                strcmp(row->name, "opt-div-reciprocal") ? "" : ",opt=all");
     const char *labels[] = {"reference:round=on", label.data, "reference", other};
-    planted->pool = pool_new(&(struct pool_options){.deadline = 10});
+    /* Seconds enough for a machine that others use, too: a run that is only late is no finding. */
+    planted->pool = pool_new(&(struct pool_options){.deadline = 120});
     for (int i = 0; i < ENGINES && labels[i]; i++) {
         if (registry_find(planted->registry, labels[i], &spec, &err))
             planted_die(labels[i], &err);
