@@ -285,13 +285,34 @@ static bool has_upstream(const struct reverse *r, const Onnx__NodeProto *node)
     return false;
 }
 
+/*
+ * What an operator whose derivative is 0 almost everywhere passes on: zeros, which are not nothing. Where the
+ * next derivative is infinite, an engine that multiplies gets NaN of them.
+ */
+static int give_zeros(struct reverse *r, size_t number)
+{
+    for (size_t i = 0; i < r->index->n_uses[number]; i++) {
+        size_t value = r->index->uses[number][i];
+        const struct bounded *of = &r->values[value];
+        struct bounded zeros;
+        bounded_init(&zeros);
+        if (!r->depends[value])
+            continue;
+        if (bounded_alloc(&zeros, of->type, &of->shape, false, r->err))
+            return -1;
+        add_term(r, value, &zeros);
+    }
+    return 0;
+}
+
 static int visit_node(struct reverse *r, size_t number)
 {
     const Onnx__NodeProto *node = node_at(r, number);
     const struct op *op = op_find(node->op_type);
-    if (!op || !has_upstream(r, node) || !reads_wanted(r, number) ||
-        (!op->gradient && op->slope == SLOPE_NOWHERE))
+    if (!op || !has_upstream(r, node) || !reads_wanted(r, number))
         return 0;
+    if (!op->gradient && op->slope == SLOPE_NOWHERE)
+        return give_zeros(r, number);
     if (!op->gradient)
         return error_set(r->err, ERROR_UNSUPPORTED, "the gradient of %s is not supported", node->op_type);
     return differentiate(r, node, op);

@@ -9,7 +9,7 @@
  * bounds, as in an engine.
  *
  * Nodes that no wanted value reaches, and nodes that reach no output with a derivative, take no part. An
- * operator whose derivative is 0 almost everywhere (Floor, comparisons) passes nothing on. If, Loop and Scan
+ * operator whose derivative is 0 almost everywhere (Floor, comparisons) passes zeros on. If, Loop and Scan
  * are not supported, nor are operators without a gradient in the table: ERROR_UNSUPPORTED names them.
  */
 #ifndef EVAL_GRADIENT_H

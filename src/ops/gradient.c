@@ -41,6 +41,11 @@ struct number gradient_between(struct number a, struct number b)
     return (struct number){a.v, apart + fmaxl(a.h, b.h), apart + fmaxl(a.l, b.l)};
 }
 
+bool gradient_may_vanish(long double value, enum dtype type)
+{
+    return value != 0 && fabsl(value) < dtype_precision(type).tiny;
+}
+
 struct number gradient_undecided(void)
 {
     return (struct number){.h = INFINITY};

@@ -61,6 +61,10 @@ struct number gradient_share(size_t count, enum dtype type);
  * tie, where each takes the derivative of one side or something between them. */
 struct number gradient_between(struct number a, struct number b);
 
+/* Whether the number is subnormal: an implementation that reads it as 0, and looks for the element that is
+ * equal to the result, may find none. */
+bool gradient_may_vanish(long double value, enum dtype type);
+
 /* A number of which nothing is known. */
 struct number gradient_undecided(void);
 

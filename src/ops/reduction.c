@@ -502,11 +502,11 @@ static void slope_mean(const struct window *w)
 static void slope_extreme(const struct window *w, int sign)
 {
     struct extreme e = {.sign = sign};
-    size_t rivals = 0;
     for (size_t k = 0; k < w->n; k++)
         extreme_add(&e, w->x->value[w->at[k]], bounded_hard(w->x, w->at[k]), 0);
     /* A NaN is not equal to the result: an implementation that compares finds no extreme element. */
     bool strange = !gradient_is_number(w->upstream) || e.nan || e.open;
+    size_t rivals = gradient_may_vanish(extreme_value(&e), w->slope->type);
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < w->n; k++) {
             long double most = sign * w->x->value[w->at[k]] + bounded_hard(w->x, w->at[k]);

@@ -108,7 +108,7 @@ static void add_extreme(struct op_gradient *g, const struct broadcast *walk, str
     for (size_t k = 0; k < walk->count; k++)
         extreme_add(&e, call->inputs[k]->value[walk->at[k]], bounded_hard(call->inputs[k], walk->at[k]), 0);
     bool strange = e.nan || e.open || !gradient_is_number(upstream);
-    size_t rivals = 0;
+    size_t rivals = gradient_may_vanish(extreme_value(&e), call->inputs[0]->type);
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < walk->count; k++) {
             const struct bounded *in = call->inputs[k];
