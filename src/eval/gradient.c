@@ -5,6 +5,7 @@
 #include "eval/older_opsets.h"
 #include "ops/gradient.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,12 +207,36 @@ static int run_gradient(struct reverse *r, struct visit *v)
                                      : v->call.op->gradient(&g);
 }
 
+/* Whether all that arrives are numbers. */
+static bool arrives_in_numbers(const struct visit *v)
+{
+    for (size_t o = 0; o < v->call.n_outputs; o++) {
+        const struct bounded *up = v->arriving[o];
+        for (size_t i = 0; up && i < up->count; i++)
+            if (!isfinite(up->value[i]) || isinf(bounded_hard(up, i)))
+                return false;
+    }
+    return true;
+}
+
+/* A zero may be 0 times something that arrived: NaN, unless that is a number. Engines also select by masks.
+ */
+static void doubt_zeros(struct bounded *slope)
+{
+    for (size_t i = 0; i < slope->count; i++)
+        if (slope->value[i] == 0 && bounded_hard(slope, i) == 0)
+            bounded_put_undecided(slope, i, 0);
+}
+
 /* What the node gives to the values that it reads. */
 static void give_slopes(struct reverse *r, struct visit *v)
 {
+    bool doubtful = !r->options->round && !arrives_in_numbers(v);
     for (size_t i = 0; i < v->node->n_input; i++) {
         if (v->slopes[i].type == DTYPE_NONE)
             continue;
+        if (doubtful)
+            doubt_zeros(&v->slopes[i]);
         if (r->options->round)
             bounded_round(&v->slopes[i]);
         else if (r->options->loose)

@@ -307,16 +307,6 @@ static int one_hot_depth(struct op_call *call, int64_t *depth)
     return 0;
 }
 
-/* Engines also pick by products with 0 and 1, of which what is no number makes NaN everywhere. */
-static int gradient_picked(struct op_gradient *g)
-{
-    size_t count = g->upstream[0] ? g->upstream[0]->count : 0;
-    for (size_t i = 0; i < count; i++)
-        if (!gradient_is_number(gradient_upstream(g, 0, i)))
-            return gradient_leave_undecided(g, 0);
-    return gradient_of_moves(g);
-}
-
 /* Which of the `depth` places index i selects: -1 none, -2 undecided (beyond int64 the cast is unspecified).
  */
 static int64_t one_hot_place(const struct bounded *indices, size_t i, int64_t depth)
@@ -488,17 +478,17 @@ static const struct op_param one_hot_params[] = {
 const struct op ops_gather[] = {
     {OP("Gather", 1), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
      .ranks = {1, 5}, .types = MOVE_TYPES, .params = axis_params, .eval = eval_gather,
-     .gradient = gradient_picked, .sample = sample_gather, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .gradient = gradient_of_moves, .sample = sample_gather, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_TYPE, .work = WORK_MOVES,
      .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("GatherElements", 11), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
      .ranks = {1, 5}, .types = MOVE_TYPES, .params = axis_params, .eval = eval_gather_elements,
-     .gradient = gradient_picked, .sample = sample_gather_elements, .data = DATA_FIRST,
+     .gradient = gradient_of_moves, .sample = sample_gather_elements, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, .work = WORK_MOVES,
      .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("GatherND", 11), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
      .ranks = {1, 5}, .types = MOVE_TYPES, .params = nd_params, .eval = eval_gather_nd,
-     .gradient = gradient_picked, .sample = sample_gather_nd, .data = DATA_FIRST,
+     .gradient = gradient_of_moves, .sample = sample_gather_nd, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, .work = WORK_MOVES,
      .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("NonZero", 9), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 5}, .flags = OP_DATA_SHAPE,
