@@ -357,7 +357,7 @@ static int call_gradient(struct session *session, const struct wire_message *mes
     struct adapter_gradient request = {
         .inputs = message->values,
         .n_inputs = asked->n_inputs,
-        .upstream = message->values + asked->n_inputs,
+        .upstream = message->values ? message->values + asked->n_inputs : NULL,
         .n_upstream = asked->n_output_gradients,
         .wanted = asked->wanted,
         .n_wanted = asked->n_wanted,

@@ -38,7 +38,7 @@ static void put_gradient(struct wire_out *out, const struct wire_message *messag
     struct wire_gradient gradient = {
         .inputs = message->values,
         .n_inputs = from->n_inputs,
-        .upstream = message->values + from->n_inputs,
+        .upstream = message->values ? message->values + from->n_inputs : NULL,
         .n_upstream = from->n_output_gradients,
         .wanted = (const char *const *)from->wanted,
         .n_wanted = from->n_wanted,
