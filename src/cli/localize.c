@@ -16,7 +16,7 @@ struct settings {
     const char *sample;
     int method;
     long long group, window;
-    const char *tc, *tg, *t1, *t2;
+    double tc, tg, t1, t2;
 };
 
 struct work {
@@ -106,17 +106,6 @@ static int check_valid(struct work *work, const struct value *values, struct err
     return status;
 }
 
-static int threshold_of(const char *text, const char *option, double *threshold, struct error *err)
-{
-    char *end;
-    if (!text)
-        return 0;
-    *threshold = strtod(text, &end);
-    if (*end || end == text || !(*threshold > 0))
-        return error_set(err, ERROR_USAGE, "%s takes a number above 0, such as 1.5e-4", option);
-    return 0;
-}
-
 static int locate(struct work *work, struct error *err)
 {
     struct value *values;
@@ -133,15 +122,11 @@ static int locate(struct work *work, struct error *err)
         .group_bytes = (size_t)work->settings->group,
         .max_group = (size_t)work->settings->window,
         .progress = true,
+        .t1 = work->settings->t1,
+        .t2 = work->settings->t2,
+        .t_c = work->settings->tc,
+        .t_g = work->settings->tg,
     };
-    if (threshold_of(work->settings->tc, "--tc", &which.t_c, err) ||
-        threshold_of(work->settings->tg, "--tg", &which.t_g, err) ||
-        threshold_of(work->settings->t1, "--t1", &which.t1, err) ||
-        threshold_of(work->settings->t2, "--t2", &which.t2, err)) {
-        test_case_free(test);
-        values_free(values, work->inputs.count);
-        return -1;
-    }
     int status = localize(&work->found, &which, err);
     if (status == 0 && !work->found.swap && !work->found.n_judged && verdict_is_finding(work->found.kind))
         status = check_valid(work, values, err);
@@ -226,6 +211,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct work work = {.settings = raw};
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give one model");
+    if (!(work.settings->t1 > 0 && work.settings->t2 > 0 && work.settings->tc > 0 && work.settings->tg > 0))
+        return error_set(err, ERROR_USAGE, "--t1, --t2, --tc and --tg take numbers above 0");
     if (output_check(&work.settings->common, err))
         return -1;
     int status = model_open(&work.model, words->items[0], err);
@@ -257,18 +244,23 @@ static const struct cli_option options[] = {
      "memory for the intermediate values that are held at once (default 32M)"},
     {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
      "largest fused group to look for, in nodes (default 12)"},
-    {0, "t1", OPTION_TEXT, "X", offsetof(struct settings, t1),
+    {0, "t1", OPTION_NUMBER, "X", offsetof(struct settings, t1),
      "with causal: rate of change above which Audee's algorithm looks at a node (default 1000)"},
-    {0, "t2", OPTION_TEXT, "X", offsetof(struct settings, t2),
+    {0, "t2", OPTION_NUMBER, "X", offsetof(struct settings, t2),
      "with causal: rate below which a node with another parameter counts as cured (default 2)"},
-    {0, "tc", OPTION_TEXT, "X", offsetof(struct settings, tc),
+    {0, "tc", OPTION_NUMBER, "X", offsetof(struct settings, tc),
      "with swap: change of the outputs above which two implementations differ (default 1.5e-4)"},
-    {0, "tg", OPTION_TEXT, "X", offsetof(struct settings, tg),
+    {0, "tg", OPTION_NUMBER, "X", offsetof(struct settings, tg),
      "with swap: the same for the gradients of parameters (default 1.5e-4)"},
     COMMON_OUTPUT(struct settings, "text|json|html"),
 };
 
-static const struct settings defaults = {.inputs = {.seed = 1}, .method = 2};
+static const struct settings defaults = {.inputs = {.seed = 1},
+                                         .method = 2,
+                                         .t1 = PAIRS_T1,
+                                         .t2 = PAIRS_T2,
+                                         .tc = SWAP_THRESHOLD,
+                                         .tg = SWAP_THRESHOLD};
 
 const struct command command_localize = {
     .name = "localize",

@@ -49,8 +49,3 @@ int database_transact(struct database *database, int (*body)(void *context, stru
             return status;
     }
 }
-
-bool database_is_url(const char *text)
-{
-    return text_starts(text, "postgresql://") || text_starts(text, "postgres://");
-}

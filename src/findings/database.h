@@ -100,7 +100,4 @@ int database_open_sqlite(struct database **database, const char *path, enum data
 int database_open_postgres(struct database **database, const char *url, const char *campaign,
                            enum database_mode mode, const char *const *schema, struct error *err);
 
-/* Whether the text is the address of a PostgreSQL database and no path. */
-bool database_is_url(const char *text);
-
 #endif

@@ -74,8 +74,7 @@ static int swap_all(struct swapping *swapping)
     for (size_t i = 0; i < chunk; i++)
         bindings[i] = swap_binding_make(graph);
     if (graph->progress)
-        graph->progress->total = n * (graph->gradients ? 2 : 1) *
-                                 (2 + (n + chunk - 2) / (chunk - 1)); /* chunks, first and last run */
+        graph->progress->total = 2 * n * (2 + (n + chunk - 2) / (chunk - 1)); /* chunks, first and last run */
     for (size_t done = 0; done < n;) {
         size_t count = n - done + 1 < chunk ? n - done + 1 : chunk;
         for (size_t i = 1; i < count; i++) {
@@ -87,7 +86,7 @@ static int swap_all(struct swapping *swapping)
         for (size_t i = 1; i < count; i++) {
             struct swapped_node *node = &swapping->result->nodes[order[n - done - i]];
             node->delta_c = delta_outputs(graph, &bindings[i - 1], &bindings[i]);
-            node->delta_g = graph->gradients ? delta_gradients(graph, &bindings[i - 1], &bindings[i]) : NAN;
+            node->delta_g = delta_gradients(graph, &bindings[i - 1], &bindings[i]);
         }
         done += count - 1;
         copy_engines(&bindings[0], &bindings[count - 1], n);
@@ -248,7 +247,7 @@ int swap_localize(struct swapped *swapped, const struct settle_case *which, int 
     };
     swapped->engines[0] = arena_strdup(arena, pool_engine(which->pool, which->engine)->label);
     swapped->engines[1] = arena_strdup(arena, pool_engine(which->pool, second)->label);
-    if (swap_graph_init(&swapping.graph, which, second, !options->no_gradients, err))
+    if (swap_graph_init(&swapping.graph, which, second, err))
         return -1;
     swapped->n_nodes = swapping.graph.test.model->graph->n_node;
     swapped->n_parameters = swapping.graph.n_parameters;

@@ -53,8 +53,8 @@ struct swapped {
 };
 
 struct swap_options {
-    double t_c, t_g;   /* 0: SWAP_THRESHOLD */
-    bool no_gradients; /* the outputs alone */
+    double t_c, t_g; /* 0: SWAP_THRESHOLD */
+
     bool progress;
 };
 

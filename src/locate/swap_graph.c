@@ -118,10 +118,9 @@ static void find_parameters(struct swap_graph *graph)
     }
 }
 
-int swap_graph_init(struct swap_graph *graph, const struct settle_case *which, int second, bool gradients,
-                    struct error *err)
+int swap_graph_init(struct swap_graph *graph, const struct settle_case *which, int second, struct error *err)
 {
-    *graph = (struct swap_graph){.engines = {which->engine, second}, .gradients = gradients};
+    *graph = (struct swap_graph){.engines = {which->engine, second}};
     if (pool_starts(which->pool, which->engine, err) || pool_starts(which->pool, second, err) ||
         under_test_init(&graph->test, which, err))
         return -1;
@@ -651,9 +650,9 @@ int swap_graph_run(struct swap_graph *graph, struct swap_binding *bindings, size
             status = forward_node(graph, index->order[p], bindings, states, count);
         step(graph);
     }
-    if (status == 0 && graph->gradients)
+    if (status == 0)
         status = start_backward(graph, states, count);
-    for (size_t p = n; p-- > 0 && status == 0 && graph->gradients;) {
+    for (size_t p = n; p-- > 0 && status == 0;) {
         if (has_inputs(graph, index->order[p], states, count))
             status = backward_node(graph, index->order[p], bindings, states, count);
         step(graph);

@@ -40,7 +40,6 @@ struct swap_graph {
     struct under_test test; /* the case, its index; its engine is the first one */
     int engines[2];         /* numbers in the pool */
     struct swap_node *nodes;
-    bool gradients;      /* run backward too */
     bool established;    /* some bindings have run: every node runs on one engine at least */
     size_t n_parameters; /* values by which the outputs are differentiated */
     size_t *parameters;  /* their numbers in test.index.values */
@@ -60,8 +59,7 @@ struct swap_graph {
  * initialisers and graph inputs of floating-point type that are data and no settings. `which` names the case
  * and the first engine; it must outlive the graph. After a failure there is nothing to release.
  */
-int swap_graph_init(struct swap_graph *graph, const struct settle_case *which, int second, bool gradients,
-                    struct error *err);
+int swap_graph_init(struct swap_graph *graph, const struct settle_case *which, int second, struct error *err);
 void swap_graph_release(struct swap_graph *graph);
 
 /* Makes a binding with every node on the first engine; it lives as long as the graph. */

@@ -27,6 +27,7 @@ assay localize net.onnx -e reference:fault=bn-sqrt-var --method causal --t2 none
 assay localize net.onnx -e reference:round=on -e reference:round=on,fault=concat-three --method swap
 assay localize net.onnx -e reference:round=on -e reference:round=on,threads=2 --method swap
 assay localize net.onnx -e reference:round=on -e reference --method swap --tc zero
+assay localize net.onnx -e reference:round=on -e reference --method swap --tc 0
 # Groups of a few hundred bytes find the same.
 assay localize net.onnx -e reference:fault=concat-three --method local --group 300
 # No answer: the part on which the engine ends in the same way.
