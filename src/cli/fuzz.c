@@ -2,7 +2,7 @@
 #include "base/hash.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/kept_case.h"
-#include "cli/campaign.h"
+#include "cli/campaign_run.h"
 #include "report/text_table.h"
 
 #include <inttypes.h>

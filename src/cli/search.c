@@ -1,7 +1,7 @@
 /* assay search: changes the inputs and weights of models until engines part or an answer breaks. */
 #include "base/memory.h"
 #include "campaign/search_source.h"
-#include "cli/campaign.h"
+#include "cli/campaign_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

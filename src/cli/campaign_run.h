@@ -1,6 +1,6 @@
 /* What the commands that run campaigns share: the screen while it runs, Ctrl-C, and the summary. */
-#ifndef CLI_CAMPAIGN_H
-#define CLI_CAMPAIGN_H
+#ifndef CLI_CAMPAIGN_RUN_H
+#define CLI_CAMPAIGN_RUN_H
 
 #include "campaign/fuzz.h"
 #include "cli/common.h"

@@ -1,4 +1,4 @@
-#include "cli/campaign.h"
+#include "cli/campaign_run.h"
 
 #include "base/clock.h"
 #include "report/fault_map.h"
