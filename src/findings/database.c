@@ -2,6 +2,8 @@
 
 #include "base/str.h"
 
+#include <string.h>
+
 const char *cell_as_text(const struct cell *cell)
 {
     return cell->kind == CELL_TEXT && cell->text ? cell->text : "";
@@ -22,30 +24,49 @@ double cell_as_real(const struct cell *cell)
 int database_run(struct database *database, const char *sql, const struct cell *params, size_t count,
                  database_row *row, void *context, struct error *err)
 {
+    static const char now[] = "{now}";
     struct str full;
     str_init(&full);
     for (const char *at = sql; *at; at++)
-        if (*at == '@')
+        if (*at == '@') {
             str_add(&full, database->place);
-        else
+        } else if (text_starts(at, now)) {
+            str_add(&full, database->driver->now);
+            at += strlen(now) - 1;
+        } else {
             str_append(&full, at, 1);
+        }
     int status = database->driver->run(database, full.data, params, count, row, context, err);
     str_release(&full);
     return status;
 }
 
-int database_transact(struct database *database, int (*body)(void *context, struct error *err), void *context,
-                      struct error *err)
+static int transact(struct database *database, bool reserve, int (*body)(void *context, struct error *err),
+                    void *context, struct error *err)
 {
     const struct database_driver *driver = database->driver;
     for (;;) {
         int status = driver->begin(database, err);
         if (status)
             return status;
-        status = body(context, err);
+        status = reserve && driver->reserve ? driver->reserve(database, err) : 0;
+        if (status == 0)
+            status = body(context, err);
         if (driver->end(database, status == 0, status == 0 ? err : NULL))
             status = -1;
         if (status == 0 || !driver->again || !driver->again(database))
             return status;
     }
+}
+
+int database_transact(struct database *database, int (*body)(void *context, struct error *err), void *context,
+                      struct error *err)
+{
+    return transact(database, false, body, context, err);
+}
+
+int database_reserve(struct database *database, int (*body)(void *context, struct error *err), void *context,
+                     struct error *err)
+{
+    return transact(database, true, body, context, err);
 }

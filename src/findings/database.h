@@ -2,8 +2,13 @@
  * As much of a relational database as the store needs: statements with parameters, rows and transactions.
  * There is one driver for each kind of database. The SQL is written so that both SQLite and PostgreSQL accept
  * it: parameters are $1, $2 and so on, numbered in the order of their first use; tables are named @findings,
- * where @ stands for the place of the campaign; conflicts are handled by ON CONFLICT, results of changes by
- * RETURNING; the types are TEXT, BIGINT and DOUBLE PRECISION.
+ * where @ stands for the place of the campaign; {now} is the database's clock, in seconds since 1970;
+ * conflicts are handled by ON CONFLICT, results of changes by RETURNING; the types are TEXT, BIGINT and
+ * DOUBLE PRECISION.
+ *
+ * The tables are those of findings/schema.h. An older database is upgraded in place, in one transaction, when
+ * it is opened for writing; when it is opened for reading it stays as it is, and `version` tells what it has.
+ * One of a newer version is refused.
  *
  * Files are not trusted: a damaged one causes an error with a message, never a crash, and no text that is
  * read is longer than DATABASE_TEXT_LIMIT.
@@ -58,16 +63,26 @@ struct database_driver {
     /* Whether the transaction that has just failed may succeed when it is run again; waits a little before.
      * NULL: never. */
     bool (*again)(struct database *database);
+    /*
+     * For the start of a transaction that hands out work: no other one of the campaign that begins like this
+     * is under way until it ends. What it writes may be lost when the server dies, but never half of it.
+     * NULL: every transaction is like that.
+     */
+    int (*reserve)(struct database *database, struct error *err);
     void (*close)(struct database *database);
-    /* What to append to a SELECT whose row is about to be changed: "" or " FOR UPDATE SKIP LOCKED". */
-    const char *lock_row;
+    const char *now; /* what {now} stands for */
 };
 
 struct database {
     const struct database_driver *driver;
     const char *place; /* what @ in a statement stands for: "" or "\"assay_night\"." */
+    int version;       /* of its tables */
     /* the driver's own members follow in its own struct */
 };
+
+/* A list of parameters and their number. */
+#define CELLS(...) \
+    (const struct cell[]){__VA_ARGS__}, sizeof((struct cell[]){__VA_ARGS__}) / sizeof(struct cell)
 
 /* Runs one statement. Rows are given to `row`, unless that is NULL. */
 int database_run(struct database *database, const char *sql, const struct cell *params, size_t count,
@@ -78,26 +93,27 @@ int database_run(struct database *database, const char *sql, const struct cell *
 int database_transact(struct database *database, int (*body)(void *context, struct error *err), void *context,
                       struct error *err);
 
+/* The same, after the driver's `reserve`. */
+int database_reserve(struct database *database, int (*body)(void *context, struct error *err), void *context,
+                     struct error *err);
+
 enum database_mode { DATABASE_READ, DATABASE_WRITE, DATABASE_CREATE };
 
 /*
- * Opens a database in a file; the caller closes it through its driver. `schema` is a NULL-terminated list of
- * CREATE TABLE statements. A new file is made with them. An existing file must have been made with exactly
- * these, else it is refused with ERROR_FORMAT, so that no file can bring views, triggers or columns of its
- * own. Other processes may have the file open at the same time, and a process that is killed leaves it
- * intact.
+ * Opens a database in a file; the caller closes it through its driver. An existing file must have been made
+ * with exactly the words of its version's schema, else it is refused with ERROR_FORMAT, so that no file can
+ * bring views, triggers or columns of its own. Other processes may have the file open at the same time, and a
+ * process that is killed leaves it intact.
  */
 int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
-                         const char *const *schema, struct error *err);
+                         struct error *err);
 
 /*
  * Opens the tables of one campaign in a PostgreSQL database, of which there may be many in one database.
  * `url` is what libpq takes ("postgresql://user@host/name", "service=assay"); it must not hold a password.
- * DATABASE_CREATE makes the campaign, or adds the tables that it lacks; it fails when the campaign was made
- * by a newer version. `schema` is as for SQLite. Fails with ERROR_UNSUPPORTED when Assay was built without
- * libpq.
+ * Fails with ERROR_UNSUPPORTED when Assay was built without libpq.
  */
 int database_open_postgres(struct database **database, const char *url, const char *campaign,
-                           enum database_mode mode, const char *const *schema, struct error *err);
+                           enum database_mode mode, struct error *err);
 
 #endif

@@ -2,12 +2,11 @@
 #include "findings/database.h"
 
 int database_open_postgres(struct database **database, const char *url, const char *campaign,
-                           enum database_mode mode, const char *const *schema, struct error *err)
+                           enum database_mode mode, struct error *err)
 {
     (void)url;
     (void)campaign;
     (void)mode;
-    (void)schema;
     *database = NULL;
     return error_set(err, ERROR_UNSUPPORTED,
                      "this build of Assay has no PostgreSQL; install libpq-dev and build it again");

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "findings/schema.h"
 
 #include <errno.h>
 #include <libpq-fe.h>
@@ -268,6 +269,14 @@ static bool again(struct database *database)
     return pg->passing && wait_a_little(pg);
 }
 
+static int reserve(struct database *database, struct error *err)
+{
+    return database_run(database,
+                        "SELECT pg_advisory_xact_lock(5641280, hashtext($1)), "
+                        "set_config('synchronous_commit', 'off', true)",
+                        CELLS(cell_text(database->place)), NULL, NULL, err);
+}
+
 static void close_it(struct database *database)
 {
     struct postgres *pg = (struct postgres *)database;
@@ -282,8 +291,9 @@ static const struct database_driver driver = {
     .begin = begin,
     .end = end,
     .again = again,
+    .reserve = reserve,
     .close = close_it,
-    .lock_row = " FOR UPDATE SKIP LOCKED",
+    .now = "extract(epoch FROM clock_timestamp())::double precision",
 };
 
 /* A password in the address would be seen by everyone who lists processes. */
@@ -327,33 +337,68 @@ static int take_number(void *context, const struct cell *cells, size_t count, st
 struct campaign {
     struct postgres *pg;
     const char *name;
-    const char *const *schema;
-    int64_t steps; /* statements of the schema */
 };
 
-static int read_tables(const struct campaign *campaign, int64_t *tables, struct error *err)
+/* The book of campaigns counts the statements that were applied to each one; -1: it is new. */
+static int read_version(const struct campaign *campaign, int *version, struct error *err)
 {
-    *tables = -1;
-    return database_run(&campaign->pg->base, "SELECT tables FROM assay.campaigns WHERE name = $1",
-                        (const struct cell[]){cell_text(campaign->name)}, 1, take_number, tables, err);
+    int64_t statements = -1;
+    *version = -1;
+    if (database_run(&campaign->pg->base, "SELECT tables FROM assay.campaigns WHERE name = $1",
+                     CELLS(cell_text(campaign->name)), take_number, &statements, err))
+        return -1;
+    if (statements > (int64_t)schema_statements(schema_version()))
+        return error_set(err, ERROR_FORMAT, "the campaign '%s' was made by a newer version of Assay",
+                         campaign->name);
+    for (int v = 1; v <= schema_version(); v++)
+        if (statements == (int64_t)schema_statements(v))
+            *version = v;
+    return statements < 0 || *version > 0
+               ? 0
+               : error_set(err, ERROR_FORMAT, "the campaign '%s' has no version that was ever made",
+                           campaign->name);
 }
 
-/* The statements that a campaign lacks which has the first `tables` of them; -1: it is new. */
-static int make_tables(const struct campaign *campaign, int64_t tables, struct error *err)
+/* What a campaign lacks, from nothing or from an older version. */
+static int upgrade_tables(const struct campaign *campaign, int version, struct error *err)
 {
     struct database *database = &campaign->pg->base;
     struct str sql;
     str_init(&sql);
     str_printf(&sql, "CREATE SCHEMA IF NOT EXISTS \"assay_%s\"", campaign->name);
-    int status = tables < 0 ? database_run(database, sql.data, NULL, 0, NULL, NULL, err) : 0;
-    for (int64_t i = tables < 0 ? 0 : tables; i < campaign->steps && status == 0; i++) {
-        const char *statement = campaign->schema[i], create[] = "CREATE TABLE ";
-        str_clear(&sql);
-        str_printf(&sql, "%s@%s", create, statement + sizeof create - 1);
-        status = database_run(database, sql.data, NULL, 0, NULL, NULL, err);
-    }
+    int status = version < 0 ? database_run(database, sql.data, NULL, 0, NULL, NULL, err) : 0;
+    for (size_t i = schema_statements(version); i < schema_statements(schema_version()) && status == 0; i++)
+        status = database_run(database, schema_statement(i), NULL, 0, NULL, NULL, err);
     str_release(&sql);
     return status;
+}
+
+/* Two that begin at once must not both make or change tables. */
+static int lock_book(const struct campaign *campaign, struct error *err)
+{
+    return database_run(&campaign->pg->base, "SELECT pg_advisory_xact_lock(5641279)", NULL, 0, NULL, NULL,
+                        err);
+}
+
+static int upgrade_campaign(void *context, struct error *err)
+{
+    const struct campaign *campaign = context;
+    struct database *database = &campaign->pg->base;
+    int version;
+    if (lock_book(campaign, err) || read_version(campaign, &version, err))
+        return -1;
+    database->version = schema_version();
+    if (version == schema_version())
+        return 0;
+    if (upgrade_tables(campaign, version, err))
+        return -1;
+    return database_run(database,
+                        "INSERT INTO assay.campaigns (name, tables, made) VALUES ($1, $2, $3) "
+                        "ON CONFLICT (name) DO UPDATE SET tables = excluded.tables",
+                        CELLS(cell_text(campaign->name),
+                              cell_int((int64_t)schema_statements(schema_version())),
+                              cell_int((int64_t)time(NULL))),
+                        NULL, NULL, err);
 }
 
 /* The book of all campaigns, and the tables of this one. Whoever comes second finds everything there. */
@@ -361,56 +406,42 @@ static int make_campaign(void *context, struct error *err)
 {
     const struct campaign *campaign = context;
     struct database *database = &campaign->pg->base;
-    int64_t tables;
-    /* Two that begin at once must not both make the schemas. */
-    if (database_run(database, "SELECT pg_advisory_xact_lock(5641279)", NULL, 0, NULL, NULL, err) ||
-        database_run(database, "CREATE SCHEMA IF NOT EXISTS assay", NULL, 0, NULL, NULL, err) ||
-        database_run(database,
-                     "CREATE TABLE IF NOT EXISTS assay.campaigns (name TEXT PRIMARY KEY, "
-                     "tables BIGINT NOT NULL, made BIGINT NOT NULL)",
-                     NULL, 0, NULL, NULL, err) ||
-        read_tables(campaign, &tables, err))
-        return -1;
-    if (tables > campaign->steps)
-        return error_set(err, ERROR_FORMAT, "the campaign '%s' was made by a newer version of Assay",
-                         campaign->name);
-    if (tables == campaign->steps)
-        return 0;
-    if (make_tables(campaign, tables, err))
-        return -1;
-    return database_run(database,
-                        "INSERT INTO assay.campaigns (name, tables, made) VALUES ($1, $2, $3) "
-                        "ON CONFLICT (name) DO UPDATE SET tables = excluded.tables",
-                        (const struct cell[]){cell_text(campaign->name), cell_int(campaign->steps),
-                                              cell_int((int64_t)time(NULL))},
-                        3, NULL, NULL, err);
+    return lock_book(campaign, err) ||
+                   database_run(database, "CREATE SCHEMA IF NOT EXISTS assay", NULL, 0, NULL, NULL, err) ||
+                   database_run(database,
+                                "CREATE TABLE IF NOT EXISTS assay.campaigns (name TEXT PRIMARY KEY, "
+                                "tables BIGINT NOT NULL, made BIGINT NOT NULL)",
+                                NULL, 0, NULL, NULL, err) ||
+                   upgrade_campaign(context, err)
+               ? -1
+               : 0;
 }
 
-static int find_campaign(const struct campaign *campaign, struct error *err)
+static int find_campaign(struct campaign *campaign, struct error *err)
 {
-    int64_t book = 0, tables = -1;
-    if (database_run(&campaign->pg->base,
+    struct database *database = &campaign->pg->base;
+    int64_t book = 0;
+    database->version = -1;
+    if (database_run(database,
                      "SELECT count(*) FROM pg_tables WHERE schemaname = 'assay' AND tablename = 'campaigns'",
-                     NULL, 0, take_number, &book, err))
+                     NULL, 0, take_number, &book, err) ||
+        (book && read_version(campaign, &database->version, err)))
         return -1;
-    if (book && read_tables(campaign, &tables, err))
-        return -1;
-    if (tables < 0)
+    if (database->version < 0)
         return error_set(err, ERROR_NOT_FOUND, "the database has no campaign '%s'", campaign->name);
-    return tables == campaign->steps
+    return campaign->pg->mode == DATABASE_READ || database->version == schema_version()
                ? 0
-               : error_set(err, ERROR_FORMAT, "the campaign '%s' was made by another version of Assay",
-                           campaign->name);
+               : database_transact(database, upgrade_campaign, campaign, err);
 }
 
 int database_open_postgres(struct database **database, const char *url, const char *campaign,
-                           enum database_mode mode, const char *const *schema, struct error *err)
+                           enum database_mode mode, struct error *err)
 {
     *database = NULL;
     if (check_url(url, err) || check_name(campaign, err))
         return -1;
     struct postgres *pg = memory_zeroed(1, sizeof *pg);
-    struct campaign wanted = {.pg = pg, .name = campaign, .schema = schema};
+    struct campaign wanted = {.pg = pg, .name = campaign};
     struct str place;
     str_init(&place);
     str_printf(&place, "\"assay_%s\".", campaign);
@@ -419,8 +450,6 @@ int database_open_postgres(struct database **database, const char *url, const ch
     pg->url = memory_strdup(url);
     pg->mode = mode;
     str_release(&place);
-    while (schema[wanted.steps])
-        wanted.steps++;
     /* A wrong address is said at once; only later troubles are waited out. */
     int status = connect_once(pg, err);
     if (status == 0)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "findings/schema.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -125,7 +126,12 @@ static void close_it(struct database *database)
 }
 
 static const struct database_driver driver = {
-    .run = run, .begin = begin, .end = end, .close = close_it, .lock_row = ""};
+    .run = run,
+    .begin = begin,
+    .end = end,
+    .close = close_it,
+    .now = "((julianday('now') - 2440587.5) * 86400.0)",
+};
 
 static int read_number(void *context, const struct cell *cells, size_t count, struct error *err)
 {
@@ -141,9 +147,11 @@ static int pragma(struct sqlite *sqlite, const char *sql, struct error *err)
 
 /* Each object of the file must be one of ours, word for word. */
 struct comparison {
-    const char *const *schema;
+    int version;
     size_t found;
 };
+
+static const char foreign[] = "made by another version of Assay, or by another program";
 
 static int compare_object(void *context, const struct cell *cells, size_t count, struct error *err)
 {
@@ -153,49 +161,81 @@ static int compare_object(void *context, const struct cell *cells, size_t count,
     /* The index that belongs to a primary key has no text of its own. */
     if (cells[1].kind == CELL_NULL && strcmp(cell_as_text(&cells[0]), "index") == 0)
         return 0;
-    for (size_t i = 0; comparison->schema[i]; i++)
-        if (strcmp(comparison->schema[i], cell_as_text(&cells[1])) == 0) {
-            comparison->found++;
-            return 0;
-        }
-    return error_set(err, ERROR_FORMAT, "made by another version of Assay, or by another program");
-}
-
-static int check_schema(struct sqlite *sqlite, const char *const *schema, struct error *err)
-{
-    struct comparison comparison = {.schema = schema};
-    size_t wanted = 0;
-    while (schema[wanted])
-        wanted++;
-    if (run(&sqlite->base, "SELECT type, sql FROM sqlite_master", NULL, 0, compare_object, &comparison, err))
-        return -1;
-    if (comparison.found != wanted)
-        return error_set(err, ERROR_FORMAT, "made by another version of Assay, or by another program");
+    if (!schema_has(comparison->version, cell_as_text(&cells[1])))
+        return error_set(err, ERROR_FORMAT, "%s", foreign);
+    comparison->found++;
     return 0;
 }
 
-static int make_schema(struct sqlite *sqlite, const char *const *schema, struct error *err)
+static int check_schema(struct sqlite *sqlite, int version, struct error *err)
 {
-    int64_t objects = 0;
-    if (begin(&sqlite->base, err))
+    struct comparison comparison = {.version = version};
+    if (run(&sqlite->base, "SELECT type, sql FROM sqlite_master", NULL, 0, compare_object, &comparison, err))
         return -1;
-    /* Another process may have been first. */
-    int status =
-        run(&sqlite->base, "SELECT count(*) FROM sqlite_master", NULL, 0, read_number, &objects, err);
-    for (size_t i = 0; schema[i] && !objects && status == 0; i++)
-        status = pragma(sqlite, schema[i], err);
-    if (status == 0 && !objects) {
-        char text[60];
-        sqlite3_snprintf(sizeof text, text, "PRAGMA application_id = %d", APPLICATION);
-        status = pragma(sqlite, text, err);
-    }
-    if (end(&sqlite->base, status == 0, status == 0 ? err : NULL))
-        status = -1;
-    return status;
+    return comparison.found == schema_objects(version) ? 0 : error_set(err, ERROR_FORMAT, "%s", foreign);
 }
 
-static int prepare(struct sqlite *sqlite, enum database_mode mode, const char *const *schema,
-                   struct error *err)
+/* The version of the file's tables, which are checked; 0: it has none. */
+static int read_version(struct sqlite *sqlite, int *version, struct error *err)
+{
+    int64_t objects = 0, user = 0, application = 0;
+    *version = 0;
+    if (run(&sqlite->base, "SELECT count(*) FROM sqlite_master", NULL, 0, read_number, &objects, err) ||
+        run(&sqlite->base, "PRAGMA user_version", NULL, 0, read_number, &user, err) ||
+        run(&sqlite->base, "PRAGMA application_id", NULL, 0, read_number, &application, err))
+        return -1;
+    if (!objects)
+        return 0;
+    if (user > schema_version() && application == APPLICATION)
+        return error_set(err, ERROR_FORMAT,
+                         "made by a newer version of Assay (its tables are of version %lld, and this program "
+                         "knows them up to %d)",
+                         (long long)user, schema_version());
+    *version = user <= 0 ? 1 : user > schema_version() ? schema_version() : (int)user; /* 1 had no number */
+    return check_schema(sqlite, *version, err);
+}
+
+static int set_number(struct sqlite *sqlite, const char *name, int number, struct error *err)
+{
+    char text[60];
+    sqlite3_snprintf(sizeof text, text, "PRAGMA %s = %d", name, number);
+    return pragma(sqlite, text, err);
+}
+
+/* What the file lacks, from nothing or from an older version. Another process may have been first. */
+static int upgrade(void *context, struct error *err)
+{
+    struct sqlite *sqlite = context;
+    int version;
+    if (read_version(sqlite, &version, err))
+        return -1;
+    sqlite->base.version = schema_version();
+    if (version == schema_version())
+        return 0;
+    for (size_t i = schema_statements(version); i < schema_statements(schema_version()); i++)
+        if (database_run(&sqlite->base, schema_statement(i), NULL, 0, NULL, NULL, err))
+            return -1;
+    return set_number(sqlite, "application_id", APPLICATION, err) ||
+                   set_number(sqlite, "user_version", schema_version(), err)
+               ? -1
+               : 0;
+}
+
+static int check_tables(struct sqlite *sqlite, enum database_mode mode, struct error *err)
+{
+    int *version = &sqlite->base.version;
+    if (mode == DATABASE_CREATE)
+        return database_transact(&sqlite->base, upgrade, sqlite, err);
+    if (read_version(sqlite, version, err))
+        return -1;
+    if (!*version)
+        return error_set(err, ERROR_FORMAT, "%s", foreign);
+    return mode == DATABASE_READ || *version == schema_version()
+               ? 0
+               : database_transact(&sqlite->base, upgrade, sqlite, err);
+}
+
+static int prepare(struct sqlite *sqlite, enum database_mode mode, struct error *err)
 {
     sqlite3_busy_timeout(sqlite->handle, BUSY_MILLISECONDS);
     sqlite3_limit(sqlite->handle, SQLITE_LIMIT_LENGTH, DATABASE_TEXT_LIMIT);
@@ -203,9 +243,7 @@ static int prepare(struct sqlite *sqlite, enum database_mode mode, const char *c
     sqlite3_db_config(sqlite->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     if (pragma(sqlite, "PRAGMA cell_size_check = ON", err) || pragma(sqlite, "PRAGMA mmap_size = 0", err))
         return -1;
-    if (mode == DATABASE_CREATE && make_schema(sqlite, schema, err))
-        return -1;
-    if (check_schema(sqlite, schema, err))
+    if (check_tables(sqlite, mode, err))
         return -1;
     if (mode == DATABASE_READ)
         return pragma(sqlite, "PRAGMA query_only = ON", err);
@@ -238,7 +276,7 @@ static bool is_unwritable(const struct sqlite *sqlite)
 }
 
 int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
-                         const char *const *schema, struct error *err)
+                         struct error *err)
 {
     *database = NULL;
     if (mode != DATABASE_CREATE && !file_exists(path))
@@ -253,10 +291,10 @@ int database_open_sqlite(struct database **database, const char *path, enum data
     if (code != SQLITE_OK) {
         fail(sqlite, err);
     } else {
-        status = prepare(sqlite, mode, schema, err);
+        status = prepare(sqlite, mode, err);
         if (status && mode == DATABASE_READ && is_unwritable(sqlite) &&
             open_unchanging(sqlite, path) == SQLITE_OK)
-            status = prepare(sqlite, mode, schema, err);
+            status = prepare(sqlite, mode, err);
     }
     if (status) {
         error_prefix(err, "%s", path);

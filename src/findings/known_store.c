@@ -13,7 +13,7 @@ enum { MUTE_NODES = 12, MUTE_MESSAGE = 120 };
 static void key_of(struct str *key, const char *signature)
 {
     str_init(key);
-    str_printf(key, "facts %s", signature);
+    str_printf(key, STORE_FACTS_KEY "%s", signature);
 }
 
 static int mark(struct store *store, const char *signature, const struct known_issue *issue,

@@ -8,31 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct store {
     struct database *database;
-};
-
-/* A file made by other words than these is refused: a change here is a new version of the store. */
-static const char *const schema[] = {
-    "CREATE TABLE findings (signature TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, "
-    "engine TEXT NOT NULL, version TEXT NOT NULL, operators TEXT NOT NULL, title TEXT NOT NULL, "
-    "recipe TEXT NOT NULL, status TEXT NOT NULL, bundle TEXT NOT NULL, same_as TEXT NOT NULL, "
-    "factor DOUBLE PRECISION, nodes BIGINT NOT NULL, first_seen BIGINT NOT NULL)",
-    "CREATE TABLE occurrences (signature TEXT NOT NULL, engine TEXT NOT NULL, recipe TEXT NOT NULL, "
-    "version TEXT NOT NULL, title TEXT NOT NULL, factor DOUBLE PRECISION, seen BIGINT NOT NULL, "
-    "PRIMARY KEY (signature, engine, recipe))",
-    "CREATE TABLE history (signature TEXT NOT NULL, engine TEXT NOT NULL, verdict TEXT NOT NULL, "
-    "PRIMARY KEY (signature, engine))",
-    "CREATE TABLE engines (label TEXT PRIMARY KEY, version TEXT NOT NULL, cases BIGINT NOT NULL, "
-    "first_seen BIGINT NOT NULL, last_seen BIGINT NOT NULL)",
-    "CREATE TABLE coverage (name TEXT NOT NULL, cases BIGINT NOT NULL, seconds DOUBLE PRECISION NOT NULL, "
-    "value DOUBLE PRECISION NOT NULL, PRIMARY KEY (name, cases))",
-    "CREATE TABLE state (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE ranges (first BIGINT PRIMARY KEY, number BIGINT NOT NULL, snapshot TEXT NOT NULL, "
-    "owner TEXT NOT NULL, until DOUBLE PRECISION NOT NULL, done BIGINT NOT NULL)",
-    NULL,
 };
 
 int store_check_folder(const char *folder, struct error *err)
@@ -80,7 +58,7 @@ int store_open(struct store **store, const char *folder, enum store_mode mode, s
     if (mode == STORE_CREATE && file_make_folders(folder, err))
         return -1;
     char *path = file_join(folder, "assay.db");
-    int status = database_open_sqlite(&database, path, database_mode_of(mode), schema, err);
+    int status = database_open_sqlite(&database, path, database_mode_of(mode), err);
     free(path);
     if (status)
         return -1;
@@ -93,7 +71,7 @@ int store_open_campaign(struct store **store, const char *url, const char *campa
 {
     struct database *database;
     *store = NULL;
-    if (database_open_postgres(&database, url, campaign, database_mode_of(mode), schema, err))
+    if (database_open_postgres(&database, url, campaign, database_mode_of(mode), err))
         return -1;
     *store = store_of(database);
     return 0;
@@ -107,14 +85,16 @@ void store_close(struct store *store)
     free(store);
 }
 
+struct database *store_database(struct store *store)
+{
+    return store->database;
+}
+
 static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
                database_row *row, void *context, struct error *err)
 {
     return database_run(store->database, sql, params, count, row, context, err);
 }
-
-#define PARAMS(...) \
-    (const struct cell[]){__VA_ARGS__}, sizeof((struct cell[]){__VA_ARGS__}) / sizeof(struct cell)
 
 static const char *or_empty(const char *text)
 {
@@ -132,10 +112,8 @@ const char *finding_state_word(enum finding_state state)
     return state_words[state];
 }
 
-static int64_t now(void)
-{
-    return (int64_t)time(NULL);
-}
+/* The database's clock, as what happens on many machines is put in order by it. */
+#define SECONDS_NOW "CAST({now} AS BIGINT)"
 
 static int note_row(void *context, const struct cell *cells, size_t count, struct error *err)
 {
@@ -150,42 +128,64 @@ static int insert_occurrence(struct store *store, const struct finding *f, struc
 {
     return run(store,
                "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen) "
-               "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (signature, engine, recipe) DO NOTHING",
-               PARAMS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
-                      cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
-                      cell_int(now())),
+               "VALUES ($1, $2, $3, $4, $5, $6, " SECONDS_NOW
+               ") ON CONFLICT (signature, engine, recipe) DO NOTHING",
+               CELLS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
+                     cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor)),
                NULL, NULL, err);
 }
 
+static void write_status(struct str *out, enum finding_state state, const char *detail);
+
 static int insert_finding(struct store *store, const struct finding *f, bool *is_new, struct error *err)
 {
-    return run(store,
-               "INSERT INTO @findings (signature, name, kind, engine, version, operators, title, recipe, "
-               "status, bundle, same_as, factor, nodes, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-               "$9, '', '', $10, $11, $12) ON CONFLICT (signature) DO NOTHING RETURNING signature",
-               PARAMS(cell_text(f->signature), cell_text(or_empty(f->name)), cell_text(or_empty(f->kind)),
-                      cell_text(or_empty(f->engine)), cell_text(or_empty(f->version)),
-                      cell_text(or_empty(f->operators)), cell_text(or_empty(f->title)),
-                      cell_text(or_empty(f->recipe)), cell_text(state_words[STATE_NEW]), cell_real(f->factor),
-                      cell_int(f->nodes), cell_int(now())),
-               note_row, is_new, err);
+    struct str state;
+    str_init(&state);
+    write_status(&state, f->known ? STATE_KNOWN : STATE_NEW, f->known);
+    int status =
+        run(store,
+            "INSERT INTO @findings (signature, name, kind, engine, version, operators, title, recipe, "
+            "status, bundle, same_as, factor, nodes, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+            "$9, '', '', $10, $11, " SECONDS_NOW ") ON CONFLICT (signature) DO NOTHING RETURNING signature",
+            CELLS(cell_text(f->signature), cell_text(or_empty(f->name)), cell_text(or_empty(f->kind)),
+                  cell_text(or_empty(f->engine)), cell_text(or_empty(f->version)),
+                  cell_text(or_empty(f->operators)), cell_text(or_empty(f->title)),
+                  cell_text(or_empty(f->recipe)), cell_text(state.data), cell_real(f->factor),
+                  cell_int(f->nodes)),
+            note_row, is_new, err);
+    str_release(&state);
+    return status;
 }
 
 /* The class is kept beside the facts, under a key: the tables are those of every version, so that older and
  * newer versions of this program read each other's campaigns. */
 #define CLASS_KEY "class "
 
-static int insert_class(struct store *store, const struct finding *f, struct error *err)
+/* What is kept of a finding under a key; NULL: nothing. */
+static int insert_note(struct store *store, const char *prefix, const char *signature, const char *value,
+                       struct error *err)
 {
-    if (!f->class)
+    if (!value)
         return 0;
     struct str key;
     str_init(&key);
-    str_printf(&key, CLASS_KEY "%s", f->signature);
+    str_printf(&key, "%s%s", prefix, signature);
     int status = run(store, "INSERT INTO @state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-                     PARAMS(cell_text(key.data), cell_text(f->class)), NULL, NULL, err);
+                     CELLS(cell_text(key.data), cell_text(value)), NULL, NULL, err);
     str_release(&key);
     return status;
+}
+
+int store_add_inside(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
+{
+    *is_new = false;
+    if (!finding->signature || !*finding->signature)
+        return error_set(err, ERROR_USAGE, "a finding needs a signature");
+    if (insert_finding(store, finding, is_new, err) ||
+        (*is_new && (insert_note(store, CLASS_KEY, finding->signature, finding->class, err) ||
+                     insert_note(store, STORE_FACTS_KEY, finding->signature, finding->facts, err))))
+        return -1;
+    return insert_occurrence(store, finding, err);
 }
 
 struct adding {
@@ -197,18 +197,12 @@ struct adding {
 static int add_all(void *context, struct error *err)
 {
     struct adding *adding = context;
-    adding->is_new = false;
-    if (insert_finding(adding->store, adding->finding, &adding->is_new, err) ||
-        (adding->is_new && insert_class(adding->store, adding->finding, err)))
-        return -1;
-    return insert_occurrence(adding->store, adding->finding, err);
+    return store_add_inside(adding->store, adding->finding, &adding->is_new, err);
 }
 
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
 {
     struct adding adding = {store, finding, false};
-    if (!finding->signature || !*finding->signature)
-        return error_set(err, ERROR_USAGE, "a finding needs a signature");
     int status = database_transact(store->database, add_all, &adding, err);
     if (is_new)
         *is_new = adding.is_new;
@@ -245,9 +239,9 @@ int store_settle(struct store *store, const char *signature, const struct settle
             "UPDATE @findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
             "title = COALESCE($3, title), recipe = COALESCE($4, recipe), "
             "nodes = COALESCE($5, nodes) WHERE signature = $6",
-            PARAMS(cell_text(settled->state ? text.data : NULL), cell_text(settled->bundle),
-                   cell_text(settled->title), cell_text(settled->recipe),
-                   settled->nodes ? cell_int(settled->nodes) : (struct cell){0}, cell_text(signature)),
+            CELLS(cell_text(settled->state ? text.data : NULL), cell_text(settled->bundle),
+                  cell_text(settled->title), cell_text(settled->recipe),
+                  settled->nodes ? cell_int(settled->nodes) : (struct cell){0}, cell_text(signature)),
             NULL, NULL, err);
     str_release(&text);
     return status;
@@ -264,7 +258,7 @@ int store_merge(struct store *store, const char *signature, const char *same_as,
             "AND "
             "EXISTS (SELECT 1 FROM @findings f WHERE f.signature = $1 AND f.same_as = '') RETURNING "
             "signature",
-            PARAMS(cell_text(same_as), cell_text(signature)), note_row, &done, err))
+            CELLS(cell_text(same_as), cell_text(signature)), note_row, &done, err))
         return -1;
     return done ? 0
                 : error_set(err, ERROR_NOT_FOUND, "the store does not hold the two findings to be merged");
@@ -276,7 +270,7 @@ int store_history(struct store *store, const char *signature, const char *engine
     return run(store,
                "INSERT INTO @history (signature, engine, verdict) VALUES ($1, $2, $3) "
                "ON CONFLICT (signature, engine) DO UPDATE SET verdict = excluded.verdict",
-               PARAMS(cell_text(signature), cell_text(engine), cell_text(verdict)), NULL, NULL, err);
+               CELLS(cell_text(signature), cell_text(engine), cell_text(verdict)), NULL, NULL, err);
 }
 
 int store_engine(struct store *store, const char *label, const char *version, int64_t cases,
@@ -284,11 +278,11 @@ int store_engine(struct store *store, const char *label, const char *version, in
 {
     return run(
         store,
-        "INSERT INTO @engines (label, version, cases, first_seen, last_seen) VALUES ($1, $2, $3, $4, $4) "
+        "INSERT INTO @engines (label, version, cases, first_seen, last_seen) VALUES ($1, $2, $3, " SECONDS_NOW
+        ", " SECONDS_NOW ") "
         "ON CONFLICT (label) DO UPDATE SET version = excluded.version, "
         "cases = engines.cases + excluded.cases, last_seen = excluded.last_seen",
-        PARAMS(cell_text(label), cell_text(or_empty(version)), cell_int(cases), cell_int(now())), NULL, NULL,
-        err);
+        CELLS(cell_text(label), cell_text(or_empty(version)), cell_int(cases)), NULL, NULL, err);
 }
 
 int store_coverage(struct store *store, const struct coverage_point *point, struct error *err)
@@ -296,8 +290,8 @@ int store_coverage(struct store *store, const struct coverage_point *point, stru
     return run(store,
                "INSERT INTO @coverage (name, cases, seconds, value) VALUES ($1, $2, $3, $4) "
                "ON CONFLICT (name, cases) DO UPDATE SET seconds = excluded.seconds, value = excluded.value",
-               PARAMS(cell_text(point->name), cell_int(point->cases), cell_real(point->seconds),
-                      cell_real(point->value)),
+               CELLS(cell_text(point->name), cell_int(point->cases), cell_real(point->seconds),
+                     cell_real(point->value)),
                NULL, NULL, err);
 }
 
@@ -306,7 +300,17 @@ int store_set(struct store *store, const char *key, const char *value, struct er
     return run(store,
                "INSERT INTO @state (name, value) VALUES ($1, $2) "
                "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-               PARAMS(cell_text(key), cell_text(value)), NULL, NULL, err);
+               CELLS(cell_text(key), cell_text(value)), NULL, NULL, err);
+}
+
+int store_agree(struct store *store, const char *key, const char *value, struct str *agreed,
+                struct error *err)
+{
+    bool found;
+    if (run(store, "INSERT INTO @state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+            CELLS(cell_text(key), cell_text(value)), NULL, NULL, err))
+        return -1;
+    return store_get(store, key, agreed, &found, err);
 }
 
 struct got_value {
@@ -329,75 +333,9 @@ int store_get(struct store *store, const char *key, struct str *value, bool *fou
     struct got_value got = {.value = value};
     str_clear(value);
     int status =
-        run(store, "SELECT value FROM @state WHERE name = $1", PARAMS(cell_text(key)), take_value, &got, err);
+        run(store, "SELECT value FROM @state WHERE name = $1", CELLS(cell_text(key)), take_value, &got, err);
     *found = got.found;
     return status;
-}
-
-int store_range_add(struct store *store, const struct store_range *range, const char *snapshot,
-                    struct error *err)
-{
-    return run(
-        store,
-        "INSERT INTO @ranges (first, number, snapshot, owner, until, done) VALUES ($1, $2, $3, '', 0, 0) "
-        "ON CONFLICT (first) DO NOTHING",
-        PARAMS(cell_int(range->first), cell_int(range->count), cell_text(or_empty(snapshot))), NULL, NULL,
-        err);
-}
-
-struct got_range {
-    struct store_range *range;
-    struct str *snapshot;
-    bool found;
-};
-
-static int take_range(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    struct got_range *got = context;
-    if (count != 3)
-        return error_set(err, ERROR_FORMAT, "a range has %zu columns", count);
-    got->range->first = cell_as_int(&cells[0]);
-    got->range->count = cell_as_int(&cells[1]);
-    if (got->snapshot)
-        str_add(got->snapshot, cell_as_text(&cells[2]));
-    got->found = true;
-    return 0;
-}
-
-int store_range_lease(struct store *store, const char *owner, double seconds, struct store_range *range,
-                      struct str *snapshot, bool *found, struct error *err)
-{
-    struct got_range got = {.range = range, .snapshot = snapshot};
-    struct str sql;
-    double clock = (double)now();
-    str_init(&sql);
-    str_printf(&sql,
-               "UPDATE @ranges SET owner = $1, until = $2 WHERE first = (SELECT first FROM @ranges "
-               "WHERE done = 0 AND (owner = '' OR until < $3) ORDER BY first LIMIT 1%s) "
-               "RETURNING first, number, snapshot",
-               store->database->driver->lock_row);
-    int status = run(store, sql.data, PARAMS(cell_text(owner), cell_real(clock + seconds), cell_real(clock)),
-                     take_range, &got, err);
-    str_release(&sql);
-    *found = got.found;
-    return status;
-}
-
-int store_range_renew(struct store *store, int64_t first, const char *owner, double seconds, bool *held,
-                      struct error *err)
-{
-    *held = false;
-    return run(
-        store, "UPDATE @ranges SET until = $1 WHERE first = $2 AND owner = $3 AND done = 0 RETURNING first",
-        PARAMS(cell_real((double)now() + seconds), cell_int(first), cell_text(owner)), note_row, held, err);
-}
-
-int store_range_done(struct store *store, int64_t first, const char *owner, bool *held, struct error *err)
-{
-    *held = false;
-    return run(store,
-               "UPDATE @ranges SET done = 1 WHERE first = $1 AND owner = $2 AND done = 0 RETURNING first",
-               PARAMS(cell_int(first), cell_text(owner)), note_row, held, err);
 }
 
 /* Whether `op` is one of "Mul+MatMul", bodies "If(Cos,Sin)" included. */
@@ -483,9 +421,9 @@ int store_list(struct store *store, const struct store_filter *filter,
                "' || f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
                "AND ($4 = 1 OR f.status <> $5) "
                "ORDER BY f.first_seen, f.signature",
-               PARAMS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
-                      cell_text(or_empty(filter->kind)), cell_int(filter->gone),
-                      cell_text(state_words[STATE_GONE])),
+               CELLS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
+                     cell_text(or_empty(filter->kind)), cell_int(filter->gone),
+                     cell_text(state_words[STATE_GONE])),
                list_row, &listing, err);
 }
 
@@ -522,7 +460,7 @@ int store_occurrences(struct store *store, const char *signature, size_t limit,
                "FROM @occurrences o JOIN @findings f ON f.signature = o.signature "
                "WHERE f.signature = $1 OR f.same_as = $1 "
                "ORDER BY o.seen, o.engine, o.recipe LIMIT $2",
-               PARAMS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
+               CELLS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
 }
 
 struct history_listing {
@@ -545,7 +483,7 @@ int store_history_list(struct store *store, const char *signature,
 {
     struct history_listing listing = {visit, context};
     return run(store, "SELECT engine, verdict FROM @history WHERE signature = $1 ORDER BY engine",
-               PARAMS(cell_text(signature)), history_row, &listing, err);
+               CELLS(cell_text(signature)), history_row, &listing, err);
 }
 
 struct engine_listing {
@@ -604,5 +542,5 @@ int store_coverage_list(struct store *store, const char *name,
     return run(store,
                "SELECT name, cases, seconds, value FROM @coverage WHERE $1 = '' OR name = $1 "
                "ORDER BY name, cases",
-               PARAMS(cell_text(or_empty(name))), coverage_row, &listing, err);
+               CELLS(cell_text(or_empty(name))), coverage_row, &listing, err);
 }

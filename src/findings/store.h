@@ -59,7 +59,12 @@ struct finding {
     const char *recipe;    /* from which the case is made again */
     double factor;         /* the error divided by the hard bound; infinite or 0 where it has no meaning */
     int64_t nodes;         /* of the case */
+    const char *known;     /* what a known issue is called that explains it (known_document), or NULL */
+    const char *facts;     /* for known_again (findings/known_issues.h), or NULL */
 };
+
+/* The facts of a finding are text under this key and its signature. */
+#define STORE_FACTS_KEY "facts "
 
 /* Adds an occurrence. *is_new tells whether the signature was not in the store before; it may be NULL. */
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err);
@@ -181,24 +186,15 @@ int store_coverage_list(struct store *store, const char *name,
 int store_set(struct store *store, const char *key, const char *value, struct error *err);
 int store_get(struct store *store, const char *key, struct str *value, bool *found, struct error *err);
 
-/*
- * Ranges of case indices, which are leased to processes. A lease that is neither renewed nor finished in time
- * is given to the next process that asks. `snapshot` is the state that a range starts from (search tree,
- * coverage).
+/* Stores the value unless there is one already, and gives what there is: so several agree that begin at once.
  */
-struct store_range {
-    int64_t first, count;
-};
-int store_range_add(struct store *store, const struct store_range *range, const char *snapshot,
-                    struct error *err);
+int store_agree(struct store *store, const char *key, const char *value, struct str *agreed,
+                struct error *err);
 
-/* Leases the first free range for some seconds. *found is false when there is none at the moment. */
-int store_range_lease(struct store *store, const char *owner, double seconds, struct store_range *range,
-                      struct str *snapshot, bool *found, struct error *err);
-
-/* Renew a lease, or finish its range. Only its owner can; otherwise nothing changes and *held is false. */
-int store_range_renew(struct store *store, int64_t first, const char *owner, double seconds, bool *held,
-                      struct error *err);
-int store_range_done(struct store *store, int64_t first, const char *owner, bool *held, struct error *err);
+/* For the files of this folder that have tables of their own, and what they do with findings in a
+ * transaction.
+ */
+struct database *store_database(struct store *store);
+int store_add_inside(struct store *store, const struct finding *finding, bool *is_new, struct error *err);
 
 #endif

@@ -1,16 +1,21 @@
 /*
- * The store: exactly once, leases, kills, and files that are not what they say. With ASSAY_TEST_POSTGRES, the
- * address of a server (tools/with-postgres), the same in PostgreSQL, and what only a server can do: vanish.
+ * The store: exactly once, kills, versions, and files that are not what they say. With ASSAY_TEST_POSTGRES,
+ * the address of a server (tools/with-postgres), the same in PostgreSQL, and what only a server can do:
+ * vanish.
  */
 #include "findings/store.h"
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/fuzz_record.h"
+#include "findings/database.h"
+#include "findings/schema.h"
+#include "findings/work.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -297,39 +302,6 @@ static void the_rest_reads_back(void **state)
     store_close(store);
 }
 
-static void a_range_has_one_owner(void **state)
-{
-    (void)state;
-    struct store *store = open_store(STORE_CREATE), *other = open_store(STORE_CREATE);
-    struct error err = {0};
-    struct store_range range;
-    struct str snapshot;
-    bool found, held;
-    str_init(&snapshot);
-    store_range_add(store, &(struct store_range){0, 1000}, "tree", &err);
-    store_range_add(store, &(struct store_range){1000, 1000}, NULL, &err);
-    store_range_add(store, &(struct store_range){0, 1000}, "again", &err);
-    assert_int_equal(store_range_lease(store, "one", 60, &range, &snapshot, &found, &err), 0);
-    assert_true(found && range.first == 0 && range.count == 1000);
-    assert_string_equal(snapshot.data, "tree");
-    assert_int_equal(store_range_lease(other, "two", -5, &range, NULL, &found, &err), 0);
-    assert_true(found && range.first == 1000);
-    /* Two's lease is over: one may take the range, and two has lost it. */
-    assert_int_equal(store_range_lease(store, "one", 60, &range, NULL, &found, &err), 0);
-    assert_true(found && range.first == 1000);
-    assert_int_equal(store_range_done(other, 1000, "two", &held, &err), 0);
-    assert_false(held);
-    assert_int_equal(store_range_renew(store, 1000, "one", 60, &held, &err), 0);
-    assert_true(held);
-    assert_int_equal(store_range_done(store, 1000, "one", &held, &err), 0);
-    assert_true(held);
-    assert_int_equal(store_range_lease(other, "two", 60, &range, NULL, &found, &err), 0);
-    assert_false(found);
-    str_release(&snapshot);
-    store_close(store);
-    store_close(other);
-}
-
 /* Children write and are killed at some point; nothing that returned may be missing, nothing half. */
 static void a_kill_loses_nothing(void **state)
 {
@@ -544,46 +516,106 @@ static void a_server_that_dies_loses_nothing(void **state)
     store_close(store);
 }
 
-/* Many processes lease at once: each range has one owner, and all are taken. */
-static void ranges_are_leased_once_among_many(void **state)
+/* Statements from outside on the campaign's own tables. */
+static void alter(const char *sql)
+{
+    if (server) {
+        struct str text;
+        str_init(&text);
+        str_printf(&text, "SET search_path TO \"assay_%s\"; %s", campaign, sql);
+        char *quoted = text.data;
+        for (char *c = quoted; *c; c++)
+            assert_int_not_equal(*c, '$');
+        struct str command;
+        str_init(&command);
+        for (char *c = quoted; *c; c++)
+            str_printf(&command, *c == '"' ? "\\\"" : "%c", *c);
+        str_clear(&text);
+        str_printf(&text, "psql -q -v ON_ERROR_STOP=1 \"$ASSAY_TEST_POSTGRES\" -c \"%s\"", command.data);
+        assert_int_equal(system(text.data), 0);
+        str_release(&command);
+        str_release(&text);
+        return;
+    }
+    sqlite3 *handle;
+    char *path = file_join(folder, "assay.db");
+    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(handle));
+    sqlite3_close(handle);
+    free(path);
+}
+
+/* Makes of a campaign what the first version would have made: its statements are those of the first file. */
+static void make_old(void)
+{
+    struct str sql;
+    str_init(&sql);
+    str_add(&sql, "DROP TABLE generations; DROP TABLE leases; DROP TABLE follow_ups; DROP TABLE files; ");
+    for (const char *c = schema_statement(schema_statements(1) - 1); *c; c++)
+        if (*c != '@')
+            str_append(&sql, c, 1);
+    if (server)
+        str_printf(&sql, "; UPDATE assay.campaigns SET tables = 7 WHERE name = '%s'", campaign);
+    else
+        str_add(&sql, "; PRAGMA user_version = 0");
+    alter(sql.data);
+    str_release(&sql);
+}
+
+static void an_old_campaign_is_read_and_upgraded(void **state)
 {
     (void)state;
-    enum { WORKERS = 8, RANGES = 200 };
     struct store *store = open_store(STORE_CREATE);
-    int pipes[2], seen[RANGES] = {0};
-    for (int i = 0; i < RANGES; i++)
-        assert_int_equal(store_range_add(store, &(struct store_range){i, 1}, "", NULL), 0);
+    add(store, "a", "e", "r1");
     store_close(store);
-    assert_int_equal(pipe(pipes), 0);
-    for (int w = 0; w < WORKERS; w++)
-        if (fork() == 0) {
-            char owner[20];
-            snprintf(owner, sizeof owner, "worker %d", w);
-            store = open_store(STORE_WRITE);
-            for (;;) {
-                struct store_range range;
-                bool found, held;
-                if (store_range_lease(store, owner, 60, &range, NULL, &found, NULL))
-                    _exit(1);
-                if (!found)
-                    _exit(0);
-                if (store_range_done(store, range.first, owner, &held, NULL) || !held ||
-                    write(pipes[1], &range.first, sizeof range.first) != sizeof range.first)
-                    _exit(1);
-            }
-        }
-    close(pipes[1]);
-    int64_t first;
-    while (read(pipes[0], &first, sizeof first) == sizeof first)
-        seen[first]++;
-    close(pipes[0]);
-    for (int w = 0; w < WORKERS; w++) {
-        int ended = 0;
-        wait(&ended);
-        assert_int_equal(ended, 0);
+    make_old();
+    store = open_store(STORE_READ); /* changes nothing */
+    assert_int_equal(store_database(store)->version, 1);
+    assert_listed(store, (struct store_filter){0}, "a:1 new|");
+    store_close(store);
+    for (int mode = STORE_WRITE; mode <= STORE_CREATE; mode++) {
+        store = open_store((enum store_mode)mode);
+        assert_int_equal(store_database(store)->version, schema_version());
+        assert_listed(store, (struct store_filter){0}, "a:1 new|");
+        struct work_settings settings = {.range = 10};
+        struct work_lease lease;
+        struct work *work;
+        struct error err = {0};
+        assert_int_equal(work_agree(store, &settings, &err), 0);
+        assert_int_equal(work_open(&work, store, "w", 60, &err), 0);
+        assert_int_equal(work_lease(work, &lease, &err), 0);
+        assert_int_equal(lease.kind, WORK_RANGE);
+        work_close(work);
+        store_close(store);
+        store = open_store(STORE_READ);
+        assert_int_equal(store_database(store)->version, schema_version());
+        store_close(store);
+        make_old();
     }
-    for (int i = 0; i < RANGES; i++)
-        assert_int_equal(seen[i], 1);
+}
+
+static void a_newer_campaign_is_refused(void **state)
+{
+    (void)state;
+    struct str sql;
+    str_init(&sql);
+    store_close(open_store(STORE_CREATE));
+    if (server)
+        str_printf(&sql, "UPDATE assay.campaigns SET tables = 1000 WHERE name = '%s'", campaign);
+    else
+        str_add(&sql, "PRAGMA user_version = 1000");
+    alter(sql.data);
+    for (int mode = STORE_READ; mode <= STORE_CREATE; mode++) {
+        struct store *store;
+        struct error err = {0};
+        assert_int_equal(server ? store_open_campaign(&store, server, campaign, (enum store_mode)mode, &err)
+                                : store_open(&store, folder, (enum store_mode)mode, &err),
+                         -1);
+        assert_int_equal(err.code, ERROR_FORMAT);
+        assert_non_null(strstr(err.message, "newer version of Assay"));
+    }
+    str_release(&sql);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -592,8 +624,9 @@ static void ranges_are_leased_once_among_many(void **state)
 /* What holds for every kind of database. */
 #define COMMON(T)                                                                                 \
     T(a_signature_is_new_once), T(merged_findings_count_for_their_owner), T(the_rest_reads_back), \
-        T(a_range_has_one_owner), T(a_kill_loses_nothing), T(what_is_gone_is_no_finding),         \
-        T(states_have_details), T(classes_are_kept_or_follow), T(ranges_are_leased_once_among_many)
+        T(a_kill_loses_nothing), T(what_is_gone_is_no_finding), T(states_have_details),           \
+        T(classes_are_kept_or_follow), T(an_old_campaign_is_read_and_upgraded),                   \
+        T(a_newer_campaign_is_refused)
 
 int main(void)
 {

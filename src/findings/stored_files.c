@@ -1,0 +1,179 @@
+#include "findings/stored_files.h"
+
+#include "base/base64.h"
+#include "base/file.h"
+#include "findings/database.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_PATH = 200, MOST_DEPTH = 8 };
+
+static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
+               database_row *row, void *context, struct error *err)
+{
+    return database_run(store_database(store), sql, params, count, row, context, err);
+}
+
+bool stored_path_is_plain(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+,=@";
+    size_t length = strlen(path);
+    if (!length || length > MOST_PATH)
+        return false;
+    for (const char *at = path;;) {
+        size_t part = strspn(at, plain);
+        if (!part || *at == '.' || (at[part] && at[part] != '/'))
+            return false;
+        if (!at[part])
+            return true;
+        at += part + 1;
+    }
+}
+
+struct putting {
+    struct store *store;
+    const char *key, *folder;
+};
+
+static int put_file(const struct putting *putting, const char *full, const char *path, struct error *err)
+{
+    char *data;
+    size_t size;
+    if (!stored_path_is_plain(path))
+        return error_set(err, ERROR_FORMAT, "%s has a name that is not kept in a database", full);
+    if (file_read(full, STORED_FILE_LIMIT, &data, &size, err))
+        return -1;
+    struct str text;
+    str_init(&text);
+    base64_write(&text, data, size);
+    free(data);
+    int status = run(putting->store,
+                     "INSERT INTO @files (signature, path, content) VALUES ($1, $2, $3) "
+                     "ON CONFLICT (signature, path) DO UPDATE SET content = excluded.content",
+                     CELLS(cell_text(putting->key), cell_text(path), cell_text(text.data)), NULL, NULL, err);
+    str_release(&text);
+    return status;
+}
+
+/* `path` is what stands before the names within the folder that is put: "" or "data/". */
+static int put_folder(const struct putting *putting, const char *folder, const char *path, int depth,
+                      struct error *err)
+{
+    char **names;
+    size_t count;
+    int status = 0;
+    if (depth > MOST_DEPTH)
+        return error_set(err, ERROR_LIMIT, "%s has folders within folders without end", putting->folder);
+    if (file_list(folder, &names, &count, err))
+        return -1;
+    for (size_t i = 0; i < count && !status; i++) {
+        struct str name;
+        char *full = file_join(folder, names[i]);
+        str_init(&name);
+        str_printf(&name, "%s%s", path, names[i]);
+        if (file_is_folder(full)) {
+            str_add(&name, "/");
+            status = put_folder(putting, full, name.data, depth + 1, err);
+        } else {
+            status = put_file(putting, full, name.data, err);
+        }
+        str_release(&name);
+        free(full);
+    }
+    file_names_free(names, count);
+    return status;
+}
+
+static int put_inside(void *context, struct error *err)
+{
+    const struct putting *putting = context;
+    if (run(putting->store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(putting->key)), NULL,
+            NULL, err))
+        return -1;
+    return put_folder(putting, putting->folder, "", 1, err);
+}
+
+int stored_files_put(struct store *store, const char *key, const char *folder, struct error *err)
+{
+    struct putting putting = {store, key, folder};
+    return database_transact(store_database(store), put_inside, &putting, err);
+}
+
+struct visiting {
+    int (*visit)(void *context, const char *path, const void *data, size_t size, struct error *err);
+    void *context;
+};
+
+static int file_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct visiting *visiting = context;
+    size_t size = 0;
+    const char *path = count == 2 ? cell_as_text(&cells[0]) : "";
+    uint8_t *data = count == 2 ? base64_read(cell_as_text(&cells[1]), &size) : NULL;
+    int status = !stored_path_is_plain(path)
+                     ? error_set(err, ERROR_FORMAT, "a file of the campaign has no plain name: '%.80s'", path)
+                 : !data || size > STORED_FILE_LIMIT
+                     ? error_set(err, ERROR_FORMAT, "the campaign's file %s is damaged", path)
+                     : visiting->visit(visiting->context, path, data, size, err);
+    free(data);
+    return status;
+}
+
+int stored_files_visit(struct store *store, const char *key,
+                       int (*visit)(void *context, const char *path, const void *data, size_t size,
+                                    struct error *err),
+                       void *context, struct error *err)
+{
+    struct visiting visiting = {visit, context};
+    return run(store, "SELECT path, content FROM @files WHERE signature = $1 ORDER BY path",
+               CELLS(cell_text(key)), file_row, &visiting, err);
+}
+
+struct writing {
+    const char *folder;
+    size_t count;
+};
+
+static int write_file(void *context, const char *path, const void *data, size_t size, struct error *err)
+{
+    struct writing *writing = context;
+    char *full = file_join(writing->folder, path), *end = strrchr(full, '/');
+    *end = '\0';
+    int status = file_make_folders(full, err);
+    *end = '/';
+    if (!status)
+        status = file_write(full, data, size, err);
+    free(full);
+    writing->count++;
+    return status;
+}
+
+int stored_files_write(struct store *store, const char *key, const char *folder, size_t *count,
+                       struct error *err)
+{
+    struct writing writing = {.folder = folder};
+    int status = stored_files_visit(store, key, write_file, &writing, err);
+    *count = writing.count;
+    return status;
+}
+
+struct key_listing {
+    int (*visit)(void *context, const char *key, struct error *err);
+    void *context;
+};
+
+static int key_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct key_listing *listing = context;
+    return count ? listing->visit(listing->context, cell_as_text(&cells[0]), err) : 0;
+}
+
+int stored_files_keys(struct store *store, int (*visit)(void *context, const char *key, struct error *err),
+                      void *context, struct error *err)
+{
+    struct key_listing listing = {visit, context};
+    return run(store, "SELECT DISTINCT signature FROM @files ORDER BY signature", NULL, 0, key_row, &listing,
+               err);
+}

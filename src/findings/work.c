@@ -1,0 +1,733 @@
+#include "findings/work.h"
+
+#include "base/memory.h"
+#include "findings/database.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char settings_key[] = "work", stopped_key[] = "work-stopped";
+
+enum {
+    USUAL_RANGE = 2000, /* seconds of work, and two rows */
+    LEAST_RANGE = 50,
+    USUAL_WIDTH = 16,
+    MOST_WIDTH = 1 << 20,
+    MOST_ISLANDS = 4096,
+    GROWTH = 4,            /* a generation is this part of all before it */
+    FOLD_SECONDS = 60,     /* how long the lease of a snapshot is */
+    MOST_ATTEMPTS = 3,     /* to reduce one finding */
+    RANGES_PER_COUNT = 64, /* of a campaign whose number of cases is given */
+};
+static const int64_t MOST_CASES = INT64_C(1) << 50;
+
+static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
+               database_row *row, void *context, struct error *err)
+{
+    return database_run(store_database(store), sql, params, count, row, context, err);
+}
+
+static bool settings_are_sound(const struct work_settings *s)
+{
+    return s->range >= 1 && s->range <= WORK_RANGE_MOST && s->width >= 1 && s->width <= MOST_WIDTH &&
+           s->islands >= 0 && s->islands <= MOST_ISLANDS && s->count >= 0 && s->count <= MOST_CASES;
+}
+
+/* A campaign of few cases has short ranges, so that several workers have something to do. */
+static void fill_settings(struct work_settings *s)
+{
+    int64_t share = (s->count + RANGES_PER_COUNT - 1) / RANGES_PER_COUNT;
+    if (!s->range)
+        s->range = !s->count || share > USUAL_RANGE ? USUAL_RANGE : share < LEAST_RANGE ? LEAST_RANGE : share;
+    if (!s->width)
+        s->width = USUAL_WIDTH;
+}
+
+static int read_settings(const char *text, struct work_settings *s, struct error *err)
+{
+    int end = 0;
+    bool good = sscanf(text, "range %" SCNd64 " width %" SCNd64 " islands %" SCNd64 " count %" SCNd64 "%n",
+                       &s->range, &s->width, &s->islands, &s->count, &end) == 4 &&
+                !text[end] && settings_are_sound(s);
+    return good ? 0 : error_set(err, ERROR_FORMAT, "the campaign's settings of ranges are damaged");
+}
+
+int work_agree(struct store *store, struct work_settings *settings, struct error *err)
+{
+    struct str text, agreed;
+    fill_settings(settings);
+    if (!settings_are_sound(settings))
+        return error_set(err, ERROR_USAGE, "a range has 1 to %d cases", WORK_RANGE_MOST);
+    str_init(&text);
+    str_init(&agreed);
+    str_printf(&text, "range %" PRId64 " width %" PRId64 " islands %" PRId64 " count %" PRId64,
+               settings->range, settings->width, settings->islands, settings->count);
+    int status = store_agree(store, settings_key, text.data, &agreed, err);
+    if (!status)
+        status = read_settings(agreed.data, settings, err);
+    str_release(&text);
+    str_release(&agreed);
+    return status;
+}
+
+int work_settings(struct store *store, struct work_settings *settings, bool *found, struct error *err)
+{
+    struct str text;
+    str_init(&text);
+    *settings = (struct work_settings){0};
+    int status = store_get(store, settings_key, &text, found, err);
+    if (!status && *found)
+        status = read_settings(text.data, settings, err);
+    str_release(&text);
+    return status;
+}
+
+static int64_t width_at(const struct work_settings *settings, int64_t ranges_before)
+{
+    if (settings->islands)
+        return settings->islands;
+    return ranges_before / GROWTH > settings->width ? ranges_before / GROWTH : settings->width;
+}
+
+void work_generation_span(const struct work_settings *settings, int64_t generation, int64_t *first,
+                          int64_t *count)
+{
+    *first = settings->islands ? generation * settings->islands : 0;
+    for (int64_t i = 0; i < generation && !settings->islands && *first < MOST_CASES; i++)
+        *first += width_at(settings, *first);
+    *count = width_at(settings, *first);
+}
+
+int64_t work_generation_of(const struct work_settings *settings, int64_t range)
+{
+    int64_t generation = 0, end = width_at(settings, 0);
+    if (settings->islands)
+        return range / settings->islands;
+    for (; end <= range; generation++)
+        end += width_at(settings, end);
+    return generation;
+}
+
+int work_set_stopped(struct store *store, bool stopped, struct error *err)
+{
+    return store_set(store, stopped_key, stopped ? "1" : "0", err);
+}
+
+int work_is_stopped(struct store *store, bool *stopped, struct error *err)
+{
+    struct str text;
+    bool found;
+    str_init(&text);
+    int status = store_get(store, stopped_key, &text, &found, err);
+    *stopped = found && text_equal(text.data, "1");
+    str_release(&text);
+    return status;
+}
+
+void work_owner(struct str *owner)
+{
+    struct utsname system;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    str_printf(owner, "%s:%d:%lld.%03ld", uname(&system) == 0 ? system.nodename : "unknown", (int)getpid(),
+               (long long)now.tv_sec, now.tv_nsec / 1000000);
+}
+
+struct work {
+    struct store *store;
+    const char *owner;
+    double seconds;
+    struct work_settings settings;
+};
+
+int work_open(struct work **work, struct store *store, const char *owner, double seconds, struct error *err)
+{
+    bool found;
+    struct work_settings settings;
+    *work = NULL;
+    if (work_settings(store, &settings, &found, err))
+        return -1;
+    if (!found)
+        return error_set(err, ERROR_NOT_FOUND, "no worker has begun the campaign yet");
+    *work = memory_zeroed(1, sizeof **work);
+    **work = (struct work){.store = store, .owner = owner, .seconds = seconds, .settings = settings};
+    return 0;
+}
+
+void work_close(struct work *work)
+{
+    free(work);
+}
+
+const struct work_settings *work_settings_of(const struct work *work)
+{
+    return &work->settings;
+}
+
+static int note_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)cells;
+    (void)count;
+    (void)err;
+    *(bool *)context = true;
+    return 0;
+}
+
+static int take_number(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)err;
+    if (count)
+        *(int64_t *)context = cell_as_int(&cells[0]);
+    return 0;
+}
+
+/* What the database holds at the moment of a lease. */
+struct book {
+    bool stopped;
+    int64_t last;    /* the highest first case of a range that was ever leased; -1: none */
+    int64_t newest;  /* the newest generation with a snapshot */
+    int64_t expired; /* first case of a range whose lease is over; -1: none */
+    int64_t open;    /* ranges that are not returned */
+};
+
+static int64_t number_or(const struct cell *cell, int64_t otherwise)
+{
+    int64_t number = cell_as_int(cell);
+    return cell->kind == CELL_NULL || number < 0 || number > MOST_CASES ? otherwise : number;
+}
+
+static int take_book(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct book *book = context;
+    if (count != 5)
+        return error_set(err, ERROR_FORMAT, "the campaign's book has %zu columns", count);
+    *book = (struct book){
+        .stopped = text_equal(cell_as_text(&cells[0]), "1"),
+        .last = number_or(&cells[1], -1),
+        .newest = number_or(&cells[2], WORK_LAG - 1),
+        .expired = number_or(&cells[3], -1),
+        .open = number_or(&cells[4], 0),
+    };
+    if (book->newest < WORK_LAG - 1)
+        book->newest = WORK_LAG - 1;
+    return 0;
+}
+
+static int read_book(struct store *store, struct book *book, struct error *err)
+{
+    return run(store,
+               "SELECT (SELECT value FROM @state WHERE name = $1), (SELECT max(first) FROM @leases), "
+               "(SELECT max(number) FROM @generations), (SELECT first FROM @leases WHERE finished = 0 "
+               "AND until < {now} ORDER BY until LIMIT 1), (SELECT count(*) FROM @leases WHERE finished = 0)",
+               CELLS(cell_text(stopped_key)), take_book, book, err);
+}
+
+struct leasing {
+    struct work *work;
+    struct work_lease *lease;
+};
+
+static int take_lease(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct work_lease *lease = context;
+    if (count != 4)
+        return error_set(err, ERROR_FORMAT, "a lease has %zu columns", count);
+    *lease = (struct work_lease){
+        .kind = WORK_RANGE,
+        .first = cell_as_int(&cells[0]),
+        .count = cell_as_int(&cells[1]),
+        .generation = cell_as_int(&cells[2]),
+        .attempts = cell_as_int(&cells[3]),
+    };
+    if (lease->first < 0 || lease->count < 1 || lease->count > WORK_RANGE_MOST || lease->generation < 0)
+        return error_set(err, ERROR_FORMAT, "a range of the campaign is damaged");
+    return 0;
+}
+
+static int take_expired(const struct leasing *leasing, int64_t first, struct error *err)
+{
+    const struct work *work = leasing->work;
+    return run(work->store,
+               "UPDATE @leases SET owner = $1, attempts = attempts + 1, since = {now}, until = {now} + $2 "
+               "WHERE first = $3 AND finished = 0 RETURNING first, number, generation, attempts",
+               CELLS(cell_text(work->owner), cell_real(work->seconds), cell_int(first)), take_lease,
+               leasing->lease, err);
+}
+
+static int take_new(const struct leasing *leasing, int64_t range, struct error *err)
+{
+    const struct work *work = leasing->work;
+    const struct work_settings *s = &work->settings;
+    int64_t first = range * s->range, count = s->range;
+    if (s->count && s->count - first < count)
+        count = s->count - first;
+    return run(work->store,
+               "INSERT INTO @leases (first, number, generation, owner, attempts, since, until, finished, "
+               "cases, findings, counters, result) VALUES ($1, $2, $3, $4, 1, {now}, {now} + $5, 0, 0, 0, "
+               "'', '') ON CONFLICT (first) DO NOTHING RETURNING first, number, generation, attempts",
+               CELLS(cell_int(first), cell_int(count), cell_int(work_generation_of(s, range)),
+                     cell_text(work->owner), cell_real(work->seconds)),
+               take_lease, leasing->lease, err);
+}
+
+/* The number of ranges of the campaign. */
+static int64_t ranges_of(const struct work_settings *s)
+{
+    return s->count ? (s->count + s->range - 1) / s->range : MOST_CASES / s->range;
+}
+
+static int is_complete(const struct work *work, int64_t generation, bool *complete, struct error *err)
+{
+    const struct work_settings *s = &work->settings;
+    int64_t first, count, finished = 0;
+    work_generation_span(s, generation, &first, &count);
+    if (ranges_of(s) - first < count)
+        count = ranges_of(s) - first;
+    int status = run(
+        work->store, "SELECT count(*) FROM @leases WHERE first >= $1 AND first < $2 AND finished > 0",
+        CELLS(cell_int(first * s->range), cell_int((first + count) * s->range)), take_number, &finished, err);
+    *complete = finished == count;
+    return status;
+}
+
+/* One worker folds, and the others wait for it; when it dies, the next one does. */
+static int lease_fold(const struct leasing *leasing, int64_t generation, struct error *err)
+{
+    const struct work *work = leasing->work;
+    char name[40];
+    bool mine = false, complete;
+    leasing->lease->generation = generation;
+    if (is_complete(work, generation - WORK_LAG, &complete, err))
+        return -1;
+    if (!complete)
+        return 0;
+    snprintf(name, sizeof name, "generation %" PRId64, generation);
+    if (run(work->store,
+            "INSERT INTO @follow_ups (signature, owner, attempts, until, finished) VALUES ($1, $2, 1, "
+            "{now} + $3, 0) ON CONFLICT (signature) DO UPDATE SET owner = excluded.owner, until = "
+            "excluded.until WHERE follow_ups.until < {now} OR follow_ups.owner = excluded.owner "
+            "RETURNING signature",
+            CELLS(cell_text(name), cell_text(work->owner), cell_real(FOLD_SECONDS)), note_row, &mine, err))
+        return -1;
+    leasing->lease->kind = mine ? WORK_FOLD : WORK_WAIT;
+    return 0;
+}
+
+/* The next range of the campaign, when its snapshot is there. At the end the last snapshots are made still,
+ * so that the newest is of all cases. */
+static int lease_next(const struct leasing *leasing, const struct book *book, struct error *err)
+{
+    const struct work_settings *s = &leasing->work->settings;
+    int64_t next = book->last < 0 ? 0 : book->last / s->range + 1;
+    if (next < ranges_of(s)) {
+        int64_t generation = work_generation_of(s, next);
+        return generation <= book->newest ? take_new(leasing, next, err)
+                                          : lease_fold(leasing, book->newest + 1, err);
+    }
+    if (book->open)
+        return 0;
+    if (book->newest < work_generation_of(s, ranges_of(s) - 1) + WORK_LAG)
+        return lease_fold(leasing, book->newest + 1, err);
+    leasing->lease->kind = WORK_OVER;
+    return 0;
+}
+
+/* Which ranges of the generations that can be under way are leased and returned. */
+struct islands {
+    int64_t range, base, count; /* cases of a range; the first range, and their number */
+    char *marks;                /* 0: free, 1: leased, 2: returned */
+};
+
+static int mark_island(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct islands *islands = context;
+    (void)err;
+    int64_t at = count == 2 ? cell_as_int(&cells[0]) / islands->range - islands->base : -1;
+    if (at >= 0 && at < islands->count)
+        islands->marks[at] = cell_as_real(&cells[1]) > 0 ? 2 : 1;
+    return 0;
+}
+
+/* Free, and the one that it goes on from is returned; no island is more than WORK_LAG ranges ahead of
+ * another. */
+static bool is_ready(const struct islands *islands, int64_t width, int64_t at)
+{
+    if (islands->marks[at] || (at >= width && islands->marks[at - width] != 2))
+        return false;
+    int64_t before = (at / width - WORK_LAG) * width;
+    for (int64_t i = before; before >= 0 && i < before + width; i++)
+        if (islands->marks[i] != 2)
+            return false;
+    return true;
+}
+
+static int lease_island(const struct leasing *leasing, const struct book *book, struct error *err)
+{
+    const struct work *work = leasing->work;
+    const struct work_settings *s = &work->settings;
+    enum { BACK = WORK_LAG + 1 };
+    int64_t generation = book->last < 0 ? 0 : book->last / s->range / s->islands, found = -1;
+    struct islands islands = {.range = s->range, .count = (2 * BACK + 1) * s->islands};
+    islands.base = (generation > BACK ? generation - BACK : 0) * s->islands;
+    islands.marks = memory_zeroed((size_t)islands.count, 1);
+    int status = run(work->store, "SELECT first, finished FROM @leases WHERE first >= $1",
+                     CELLS(cell_int(islands.base * s->range)), mark_island, &islands, err);
+    for (int64_t i = 0; i < islands.count && found < 0 && islands.base + i < ranges_of(s); i++)
+        if (is_ready(&islands, s->islands, i))
+            found = islands.base + i;
+    free(islands.marks);
+    if (status)
+        return -1;
+    if (found >= 0)
+        return take_new(leasing, found, err);
+    if (!book->open)
+        leasing->lease->kind = WORK_OVER;
+    return 0;
+}
+
+static int lease_inside(void *context, struct error *err)
+{
+    const struct leasing *leasing = context;
+    struct book book = {0};
+    *leasing->lease = (struct work_lease){.kind = WORK_WAIT};
+    if (read_book(leasing->work->store, &book, err))
+        return -1;
+    if (book.stopped) {
+        leasing->lease->kind = WORK_STOPPED;
+        return 0;
+    }
+    if (book.expired >= 0)
+        return take_expired(leasing, book.expired, err);
+    return leasing->work->settings.islands ? lease_island(leasing, &book, err)
+                                           : lease_next(leasing, &book, err);
+}
+
+int work_lease(struct work *work, struct work_lease *lease, struct error *err)
+{
+    struct leasing leasing = {work, lease};
+    return database_reserve(store_database(work->store), lease_inside, &leasing, err);
+}
+
+int work_renew(struct work *work, int64_t first, bool *held, struct error *err)
+{
+    *held = false;
+    return run(work->store,
+               "UPDATE @leases SET until = {now} + $1 WHERE first = $2 AND owner = $3 AND finished = 0 "
+               "RETURNING first",
+               CELLS(cell_real(work->seconds), cell_int(first), cell_text(work->owner)), note_row, held, err);
+}
+
+int work_hand_back(struct work *work, int64_t first, struct error *err)
+{
+    return run(work->store,
+               "UPDATE @leases SET owner = '', until = 0 WHERE first = $1 AND owner = $2 AND finished = 0",
+               CELLS(cell_int(first), cell_text(work->owner)), NULL, NULL, err);
+}
+
+struct returning {
+    struct work *work;
+    const struct work_return *range;
+    const size_t *order; /* of the findings */
+    bool held;
+    int attempts;
+};
+
+static int end_lease(struct returning *returning, struct error *err)
+{
+    const struct work_return *range = returning->range;
+    const struct work *work = returning->work;
+    returning->held = false;
+    return run(work->store,
+               "UPDATE @leases SET finished = {now}, cases = $1, findings = $2, counters = $3, result = $4 "
+               "WHERE first = $5 AND owner = $6 AND finished = 0 RETURNING first",
+               CELLS(cell_int(range->cases), cell_int((int64_t)range->n_findings),
+                     cell_text(range->counters ? range->counters : ""),
+                     cell_text(range->result ? range->result : ""), cell_int(range->first),
+                     cell_text(work->owner)),
+               note_row, &returning->held, err);
+}
+
+/* The answer to a commit may be lost: then the second attempt finds that it took place. */
+static int took_place(struct returning *returning, struct error *err)
+{
+    return run(returning->work->store,
+               "SELECT first FROM @leases WHERE first = $1 AND owner = $2 AND finished > 0",
+               CELLS(cell_int(returning->range->first), cell_text(returning->work->owner)), note_row,
+               &returning->held, err);
+}
+
+static int return_inside(void *context, struct error *err)
+{
+    struct returning *returning = context;
+    const struct work_return *range = returning->range;
+    if (end_lease(returning, err))
+        return -1;
+    if (!returning->held)
+        return returning->attempts++ ? took_place(returning, err) : 0;
+    returning->attempts++;
+    for (size_t i = 0; i < range->n_findings; i++) {
+        size_t at = returning->order[i];
+        bool is_new;
+        if (store_add_inside(returning->work->store, &range->findings[at], &is_new, err))
+            return -1;
+        if (range->is_new)
+            range->is_new[at] = is_new;
+    }
+    return 0;
+}
+
+/* All workers write findings in the same order, else two could wait for each other. */
+static size_t *sorted(const struct work_return *range)
+{
+    size_t *order = memory_zeroed(range->n_findings + 1, sizeof *order);
+    for (size_t i = 0; i < range->n_findings; i++) {
+        size_t at = i;
+        for (; at && strcmp(range->findings[order[at - 1]].signature, range->findings[i].signature) > 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
+int work_return(struct work *work, const struct work_return *range, bool *held, struct error *err)
+{
+    size_t *order = sorted(range);
+    struct returning returning = {.work = work, .range = range, .order = order};
+    for (size_t i = 0; i < range->n_findings && range->is_new; i++)
+        range->is_new[i] = false;
+    int status = database_transact(store_database(work->store), return_inside, &returning, err);
+    *held = status == 0 && returning.held;
+    free(order);
+    return status;
+}
+
+static int take_text(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)err;
+    if (count)
+        str_add(context, cell_as_text(&cells[0]));
+    return 0;
+}
+
+int work_snapshot(struct store *store, int64_t generation, struct str *snapshot, bool *found,
+                  struct error *err)
+{
+    str_clear(snapshot);
+    *found = generation < WORK_LAG;
+    if (*found)
+        return 0;
+    int status = run(store, "SELECT snapshot FROM @generations WHERE number = $1",
+                     CELLS(cell_int(generation)), take_text, snapshot, err);
+    *found = snapshot->length > 0;
+    return status;
+}
+
+int work_newest_snapshot(struct store *store, int64_t *generation, struct error *err)
+{
+    int64_t number = 0;
+    int status = run(store, "SELECT max(number) FROM @generations", NULL, 0, take_number, &number, err);
+    *generation = number < WORK_LAG ? WORK_LAG - 1 : number;
+    return status;
+}
+
+struct making {
+    struct store *store;
+    int64_t generation;
+    const char *snapshot;
+};
+
+static int make_inside(void *context, struct error *err)
+{
+    const struct making *making = context;
+    char name[40];
+    snprintf(name, sizeof name, "generation %" PRId64, making->generation);
+    /* Ranges of the generation before may still be under way, those of older ones cannot. */
+    return run(making->store,
+               "INSERT INTO @generations (number, snapshot, made) VALUES ($1, $2, {now}) "
+               "ON CONFLICT (number) DO NOTHING",
+               CELLS(cell_int(making->generation), cell_text(making->snapshot)), NULL, NULL, err) ||
+                   run(making->store,
+                       "UPDATE @generations SET snapshot = '' WHERE number <= $1 AND snapshot <> ''",
+                       CELLS(cell_int(making->generation - WORK_LAG)), NULL, NULL, err) ||
+                   run(making->store, "DELETE FROM @follow_ups WHERE signature = $1", CELLS(cell_text(name)),
+                       NULL, NULL, err)
+               ? -1
+               : 0;
+}
+
+int work_make_snapshot(struct store *store, int64_t generation, const char *snapshot, struct error *err)
+{
+    struct making making = {store, generation, snapshot};
+    return database_transact(store_database(store), make_inside, &making, err);
+}
+
+struct result_listing {
+    int (*visit)(void *context, const struct work_result *result, struct error *err);
+    void *context;
+};
+
+static int result_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    const struct result_listing *listing = context;
+    if (count != 4)
+        return error_set(err, ERROR_FORMAT, "a range has %zu columns", count);
+    struct work_result result = {
+        .first = cell_as_int(&cells[0]),
+        .cases = cell_as_int(&cells[1]),
+        .counters = cell_as_text(&cells[2]),
+        .result = cell_as_text(&cells[3]),
+    };
+    return listing->visit(listing->context, &result, err);
+}
+
+int work_results(struct store *store, const struct work_settings *settings, int64_t generation,
+                 int (*visit)(void *context, const struct work_result *result, struct error *err),
+                 void *context, struct error *err)
+{
+    struct result_listing listing = {visit, context};
+    int64_t first, count;
+    work_generation_span(settings, generation, &first, &count);
+    return run(store,
+               "SELECT first, cases, counters, result FROM @leases WHERE first >= $1 AND first < $2 "
+               "AND finished > 0 ORDER BY first",
+               CELLS(cell_int(first * settings->range), cell_int((first + count) * settings->range)),
+               result_row, &listing, err);
+}
+
+struct got_text {
+    struct str *text;
+    bool found;
+};
+
+static int take_result(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct got_text *got = context;
+    got->found = true;
+    return take_text(got->text, cells, count, err);
+}
+
+int work_result_of(struct store *store, int64_t first, struct str *result, bool *found, struct error *err)
+{
+    struct got_text got = {.text = result};
+    str_clear(result);
+    int status = run(store, "SELECT result FROM @leases WHERE first = $1 AND finished > 0",
+                     CELLS(cell_int(first)), take_result, &got, err);
+    *found = got.found;
+    return status;
+}
+
+void work_finding_init(struct work_finding *finding)
+{
+    str_init(&finding->signature);
+    str_init(&finding->recipe);
+    str_init(&finding->engine);
+}
+
+void work_finding_release(struct work_finding *finding)
+{
+    str_release(&finding->signature);
+    str_release(&finding->recipe);
+    str_release(&finding->engine);
+}
+
+struct following {
+    struct work *work;
+    struct work_finding *finding;
+    double seconds;
+    bool found;
+    int64_t attempts; /* before this one */
+};
+
+static int take_finding(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct following *following = context;
+    if (count != 4)
+        return error_set(err, ERROR_FORMAT, "a finding has %zu columns", count);
+    str_add(&following->finding->signature, cell_as_text(&cells[0]));
+    str_add(&following->finding->recipe, cell_as_text(&cells[1]));
+    str_add(&following->finding->engine, cell_as_text(&cells[2]));
+    following->attempts = cell_as_int(&cells[3]);
+    following->found = true;
+    return 0;
+}
+
+static int find_finding(struct following *following, struct error *err)
+{
+    struct work_finding *finding = following->finding;
+    following->found = false;
+    str_clear(&finding->signature);
+    str_clear(&finding->recipe);
+    str_clear(&finding->engine);
+    return run(following->work->store,
+               "SELECT f.signature, f.recipe, f.engine, u.attempts FROM @findings f "
+               "LEFT JOIN @follow_ups u ON u.signature = f.signature "
+               "WHERE f.status = $1 AND f.same_as = '' AND (u.signature IS NULL OR "
+               "(u.finished = 0 AND u.until < {now})) ORDER BY f.first_seen, f.signature LIMIT 1",
+               CELLS(cell_text(finding_state_word(STATE_NEW))), take_finding, following, err);
+}
+
+static int end_follow_up(struct store *store, const char *signature, struct error *err)
+{
+    return run(store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
+               CELLS(cell_text(signature)), NULL, NULL, err);
+}
+
+static int give_up(const struct following *following, struct error *err)
+{
+    const char *signature = following->finding->signature.data;
+    struct settled failed = {.state = STATE_FAILED, .detail = "several workers ended while they reduced it"};
+    return store_settle(following->work->store, signature, &failed, err) ||
+                   end_follow_up(following->work->store, signature, err)
+               ? -1
+               : 0;
+}
+
+static int follow_inside(void *context, struct error *err)
+{
+    struct following *following = context;
+    const struct work *work = following->work;
+    for (;;) {
+        if (find_finding(following, err))
+            return -1;
+        if (!following->found)
+            return 0;
+        if (following->attempts < MOST_ATTEMPTS)
+            break;
+        if (give_up(following, err))
+            return -1;
+    }
+    return run(work->store,
+               "INSERT INTO @follow_ups (signature, owner, attempts, until, finished) "
+               "VALUES ($1, $2, 1, {now} + $3, 0) ON CONFLICT (signature) DO UPDATE SET "
+               "owner = excluded.owner, attempts = follow_ups.attempts + 1, until = excluded.until",
+               CELLS(cell_text(following->finding->signature.data), cell_text(work->owner),
+                     cell_real(following->seconds)),
+               NULL, NULL, err);
+}
+
+int work_follow_up(struct work *work, double seconds, struct work_finding *finding, bool *found,
+                   struct error *err)
+{
+    struct following following = {.work = work, .finding = finding, .seconds = seconds};
+    int status = database_reserve(store_database(work->store), follow_inside, &following, err);
+    *found = following.found;
+    return status;
+}
+
+int work_follow_up_done(struct work *work, const char *signature, struct error *err)
+{
+    return end_follow_up(work->store, signature, err);
+}
+
+int work_follow_up_back(struct work *work, const char *signature, struct error *err)
+{
+    return run(work->store,
+               "UPDATE @follow_ups SET until = 0, attempts = attempts - 1 WHERE signature = $1 AND "
+               "owner = $2 AND finished = 0",
+               CELLS(cell_text(signature), cell_text(work->owner)), NULL, NULL, err);
+}
