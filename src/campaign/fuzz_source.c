@@ -28,7 +28,8 @@ static const double enough = 0.1;
 struct fuzz_source {
     struct fuzz_source_options options;
     struct coverage *coverage;
-    struct mcts *mcts; /* NULL: without guidance */
+    struct coverage *before; /* at the last mark; NULL: there was none */
+    struct mcts *mcts;       /* NULL: without guidance */
     struct blocks *blocks;
     const struct block **allowed; /* those that the options allow */
     size_t n_allowed;
@@ -181,6 +182,7 @@ void fuzz_source_free(struct fuzz_source *source)
     if (!source)
         return;
     coverage_free(source->coverage);
+    coverage_free(source->before);
     mcts_free(source->mcts);
     free(source->allowed);
     free(source->ops);
@@ -402,6 +404,51 @@ int fuzz_source_read(struct fuzz_source *source, const char *text, struct error 
     if (!status && source->mcts)
         status = mcts_read(source->mcts, tree + strlen(divider), err);
     return status;
+}
+
+static void add_corpus(struct coverage *coverage, const struct coverage *other)
+{
+    for (size_t i = 0; i < coverage_ops(other); i++)
+        coverage_add_row(coverage, op_find(coverage_op_name(other, i)));
+}
+
+void fuzz_source_mark(struct fuzz_source *source)
+{
+    if (!source->before) {
+        source->before = coverage_new(NULL);
+        add_corpus(source->before, source->coverage);
+    }
+    coverage_copy(source->before, source->coverage);
+    if (source->mcts)
+        mcts_mark(source->mcts);
+}
+
+void fuzz_source_difference(const struct fuzz_source *source, struct str *out)
+{
+    coverage_difference(source->coverage, source->before, out);
+    if (source->mcts)
+        mcts_difference(source->mcts, out);
+}
+
+void fuzz_source_whole(const struct fuzz_source *source, struct str *out)
+{
+    coverage_difference(source->coverage, NULL, out);
+    if (source->mcts)
+        mcts_whole(source->mcts, out);
+}
+
+int fuzz_source_fold(struct fuzz_source *source, const char *text, struct error *err)
+{
+    if (coverage_fold(source->coverage, &text, err) || (source->mcts && mcts_fold(source->mcts, &text, err)))
+        return -1;
+    return *text ? error_set(err, ERROR_FORMAT, "the result of a range is longer than it should be") : 0;
+}
+
+void fuzz_source_clear(struct fuzz_source *source)
+{
+    coverage_clear(source->coverage);
+    if (source->mcts)
+        mcts_clear(source->mcts);
 }
 
 static void plan_range(void *source, struct case_range *range)

@@ -64,6 +64,18 @@ size_t fuzz_source_tree(const struct fuzz_source *source); /* nodes; 0 without g
 void fuzz_source_write(const struct fuzz_source *source, struct str *out);
 int fuzz_source_read(struct fuzz_source *source, const char *text, struct error *err);
 
+/*
+ * For campaigns of many workers. From a mark on, what the cases add is kept apart: the difference, as short
+ * text. fuzz_source_fold adds one to a source that has at least what the marked one had; as differences are
+ * added in order of their ranges, the sum does not depend on who ran what. fuzz_source_whole is all there is
+ * as a difference from an empty source.
+ */
+void fuzz_source_mark(struct fuzz_source *source);
+void fuzz_source_difference(const struct fuzz_source *source, struct str *out);
+void fuzz_source_whole(const struct fuzz_source *source, struct str *out);
+int fuzz_source_fold(struct fuzz_source *source, const char *text, struct error *err);
+void fuzz_source_clear(struct fuzz_source *source);
+
 /* The source as a campaign uses it; it owns *source. */
 struct case_source fuzz_source_cases(struct fuzz_source *source);
 

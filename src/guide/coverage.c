@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/packed.h"
 #include "guide/coverage_param.h"
 
 #include <inttypes.h>
@@ -184,9 +185,11 @@ static size_t add_degree(struct coverage *coverage, struct entry *entry, enum it
     return 1;
 }
 
-static size_t add_vector(struct coverage *coverage, struct entry *entry, uint64_t vector, bool keep)
+/* Half of a vector's hash is enough to tell a few hundred apart, and half as long where it is stored. */
+static size_t add_vector(struct coverage *coverage, struct entry *entry, uint64_t whole, bool keep)
 {
     size_t low = 0, high = entry->n_vectors;
+    uint64_t vector = whole & UINT32_MAX;
     if (entry->n_vectors >= coverage->options.n_max)
         return 0;
     while (low < high) {
@@ -452,4 +455,180 @@ int coverage_read(struct coverage *coverage, const char *text, struct error *err
             return error_set(err, ERROR_FORMAT, "the stored coverage is of another set of operators, near %s",
                              coverage->entries[i].name);
     return *text ? error_set(err, ERROR_FORMAT, "the stored coverage is of another set of operators") : 0;
+}
+
+void coverage_clear(struct coverage *coverage)
+{
+    fix_corpus(coverage);
+    for (size_t i = 0; i < coverage->count; i++) {
+        struct entry *entry = &coverage->entries[i];
+        entry->seen = false;
+        entry->in_seen = entry->out_seen = 0;
+        entry->n_edges = entry->n_vectors = entry->pairs_seen = 0;
+        memset(entry->edges, 0, coverage->words * sizeof *entry->edges);
+        memset(entry->pairs, 0, (entry->n_pairs / 64 + 1) * sizeof *entry->pairs);
+    }
+}
+
+void coverage_copy(struct coverage *coverage, const struct coverage *other)
+{
+    coverage_clear(coverage);
+    for (size_t i = 0; i < coverage->count && other->words; i++) {
+        struct entry *entry = &coverage->entries[i];
+        const struct entry *from = &other->entries[i];
+        entry->seen = from->seen;
+        entry->in_seen = from->in_seen;
+        entry->out_seen = from->out_seen;
+        entry->n_edges = from->n_edges;
+        entry->pairs_seen = from->pairs_seen;
+        memcpy(entry->edges, from->edges, coverage->words * sizeof *entry->edges);
+        memcpy(entry->pairs, from->pairs, (entry->n_pairs / 64 + 1) * sizeof *entry->pairs);
+        entry->vectors = memory_grow(entry->vectors, &entry->vectors_capacity, from->n_vectors + 1,
+                                     sizeof *entry->vectors);
+        if (from->n_vectors)
+            memcpy(entry->vectors, from->vectors, from->n_vectors * sizeof *entry->vectors);
+        entry->n_vectors = from->n_vectors;
+    }
+}
+
+/* Ascending numbers, each as its distance from the one before it, behind their count. */
+struct list {
+    struct str numbers;
+    size_t count;
+    uint64_t next; /* one above the last */
+};
+
+static void list_add(struct list *list, uint64_t number)
+{
+    packed_add(&list->numbers, number - list->next);
+    list->next = number + 1;
+    list->count++;
+}
+
+static void list_write(struct list *list, struct str *out)
+{
+    packed_add(out, list->count);
+    str_append(out, list->numbers.data, list->numbers.length);
+    str_clear(&list->numbers);
+    list->count = 0;
+    list->next = 0;
+}
+
+static void write_bits(struct list *list, const uint64_t *now, const uint64_t *before, size_t count,
+                       struct str *out)
+{
+    for (size_t i = 0; now && i < count; i++)
+        if (has_bit(now, i) && !(before && has_bit(before, i)))
+            list_add(list, i);
+    list_write(list, out);
+}
+
+/* Both are ascending. */
+static void write_vectors(struct list *list, const struct entry *now, const struct entry *before,
+                          struct str *out)
+{
+    size_t at = 0, count = before ? before->n_vectors : 0;
+    for (size_t i = 0; i < now->n_vectors; i++) {
+        while (at < count && before->vectors[at] < now->vectors[i])
+            at++;
+        if (at == count || before->vectors[at] != now->vectors[i])
+            list_add(list, now->vectors[i]);
+    }
+    list_write(list, out);
+}
+
+static bool entry_grew(const struct entry *now, const struct entry *before)
+{
+    if (!before)
+        return now->seen;
+    return now->seen != before->seen || now->in_seen != before->in_seen ||
+           now->out_seen != before->out_seen || now->n_edges != before->n_edges ||
+           now->pairs_seen != before->pairs_seen || now->n_vectors != before->n_vectors;
+}
+
+/* For each operator that has something new: its distance from the one before it, from 1, and its news; then a
+ * 0.
+ */
+void coverage_difference(const struct coverage *coverage, const struct coverage *before, struct str *out)
+{
+    struct list list = {0};
+    size_t last = 0;
+    str_init(&list.numbers);
+    for (size_t i = 0; i < coverage->count; i++) {
+        const struct entry *now = &coverage->entries[i],
+                           *then = before && before->words ? &before->entries[i] : NULL;
+        if (!entry_grew(now, then))
+            continue;
+        packed_add(out, i + 1 - last);
+        last = i + 1;
+        packed_add(out, now->in_seen & ~(then ? then->in_seen : 0));
+        packed_add(out, now->out_seen & ~(then ? then->out_seen : 0));
+        write_bits(&list, now->edges, then ? then->edges : NULL, coverage->count, out);
+        write_bits(&list, now->pairs, then ? then->pairs : NULL, now->n_pairs, out);
+        write_vectors(&list, now, then, out);
+    }
+    packed_add(out, 0);
+    str_release(&list.numbers);
+}
+
+/* Takes the next number of a list; *next is one above the one before it. */
+static bool take_next(const char **text, uint64_t *next, uint64_t below, uint64_t *number)
+{
+    uint64_t distance;
+    if (*next >= below || !packed_take(text, below - 1 - *next, &distance))
+        return false;
+    *number = *next + distance;
+    *next = *number + 1;
+    return true;
+}
+
+/* The number of bits that were not set before, or -1. */
+static long fold_bits(const char **text, uint64_t *bits, size_t count)
+{
+    uint64_t given, next = 0, number;
+    long new = 0;
+    if (!packed_take(text, count, &given))
+        return -1;
+    for (uint64_t i = 0; i < given; i++) {
+        if (!take_next(text, &next, count, &number))
+            return -1;
+        new += (long)set_bit(bits, number);
+    }
+    return new;
+}
+
+static bool fold_entry(struct coverage *coverage, struct entry *entry, const char **text)
+{
+    uint64_t in, out, given, next = 0, vector;
+    long edges, pairs;
+    if (!packed_take(text, UINT32_MAX, &in) || !packed_take(text, UINT32_MAX, &out) ||
+        (edges = fold_bits(text, entry->edges, coverage->count)) < 0 ||
+        (pairs = fold_bits(text, entry->pairs, entry->n_pairs)) < 0 ||
+        !packed_take(text, coverage->options.n_max, &given))
+        return false;
+    entry->seen = true;
+    entry->in_seen |= (uint32_t)in & entry->in;
+    entry->out_seen |= (uint32_t)out & entry->out;
+    entry->n_edges += (size_t)edges;
+    entry->pairs_seen += (size_t)pairs;
+    for (uint64_t i = 0; i < given; i++) {
+        if (!take_next(text, &next, (uint64_t)UINT32_MAX + 1, &vector))
+            return false;
+        add_vector(coverage, entry, vector, true);
+    }
+    return true;
+}
+
+int coverage_fold(struct coverage *coverage, const char **text, struct error *err)
+{
+    uint64_t step, at = 0;
+    fix_corpus(coverage);
+    while (packed_take(text, coverage->count - at, &step)) {
+        if (!step)
+            return 0;
+        at += step;
+        if (!fold_entry(coverage, &coverage->entries[at - 1], text))
+            break;
+    }
+    return error_set(err, ERROR_FORMAT, "the coverage of a range is damaged, or of another set of operators");
 }

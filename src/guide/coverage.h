@@ -73,4 +73,17 @@ double coverage_spc(const struct coverage *coverage, size_t op); /* coverage_of(
 void coverage_write(const struct coverage *coverage, struct str *out);
 int coverage_read(struct coverage *coverage, const char *text, struct error *err);
 
+/*
+ * What `coverage` has that `before` lacks, as short text (base/packed.h); NULL: all that it has.
+ * coverage_fold adds such a difference to a coverage of the same corpus, and goes past it: a union, in which
+ * each operator keeps the first vectors up to n_max. It trusts nothing.
+ */
+void coverage_difference(const struct coverage *coverage, const struct coverage *before, struct str *out);
+int coverage_fold(struct coverage *coverage, const char **text, struct error *err);
+
+void coverage_clear(struct coverage *coverage);
+
+/* Makes `coverage` a copy of another of the same corpus. */
+void coverage_copy(struct coverage *coverage, const struct coverage *other);
+
 #endif

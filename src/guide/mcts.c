@@ -1,6 +1,7 @@
 #include "guide/mcts.h"
 
 #include "base/memory.h"
+#include "base/packed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct mcts_node {
     size_t n_children;
     size_t visits;
     double success;
+    size_t own_visits; /* those that the node itself was given since the mark */
+    double own_success;
 };
 
 struct mcts {
@@ -28,6 +31,7 @@ struct mcts {
     size_t n_blocks, blocks_capacity;
     struct mcts_node *nodes; /* the root first; parents before children */
     size_t count, capacity;
+    size_t marked; /* nodes there were at the mark */
 };
 
 static size_t add_node(struct mcts *mcts, size_t parent, size_t block)
@@ -57,6 +61,7 @@ struct mcts *mcts_new(const struct mcts_options *options, const struct coverage 
     o->children = o->children ? o->children : DEFAULT_CHILDREN;
     mcts->coverage = coverage;
     add_node(mcts, 0, 0);
+    mcts_mark(mcts);
     return mcts;
 }
 
@@ -211,6 +216,8 @@ void mcts_choose(struct mcts *mcts, struct rng *rng, struct mcts_path *path)
 
 void mcts_reward(struct mcts *mcts, size_t node, size_t visits, double success)
 {
+    mcts->nodes[node].own_visits += visits;
+    mcts->nodes[node].own_success += success;
     for (;; node = mcts->nodes[node].parent) {
         mcts->nodes[node].visits += visits;
         mcts->nodes[node].success += success;
@@ -258,9 +265,178 @@ int mcts_read(struct mcts *mcts, const char *text, struct error *err)
         mcts->nodes[node].visits = visits;
         mcts->nodes[node].success = success;
     }
+    mcts_mark(mcts);
     if (good)
         return 0;
+    mcts_clear(mcts);
+    return error_set(err, ERROR_FORMAT, "the stored search tree is of another set of blocks");
+}
+
+void mcts_clear(struct mcts *mcts)
+{
     mcts->count = 0;
     add_node(mcts, 0, 0);
-    return error_set(err, ERROR_FORMAT, "the stored search tree is of another set of blocks");
+    mcts_mark(mcts);
+}
+
+void mcts_mark(struct mcts *mcts)
+{
+    mcts->marked = mcts->count;
+    for (size_t i = 0; i < mcts->count; i++) {
+        mcts->nodes[i].own_visits = 0;
+        mcts->nodes[i].own_success = 0;
+    }
+}
+
+/* What the nodes themselves were given: visits, and successes as whole numbers. */
+struct given {
+    uint64_t visits, success;
+};
+
+static struct given *own_rewards(const struct mcts *mcts)
+{
+    struct given *given = memory_zeroed(mcts->count, sizeof *given);
+    for (size_t i = 0; i < mcts->count; i++)
+        given[i] = (struct given){mcts->nodes[i].own_visits,
+                                  (uint64_t)llround(fmax(0, mcts->nodes[i].own_success) * MCTS_SUCCESS)};
+    return given;
+}
+
+/* Of the whole tree: what a node has more than its children. */
+static struct given *all_rewards(const struct mcts *mcts)
+{
+    struct given *given = memory_zeroed(mcts->count, sizeof *given);
+    for (size_t i = mcts->count; i-- > 0;) {
+        const struct mcts_node *node = &mcts->nodes[i];
+        uint64_t success = (uint64_t)llround(fmax(0, node->success) * MCTS_SUCCESS);
+        given[i].visits += node->visits;
+        given[i].success = success > given[i].success ? success - given[i].success : 0;
+        if (i) {
+            given[node->parent].visits -= node->visits;
+            given[node->parent].success += success;
+        }
+    }
+    return given;
+}
+
+static void write_given(struct str *out, const struct given *given)
+{
+    packed_add(out, given->visits);
+    packed_add(out, given->success);
+}
+
+/*
+ * How many nodes were there at the mark. Those of them that were given something: the distance from the one
+ * before, from 1, visits, success; a 0. Then new ones: their number, and for each its parent, counted back,
+ * its block, visits, success.
+ */
+static void write_difference(const struct mcts *mcts, size_t marked, struct given *given, struct str *out)
+{
+    size_t last = 0, end = mcts->count;
+    if (marked >= MCTS_FOLD_NODES) /* they could not be added, so their rewards are told to those above */
+        for (; end > marked; end--) {
+            struct given *above = &given[mcts->nodes[end - 1].parent];
+            above->visits += given[end - 1].visits;
+            above->success += given[end - 1].success;
+        }
+    packed_add(out, marked);
+    for (size_t i = 0; i < marked; i++) {
+        if (!given[i].visits && !given[i].success)
+            continue;
+        packed_add(out, i + 1 - last);
+        last = i + 1;
+        write_given(out, &given[i]);
+    }
+    packed_add(out, 0);
+    packed_add(out, end - marked);
+    for (size_t i = marked; i < end; i++) {
+        packed_add(out, i - mcts->nodes[i].parent);
+        packed_add(out, mcts->nodes[i].block);
+        write_given(out, &given[i]);
+    }
+}
+
+void mcts_difference(const struct mcts *mcts, struct str *out)
+{
+    struct given *given = own_rewards(mcts);
+    write_difference(mcts, mcts->marked, given, out);
+    free(given);
+}
+
+void mcts_whole(const struct mcts *mcts, struct str *out)
+{
+    struct given *given = all_rewards(mcts);
+    write_difference(mcts, 1, given, out);
+    free(given);
+}
+
+static size_t child_with(const struct mcts *mcts, size_t node, size_t block)
+{
+    for (int64_t at = mcts->nodes[node].first_child; at != NONE; at = mcts->nodes[at].sibling)
+        if (mcts->nodes[at].block == block)
+            return (size_t)at;
+    return node;
+}
+
+/* The child with this block, made where there is room; else the node itself. */
+static size_t reach(struct mcts *mcts, size_t node, size_t block)
+{
+    size_t child = child_with(mcts, node, block);
+    bool room = mcts->count < MCTS_FOLD_NODES && mcts->nodes[node].depth < mcts->options.depth;
+    return child == node && room ? add_node(mcts, node, block) : child;
+}
+
+static bool fold_rewards(struct mcts *mcts, size_t node, const char **text)
+{
+    static const uint64_t most = UINT64_C(1) << 40;
+    uint64_t visits, success;
+    if (!packed_take(text, most, &visits) || !packed_take(text, most, &success))
+        return false;
+    mcts_reward(mcts, node, visits, (double)success / MCTS_SUCCESS);
+    return true;
+}
+
+static bool fold_known(struct mcts *mcts, size_t marked, const char **text)
+{
+    uint64_t step, at = 0;
+    while (packed_take(text, marked - at, &step)) {
+        if (!step)
+            return true;
+        at += step;
+        if (!fold_rewards(mcts, at - 1, text))
+            return false;
+    }
+    return false;
+}
+
+/* The new nodes of a tree that had `marked`; where[i] is the place of new node i here. */
+static bool fold_new(struct mcts *mcts, size_t marked, const char **text)
+{
+    uint64_t count, back, block;
+    if (!packed_take(text, MCTS_MAX_NODES, &count) || count > strlen(*text))
+        return false;
+    size_t *where = memory_zeroed(count + 1, sizeof *where);
+    bool good = true;
+    for (uint64_t i = 0; i < count && good; i++) {
+        good =
+            packed_take(text, marked + i, &back) && back > 0 && packed_take(text, mcts->n_blocks - 1, &block);
+        if (!good)
+            break;
+        size_t parent = marked + i - back;
+        where[i] = reach(mcts, parent < marked ? parent : where[parent - marked], block);
+        good = fold_rewards(mcts, where[i], text);
+    }
+    free(where);
+    return good;
+}
+
+int mcts_fold(struct mcts *mcts, const char **text, struct error *err)
+{
+    uint64_t marked;
+    bool good = mcts->n_blocks && packed_take(text, mcts->count, &marked) && marked > 0 &&
+                fold_known(mcts, marked, text) && fold_new(mcts, marked, text);
+    mcts_mark(mcts);
+    return good ? 0
+                : error_set(err, ERROR_FORMAT,
+                            "the search tree of a range is damaged, or of another set of blocks");
 }

@@ -16,7 +16,8 @@
 #include "base/random.h"
 #include "guide/coverage.h"
 
-enum { MCTS_MAX_DEPTH = 32, MCTS_MAX_NODES = 1 << 20 };
+/* FOLD_NODES: a tree to which others are added (mcts_fold) grows to so many. */
+enum { MCTS_MAX_DEPTH = 32, MCTS_MAX_NODES = 1 << 20, MCTS_FOLD_NODES = 1 << 13 };
 
 struct mcts_options {
     double exploration;   /* e; 0: 1/sqrt(2) */
@@ -55,5 +56,22 @@ void mcts_write(const struct mcts *mcts, struct str *out);
 
 /* Fails with ERROR_FORMAT unless mcts_write wrote the text for the same blocks. */
 int mcts_read(struct mcts *mcts, const char *text, struct error *err);
+
+/*
+ * From a mark on, the tree keeps apart what is new: nodes, and rewards by the node that was given them. The
+ * difference is that as short text (base/packed.h). mcts_fold adds it to a tree that begins with the nodes of
+ * the marked one: nodes by their path, visits and successes as sums. Successes are rounded to 1/MCTS_SUCCESS,
+ * so that sums are exact. What is new below a tree of MCTS_FOLD_NODES nodes counts for the lowest node that
+ * is there. mcts_fold goes past the text, trusts nothing, and leaves a tree that is marked.
+ */
+enum { MCTS_SUCCESS = 4096 };
+void mcts_mark(struct mcts *mcts);
+void mcts_difference(const struct mcts *mcts, struct str *out);
+int mcts_fold(struct mcts *mcts, const char **text, struct error *err);
+
+/* The whole tree as a difference from an empty one. */
+void mcts_whole(const struct mcts *mcts, struct str *out);
+
+void mcts_clear(struct mcts *mcts);
 
 #endif

@@ -200,11 +200,56 @@ static void test_rows(void **state)
     }
 }
 
+/* A difference holds what is new, and folding is a union, in which nothing counts twice. */
+static void test_fold(void **state)
+{
+    struct coverage *before = table_one(), *now = table_one(), *sum = table_one();
+    struct str text, whole, again;
+    struct error err;
+    (void)state;
+    str_init(&text);
+    str_init(&whole);
+    str_init(&again);
+    coverage_difference(now, before, &text);
+    assert_string_equal(text.data, "A"); /* nothing */
+    add_example(now);
+    coverage_difference(now, NULL, &whole);
+    str_clear(&text);
+    coverage_difference(now, before, &text);
+    assert_string_equal(text.data, whole.data);
+    for (int i = 0; i < 2; i++) { /* the second time adds nothing */
+        const char *at = text.data;
+        assert_int_equal(coverage_fold(sum, &at, &err), 0);
+        assert_int_equal(*at, '\0');
+        table_two_is(sum);
+    }
+    coverage_copy(before, now);
+    table_two_is(before);
+    str_clear(&text);
+    coverage_difference(now, before, &text);
+    assert_string_equal(text.data, "A");
+    for (size_t length = 0; length < whole.length; length++) {
+        str_clear(&again);
+        str_append(&again, whole.data, length);
+        const char *at = again.data;
+        coverage_clear(sum);
+        assert_int_equal(coverage_fold(sum, &at, &err), -1);
+    }
+    coverage_clear(now);
+    row_is(coverage_total(now), "0 0 0 0 0 0");
+    str_release(&text);
+    str_release(&whole);
+    str_release(&again);
+    coverage_free(before);
+    coverage_free(now);
+    coverage_free(sum);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_two), cmocka_unit_test(test_weights), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_pairs),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_pairs),     cmocka_unit_test(test_rows),    cmocka_unit_test(test_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

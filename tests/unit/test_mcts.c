@@ -137,13 +137,93 @@ static void test_text(void **state)
     coverage_free(coverage);
 }
 
+/* One range: choices from a tree as it is, and what they came to. */
+static void run_range(struct mcts *mcts, const char *snapshot, uint64_t seed, struct str *difference)
+{
+    struct rng rng = rng_seed(seed);
+    struct mcts_path path;
+    struct error err;
+    mcts_clear(mcts);
+    if (*snapshot)
+        assert_int_equal(mcts_fold(mcts, &snapshot, &err), 0);
+    mcts_mark(mcts);
+    for (int i = 0; i < 60; i++) {
+        mcts_choose(mcts, &rng, &path);
+        mcts_reward(mcts, path.node, 1, (double)rng_below(&rng, 5) / 4);
+    }
+    str_clear(difference);
+    mcts_difference(mcts, difference);
+}
+
+/* What several ranges came to, added to the snapshot that they began with, has every visit and success. */
+static void test_fold(void **state)
+{
+    struct coverage *coverage = some_coverage();
+    struct mcts *mcts = some_tree(NULL, coverage), *sum = some_tree(NULL, coverage);
+    struct str text, first, snapshot, plain;
+    struct error err;
+    (void)state;
+    str_init(&text);
+    str_init(&first);
+    str_init(&snapshot);
+    str_init(&plain);
+    for (uint64_t generation = 0; generation < 4; generation++) {
+        for (uint64_t range = 0; range < 5; range++) {
+            run_range(mcts, snapshot.data, generation * 5 + range, &text);
+            const char *at = text.data;
+            assert_int_equal(mcts_fold(sum, &at, &err), 0);
+            assert_int_equal(*at, '\0');
+            /* A single range on top of its snapshot is the tree that it left. */
+            struct mcts *alone = some_tree(NULL, coverage);
+            const char *before = snapshot.data;
+            if (*before)
+                assert_int_equal(mcts_fold(alone, &before, &err), 0);
+            at = text.data;
+            assert_int_equal(mcts_fold(alone, &at, &err), 0);
+            str_clear(&plain);
+            str_clear(&first);
+            mcts_write(alone, &plain);
+            mcts_write(mcts, &first);
+            assert_string_equal(plain.data, first.data);
+            mcts_free(alone);
+            for (size_t length = 0; length < text.length; length += 3) { /* cut off */
+                char *cut = strndup(text.data, length);
+                alone = some_tree(NULL, coverage);
+                before = snapshot.data;
+                if (*before)
+                    assert_int_equal(mcts_fold(alone, &before, &err), 0);
+                at = cut;
+                assert_int_equal(mcts_fold(alone, &at, &err), -1);
+                mcts_free(alone);
+                free(cut);
+            }
+        }
+        str_clear(&snapshot);
+        mcts_whole(sum, &snapshot);
+        str_clear(&plain);
+        mcts_write(sum, &plain);
+        assert_true(strtoul(plain.data + 4, NULL, 10) == (generation + 1) * 300); /* "0 0 VISITS ..." */
+        mcts_clear(mcts);
+        const char *at = snapshot.data;
+        assert_int_equal(mcts_fold(mcts, &at, &err), 0);
+        str_clear(&first);
+        mcts_write(mcts, &first);
+        assert_string_equal(first.data, plain.data);
+    }
+    str_release(&text);
+    str_release(&first);
+    str_release(&snapshot);
+    str_release(&plain);
+    mcts_free(mcts);
+    mcts_free(sum);
+    coverage_free(coverage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_reward),
-        cmocka_unit_test(test_least_covered),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_reward), cmocka_unit_test(test_least_covered),
+        cmocka_unit_test(test_text),   cmocka_unit_test(test_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
