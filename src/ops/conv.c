@@ -38,6 +38,8 @@ static int plan(struct op_call *call, const struct bounded *x, const struct boun
             return call_invalid(call, "the kernel is larger than the padded input");
         out->dims[i + 2] = room < 0 ? 0 : room / w.stride[i] + 1;
     }
+    if (w.cut)
+        return call_unsupported(call, "strides or dilations are too large");
     *c = convolution_plain(&w, w.begin, size, x, weights);
     *attributes = w;
     return 0;

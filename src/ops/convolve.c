@@ -7,20 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest size of a window: larger ones make no sense, and products of two stay far from overflow. */
+/* The largest size of a window: products of two stay far from overflow. Larger ones are cut to it. */
 static const int64_t largest_size = (int64_t)1 << 30;
 
+/* Sets *cut where a value is larger than is computed. */
 static int read_sizes(struct op_call *call, const char *name, size_t count, int64_t least, int64_t otherwise,
-                      int64_t *sizes)
+                      int64_t *sizes, bool *cut)
 {
     size_t given;
     const int64_t *values = call_ints(call, name, &given);
     if (given && given != count)
         return call_invalid(call, "%s has %zu values instead of %zu", name, given, count);
     for (size_t i = 0; i < count; i++) {
-        sizes[i] = given ? values[i] : otherwise;
-        if (sizes[i] < least || sizes[i] > largest_size)
-            return call_invalid(call, "%s has the value %" PRId64 ", which is out of range", name, sizes[i]);
+        int64_t size = given ? values[i] : otherwise;
+        if (size < least)
+            return call_invalid(call, "%s has the value %" PRId64 ", which is out of range", name, size);
+        *cut = *cut || size > largest_size;
+        sizes[i] = size > largest_size ? largest_size : size;
     }
     return 0;
 }
@@ -70,9 +73,12 @@ int conv_attributes_read(struct op_call *call, const struct shape *x, const stru
         return call_invalid(call, "input and weights must have the same rank, at least 3");
     size_t rank = (size_t)w->rank;
     if (read_auto_pad(call, &w->auto_pad) || read_kernel(call, weights, w) ||
-        read_sizes(call, "strides", rank, 1, 1, w->stride) ||
-        read_sizes(call, "dilations", rank, 1, 1, w->dilation) ||
-        read_sizes(call, "pads", 2 * rank, 0, 0, pads))
+        read_sizes(call, "pads", 2 * rank, 0, 0, pads, &w->cut))
+        return -1;
+    if (w->cut)
+        return call_unsupported(call, "pads are too large");
+    if (read_sizes(call, "strides", rank, 1, 1, w->stride, &w->cut) ||
+        read_sizes(call, "dilations", rank, 1, 1, w->dilation, &w->cut))
         return -1;
     for (size_t i = 0; i < rank && w->auto_pad == PAD_NOTSET; i++) {
         w->begin[i] = pads[i];

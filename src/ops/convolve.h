@@ -23,6 +23,9 @@ struct conv_attributes {
     int64_t begin[SPATIAL_MAX], end[SPATIAL_MAX]; /* the attribute pads; 0 unless PAD_NOTSET */
     enum auto_pad auto_pad;
     int64_t groups;
+    /* A stride or dilation that ONNX allows is larger than is computed, and was cut: where the window does
+     * not fit, the whole one does not either, and anything else must not be claimed. */
+    bool cut;
 };
 int conv_attributes_read(struct op_call *call, const struct shape *x, const struct shape *weights,
                          struct conv_attributes *w);

@@ -50,8 +50,10 @@ static int transpose_axis(struct op_call *call, struct transpose_geometry *p, in
         p->begin[i] = p->w.begin[i];
         p->out[i] = p->full[i] - p->w.begin[i] - p->w.end[i];
     }
-    if (p->out[i] < 0 || (p->out[i] == 0 && in > 0) || p->out[i] > (int64_t)1 << 30)
+    if (p->out[i] < 0 || (p->out[i] == 0 && in > 0))
         return call_invalid(call, "the output size would be %" PRId64, p->out[i]);
+    if (p->out[i] > (int64_t)1 << 30)
+        return call_unsupported(call, "the output size %" PRId64 " is too large", p->out[i]);
     return 0;
 }
 
@@ -61,6 +63,8 @@ static int transpose_geometry(struct op_call *call, const struct shape *x, const
     *p = (struct transpose_geometry){.open = false};
     if (conv_attributes_read(call, x, k, &p->w))
         return -1;
+    if (p->w.cut)
+        return call_unsupported(call, "strides or dilations are too large");
     if (k->dims[0] != x->dims[1])
         return call_invalid(call, "the weights are for %" PRId64 " channels instead of %" PRId64, k->dims[0],
                             x->dims[1]);

@@ -301,8 +301,10 @@ static int one_hot_depth(struct op_call *call, int64_t *depth)
         return call_invalid(call, "depth has %zu elements instead of one", x->count);
     if (!x->value || bounded_hard(x, 0) > 0)
         return call_unsupported(call, "the shape depends on data (input 1)");
-    if (!(x->value[0] >= 0 && x->value[0] < (long double)BOUNDED_LIMIT))
+    if (!(x->value[0] >= 0))
         return call_invalid(call, "depth %Lg is out of range", x->value[0]);
+    if (!(x->value[0] < (long double)BOUNDED_LIMIT))
+        return call_unsupported(call, "depth %Lg is too large", x->value[0]);
     *depth = (int64_t)x->value[0];
     return 0;
 }

@@ -337,9 +337,12 @@ static int eval_tile(struct op_call *call)
     if (count != (size_t)x->shape.rank)
         return call_invalid(call, "there are %zu repeats for rank %d", count, x->shape.rank);
     struct shape shape = x->shape;
-    for (size_t i = 0; i < count; i++)
-        if (repeats[i] < 0 || __builtin_mul_overflow(shape.dims[i], repeats[i], &shape.dims[i]))
+    for (size_t i = 0; i < count; i++) {
+        if (repeats[i] < 0)
             return call_invalid(call, "the repeat %" PRId64 " is out of range", repeats[i]);
+        if (__builtin_mul_overflow(shape.dims[i], repeats[i], &shape.dims[i]))
+            return call_unsupported(call, "the repeat %" PRId64 " is too large", repeats[i]);
+    }
     struct bounded *out = call_output(call, 0, x->type, &shape);
     if (!out)
         return -1;

@@ -302,8 +302,10 @@ static int eval_lrn(struct op_call *call)
     struct lrn lrn = read_lrn(call);
     if (!x)
         return -1;
-    if (lrn.size < 1 || lrn.size > INT32_MAX)
+    if (lrn.size < 1)
         return call_invalid(call, "size %" PRId64 " is out of range", lrn.size);
+    if (lrn.size > INT32_MAX)
+        return call_unsupported(call, "size %" PRId64 " is too large", lrn.size);
     if (x->shape.rank < 2)
         return call_invalid(call, "input of rank %d has no channels", x->shape.rank);
     struct bounded *out = call_output(call, 0, x->type, &x->shape);

@@ -45,7 +45,10 @@ static int read_padding(struct op_call *call, const struct bounded *x, struct pa
         return call_invalid(call, "there are %zu pads for %zu axes", count, n_axes);
     for (size_t i = 0; i < n_axes; i++) {
         int axis = given ? axes[i] : (int)i;
-        if (llabs(pads[i]) > INT32_MAX || llabs(pads[i + n_axes]) > INT32_MAX)
+        if (pads[i] > INT32_MAX || pads[i + n_axes] > INT32_MAX)
+            return call_unsupported(call, "a pad of %" PRId64 " or %" PRId64 " is too large", pads[i],
+                                    pads[i + n_axes]);
+        if (pads[i] < -INT32_MAX || pads[i + n_axes] < -INT32_MAX)
             return call_invalid(call, "a pad of %" PRId64 " or %" PRId64 " is out of range", pads[i],
                                 pads[i + n_axes]);
         p->before[axis] = pads[i];

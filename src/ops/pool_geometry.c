@@ -3,10 +3,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The largest size: every product below then fits into 64 bits, and no real model comes near. */
+/*
+ * The largest size: every product below then fits into 64 bits, and no real model comes near. ONNX allows
+ * larger ones, which are cut to this and not computed: where a window that was cut does not fit, the whole
+ * one does not either.
+ */
 static const int64_t largest_size = INT64_C(1) << 30;
 
-static int read_sizes(struct op_call *call, const char *name, int64_t least, size_t expected, int64_t *into)
+/* Sets *cut where a value is larger than is computed. */
+static int read_sizes(struct op_call *call, const char *name, int64_t least, size_t expected, int64_t *into,
+                      bool *cut)
 {
     size_t count;
     const int64_t *values = call_ints(call, name, &count);
@@ -15,9 +21,10 @@ static int read_sizes(struct op_call *call, const char *name, int64_t least, siz
     if (count != expected)
         return call_invalid(call, "%s has %zu values instead of %zu", name, count, expected);
     for (size_t i = 0; i < count; i++) {
-        if (values[i] < least || values[i] > largest_size)
+        if (values[i] < least)
             return call_invalid(call, "%s %" PRId64 " is out of range", name, values[i]);
-        into[i] = values[i];
+        *cut = *cut || values[i] > largest_size;
+        into[i] = values[i] > largest_size ? largest_size : values[i];
     }
     return 0;
 }
@@ -82,14 +89,20 @@ int geometry_read(struct op_call *call, const struct shape *x, bool dilations, b
     call_ints(call, "kernel_shape", &given);
     if (given == 0)
         return call_invalid(call, "kernel_shape is missing");
-    if (read_sizes(call, "kernel_shape", 1, rank, g->kernel) ||
-        read_sizes(call, "strides", 1, rank, g->stride) || read_sizes(call, "pads", 0, 2 * rank, pads))
+    bool cut = false;
+    if (read_sizes(call, "pads", 0, 2 * rank, pads, &cut))
         return -1;
-    if (dilations && read_sizes(call, "dilations", 1, rank, g->dilation))
+    if (cut)
+        return call_unsupported(call, "pads are too large");
+    if (read_sizes(call, "kernel_shape", 1, rank, g->kernel, &cut) ||
+        read_sizes(call, "strides", 1, rank, g->stride, &cut) ||
+        (dilations && read_sizes(call, "dilations", 1, rank, g->dilation, &cut)))
         return -1;
     memcpy(g->begin, pads, rank * sizeof *pads);
     memcpy(g->end, pads + rank, rank * sizeof *pads);
-    return place(call, g, ceil_mode && call_int(call, "ceil_mode", 0) != 0);
+    if (place(call, g, ceil_mode && call_int(call, "ceil_mode", 0) != 0))
+        return -1;
+    return cut ? call_unsupported(call, "kernel_shape, strides or dilations are too large") : 0;
 }
 
 void geometry_global(const struct shape *x, struct geometry *g)

@@ -228,8 +228,10 @@ static int fix_outputs(struct op_call *call, struct pooling *pool)
 static int read_pooling(struct op_call *call, struct pooling *pool)
 {
     int64_t p = call_int(call, "p", 2);
-    if (p < 1 || p > 1000)
+    if (p < 1)
         return call_invalid(call, "p %" PRId64 " is out of range", p);
+    if (p > 1000)
+        return call_unsupported(call, "p %" PRId64 " is too large", p);
     pool->p = (double)p;
     pool->count_padding = pool->kind == AVERAGE && call_int(call, "count_include_pad", 0) != 0;
     pool->column_major = call_int(call, "storage_order", 0) != 0;

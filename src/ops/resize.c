@@ -217,8 +217,10 @@ static int from_scales(struct op_call *call, struct resize *r, const struct boun
                               : 0;
         if (off > 0 && !(scale > bounded_hard(scales, i) && floorl(length - off) == floorl(length + off)))
             return call_unsupported(call, "scale %zu determines a shape, and its value is undecided", i);
-        if (!(scale > 0) || !(length < 0x1p40L))
+        if (!(scale > 0))
             return call_invalid(call, "scale %Lg is out of range", scale);
+        if (!(length < 0x1p40L))
+            return call_unsupported(call, "scale %Lg is too large", scale);
         axis->out = (int64_t)floorl(length);
         axis->num = scale;
         axis->den = 1;

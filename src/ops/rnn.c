@@ -46,8 +46,10 @@ static int read_attributes(struct rnn *rnn, const struct bounded *x, const struc
     rnn->input = (size_t)x->shape.dims[2];
     rnn->hidden = (size_t)hidden;
     rnn->clip = call_float(call, "clip", INFINITY);
-    if (!(rnn->clip > 0))
-        return call_invalid(call, "clip is not positive");
+    if (!(rnn->clip >= 0))
+        return call_invalid(call, "clip is negative");
+    if (rnn->clip == 0)
+        return call_unsupported(call, "whether a clip of 0 clips everything or nothing is not said");
     return 0;
 }
 

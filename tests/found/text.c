@@ -3,6 +3,8 @@
  *
  *     found_text RECIPE >case.txt         e.g. found_text "one seed=1 index=486"
  *     found_text RECIPE FOLDER            model.onnx and the inputs, for `assay reduce` and the like
+ *     found_text "variant illegal seed=3 number=4682 of one seed=3 index=780 max_opset=17"
+ *                                         a variant (search/variant.h) of a generated case
  *
  * The model is printed in ONNX's text form, then a line "---" and the values of each input, so that
  * found_make reads it; make it smaller by hand.
@@ -14,6 +16,7 @@
 #include "generate/operator_case.h"
 #include "model/model.h"
 #include "model/onnx.h"
+#include "search/variant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +78,34 @@ static int write_folder(const char *folder, const struct test_case *test, struct
     return file_make_folders(folder, err) ? -1 : suite_write(folder, test, err);
 }
 
+static int make_variant(const char *recipe, enum variant_law law, unsigned long long seed_number,
+                        unsigned long long number, struct test_case **made, struct error *err)
+{
+    struct test_case *origin;
+    struct variant_seed *seed;
+    if (generate_recipe(recipe, &origin, err))
+        return -1;
+    int status = variant_seed_new(&seed, origin, err);
+    if (!status) {
+        status = variant_make(seed, law, seed_number, number, made, NULL, err);
+        variant_seed_free(seed);
+    }
+    test_case_free(origin);
+    return status;
+}
+
+static int make_case(const char *recipe, struct test_case **made, struct error *err)
+{
+    char law[8];
+    unsigned long long seed, number;
+    int length = 0;
+    if (sscanf(recipe, "variant %7s seed=%llu number=%llu of %n", law, &seed, &number, &length) == 3 &&
+        length)
+        return make_variant(recipe + length, strcmp(law, "legal") ? VARIANT_ILLEGAL : VARIANT_LEGAL, seed,
+                            number, made, err);
+    return generate_recipe(recipe, made, err);
+}
+
 int main(int argc, char **argv)
 {
     struct test_case *made;
@@ -83,7 +114,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: found_text RECIPE [FOLDER]\n");
         return 2;
     }
-    if (generate_recipe(argv[1], &made, &err)) {
+    if (make_case(argv[1], &made, &err)) {
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }

@@ -302,6 +302,52 @@ static void test_activations(void **state)
     assert_false(takes_activations("RNN", 1, 3));
 }
 
+/* What the reference says of a pool or convolution with a kernel of 2 over 4 elements, where one list of
+ * attributes has this value. */
+static int code_of(const char *type, const char *pad, const char *name, int64_t value, size_t count)
+{
+    const int64_t kernel[] = {2}, values[] = {value, value};
+    struct model *model = model_new(13);
+    struct bounded x, w, output;
+    struct error err = {0};
+    Onnx__NodeProto *node = model_add_node(model, type, "node", 2, NAMES("x", "w"), 1, NAMES("y"));
+    const struct bounded *inputs[] = {&x, &w};
+    if (strcmp(name, "kernel_shape"))
+        node_set_ints(&model->arena, node, "kernel_shape", kernel, 1);
+    node_set_ints(&model->arena, node, name, values, count);
+    node_set_string(&model->arena, node, "auto_pad", pad);
+    assert_int_equal(bounded_alloc(&x, DTYPE_FLOAT, &(struct shape){3, {1, 1, 4}}, true, NULL), 0);
+    assert_int_equal(bounded_alloc(&w, DTYPE_FLOAT, &(struct shape){3, {1, 1, 2}}, true, NULL), 0);
+    bounded_init(&output);
+    node->n_input = strcmp(type, "MaxPool") ? 2 : 1;
+    int result = infer_node(13, node, inputs, node->n_input, &output, 1, &err);
+    bounded_release(&output);
+    bounded_release(&w);
+    bounded_release(&x);
+    model_free(model);
+    return result ? (int)err.code : 0;
+}
+
+/* A size that is larger than the reference computes is not forbidden, unless its window fits nowhere. */
+static void test_absurd_is_not_forbidden(void **state)
+{
+    const int64_t huge = INT64_C(4294967297);
+    (void)state;
+    assert_int_equal(code_of("MaxPool", "SAME_LOWER", "kernel_shape", huge, 1), ERROR_UNSUPPORTED);
+    assert_int_equal(code_of("MaxPool", "NOTSET", "kernel_shape", huge, 1), ERROR_INVALID);
+    assert_int_equal(code_of("MaxPool", "NOTSET", "kernel_shape", 0, 1), ERROR_INVALID);
+    assert_int_equal(code_of("MaxPool", "NOTSET", "pads", huge, 2), ERROR_UNSUPPORTED);
+    assert_int_equal(code_of("MaxPool", "NOTSET", "pads", -1, 2), ERROR_INVALID);
+    const char *const types[] = {"MaxPool", "Conv", "ConvTranspose"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(code_of(types[i], "NOTSET", "strides", huge, 1), ERROR_UNSUPPORTED);
+        assert_int_equal(code_of(types[i], "NOTSET", "strides", 0, 1), ERROR_INVALID);
+        assert_int_equal(code_of(types[i], "NOTSET", "dilations", huge, 1),
+                         i == 2 ? ERROR_UNSUPPORTED : ERROR_INVALID);
+        assert_int_equal(code_of(types[i], "SAME_UPPER", "dilations", huge, 1), ERROR_UNSUPPORTED);
+    }
+}
+
 static void test_nothing_to_change(void **state)
 {
     struct model *model = model_new(13);
@@ -349,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_nothing_to_change),
         cmocka_unit_test(test_forbidden_is_kept),
         cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_absurd_is_not_forbidden),
         cmocka_unit_test(test_values_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
