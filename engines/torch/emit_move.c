@@ -288,13 +288,15 @@ static int read_block(struct emit *e, int64_t *block)
 
 static int write_depth_to_space(struct emit *e)
 {
-    int64_t b;
+    int64_t b, area;
     const struct shape *x = emit_shape(e, 0);
     if (read_block(e, &b) < 0)
         return -1;
     if (emit_word(e, "mode", "CRD", "DCR"))
         return emit_out(e, 0, "torch.pixel_shuffle(%s, %" PRId64 ")", emit_in(e, 0), b);
-    int64_t n = x->dims[0], c = x->dims[1] / (b * b), h = x->dims[2], w = x->dims[3];
+    if (__builtin_mul_overflow(b, b, &area) || x->dims[1] % area)
+        return emit_invalid(e, "%" PRId64 " channels in blocks of %" PRId64, x->dims[1], b);
+    int64_t n = x->dims[0], c = x->dims[1] / area, h = x->dims[2], w = x->dims[3];
     int64_t split[6] = {n, b, b, c, h, w}, joined[4] = {n, c, h * b, w * b};
     return emit_out(e, 0, "torch.reshape(torch.reshape(%s, %s).permute([0, 3, 4, 1, 5, 2]), %s)",
                     emit_in(e, 0), emit_ints(e, split, 6), emit_ints(e, joined, 4));
@@ -306,6 +308,9 @@ static int write_space_to_depth(struct emit *e)
     const struct shape *x = emit_shape(e, 0);
     if (read_block(e, &b) < 0)
         return -1;
+    if (b > 1 << 20 || x->dims[2] % b || x->dims[3] % b)
+        return emit_invalid(e, "%" PRId64 " x %" PRId64 " pixels in blocks of %" PRId64, x->dims[2],
+                            x->dims[3], b);
     int64_t n = x->dims[0], c = x->dims[1], h = x->dims[2] / b, w = x->dims[3] / b;
     int64_t split[6] = {n, c, h, b, w, b}, joined[4] = {n, c * b * b, h, w};
     return emit_out(e, 0, "torch.reshape(torch.reshape(%s, %s).permute([0, 3, 5, 1, 2, 4]), %s)",
