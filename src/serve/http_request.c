@@ -171,7 +171,7 @@ static enum http_status read_fields(struct span head)
 enum http_status http_request_parse(struct http_request *request, const char *data, size_t size)
 {
     struct span rest = {data, size}, head, line;
-    request->path[0] = '\0';
+    *request = (struct http_request){0};
     if (!take_until(&rest, "\r\n\r\n", &head))
         return size < HTTP_HEAD_LIMIT ? HTTP_INCOMPLETE : HTTP_LONG_HEAD;
     if (head.length + 4 > HTTP_HEAD_LIMIT)
