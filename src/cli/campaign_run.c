@@ -1,11 +1,11 @@
 #include "cli/campaign_run.h"
 
 #include "base/clock.h"
+#include "cli/interrupt.h"
 #include "report/fault_map.h"
 #include "report/fuzz_report.h"
 #include "report/text_table.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -52,14 +52,6 @@ static void log_line(const struct fuzz_status *status)
     str_release(&text);
 }
 
-/* SIGINT and SIGTERM are blocked and looked for here, so that a campaign always ends between two cases. */
-static bool interrupted(void)
-{
-    sigset_t pending;
-    return sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
-}
-
 static bool watch(void *context, const struct fuzz_status *status)
 {
     struct view *view = context;
@@ -71,7 +63,8 @@ static bool watch(void *context, const struct fuzz_status *status)
         else
             log_line(status);
     }
-    return interrupted();
+    /* So a campaign always ends between two cases. */
+    return interrupt_pending();
 }
 
 /* The last line: the commands to use next. */
@@ -122,11 +115,7 @@ int campaign_run(struct fuzz_options *options, const struct common *common, stru
     options->context = &view;
     struct fuzz_status status;
     struct standing standing = {0};
-    sigset_t ours, before;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
-    sigprocmask(SIG_BLOCK, &ours, &before);
+    interrupt_block();
     int result = fuzz_run(options, &status, err);
     if (!result) {
         fuzz_stands(&status, &standing);

@@ -28,3 +28,10 @@ assay fuzz -e reference --replay 'one seed=1 index=3 ops=Conv colour=red'
 assay fuzz -e reference
 assay fuzz -o five
 assay fuzz -e reference -o five more
+# A signal ends a campaign between two cases, whichever thread of a library it meets.
+"$build/src/cli/assay" fuzz -e reference:round=on --no-probe --time 60 -o stopped >stopped.txt 2>&1 &
+for i in $(seq 100); do [ -e stopped/assay.db ] && break; sleep 0.1; done
+sleep 1
+kill -TERM $!
+wait $!
+[ $? -lt 128 ] && grep -oE 'assay fuzz|no case was run' stopped.txt | head -n 1 | sed 's/no case was run/assay fuzz/'
