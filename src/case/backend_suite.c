@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/str.h"
-#include "case/case_gradient.h"
+#include "case/gradient_files.h"
 #include "case/inputs.h"
 #include "model/build.h"
 #include "model/data.h"
@@ -222,36 +222,6 @@ static int write_forbidden(const char *folder, const struct test_case *test, str
     return status;
 }
 
-/* That gradients are asked for, in gradient.txt: the seed of the weights of the outputs (case_gradient.h). */
-static int write_gradient(const char *folder, const struct test_case *test, struct error *err)
-{
-    struct str text;
-    if (!test->gradient)
-        return 0;
-    str_init(&text);
-    str_printf(&text, "%" PRIu64 "\n", test->gradient->seed);
-    char *path = file_join(folder, "gradient.txt");
-    int status = file_write(path, text.data, text.length, err);
-    free(path);
-    str_release(&text);
-    return status;
-}
-
-static int read_gradient(const char *folder, struct test_case *test, struct error *err)
-{
-    char *path = file_join(folder, "gradient.txt"), *text = NULL, *end = NULL;
-    size_t size;
-    int status = file_exists(path) ? file_read(path, FORBIDDEN_SIZE, &text, &size, err) : 0;
-    if (!status && text) {
-        uint64_t seed = strtoull(text, &end, 10);
-        status = end == text || *end != '\n' ? error_set(err, ERROR_FORMAT, "%s has no seed", path)
-                                             : test_case_ask_gradient(test, seed, err);
-    }
-    free(text);
-    free(path);
-    return status;
-}
-
 static char *copy_line(const char *text)
 {
     char *line = memory_strdup(text);
@@ -291,7 +261,7 @@ static int read_sets(const struct suite_case *entry, struct model *model, struct
         if (read_set(entry, i, model, loaded, err))
             return -1;
         read_forbidden(entry->folder, loaded->tests[i]);
-        if (read_gradient(entry->folder, loaded->tests[i], err))
+        if (gradient_files_read(entry->folder, loaded->tests[i], err))
             return -1;
     }
     bool random = test_case_draws_numbers(loaded->tests[0]);
@@ -386,12 +356,12 @@ int suite_write(const char *folder, const struct test_case *test, struct error *
     char *path = file_join(folder, "model.onnx"), *set = file_join(folder, "test_data_set_0");
     int status = file_write(path, bytes, size, err);
     if (!status)
-        status = suite_write_outputs(set, model, test->outputs, test->n_outputs, err);
+        status = suite_write_outputs(set, model, test->outputs, test->gradient ? 0 : test->n_outputs, err);
     for (size_t i = 0; i < test->n_inputs && !status; i++)
         status = suite_write_value(set, "input", i, input_type(model, test->inputs[i].name), &test->inputs[i],
                                    err);
     if (!status)
-        status = write_forbidden(folder, test, err) || write_gradient(folder, test, err) ? -1 : 0;
+        status = write_forbidden(folder, test, err) || gradient_files_write(folder, test, err) ? -1 : 0;
     free(path);
     free(set);
     return status;

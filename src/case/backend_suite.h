@@ -2,7 +2,7 @@
  * Reads and writes test cases in ONNX's backend-test layout: a folder with model.onnx, and in each of its
  * folders test_data_set_K the files input_0.pb, output_0.pb and so on. Of a model that ONNX forbids
  * (test_case.forbidden), forbidden.txt says who forbids it (checker, inference or reference) and, in its
- * second line, why.
+ * second line, why. Of a case about gradients case/gradient_files.h tells what there is in place of outputs.
  *
  * A suite is the list of all cases in and below some folders. It holds only names, so that a tree of any size
  * fits into memory; suite_load reads one case when it is needed.
@@ -56,7 +56,8 @@ void suite_unload(struct suite_loaded *loaded);
  */
 int suite_load_one(const char *folder, struct test_case **test, struct error *err);
 
-/* Writes model.onnx, and test_data_set_0 with inputs and expected outputs, into an existing folder. */
+/* Writes model.onnx, test_data_set_0 with inputs and expected outputs, and what else the case has, into an
+ * existing folder. */
 int suite_write(const char *folder, const struct test_case *test, struct error *err);
 
 /*

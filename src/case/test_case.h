@@ -66,7 +66,8 @@ struct test_case {
     size_t n_inputs;
     struct value *inputs; /* owned, except by a view; named like the graph's inputs */
     size_t n_outputs;
-    struct value *outputs; /* owned; the expected outputs, in the graph's order; may be fewer, or none */
+    struct value *outputs; /* owned; the expected outputs, in the graph's order, or the expected gradients, in
+                              that of case_gradient.wanted; may be fewer, or none */
     bool random;           /* the model draws random numbers: only output types and shapes are expected */
     char *name;            /* owned; of its folder, or as given on the command line; else "" */
     char *recipe;          /* owned; one line that says how to make the case again; never NULL */

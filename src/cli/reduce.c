@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "case/backend_suite.h"
 #include "cli/casefile.h"
-#include "eval/evaluate.h"
+#include "case/case_answers.h"
 #include "findings/bundle.h"
 #include "model/onnx.h"
 #include "report/text_table.h"
@@ -30,36 +30,6 @@ struct small {
     size_t size;
     struct reduce_stats stats;
 };
-
-/* The right answers, by the reference, become those that are expected; a forbidden model has none. */
-static int add_answers(struct small *small, struct error *err)
-{
-    struct evaluator *evaluator;
-    struct bounded *values = NULL;
-    struct test_case *test = small->test;
-    size_t count = 0;
-    if (test->forbidden)
-        return 0;
-    if (evaluator_new(&evaluator, small->model, NULL, err))
-        return -1;
-    int status = evaluator_run(evaluator, test->inputs, test->n_inputs, NULL, 0, &values, &count, err);
-    evaluator_free(evaluator);
-    test->outputs = memory_zeroed(count, sizeof *test->outputs);
-    for (size_t i = 0; i < count; i++) {
-        struct tensor tensor;
-        if (!status)
-            status = bounded_to_tensor(&values[i], &tensor, err);
-        if (!status) {
-            struct value *value = &test->outputs[test->n_outputs++];
-            value_init(value);
-            value_set_tensor(value, &tensor);
-            value_set_name(value, small->model->graph->output[i]->name);
-        }
-        bounded_release(&values[i]);
-    }
-    free(values);
-    return status;
-}
 
 static void write_text(const struct small *small, const char *name, const char *engine, const char *folder,
                        struct str *out, bool colour)
@@ -141,7 +111,8 @@ static int write_folder(const struct settings *settings, struct small *small, co
     int status =
         output_folder_begin(&folder, settings->common.output, &bundle_layout, settings->common.force, err);
     if (!status)
-        status = add_answers(small, err) || suite_write(folder.part, small->test, err) ||
+        status = (!small->test->forbidden && test_case_add_answers(small->test, NULL, err)) ||
+                         suite_write(folder.part, small->test, err) ||
                          (small->rewritten && write_rewritten(small, folder.part, err))
                      ? -1
                      : 0;

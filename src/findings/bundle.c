@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/memory.h"
-#include "case/case_gradient.h"
 #include "case/backend_suite.h"
 #include "findings/writeup.h"
 
@@ -59,6 +58,24 @@ static bool take_over(struct tensor *answer, const struct tensor *got, const str
     return blamed;
 }
 
+static int write_values(const char *folder, const char *stem, const struct value *values, size_t count,
+                        struct error *err)
+{
+    int status = count ? file_make_folders(folder, err) : 0;
+    for (size_t k = 0; k < count && !status; k++)
+        if (values[k].kind == VALUE_TENSOR)
+            status = suite_write_value(folder, stem, k, NULL, &values[k], err);
+    return status;
+}
+
+/* Outputs, or the gradients that the case asks for. */
+static int put_answer(const char *folder, const struct bundle_case *which, const struct model *model,
+                      const struct value *values, size_t count, struct error *err)
+{
+    return which->test->gradient ? write_values(folder, "expected", values, count, err)
+                                 : suite_write_outputs(folder, model, values, count, err);
+}
+
 /* The answer for runners: see the header. When nothing in it would tell, as the fault is known from inside
  * the model, it is the reference's. */
 static int write_answer(const char *folder, const struct bundle_case *which, const struct model *model,
@@ -66,7 +83,7 @@ static int write_answer(const char *folder, const struct bundle_case *which, con
 {
     const struct result *reference = which->reference, *got = which->engines[0].result;
     if (!got || got->outcome != OUTCOME_OK || !reference->bounds)
-        return suite_write_outputs(folder, model, reference->outputs, reference->count, err);
+        return put_answer(folder, which, model, reference->outputs, reference->count, err);
     struct result answer = *reference;
     int status = 0;
     bool telling = got->count != answer.count;
@@ -80,8 +97,8 @@ static int write_answer(const char *folder, const struct bundle_case *which, con
             telling |= take_over(value->tensors, got->outputs[k].tensors, &reference->bounds[k].hard);
     }
     if (status == 0)
-        status = suite_write_outputs(folder, model, telling ? answer.outputs : reference->outputs,
-                                     answer.count, err);
+        status = put_answer(folder, which, model, telling ? answer.outputs : reference->outputs, answer.count,
+                            err);
     values_free(answer.outputs, answer.count);
     return status;
 }
@@ -104,16 +121,6 @@ static int write_bounds(const char *folder, const struct result *reference, cons
             return -1;
     }
     return 0;
-}
-
-static int write_values(const char *folder, const char *stem, const struct value *values, size_t count,
-                        struct error *err)
-{
-    int status = count ? file_make_folders(folder, err) : 0;
-    for (size_t k = 0; k < count && !status; k++)
-        if (values[k].kind == VALUE_TENSOR)
-            status = suite_write_value(folder, stem, k, NULL, &values[k], err);
-    return status;
 }
 
 /* The rewritten form: model, inputs, the reference's answer and those of the engines. */
@@ -143,15 +150,15 @@ static int write_rewritten(const char *folder, const struct bundle_case *which, 
     return status ? -1 : 0;
 }
 
-/* The weights of the outputs, the gradients that are expected and those that came. */
-static int write_gradients(const char *folder, const struct bundle_case *which, struct error *err)
+/* The gradients that are expected and those that came; the weights are part of the case. */
+static int write_gradients(const char *folder, const struct bundle_case *which, const struct model *model,
+                           struct error *err)
 {
-    const struct case_gradient *asked = which->test->gradient;
     const struct result *reference = which->reference;
     char *own = file_join(folder, "gradient"), *actual = file_join(folder, "actual");
-    int status = write_values(own, "weights", asked->upstream, asked->n_upstream, err);
-    if (!status && reference && reference->outcome == OUTCOME_OK)
-        status = write_values(own, "expected", reference->outputs, reference->count, err);
+    int status = 0;
+    if (reference && reference->outcome == OUTCOME_OK)
+        status = write_answer(own, which, model, err);
     for (size_t i = 0; i < which->n_engines && !status; i++) {
         const struct result *result = which->engines[i].result;
         if (!result || result->outcome != OUTCOME_OK)
@@ -170,7 +177,7 @@ static int write_data(const char *folder, const struct bundle_case *which, const
                       struct error *err)
 {
     if (which->test->gradient)
-        return suite_write(folder, which->test, err) || write_gradients(folder, which, err) ? -1 : 0;
+        return suite_write(folder, which->test, err) || write_gradients(folder, which, model, err) ? -1 : 0;
     char *set = file_join(folder, "test_data_set_0"), *bounds = file_join(folder, "bound");
     int status = suite_write(folder, which->test, err);
     if (status == 0 && which->reference && which->reference->outcome == OUTCOME_OK)

@@ -21,9 +21,9 @@
  * Of a finding about gradients there is no output_K.pb, and there are
  *
  *     gradient.txt                               the seed of the weights: that gradients are asked for
- *     gradient/weights_K.pb                      the weights of the outputs in the scalar that is
- * differentiated gradient/expected_K.pb                     the reference's gradients, named by input or
- * initialiser actual/ENGINE/gradient_K.pb                what each engine gave
+ *     gradient/weights_K.pb                      the weights of the outputs in the sum that is differentiated
+ *     gradient/expected_K.pb                     the reference's gradients, named by input or initialiser
+ *     actual/ENGINE/gradient_K.pb                what each engine gave
  *
  * Runners of backend tests have tolerances, not bounds. So where an element of the engine's answer is beyond
  * their tolerance but not wrong, output_K.pb holds the engine's own value: otherwise the test would still

@@ -251,6 +251,7 @@ void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, c
     const struct model *model = test_case_model(test, NULL);
     struct inlined_nodes blamed;
     init(facts);
+    facts->gradient = test->gradient != NULL;
     if (!model)
         return;
     size_t *every = memory_zeroed(model->graph->n_node + 1, sizeof *every);
@@ -376,6 +377,8 @@ void facts_write(struct str *out, const struct finding_facts *facts)
     json_object(&json, NULL);
     json_string(&json, "engine", facts->engine);
     json_string(&json, "version", facts->version);
+    if (facts->gradient)
+        json_string(&json, "asked", "gradients");
     json_string(&json, "symptom", symptom_word(facts->symptom));
     json_string(&json, "stage", facts->stage);
     json_string(&json, "message", facts->message);
@@ -505,6 +508,7 @@ int facts_from_json(struct finding_facts *facts, const struct json_value *from, 
     init(facts);
     facts->engine = read_text(&facts->arena, from, "engine");
     facts->version = read_text(&facts->arena, from, "version");
+    facts->gradient = text_equal(read_text(&facts->arena, from, "asked"), "gradients");
     const char *symptom = read_text(&facts->arena, from, "symptom");
     if (!symptom_parse(symptom, strlen(symptom), &facts->symptom))
         return error_set(err, ERROR_FORMAT, "'%.40s' is not a symptom", symptom);

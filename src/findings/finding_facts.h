@@ -53,6 +53,7 @@ struct finding_facts {
     struct arena arena;
     const char *engine;  /* label: "onnxruntime@1.12.0:opt=all" */
     const char *version; /* as the engine reports it */
+    bool gradient;       /* gradients were asked for, in place of outputs */
     enum symptom symptom;
     const char *stage;    /* where an engine refused or died: "load", "run" ...; else "" */
     const char *message;  /* the engine's own error message, or "" */
@@ -81,10 +82,10 @@ struct facts_source {
 void facts_of(struct finding_facts *facts, const struct facts_source *source);
 
 /*
- * Makes only the facts that need no engine: the opset and the nodes. `numbers` are the indices of the `count`
- * nodes to blame, ascending; if count is 0, all nodes are described. Nodes that call functions of the model
- * are described by the nodes inside, with the number of the call, except where the engine died (kind; see
- * findings/inlined_nodes.h). The caller releases *facts.
+ * Makes only the facts that need no engine: what was asked, the opset and the nodes. `numbers` are the
+ * indices of the `count` nodes to blame, ascending; if count is 0, all nodes are described. Nodes that call
+ * functions of the model are described by the nodes inside, with the number of the call, except where the
+ * engine died (kind; see findings/inlined_nodes.h). The caller releases *facts.
  */
 void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, const size_t *numbers,
                     size_t count, enum verdict_kind kind);

@@ -327,6 +327,20 @@ static int read_symptoms(struct arena *arena, struct known_issue *issue, const c
     return 0;
 }
 
+static int read_asked(struct arena *arena, struct known_issue *issue, const char *value, struct error *err)
+{
+    static const char *const words[] = {"outputs", "gradients", NULL}; /* in the order of their bits */
+    size_t count;
+    const char **said = split(arena, value, " \t", &count);
+    for (size_t i = 0; i < count; i++) {
+        int word = index_of(words, said[i]);
+        if (word < 0)
+            return not_one_of(words, said[i], err);
+        issue->asked |= 1U << word;
+    }
+    return count ? 0 : error_set(err, ERROR_FORMAT, "expected outputs, gradients or both");
+}
+
 static int read_stages(struct arena *arena, struct known_issue *issue, const char *value, struct error *err)
 {
     issue->stages = split(arena, value, " \t", &issue->n_stages);
@@ -381,6 +395,8 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
         return read_version(arena, &issue->until, value, err);
     if (text_equal(key, "symptom"))
         return read_symptoms(arena, issue, value, err);
+    if (text_equal(key, "asked"))
+        return read_asked(arena, issue, value, err);
     if (text_equal(key, "stage"))
         return read_stages(arena, issue, value, err);
     if (text_equal(key, "signal"))
@@ -406,11 +422,12 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     int condition = add_condition(arena, issue, key, value, err);
     return condition
                ? condition < 0 ? -1 : 0
-               : error_set(err, ERROR_FORMAT,
-                           "no key '%.40s'; there are engine, from, until, knobs, symptom, stage, signal, "
-                           "operators, opset, factor, expected, got, message, cause, case and, with or "
-                           "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
-                           key);
+               : error_set(
+                     err, ERROR_FORMAT,
+                     "no key '%.40s'; there are engine, from, until, knobs, symptom, asked, stage, "
+                     "signal, operators, opset, factor, expected, got, message, cause, case and, with or "
+                     "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
+                     key);
 }
 
 struct reader {

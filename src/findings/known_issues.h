@@ -85,6 +85,9 @@ struct known_element {
     struct known_range ranges[KNOWN_NUMBERS];
 };
 
+/* What was asked of the engine. */
+enum { KNOWN_OUTPUTS = 1 << 0, KNOWN_GRADIENTS = 1 << 1 };
+
 struct known_issue {
     const char *name, *engine, *cause;
     const char *document; /* the case that shows it, or "" */
@@ -93,6 +96,7 @@ struct known_issue {
     bool accepted;            /* the user gave the file: its findings do not count against the engine */
     const char *from, *until; /* releases, both included; "": no limit */
     uint32_t symptoms;        /* one bit for each enum symptom */
+    unsigned asked;           /* bits of KNOWN_OUTPUTS ...; 0: not said (docs/known-issues.md) */
     size_t n_knobs, n_stages, n_messages, n_groups, n_conditions;
     const char **knobs; /* settings that the engine must have, or after a ! must not have */
     const char **stages;

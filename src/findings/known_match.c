@@ -83,6 +83,17 @@ static bool engine_fits(const struct known_issue *issue, const struct finding_fa
            (!*issue->until || is_until(facts->version, issue->until));
 }
 
+/*
+ * An issue that does not say what it is about is about outputs. An engine that refuses or dies may do so on
+ * the way to a gradient as well, which leads through the outputs.
+ */
+static bool question_fits(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    bool no_answer = verdict_is(symptom_verdict(facts->symptom), CLASS_NO_ANSWER);
+    unsigned asked = issue->asked ? issue->asked : KNOWN_OUTPUTS | (no_answer ? KNOWN_GRADIENTS : 0);
+    return asked & (facts->gradient ? KNOWN_GRADIENTS : KNOWN_OUTPUTS);
+}
+
 static bool is_listed(const char *const *list, size_t count, const char *word)
 {
     for (size_t i = 0; i < count; i++)
@@ -384,7 +395,7 @@ static bool group_fits(const struct known_issue *issue, const char *text, const 
 bool known_matches(const struct known_issue *issue, const struct finding_facts *facts)
 {
     if (!engine_fits(issue, facts) || !(issue->symptoms & UINT32_C(1) << facts->symptom) ||
-        !is_listed(issue->stages, issue->n_stages, facts->stage) ||
+        !question_fits(issue, facts) || !is_listed(issue->stages, issue->n_stages, facts->stage) ||
         (issue->signal && issue->signal != facts->signal) || !in_range(&issue->opset, facts->opset) ||
         !in_range(&issue->factor, facts->factor) ||
         !element_fits(&issue->expected, facts->compared, facts->expected) ||

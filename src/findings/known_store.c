@@ -178,6 +178,8 @@ void known_write(struct str *out, const char *name, const char *because, const c
     if (facts->version[strcspn(facts->version, "0123456789")])
         str_printf(out, "from = %s\n", facts->version);
     str_printf(out, "symptom = %s\n", symptom_word(facts->symptom));
+    if (facts->gradient)
+        str_add(out, "asked = gradients\n");
     if (*facts->stage)
         str_printf(out, "stage = %s\n", facts->stage);
     if (facts->signal)

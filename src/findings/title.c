@@ -427,21 +427,30 @@ static const struct verdict *title_verdict(const struct blamed *b)
     return own ? &settlement->verdict : verdict;
 }
 
+/* What stands before the operators: "Fused ", "A valid model of ", "The gradient of a model of ". */
+static void add_subject(struct str *out, const struct blamed *b, const struct verdict *verdict)
+{
+    const struct settlement *settlement = b->which->settlement;
+    const char *what = "";
+    if (b->count > 1 && verdict_is(verdict->kind, CLASS_WRONG_ANSWER))
+        what = settlement && settlement->fused ? "fused " : "";
+    else if (verdict_row(verdict->kind)->calls_invalid)
+        what = b->count > 1 ? "a valid model of " : "a valid ";
+    else if (b->count > 1)
+        what = "a model of ";
+    size_t start = out->length;
+    str_printf(out, "%s%s", b->which->test->gradient ? "the gradient of " : "", what);
+    if (out->length > start)
+        out->data[start] = (char)toupper((unsigned char)out->data[start]);
+}
+
 void bundle_title(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const struct settlement *settlement = which->settlement;
     struct blamed b = {which, model,
                        settlement && settlement->count ? settlement->count : model->graph->n_node};
     const struct verdict *verdict = title_verdict(&b);
-    bool values = verdict_is(verdict->kind, CLASS_WRONG_ANSWER);
-    if (b.count > 1 && values)
-        str_add(out, settlement && settlement->fused ? "Fused " : "");
-    else if (verdict_row(verdict->kind)->calls_invalid)
-        str_add(out, b.count > 1 ? "A valid model of " : "A valid ");
-    else if (b.count > 1)
-        str_add(out, "A model of ");
-    if (verdict->gradient)
-        str_add(out, "The gradient of ");
+    add_subject(out, &b, verdict);
     add_operators(out, &b);
     add_condition(out, &b, verdict);
     add_deed(out, which, verdict);

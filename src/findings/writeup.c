@@ -1,6 +1,7 @@
 #include "findings/writeup.h"
 
 #include "base/memory.h"
+#include "case/case_gradient.h"
 #include "engine/label.h"
 #include "judge/message.h"
 #include "findings/model_text.h"
@@ -168,6 +169,34 @@ static void add_inputs(struct str *out, const struct test_case *test)
     str_add(out, "```\n\n");
 }
 
+static void add_names(struct str *out, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        str_printf(out, "%s`%s`", i == 0 ? "" : i + 1 < count ? ", " : " and ", names[i]);
+}
+
+/* Of a case about gradients: what is differentiated, and by what. */
+static void add_question(struct str *out, const struct test_case *test)
+{
+    const struct case_gradient *asked = test->gradient;
+    if (!asked)
+        return;
+    str_add(out, "Asked for is the gradient of one scalar by ");
+    add_names(out, asked->wanted, asked->n_wanted);
+    str_add(out, ". The scalar is the sum of the outputs' elements, each times its weight (below).\n\n");
+}
+
+static void add_weights(struct str *out, const struct case_gradient *asked)
+{
+    if (!asked)
+        return;
+    str_add(out, "Weights of the outputs in the scalar that is differentiated, which are the gradients that "
+                 "arrive at the outputs:\n\n```\n");
+    for (size_t i = 0; i < asked->n_upstream; i++)
+        add_value(out, asked->upstream[i].name, &asked->upstream[i], 0);
+    str_add(out, "```\n\n");
+}
+
 static void add_model(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn)
 {
     str_add(out, which->rewritten ? "## The original\n\n```\n" : "## Model\n\n```\n");
@@ -177,6 +206,7 @@ static void add_model(struct str *out, const struct bundle_case *which, const st
         str_printf(out, "[map.svg](map.svg) is a drawing of it%s.\n\n",
                    which->settlement && which->settlement->count ? ", what is at fault marked" : "");
     add_inputs(out, which->test);
+    add_weights(out, which->test->gradient);
     const struct model *form = which->rewritten ? test_case_model(which->rewritten, NULL) : NULL;
     if (!form)
         return;
@@ -332,13 +362,14 @@ static int add_running(struct str *out, const struct bundle_case *which, const s
         return 0;
     }
     if (which->test->gradient) {
-        str_printf(out,
-                   "## How to run it\n\n"
-                   "Differentiated is the sum of the outputs' elements, each times its element of "
-                   "`gradient/weights_K.pb`, at the inputs `test_data_set_0/input_K.pb` of `model.onnx`. "
-                   "`gradient/expected_K.pb` are the gradients, named by input or initializer. "
-                   "`assay replay . -e %s`, in this folder, runs it.\n",
-                   which->engines[0].label);
+        str_printf(
+            out,
+            "## How to run it\n\n"
+            "`model.onnx` is to be differentiated at the inputs `test_data_set_0/input_K.pb`, with the "
+            "weights `gradient/weights_K.pb`; `gradient/expected_K.pb` are the right gradients, each "
+            "named by its input or initializer. "
+            "`assay replay . -e %s`, in this folder, runs it.\n",
+            which->engines[0].label);
         return 0;
     }
     str_add(out,
@@ -381,6 +412,7 @@ int writeup(struct str *out, const struct bundle_case *which, const struct model
     if (verdict->text[0] && (told || verdict->of_pair) && !verdict_row(verdict->kind)->by_signal)
         str_printf(out, "%c%s.\n\n", toupper((unsigned char)verdict->text[0]), verdict->text + 1);
     add_class(out, which);
+    add_question(out, which->test);
     add_message(out, which->engines[0].result);
     add_answers(out, which, model);
     if (which->rewritten)

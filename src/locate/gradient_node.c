@@ -23,6 +23,9 @@ struct search {
     const struct model *model;
     struct model_index index;
     struct settlement *settlement;
+    const struct verdict
+        *refused; /* the node that ends like `ended` is wanted; NULL: one whose gradient is wrong */
+    const struct result *ended;
     size_t visited;  /* nodes that take part */
     size_t answered; /* those that the engine differentiated */
     size_t agreed;   /* those whose gradient could be judged and is right */
@@ -188,9 +191,10 @@ static int engine_hook(void *context, struct op_gradient *g)
     search->visited++;
     search->answered += answered;
     search->agreed += answered && verdict_is(verdict.kind, CLASS_AGREES) && !verdict.blank;
-    search->found = answered && verdict_is(verdict.kind, CLASS_WRONG_ANSWER);
+    search->found = search->refused ? !status && result.outcome == search->ended->outcome
+                                    : answered && verdict_is(verdict.kind, CLASS_WRONG_ANSWER);
     if (search->found) {
-        settlement_blame(search->settlement, &verdict, &had.node, 1);
+        settlement_blame(search->settlement, search->refused ? search->refused : &verdict, &had.node, 1);
         settlement_describe(search->settlement, search->model);
         status = error_set(g->call->err, ERROR_NOT_FOUND, "the node is found");
     } else {
@@ -225,14 +229,21 @@ static int differentiate(struct search *search, struct error *err)
     return search->found ? 0 : result;
 }
 
+static int search_run(struct search *search, struct error *err)
+{
+    *search->settlement = (struct settlement){0};
+    search->model = test_case_model(search->which->test, err);
+    if (!search->model || model_index_init(&search->index, search->model, err))
+        return -1;
+    int status = differentiate(search, err);
+    model_index_release(&search->index);
+    return status;
+}
+
 int settle_gradient(struct settlement *settlement, const struct settle_case *which, struct error *err)
 {
     struct search search = {.which = which, .settlement = settlement};
-    *settlement = (struct settlement){0};
-    search.model = test_case_model(which->test, err);
-    if (!search.model || model_index_init(&search.index, search.model, err))
-        return -1;
-    int status = differentiate(&search, err);
+    int status = search_run(&search, err);
     if (!status && !search.answered)
         status = error_set(err, ERROR_UNSUPPORTED, "the engine differentiates no node alone");
     else if (!status && !search.found)
@@ -242,6 +253,15 @@ int settle_gradient(struct settlement *settlement, const struct settle_case *whi
             .text = "the gradient of every node alone is within its bounds",
             .every_node = search.agreed == search.visited,
         };
-    model_index_release(&search.index);
+    return status;
+}
+
+int settle_gradient_refusal(struct settlement *settlement, const struct settle_case *which,
+                            const struct verdict *verdict, const struct result *ended, struct error *err)
+{
+    struct search search = {.which = which, .settlement = settlement, .refused = verdict, .ended = ended};
+    int status = search_run(&search, err);
+    if (!status && !search.found)
+        return error_set(err, ERROR_NOT_FOUND, "the gradient of no node alone is refused");
     return status;
 }

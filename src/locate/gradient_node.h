@@ -16,4 +16,9 @@
  * own, or the engine differentiates no node alone. */
 int settle_gradient(struct settlement *settlement, const struct settle_case *which, struct error *err);
 
+/* The same for an engine that refuses or dies when it is asked for gradients: the node whose gradient alone
+ * ends in the same way. Fails with ERROR_NOT_FOUND when there is none. */
+int settle_gradient_refusal(struct settlement *settlement, const struct settle_case *which,
+                            const struct verdict *verdict, const struct result *ended, struct error *err);
+
 #endif

@@ -342,12 +342,39 @@ static void tell(const struct question *question, enum answer answer, struct ver
     verdict->at_stage = false;
 }
 
+/*
+ * Nothing obliges an engine to differentiate, and what it does not compute it need not differentiate. One
+ * that computes the outputs and then fails half-way back, without a word of something that it lacks, is
+ * wrong.
+ */
+static bool lacks_gradient(const struct settle_case *which, const struct result *ended)
+{
+    struct handover handover;
+    struct result result;
+    struct job job = {
+        .engine = which->engine, .n_inputs = which->test->n_inputs, .inputs = which->test->inputs};
+    if (ended->outcome == OUTCOME_UNSUPPORTED)
+        return true;
+    result_init(&result);
+    int status = handover_open_case(&handover, which->pool, which->test, NULL);
+    if (!status) {
+        handover_give(&handover, &job);
+        job.gradient = NULL;
+        status = pool_run_one(which->pool, &job, &result, NULL);
+    }
+    bool lacks = status || result.outcome != OUTCOME_OK;
+    handover_close(&handover);
+    result_release(&result);
+    return lacks;
+}
+
 bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
                     struct verdict *verdict)
 {
     if (which->test->gradient && verdict_is(verdict->kind, CLASS_REFUSAL)) {
-        verdict->kind = VERDICT_UNSUPPORTED; /* nothing obliges an engine to differentiate */
-        return true;
+        bool lacks = lacks_gradient(which, ended);
+        verdict->kind = lacks ? VERDICT_UNSUPPORTED : verdict->kind;
+        return lacks;
     }
     const struct model *model =
         verdict_is(verdict->kind, CLASS_REFUSAL) ? test_case_model(which->test, NULL) : NULL;

@@ -71,6 +71,8 @@ int settle_refusal(struct settlement *settlement, const struct settle_case *whic
                    const struct verdict *verdict, const struct result *ended, struct error *err)
 {
     struct search search;
+    if (which->test->gradient)
+        return settle_gradient_refusal(settlement, which, verdict, ended, err);
     *settlement = (struct settlement){0};
     int status = search_init(&search, which, err);
     if (!status)

@@ -6,20 +6,21 @@
  * FOLDER/case.txt holds the model in ONNX's text form, a line "---", and the values of each input: its name,
  * then numbers ("nan", "inf", "-inf" and "VALUE*COUNT" too); types and shapes are those of the model, so its
  * inputs need fixed dims. A first line "rewriting RULE@SITE" there is applied to the case
- * (rules/rewriting.h): the text form has no sparse tensors, for example. Written are FOLDER/model.onnx and
- * FOLDER/test_data_set_0 with the inputs and the outputs that the reference finds, and those outputs are
+ * (rules/rewriting.h): the text form has no sparse tensors, for example. A line "gradient SEED" makes it a
+ * case about gradients (case/case_gradient.h). Written are FOLDER/model.onnx and FOLDER/test_data_set_0 with
+ * the inputs and the outputs that the reference finds, or FOLDER/gradient with its gradients; these are
  * printed. Elements that the ONNX text leaves open have no right value: such a case is kept without outputs
  * and passes where it runs.
  */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/str.h"
-#include "eval/evaluate.h"
-#include "model/data.h"
+#include "case/backend_suite.h"
+#include "case/case_answers.h"
+#include "case/case_gradient.h"
 #include "model/onnx.h"
 #include "rules/rewriting.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,88 +80,51 @@ static int read_input(struct value *value, const Onnx__ValueInfoProto *info, con
     return status;
 }
 
-static void print_output(const char *name, const struct tensor *tensor)
+static void print_output(const struct value *value)
 {
     char shape[SHAPE_TEXT_SIZE];
-    printf("%s %s%s", name, dtype_name(tensor->type), shape_text(&tensor->shape, shape));
+    const struct tensor *tensor = &value->tensors[0];
+    printf("%s %s%s", value->name, dtype_name(tensor->type), shape_text(&tensor->shape, shape));
     for (size_t i = 0; i < tensor->count && i < 32; i++)
         printf(" %.9Lg", tensor_get(tensor, i));
     printf("\n");
 }
 
-static bool is_open(const char *name, const struct bounded *result)
+/* "gradient 7": with this seed of the weights. */
+static int ask(struct test_case *test, const char *lines, struct error *err)
 {
-    for (size_t i = 0; i < result->count; i++)
-        if (isinf(bounded_hard(result, i))) {
-            printf("%s[%zu] is open: no outputs written\n", name, i);
-            return true;
-        }
-    return false;
+    static const char word[] = "gradient ";
+    const char *at = strstr(lines, word);
+    if (!at || (at > lines && at[-1] != '\n'))
+        return 0;
+    return test_case_ask_gradient(test, strtoull(at + strlen(word), NULL, 10), err);
 }
 
-static int write_output(const char *folder, size_t number, const char *name, const struct bounded *result,
-                        struct error *err)
+static void forget_outputs(struct test_case *test)
 {
-    struct tensor tensor;
-    if (bounded_to_tensor(result, &tensor, err))
-        return -1;
-    print_output(name, &tensor);
-    struct value value;
-    struct str path;
-    value_init(&value);
-    value_set_name(&value, name);
-    value_set_tensor(&value, &tensor);
-    str_init(&path);
-    str_printf(&path, "%s/test_data_set_0/output_%zu.pb", folder, number);
-    int status = data_write(path.data, &value, err);
-    str_release(&path);
-    value_release(&value);
-    return status;
+    values_free(test->outputs, test->n_outputs);
+    test->outputs = NULL;
+    test->n_outputs = 0;
 }
 
-static int write_inputs(const char *folder, const struct model *model, const struct value *inputs,
-                        struct error *err)
+/* Writes the case, and its right answer where the ONNX text has one. A model that is invalid is written
+ * without. */
+static int make(const char *folder, struct test_case *test, const char *lines, struct error *err)
 {
-    struct str path;
-    str_init(&path);
-    str_printf(&path, "%s/test_data_set_0", folder);
-    int status = file_make_folders(path.data, err);
-    for (size_t i = 0; i < model->graph->n_input && !status; i++) {
-        str_clear(&path);
-        str_printf(&path, "%s/test_data_set_0/input_%zu.pb", folder, i);
-        status = data_write(path.data, &inputs[i], err);
-    }
-    str_clear(&path);
-    str_printf(&path, "%s/model.onnx", folder);
-    if (!status)
-        status = model_save(model, path.data, err);
-    str_release(&path);
-    return status;
-}
-
-static int make(const char *folder, const struct model *model, const struct value *inputs, struct error *err)
-{
-    const Onnx__GraphProto *graph = model->graph;
-    struct evaluate_options options = {0};
-    struct evaluator *evaluator = NULL;
-    struct bounded *results = NULL;
-    size_t count = 0;
-    int status;
-    if ((status = write_inputs(folder, model, inputs, err)) ||
-        (status = evaluator_new(&evaluator, model, &options, err)) ||
-        (status = evaluator_run(evaluator, inputs, graph->n_input, NULL, 0, &results, &count, err)))
-        goto out;
-    bool open = false;
-    for (size_t i = 0; i < count && !open; i++)
-        open = is_open(graph->output[i]->name, &results[i]);
-    for (size_t i = 0; i < count && !open && !status; i++)
-        status = write_output(folder, i, graph->output[i]->name, &results[i], err);
-out:
-    for (size_t i = 0; i < count; i++)
-        bounded_release(&results[i]);
-    free(results);
-    evaluator_free(evaluator);
-    return status;
+    bool open;
+    struct error why = {0};
+    int asked = ask(test, lines, err);
+    int answered = asked ? -1 : test_case_add_answers(test, &open, &why);
+    if (answered || open)
+        forget_outputs(test);
+    if (!answered && open)
+        printf("an element is open: no outputs written\n");
+    for (size_t i = 0; i < test->n_outputs; i++)
+        print_output(&test->outputs[i]);
+    int written = suite_write(folder, test, err);
+    if (!asked && !written && answered)
+        return error_set(err, why.code, "%s", why.message);
+    return asked || written ? -1 : 0;
 }
 
 /* "rewriting sparse@w" on the first line; NULL when there is none. The caller frees it. */
@@ -174,34 +138,22 @@ static char *read_rewriting(const char *lines)
     return text;
 }
 
-static int make_rewritten(const char *folder, const struct model *model, const struct value *inputs,
-                          const char *rewriting, struct error *err)
-{
-    struct test_case *test = test_case_view(model, inputs, model->graph->n_input), *rewritten = NULL;
-    int status = -1;
-    if (rewriting_apply(test, rewriting, &rewritten, err) == 1) {
-        const struct model *other = test_case_model(rewritten, err);
-        status = other ? make(folder, other, rewritten->inputs, err) : -1;
-    }
-    test_case_free(rewritten);
-    test_case_free(test);
-    return status;
-}
-
-static int make_from_lines(const char *folder, const struct model *model, const char *lines,
-                           struct error *err)
+static int make_from_lines(const char *folder, struct model *model, const char *lines, struct error *err)
 {
     const Onnx__GraphProto *graph = model->graph;
-    struct value *inputs = memory_zeroed(graph->n_input + 1, sizeof *inputs);
+    struct test_case *test = test_case_new(model), *rewritten = NULL;
     char *rewriting = read_rewriting(lines);
     int status = 0;
-    for (size_t i = 0; i < graph->n_input && !status; i++)
-        status = read_input(&inputs[i], graph->input[i], lines, err);
+    test->inputs = memory_zeroed(graph->n_input + 1, sizeof *test->inputs);
+    for (; test->n_inputs < graph->n_input && !status; test->n_inputs++)
+        status = read_input(&test->inputs[test->n_inputs], graph->input[test->n_inputs], lines, err);
+    if (!status && rewriting)
+        status = rewriting_apply(test, rewriting, &rewritten, err) == 1 ? 0 : -1;
     if (!status)
-        status = rewriting ? make_rewritten(folder, model, inputs, rewriting, err)
-                           : make(folder, model, inputs, err);
+        status = make(folder, rewritten ? rewritten : test, lines, err);
     free(rewriting);
-    values_free(inputs, graph->n_input);
+    test_case_free(rewritten);
+    test_case_free(test);
     return status;
 }
 
@@ -236,7 +188,6 @@ int main(int argc, char **argv)
 out:
     if (status)
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
-    model_free(model);
     free(packed);
     free(text);
     str_release(&path);

@@ -168,7 +168,7 @@ static void check_nodes(struct check *check, const struct witness *witness, cons
         fact_node_write(&is, &now.nodes[i]);
     for (size_t i = 0; i < witness->facts.n_nodes; i++)
         fact_node_write(&was, &witness->facts.nodes[i]);
-    if (strcmp(was.data, is.data) != 0)
+    if (strcmp(was.data, is.data) != 0 || now.gradient != witness->facts.gradient)
         fail(check, "the case is not as it was recorded", witness->document, is.data);
     facts_release(&now);
     test_case_free(test);

@@ -9,8 +9,11 @@
 #include "same_bytes.h"
 
 #include "case/backend_suite.h"
+#include "case/case_answers.h"
+#include "case/case_gradient.h"
 #include "corpus.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char official[] = "/usr/include/onnx/backend/test/data";
@@ -131,13 +134,61 @@ static void test_write(void **state)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
+static int write_text(const char *folder, const char *name, const char *text)
+{
+    char *path = file_join(folder, name);
+    int status = file_write(path, text, strlen(text), NULL);
+    free(path);
+    return status;
+}
+
+/* A case about gradients comes back with its question and with the gradients that are expected. */
+static void test_gradients(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test-suite-XXXXXX";
+    struct suite suite;
+    struct suite_loaded loaded;
+    struct test_case *again;
+    struct error err = {0};
+    bool open = true;
+    const char *folders[] = {official};
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(suite_open(&suite, folders, 1, "node/test_mul", &err), 0);
+    assert_int_equal(suite_load(&suite.cases[0], &loaded, &err), 0);
+    struct test_case *test = loaded.tests[0];
+    assert_int_equal(test_case_ask_gradient(test, 9, &err), 0);
+    assert_int_equal(test_case_add_answers(test, &open, &err), 0);
+    assert_false(open);
+    assert_int_equal(suite_write(folder, test, &err), 0);
+    assert_int_equal(suite_load_one(folder, &again, &err), 0);
+    assert_int_equal(again->gradient->seed, 9);
+    assert_int_equal(again->n_outputs, 2);
+    /* Of a product the derivative by one factor is the weight times the other. */
+    long double due =
+        tensor_get(&again->gradient->upstream[0].tensors[0], 5) * tensor_get(&again->inputs[1].tensors[0], 5);
+    assert_true(fabsl(tensor_get(&again->outputs[0].tensors[0], 5) - due) <= 1e-6L * fabsl(due));
+    test_case_free(again);
+    /* One that is the gradient by something else is refused, and so is a seed that is none. */
+    char *set = file_join(folder, "gradient");
+    value_set_name(&test->outputs[1], "other");
+    assert_int_equal(suite_write_value(set, "expected", 1, NULL, &test->outputs[1], &err), 0);
+    assert_int_equal(suite_load_one(folder, &again, &err), -1);
+    assert_non_null(strstr(err.message, "is not the gradient by y"));
+    assert_int_equal(write_text(folder, "gradient.txt", "soon\n"), 0);
+    assert_int_equal(suite_load_one(folder, &again, &err), -1);
+    assert_non_null(strstr(err.message, "has no seed"));
+    free(set);
+    suite_unload(&loaded);
+    suite_release(&suite);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_find),  cmocka_unit_test(test_random),    cmocka_unit_test(test_load),
+        cmocka_unit_test(test_write), cmocka_unit_test(test_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,8 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
         {"Floor#0.input = nan", "is not an operator and number"},
         {"expected = many", "is not a range"},
         {"until = newest", "is not a release"},
+        {"asked = gradients", "has no condition beyond its operators"},
+        {"asked = slopes", "known.ini:6: 'slopes' is not one of outputs, gradients"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char *text = issue_with(lines[i][0]);
@@ -179,6 +181,39 @@ static void conditions_hold_or_not(void **state)
     release_scene(&scene);
 }
 
+/* An issue is about outputs unless it says otherwise; what gives no answer at all is asked either way. */
+static void gradients_have_issues_of_their_own(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_facts again;
+    struct str text;
+    str_init(&text);
+    make_scene(&scene, floor_model, -1.5F, NAN);
+    assert_true(fits("input = nan\nasked = outputs", &scene.facts));
+    assert_false(fits("input = nan\nasked = gradients", &scene.facts));
+    scene.facts.gradient = true;
+    facts_write(&text, &scene.facts);
+    assert_int_equal(facts_read(&again, text.data, text.length, NULL), 0);
+    assert_true(again.gradient);
+    assert_true(fits("input = nan\nasked = gradients", &again));
+    assert_true(fits("input = nan\nasked = outputs gradients", &again));
+    assert_false(fits("input = nan\nasked = outputs", &again));
+    assert_false(fits("input = nan", &again));
+    again.symptom = SYMPTOM_REFUSED;
+    struct known_issues known;
+    assert_int_equal(read_text(&known,
+                               "[x]\nengine = a\nsymptom = refused\noperators = Floor\n"
+                               "input = nan\ncause = c\n",
+                               NULL),
+                     0);
+    assert_non_null(known_find(&known, &again));
+    known_release(&known);
+    facts_release(&again);
+    release_scene(&scene);
+    str_release(&text);
+}
+
 static bool group_fits(const char *operators, const char *more, const struct finding_facts *facts)
 {
     struct known_issues known;
@@ -266,6 +301,7 @@ static void a_muted_finding_is_known(void **state)
     make_scene(&other, floor_model, -1.5F, 2);
     scene.facts.message = "odd; 7 | of [x] *";
     scene.facts.stage = "run";
+    scene.facts.gradient = true;
     known_write(&text, "mine", "two\nlines", "", &scene.facts);
     if (read_text(&known, text.data, &err))
         fail_msg("%s in\n%s", err.message, text.data);
@@ -273,6 +309,7 @@ static void a_muted_finding_is_known(void **state)
     assert_ptr_equal(known_find(&known, &scene.facts), &known.items[0]);
     other.facts.message = scene.facts.message;
     other.facts.stage = "run";
+    other.facts.gradient = true;
     assert_null(known_find(&known, &other.facts));
     known_release(&known);
     release_scene(&scene);
@@ -345,6 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_malformed_is_refused_with_its_line),
         cmocka_unit_test(conditions_hold_or_not),
+        cmocka_unit_test(gradients_have_issues_of_their_own),
         cmocka_unit_test(groups_are_sequences),
         cmocka_unit_test(facts_come_back_as_they_were),
         cmocka_unit_test(a_muted_finding_is_known),
