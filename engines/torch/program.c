@@ -562,14 +562,51 @@ static int backward(struct program *p, const struct adapter_gradient *request, s
     return result && *message ? library_error(err, message) : result;
 }
 
+/* Whether something arrives at the value on the way back: it is an output that has a weight, or read. */
+static bool is_reached(const struct program *p, const struct adapter_gradient *request, size_t number)
+{
+    for (size_t i = 0; i < request->n_upstream; i++)
+        if (strcmp(request->upstream[i].name, p->index->values[number].name) == 0)
+            return true;
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (size_t k = 0; k < p->steps[i].n_inputs; k++)
+            if (p->steps[i].inputs[k] == number)
+                return true;
+    return false;
+}
+
+/*
+ * Of an operator with several results the library may differentiate the first alone and treat the others as
+ * constants (mean and deviation of native_layer_norm). What arrives there would be lost without a word.
+ */
+static int check_recorded(const struct program *p, const struct adapter_gradient *request, struct error *err)
+{
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const struct step *step = &p->steps[i];
+        bool recorded = false;
+        for (size_t k = 0; k < step->n_outputs; k++)
+            recorded |= face_tensor_is_recorded(p->slots[step->outputs[k]].tensor);
+        for (size_t k = 0; k < step->n_outputs && recorded; k++) {
+            size_t number = step->outputs[k];
+            if (number < p->index->count && dtype_is_float(p->slots[number].type) &&
+                !face_tensor_is_recorded(p->slots[number].tensor) && is_reached(p, request, number))
+                return error_set(err, ERROR_UNSUPPORTED, "the library calls '%.100s' not differentiable",
+                                 p->index->values[number].name);
+        }
+    }
+    return 0;
+}
+
 /* Forward and backward. The optimising executor compiles each half after a profiled run of it. */
 static int differentiate(struct program *p, const struct adapter_gradient *request, size_t n_leaves,
                          const struct face_tensor *const *leaves, struct face_tensor **gradients,
                          struct error *err)
 {
-    int result = 0;
+    int result = run_steps(p, face_module_record, err);
+    if (!result)
+        result = check_recorded(p, request, err);
     for (int runs = is_steps(p) ? 1 : 3; !result && runs > 0; runs--) {
-        result = is_steps(p) ? run_steps(p, face_module_record, err) : run_whole(p, face_module_record, err);
+        result = is_steps(p) ? 0 : run_whole(p, face_module_record, err);
         if (!result && p->mode == FACE_PROFILE && runs == 1 && face_symbolic_parts() == 0)
             result = error_set(err, ERROR_UNSUPPORTED, "the JIT differentiates none of these operators");
         for (size_t i = 0; i < n_leaves; i++) {
