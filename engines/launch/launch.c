@@ -12,8 +12,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EXIT_LAUNCH = 125, MAX_FILES = 1024, MAX_ARGUMENTS = 64 };
@@ -219,6 +222,93 @@ static void exec_bubblewrap(const struct box *box)
     fail("cannot run bwrap (package bubblewrap)");
 }
 
+__attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...)
+{
+    va_list args;
+    fputs("assay-launch: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    _exit(EXIT_LAUNCH);
+}
+
+/* The file that execvp would take: the name itself, or where the PATH has it. False: nowhere. */
+static bool find_program(const char *name, char *path, size_t size)
+{
+    if (strchr(name, '/'))
+        return snprintf(path, size, "%s", name) < (int)size;
+    const char *at = getenv("PATH");
+    for (at = at ? at : "/usr/bin:/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+        int length = (int)strcspn(at, ":");
+        int written = snprintf(path, size, "%.*s%s%s", length, at, length ? "/" : "", name);
+        if (written < (int)size && access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The interpreter that the first line of a script names must be there. */
+static void check_interpreter(const char *path, const char *line)
+{
+    char name[PATH_MAX];
+    line += strspn(line, " \t");
+    size_t length = strcspn(line, " \t\n");
+    snprintf(name, sizeof name, "%.*s", (int)length, line);
+    if (length && name[length - 1] == '\r')
+        refuse("the lines of %s end as Windows ends them, so its interpreter is not found; convert it, for "
+               "example with: sed -i 's/\\r$//' %s",
+               path, path);
+    if (access(name, F_OK) < 0)
+        refuse("%s needs the interpreter '%s' of its first line, which does not exist; install it or name "
+               "another in that line",
+               path, name);
+    if (access(name, X_OK) < 0)
+        refuse("%s has '%s' in its first line, which is no program", path, name);
+}
+
+/* execvp would give a text without a first line to the shell, and a script in another language is then
+ * misread line by line. */
+static void check_format(const char *path)
+{
+    char head[PATH_MAX + 4] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return; /* it may be executed and not read */
+    if (got >= 2 && head[0] == '#' && head[1] == '!')
+        check_interpreter(path, head + 2);
+    else if (got < 4 || memcmp(head, "\177ELF", 4) != 0)
+        refuse("%s is no program: it begins neither as one nor with the line of its interpreter, for example "
+               "'#!/usr/bin/env python3'",
+               path);
+}
+
+/* What is the matter with the command, as far as it shows beforehand: the system's own words for it ("No such
+ * file or directory" for an interpreter) mislead. */
+static void check_command(const char *name)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (!find_program(name, path, sizeof path))
+        refuse("there is no program '%s' in the folders of PATH; install it, or write its whole path", name);
+    if (stat(path, &status) < 0 && *path != '/')
+        refuse(
+            "%s: %s; engines run in a folder of their own, so write the whole path, or {here}/%s for a file "
+            "beside the engine file",
+            path, strerror(errno), strncmp(path, "./", 2) == 0 ? path + 2 : path);
+    if (stat(path, &status) < 0)
+        refuse("%s: %s; correct 'command' in the engine file", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        refuse("%s is a folder; name the program in it", path);
+    if (access(path, X_OK) < 0)
+        refuse("%s is not executable; run: chmod +x %s, or write its interpreter before it: python3 %s", path,
+               path, path);
+    check_format(path);
+}
+
 int main(int argc, char **argv)
 {
     struct box box = {0};
@@ -231,9 +321,12 @@ int main(int argc, char **argv)
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
             fail("cannot give up privileges");
         enter_scratch(&box);
+        check_command(box.command[0]);
         if (box.bubblewrap)
             exec_bubblewrap(&box);
         load_filter();
+    } else {
+        check_command(box.command[0]);
     }
     execvp(box.command[0], box.command);
     fail(box.command[0]);

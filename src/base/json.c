@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include "base/clean.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -31,6 +33,14 @@ size_t utf8_length(const unsigned char *s)
     return length;
 }
 
+uint32_t utf8_code(const unsigned char *s, size_t length)
+{
+    uint32_t code = length == 1 ? s[0] : s[0] & (0xFFu >> (length + 1));
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (s[i] & 0x3F);
+    return code;
+}
+
 static void write_text(struct str *out, const char *text)
 {
     str_add(out, "\"");
@@ -44,8 +54,9 @@ static void write_text(struct str *out, const char *text)
         } else if (length == 1 && *s == '\n') {
             str_add(out, "\\n");
             s++;
-        } else if (length == 1 && (*s < 0x20 || *s == 0x7f)) {
-            str_printf(out, "\\u%04x", *s++);
+        } else if (*s == '\t' || !clean_is_shown(utf8_code(s, length))) {
+            str_printf(out, "\\u%04x", (unsigned)utf8_code(s, length));
+            s += length;
         } else {
             str_append(out, s, length);
             s += length;

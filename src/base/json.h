@@ -27,6 +27,7 @@ struct json {
 /* The length of the well-formed UTF-8 sequence at s; 0 when there is none. The text must end with a zero
  * byte. */
 size_t utf8_length(const unsigned char *s);
+uint32_t utf8_code(const unsigned char *s, size_t length); /* the character of that sequence */
 
 void json_init(struct json *json, struct str *out, bool indent);
 

@@ -53,6 +53,7 @@ static void json_engine(struct json *json, const struct compare_model *model, si
         json_int(json, "sample", (int64_t)engine->worst_sample);
         json_int(json, "signal", engine->signal);
         json_string(json, "message", engine->message);
+        json_string(json, "stderr", engine->last_lines);
         json_end(json);
     }
     if (model->classes && answered > 0) {
@@ -230,8 +231,12 @@ static void junit_engine(struct junit *junit, const struct compare *compare, siz
     const struct compare_engine *engine = &compare->engine[number];
     const struct engine_verdict *overall = &compare->verdicts.engine[number];
     struct standing standing = {0};
-    struct str sentence;
+    struct str sentence, details;
     str_init(&sentence);
+    str_init(&details);
+    str_add(&details, engine->message ? engine->message : "");
+    if (engine->last_lines)
+        str_printf(&details, "; last on stderr: %s", engine->last_lines);
     engine_verdict_sentence(overall, &sentence);
     enum junit_result result = junit_result(overall, label, &standing);
     /* The verdict is that of the worst sample; it may be another one that was not judged. */
@@ -243,9 +248,10 @@ static void junit_engine(struct junit *junit, const struct compare *compare, siz
                           .result = result,
                           .type = verdict_name(overall->verdict.kind),
                           .message = sentence.data,
-                          .details = engine->message,
+                          .details = details.length ? details.data : NULL,
                       });
     str_release(&sentence);
+    str_release(&details);
 }
 
 static void junit_pair(struct junit *junit, const struct compare *compare, const struct compare_pair *pair,

@@ -1,3 +1,4 @@
+#include "base/clean.h"
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "config.h"
@@ -9,7 +10,11 @@
 
 static int trouble(const struct command *command, const struct error *err)
 {
-    fprintf(stderr, "assay %s: %s\n", command->name, err->message);
+    struct str message;
+    str_init(&message);
+    clean_add(&message, err->message); /* it may quote a file or an engine */
+    fprintf(stderr, "assay %s: %s\n", command->name, message.data);
+    str_release(&message);
     const char *advice = error_advice(err);
     if (err->code == ERROR_USAGE)
         fprintf(stderr, "Try 'assay %s --help'.\n", command->name);

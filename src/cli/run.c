@@ -115,20 +115,28 @@ static void text_result(struct work *work, const char *engine, size_t sample, co
     table_add(&work->table, STYLE_BAD, "%s", outcome_name(result->outcome));
     for (int i = 3; i < 10; i++)
         table_add(&work->table, STYLE_PLAIN, "%s", "");
-    table_add(&work->table, STYLE_PLAIN, "at %s: %s", stage_name(result->stage),
-              result->message ? result->message : "");
+    struct str words;
+    str_init(&words);
+    result_words(result, &words);
+    table_add(&work->table, STYLE_PLAIN, "at %s: %s", stage_name(result->stage), words.data);
+    str_release(&words);
 }
 
 static void json_result(struct work *work, const char *engine, size_t sample, const struct result *result)
 {
     static const char *const kinds[] = {"none", "tensor", "sequence"};
     struct json *json = &work->json;
+    struct str last;
+    str_init(&last);
+    result_last_lines(result->log, &last);
     json_object(json, NULL);
     json_string(json, "engine", engine);
     json_int(json, "sample", (int64_t)sample);
     json_string(json, "outcome", outcome_name(result->outcome));
     json_string(json, "stage", stage_name(result->stage));
     json_string(json, "message", result->message);
+    json_string(json, "stderr", last.length ? last.data : NULL);
+    str_release(&last);
     json_int(json, "signal", result->signal);
     json_array(json, "outputs");
     for (size_t i = 0; i < result->count; i++) {
@@ -215,13 +223,16 @@ static bool is_failure(enum outcome outcome)
 /* Nothing is judged here: it is enough that every engine answered. */
 static void stand(struct work *work, const char *engine, size_t sample, const struct result *result)
 {
-    const char *message = result->message ? result->message : outcome_name(result->outcome);
+    struct str words;
+    str_init(&words);
+    result_words(result, &words);
     if (is_failure(result->outcome))
         standing_finding(&work->standing);
     else if (result->outcome != OUTCOME_OK)
-        standing_trouble(&work->standing, "%s %s on sample %zu: %.200s", engine,
+        standing_trouble(&work->standing, "%s %s on sample %zu: %.380s", engine,
                          result->outcome == OUTCOME_UNSUPPORTED ? "does not support it" : "gave no answer",
-                         sample, message);
+                         sample, words.data);
+    str_release(&words);
 }
 
 static int run_sample(struct work *work, size_t sample, struct error *err)

@@ -48,6 +48,7 @@ struct compare_engine {
     enum stage stage;
     int signal;
     const char *message;
+    const char *last_lines; /* of its stderr, when it died; else NULL */
     size_t n_outputs;
     struct compare_output *outputs;
     size_t top1, topk; /* samples whose label is the first class, is among the first k classes */

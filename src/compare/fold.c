@@ -74,6 +74,11 @@ static bool fold_engine(struct fold *fold, size_t sample, const struct result *r
         engine->stage = result->stage;
         engine->signal = result->signal;
         engine->message = result->message ? arena_strdup(&fold->compare->arena, result->message) : NULL;
+        struct str last;
+        str_init(&last);
+        result_last_lines(result->log, &last);
+        engine->last_lines = last.length ? arena_strdup(&fold->compare->arena, last.data) : NULL;
+        str_release(&last);
         return true;
     }
     if (!engine->outputs)

@@ -69,7 +69,7 @@ static void case_stands(const struct conform_result *result, const char *name, c
 {
     const char *message = result->message ? result->message : "";
     if (result->verdict == CONFORM_NO_ENGINE)
-        standing_trouble(standing, "%s gave no answer to %s: %.200s", label, name, message);
+        standing_trouble(standing, "%s gave no answer to %s: %.380s", label, name, message);
     else if (result->verdict == CONFORM_NOT_RUNNABLE)
         standing_trouble(standing, "%s is not runnable: %.300s", name, message);
     else if (conform_is_unjudged(result))
@@ -159,7 +159,7 @@ static enum conform_verdict hold(struct work *work, const struct flight *flight,
 {
     str_clear(&work->why);
     if (result->outcome != OUTCOME_OK) {
-        str_add(&work->why, result->message ? result->message : "");
+        result_words(result, &work->why);
         return from_outcome(result->outcome);
     }
     const struct test_case *test = flight->loaded.tests[set];

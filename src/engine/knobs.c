@@ -122,16 +122,30 @@ static bool lists_value(const char *values, const char *value)
     }
 }
 
+static int no_knob(const struct engine_spec *spec, const Assay__Welcome *welcome, const char *name,
+                   struct error *err)
+{
+    struct str known;
+    str_init(&known);
+    for (size_t i = 0; i < welcome->n_knobs; i++)
+        str_printf(&known, "%s%s", i ? ", " : "", welcome->knobs[i]->name);
+    int result = error_set(err, ERROR_NOT_FOUND, "%s has no knob '%.60s'; there %s%s", spec->name, name,
+                           known.length ? "are: " : "are none", known.data);
+    str_release(&known);
+    return result;
+}
+
 int knobs_check(const struct engine_spec *spec, const Assay__Welcome *welcome, struct error *err)
 {
     for (size_t i = 0; i < spec->knobs; i++) {
         const Assay__KnobInfo *info = find_info(welcome, spec->knob_names[i]);
         if (!info)
-            return error_set(err, ERROR_NOT_FOUND, "%s has no knob '%.60s'", spec->name, spec->knob_names[i]);
+            return no_knob(spec, welcome, spec->knob_names[i], err);
         if (!lists_value(info->values, spec->knob_values[i]) &&
             !text_equal(info->default_value, spec->knob_values[i]))
-            return error_set(err, ERROR_NOT_FOUND, "the knob %.60s of %s has no value '%.60s'", info->name,
-                             spec->name, spec->knob_values[i]);
+            return error_set(err, ERROR_NOT_FOUND,
+                             "the knob %.60s of %s has no value '%.60s'; its values: %.300s", info->name,
+                             spec->name, spec->knob_values[i], info->values);
     }
     return 0;
 }

@@ -1,6 +1,8 @@
 #include "engine/outcome.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *outcome_name(enum outcome outcome)
 {
@@ -25,6 +27,62 @@ const char *stage_name(enum stage stage)
 void result_init(struct result *result)
 {
     *result = (struct result){.outcome = OUTCOME_UNTESTED, .exit_status = -1};
+}
+
+/* The end of what stands before the stack that the SDK prints when it crashes or is stopped: frames say
+ * little to a person, and what was written before them says why. */
+static const char *before_stack(const char *log)
+{
+    const char *end = log + strlen(log);
+    for (const char *at = log; (at = strstr(at, ": stack of the engine\n")); at++)
+        for (end = at; end > log && end[-1] != '\n';)
+            end--;
+    return end;
+}
+
+/* Lines joined by " / ", without indentation and empty ones. */
+static void add_lines(struct str *out, const char *at, const char *end)
+{
+    bool first = true;
+    while (at < end) {
+        size_t length = strcspn(at, "\n");
+        const char *stop = at + length < end ? at + length : end, *line = at;
+        while (line < stop && isspace((unsigned char)*line))
+            line++;
+        if (line < stop && !first)
+            str_add(out, " / ");
+        str_append(out, line, (size_t)(stop - line));
+        first = first && line == stop;
+        at = stop + 1;
+    }
+}
+
+void result_last_lines(const char *log, struct str *out)
+{
+    enum { LINES = 3, MOST = 300 };
+    if (!log)
+        return;
+    const char *end = before_stack(log), *start;
+    while (end > log && isspace((unsigned char)end[-1]))
+        end--;
+    int lines = 1;
+    for (start = end; start > log && end - start < MOST; start--)
+        if (start[-1] == '\n' && lines++ == LINES)
+            break;
+    while (start < end && ((unsigned char)*start & 0xC0) == 0x80)
+        start++; /* cut inside of a character */
+    add_lines(out, start, end);
+}
+
+void result_words(const struct result *result, struct str *out)
+{
+    struct str lines;
+    str_init(&lines);
+    result_last_lines(result->log, &lines);
+    str_add(out, result->message && *result->message ? result->message : outcome_name(result->outcome));
+    if (lines.length)
+        str_printf(out, "; last on stderr: %s", lines.data);
+    str_release(&lines);
 }
 
 void result_release(struct result *result)

@@ -36,7 +36,7 @@ struct result {
     int signal;       /* the signal that ended the process, or 0 */
     int exit_status;  /* of a process that exited by itself, or -1 */
     char *message;    /* the engine's error message, or Assay's; heap, may be NULL */
-    char *log;        /* the end of its stderr when it crashed or hung; heap, may be NULL */
+    char *log;        /* the end of its stderr when it crashed or hung, clean; heap, may be NULL */
     char **borrowed;  /* operators that the reference computed instead of the library; NULL-terminated, may be
                          NULL */
     bool gradients;   /* the outputs are gradients */
@@ -45,6 +45,14 @@ struct result {
     struct wire_bounds *bounds; /* one for each output when bounds were asked for and given, else NULL */
     int64_t load_ns, run_ns;    /* time of load and run, measured by Assay */
 };
+/*
+ * What became of it, for a person: the message and, after a death, the last lines of stderr ("ended with exit
+ * status 1; last on stderr: ModuleNotFoundError: No module named 'mylib'"). Not for comparisons: `message`
+ * alone is the same each time.
+ */
+void result_words(const struct result *result, struct str *out);
+void result_last_lines(const char *log, struct str *out); /* of a log, joined by " / "; a NULL log has none */
+
 void result_init(struct result *result);
 void result_release(struct result *result);
 

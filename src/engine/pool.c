@@ -40,6 +40,7 @@ struct engine {
     int failures;              /* to start, in a row */
     bool broken;               /* does not start: jobs fail with `start` */
     struct result start;
+    struct str problem; /* `start` in words */
     struct pool_counters counters;
 };
 
@@ -109,6 +110,7 @@ int pool_add(struct pool *pool, const struct engine_spec *spec)
                                           .memory = spec->memory ? spec->memory : pool->options.memory,
                                           .recycle = pool->options.recycle};
     result_init(&engine->start);
+    str_init(&engine->problem);
     pool->engines =
         memory_grow(pool->engines, &pool->engine_room, pool->n_engines + 1, sizeof(struct engine *));
     pool->engines[pool->n_engines] = engine;
@@ -217,7 +219,9 @@ static void engine_failed(struct pool *pool, int number, const struct result *st
     copy_text(&engine->start.message, start->message);
     copy_text(&engine->start.log, start->log);
     engine->broken = engine->failures >= START_FAILURES;
-    engine->info.problem = engine->broken ? engine->start.message : NULL;
+    str_clear(&engine->problem);
+    result_words(&engine->start, &engine->problem);
+    engine->info.problem = engine->broken ? engine->problem.data : NULL;
 }
 
 static void start_worker(struct pool *pool, int number)
@@ -364,13 +368,28 @@ static void dispatch(struct pool *pool, int number)
             fail_task(pool, task_list_pop(&engine->queue), &engine->start);
 }
 
-static void take_welcome(struct pool *pool, struct engine *engine, Assay__Welcome *welcome)
+/* A knob that the engine does not declare would be passed over in silence by an adapter that does not check
+ * them. */
+static bool refuse_knobs(struct pool *pool, struct seat *seat, const Assay__Welcome *welcome)
 {
-    engine->failures = 0;
-    if (engine->welcome) {
+    struct error err = {0};
+    if (!knobs_check(pool->engines[seat->engine]->spec, welcome, &err))
+        return false;
+    struct result start = {.exit_status = -1, .message = err.message};
+    seat_end(seat, CAUSE_RETIRED, NULL);
+    engine_failed(pool, seat->engine, &start, true);
+    return true;
+}
+
+static void take_welcome(struct pool *pool, struct seat *seat, Assay__Welcome *welcome)
+{
+    struct engine *engine = pool->engines[seat->engine];
+    if (engine->welcome || refuse_knobs(pool, seat, welcome)) {
+        engine->failures = engine->welcome ? 0 : engine->failures;
         assay__welcome__free_unpacked(welcome, NULL);
         return;
     }
+    engine->failures = 0;
     engine->welcome = welcome;
     engine->info.welcome = welcome;
     engine->info.version = welcome->version;
@@ -392,7 +411,7 @@ static void take_news(struct pool *pool, struct seat *seat)
     if (!news->any)
         return;
     if (news->welcome)
-        take_welcome(pool, engine, news->welcome);
+        take_welcome(pool, seat, news->welcome);
     if (news->ended)
         count_end(&engine->counters, news->outcome);
     if (news->start_failed)
@@ -627,9 +646,13 @@ int pool_starts(struct pool *pool, int engine, struct error *err)
     struct result result;
     result_init(&result);
     int status = pool_run_one(pool, &job, &result, err);
-    if (status == 0 && !info->welcome)
-        status = error_set(err, ERROR_NOT_FOUND, "%s",
-                           result.message ? result.message : outcome_name(result.outcome));
+    if (status == 0 && !info->welcome) {
+        struct str words;
+        str_init(&words);
+        result_words(&result, &words);
+        status = error_set(err, ERROR_NOT_FOUND, "%s", words.data);
+        str_release(&words);
+    }
     result_release(&result);
     return status;
 }
@@ -675,6 +698,7 @@ static void free_engine(struct engine *engine)
     if (engine->welcome)
         assay__welcome__free_unpacked(engine->welcome, NULL);
     result_release(&engine->start);
+    str_release(&engine->problem);
     free(engine);
 }
 

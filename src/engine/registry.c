@@ -104,18 +104,34 @@ static int parse_yes(const char *text, bool *yes, struct error *err)
     return 0;
 }
 
-/* Replaces {libexec} and {data}; {library} by `library` when that is not NULL. */
-static char *expand(struct registry *registry, const char *text, const char *library)
+/* The folder of the file that the section stands in. */
+static char *folder_of(struct registry *registry, const char *file)
 {
-    const struct pair words[] = {
-        {"{libexec}", registry->libexec}, {"{data}", registry->data}, {"{library}", library}};
+    char *whole = realpath(file, NULL);
+    char *folder = arena_strdup(&registry->arena, whole ? whole : file);
+    char *slash = strrchr(folder, '/');
+    free(whole);
+    if (slash)
+        *slash = '\0';
+    return folder;
+}
+
+/* Replaces {libexec}, {data} and {here}; {library} by `library` when that is not NULL. */
+static char *expand(struct registry *registry, const struct entry *entry, const char *text,
+                    const char *library)
+{
+    enum { WORDS = 4 };
+    const struct pair words[WORDS] = {{"{libexec}", registry->libexec},
+                                      {"{data}", registry->data},
+                                      {"{here}", folder_of(registry, entry->file)},
+                                      {"{library}", library}};
     struct str out;
     str_init(&out);
     while (*text) {
         size_t i = 0;
-        while (i < 3 && !(words[i].value && text_starts(text, words[i].name)))
+        while (i < WORDS && !(words[i].value && text_starts(text, words[i].name)))
             i++;
-        if (i < 3) {
+        if (i < WORDS) {
             str_add(&out, words[i].value);
             text += strlen(words[i].name);
         } else {
@@ -180,7 +196,7 @@ static int visit_key(void *context, const char *section, const char *key, const 
         return add_pair(registry, entry->variables, &entry->n_variables, key + sizeof variable - 1, value,
                         err);
     else if (text_equal(key, "program"))
-        entry->profile.program = expand(registry, value, NULL);
+        entry->profile.program = expand(registry, entry, value, NULL);
     else if (text_equal(key, "like"))
         return copy_profile(registry, entry, value, err);
     else
@@ -311,7 +327,7 @@ static struct versions find_versions(struct registry *registry, const struct ent
     const char *where = entry->versions ? entry->versions : entry->library;
     if (!where)
         return versions;
-    char *pattern = expand(registry, where, NULL);
+    char *pattern = expand(registry, entry, where, NULL);
     char *at = strstr(pattern, "{version}");
     if (!at)
         return versions;
@@ -411,12 +427,12 @@ static const char *const *as_list(struct registry *registry, const struct str *t
 }
 
 /* Cuts a command into words at spaces; "..." holds a word with spaces together. */
-static int split_command(struct registry *registry, struct engine_spec *spec, const char *command,
+static int split_command(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
                          const char *library, struct error *err)
 {
     struct str words;
     str_init(&words);
-    const char *at = command;
+    const char *at = entry->command;
     int result = 0;
     while (*(at += strspn(at, " \t"))) {
         bool quoted = *at == '"';
@@ -430,7 +446,7 @@ static int split_command(struct registry *registry, struct engine_spec *spec, co
         char *word = arena_copy(&registry->arena, at, length + 1);
         word[length] = '\0';
         if (library || !text_equal(word, "{library}")) { /* no library: the adapter finds its own */
-            str_add(&words, expand(registry, word, library ? library : ""));
+            str_add(&words, expand(registry, entry, word, library ? library : ""));
             str_append(&words, "", 1);
         }
         at += length + (quoted ? 1 : 0);
@@ -516,7 +532,7 @@ static int choose_library(struct registry *registry, const struct entry *entry, 
     int result = 0;
     *library = version ? NULL : library_from_environment(entry);
     if (!version && !*library && entry->library && !strstr(entry->library, "{version}"))
-        *library = expand(registry, entry->library, NULL);
+        *library = expand(registry, entry, entry->library, NULL);
     for (size_t i = 0; i < versions.count && !*library; i++) {
         bool newest = i + 1 == versions.count && !entry->versions; /* with them, the plain name is another */
         bool wanted = version ? text_equal(versions.names[i], version) : newest;
@@ -536,7 +552,7 @@ static void set_environment(struct registry *registry, const struct entry *entry
 {
     for (size_t i = 0; i < entry->n_variables; i++) {
         str_printf(environment, "%s=%s", entry->variables[i].name,
-                   expand(registry, entry->variables[i].value, library));
+                   expand(registry, entry, entry->variables[i].value, library));
         str_append(environment, "", 1);
     }
     if (library) {
@@ -565,7 +581,7 @@ int registry_find(struct registry *registry, const char *text, const struct engi
     if (entry->versions && spec->version) {
         spec->argv = one_word(registry, library);
         library = NULL;
-    } else if (split_command(registry, spec, entry->command, library, err)) {
+    } else if (split_command(registry, spec, entry, library, err)) {
         return -1;
     }
     struct str environment;

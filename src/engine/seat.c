@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "engine/seat.h"
 
+#include "base/clean.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -179,8 +180,11 @@ static void garbage(struct seat *seat, const char *reason)
 
 static void set_message(struct result *result, const char *text)
 {
+    struct str clean;
+    str_init(&clean);
+    clean_add(&clean, text);
     free(result->message);
-    result->message = memory_strdup(text);
+    result->message = str_detach(&clean);
 }
 
 static void set_error(struct result *result, const Assay__Error *error, enum stage stage)
@@ -434,6 +438,17 @@ static bool is_answering(const struct seat *seat, int64_t now)
     return !wire_decoder_idle(seat->worker.decoder) && now - seat->last_bytes < answer_gap;
 }
 
+/* What it began to say and did not. */
+static void add_rest(const struct seat *seat, struct str *text)
+{
+    struct str rest;
+    str_init(&rest);
+    wire_decoder_rest(seat->worker.decoder, &rest);
+    if (rest.length)
+        str_printf(text, "; it %s", rest.data);
+    str_release(&rest);
+}
+
 static void check_deadline(struct seat *seat, int64_t now)
 {
     double deadline = deadline_of(seat);
@@ -442,9 +457,12 @@ static void check_deadline(struct seat *seat, int64_t now)
         return;
     if (is_answering(seat, now) && (double)waited < 10 * deadline * 1e9)
         return;
-    char reason[100];
-    snprintf(reason, sizeof reason, "no answer within %g s", deadline);
-    seat_end(seat, CAUSE_HANG, reason);
+    struct str reason;
+    str_init(&reason);
+    str_printf(&reason, "no answer within %g s", deadline);
+    add_rest(seat, &reason);
+    seat_end(seat, CAUSE_HANG, reason.data);
+    str_release(&reason);
 }
 
 static void check_memory(struct seat *seat, int64_t now)
@@ -508,15 +526,16 @@ static enum outcome outcome_of(const struct seat *seat, const char *log)
 
 static void describe_end(struct result *result, const struct seat *seat)
 {
-    char text[400];
+    struct str text;
+    str_init(&text);
     if (seat->reason)
-        snprintf(text, sizeof text, "%s", seat->reason);
-    else if (seat->worker.signal)
-        snprintf(text, sizeof text, "died by SIG%s (%s)", sigabbrev_np(seat->worker.signal),
-                 strsignal(seat->worker.signal));
+        str_add(&text, seat->reason);
     else
-        snprintf(text, sizeof text, "ended with exit status %d", seat->worker.exit_status);
-    set_message(result, text);
+        worker_describe_end(&seat->worker, &text);
+    if (!seat->reason)
+        add_rest(seat, &text);
+    set_message(result, text.data);
+    str_release(&text);
 }
 
 /* Takes over `log`. */
@@ -553,17 +572,21 @@ static void conclude_task(struct seat *seat, enum outcome outcome, char *log)
     task_list_push_front(&seat->news.returned, task);
 }
 
-/* The launcher could not execute it, and said why. */
+/* The launcher could not execute it, and said why: that is the message, and nothing else is to be said. */
 static void describe_launch(struct result *result)
 {
     static const char name[] = "assay-launch: ";
-    char text[400];
-    const char *said = result->log;
-    if (!said)
-        return;
-    said += text_starts(said, name) ? strlen(name) : 0;
-    snprintf(text, sizeof text, "cannot run its command: %.*s", (int)strcspn(said, "\n"), said);
-    set_message(result, text);
+    if (!result->log || !text_starts(result->log, name))
+        return; /* an engine may end with this status, too */
+    struct str text;
+    str_init(&text);
+    const char *said = result->log + strlen(name);
+    str_add(&text, "cannot run its command: ");
+    str_append(&text, said, strcspn(said, "\n"));
+    set_message(result, text.data);
+    str_release(&text);
+    free(result->log);
+    result->log = NULL;
 }
 
 static void conclude_start(struct seat *seat, enum outcome outcome, char *log)

@@ -117,6 +117,10 @@ int wire_decode(struct wire_decoder *decoder, const void *data, size_t size, siz
 /* Whether the decoder is between two messages, so that no message is cut off when the bytes end here. */
 bool wire_decoder_idle(const struct wire_decoder *decoder);
 
+/* Appends what is wrong with a message that is cut off here ("began a message of 19 bytes and wrote 4 of
+ * them"); nothing between two messages. */
+void wire_decoder_rest(const struct wire_decoder *decoder, struct str *out);
+
 #ifdef __cplusplus
 }
 #endif

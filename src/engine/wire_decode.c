@@ -77,6 +77,36 @@ void wire_decoder_free(struct wire_decoder *decoder)
     free(decoder);
 }
 
+static bool is_text(uint8_t byte)
+{
+    return (byte >= 0x20 && byte != 0x7F) || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
+void wire_decoder_rest(const struct wire_decoder *decoder, struct str *out)
+{
+    if (wire_decoder_idle(decoder) || decoder->state == BROKEN)
+        return;
+    if (decoder->state == READ_LENGTH || decoder->state == READ_MESSAGE) {
+        size_t length = decoder->state == READ_LENGTH ? decoder->have : 4;
+        const uint8_t *newline = memchr(decoder->length, '\n', length);
+        size_t text = newline ? (size_t)(newline - decoder->length) : length;
+        bool printed = text > 0;
+        for (size_t i = 0; i < text; i++)
+            printed = printed && is_text(decoder->length[i]);
+        if (printed && (newline || decoder->state == READ_LENGTH)) {
+            str_printf(out,
+                       "wrote text where a message was due: '%.*s'; stdout is for messages alone, so "
+                       "print to stderr",
+                       (int)text, (const char *)decoder->length);
+            return;
+        }
+    }
+    if (decoder->state == READ_MESSAGE)
+        str_printf(out, "began a message of %zu bytes and wrote %zu of them", decoder->frame, decoder->have);
+    else
+        str_add(out, decoder->state == READ_LENGTH ? "began a message" : "did not write all of its payloads");
+}
+
 bool wire_decoder_idle(const struct wire_decoder *decoder)
 {
     return decoder->state == READ_LENGTH && decoder->have == 0;
@@ -387,8 +417,42 @@ static void next_state(struct wire_decoder *decoder)
     decoder->have = 0;
 }
 
-static int start_message(struct wire_decoder *decoder, struct error *err)
+/* Where the four bytes of a length are text, somebody printed to stdout: as a length they are far above any
+ * limit. What follows them at `at` tells more of it. */
+static int explain_text(const struct wire_decoder *decoder, const char *due, const uint8_t *at, size_t left,
+                        struct error *err)
 {
+    enum { SHOWN = 60 };
+    char text[SHOWN + 1] = {0};
+    size_t length = 0;
+    for (size_t i = 0; i < 4 && decoder->length[i] != '\n'; i++)
+        text[length++] = (char)decoder->length[i];
+    bool ended = length < 4;
+    for (size_t i = 0; !ended && i < left && length < SHOWN && is_text(at[i]) && at[i] != '\n'; i++)
+        text[length++] = (char)at[i];
+    return error_set(err, ERROR_FORMAT,
+                     "wrote text where %s was due: '%s'; stdout is for messages alone, so print to stderr",
+                     due, text);
+}
+
+/* A printed line shorter than a length is text up to its newline; what comes behind is a message's. */
+static bool holds_text(const struct wire_decoder *decoder, size_t limit)
+{
+    if (decoder->frame <= limit)
+        return false;
+    for (size_t i = 0; i < 4; i++) {
+        if (!is_text(decoder->length[i]))
+            return false;
+        if (decoder->length[i] == '\n')
+            return true;
+    }
+    return true;
+}
+
+static int start_message(struct wire_decoder *decoder, const uint8_t *at, size_t left, struct error *err)
+{
+    if (decoder->replies && holds_text(decoder, decoder->limits.message))
+        return explain_text(decoder, "a message", at, left, err);
     if (decoder->frame > decoder->limits.message)
         return error_set(err, ERROR_LIMIT, "a message of %zu bytes; %zu are allowed", decoder->frame,
                          decoder->limits.message);
@@ -423,9 +487,11 @@ static int take_message(struct wire_decoder *decoder, const uint8_t **at, size_t
     return result;
 }
 
-static int start_chunk(struct wire_decoder *decoder, struct error *err)
+static int start_chunk(struct wire_decoder *decoder, const uint8_t *at, size_t left, struct error *err)
 {
     const struct target *target = &decoder->targets[decoder->target];
+    if (decoder->replies && holds_text(decoder, WIRE_CHUNK))
+        return explain_text(decoder, "a chunk of payload", at, left, err);
     if (decoder->frame == 0 || decoder->frame > WIRE_CHUNK || decoder->frame > target->size - decoder->filled)
         return error_set(err, ERROR_FORMAT, "a chunk of %zu bytes where %zu of payload are left",
                          decoder->frame, target->size - decoder->filled);
@@ -462,7 +528,7 @@ static int step(struct wire_decoder *decoder, const uint8_t **at, size_t *left, 
         case READ_LENGTH:
             if (!take_length(decoder, at, left))
                 return 0;
-            result = start_message(decoder, err);
+            result = start_message(decoder, *at, *left, err);
             break;
         case READ_MESSAGE:
             if (decoder->have < decoder->frame && *left == 0)
@@ -473,7 +539,7 @@ static int step(struct wire_decoder *decoder, const uint8_t **at, size_t *left, 
         case READ_CHUNK_LENGTH:
             if (!take_length(decoder, at, left))
                 return 0;
-            result = start_chunk(decoder, err);
+            result = start_chunk(decoder, *at, *left, err);
             break;
         case READ_CHUNK:
             if (*left == 0)

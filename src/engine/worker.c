@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "engine/worker.h"
 
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -275,7 +276,19 @@ char *worker_log_since(const struct worker *worker, uint64_t mark)
     for (size_t i = 0; i < size; i++)
         if (text[i] == '\0')
             text[i] = ' '; /* else the string would end here */
-    return text;
+    struct str clean;
+    str_init(&clean);
+    clean_add(&clean, text);
+    free(text);
+    return str_detach(&clean);
+}
+
+void worker_describe_end(const struct worker *worker, struct str *out)
+{
+    if (worker->signal)
+        str_printf(out, "died by SIG%s (%s)", sigabbrev_np(worker->signal), strsignal(worker->signal));
+    else
+        str_printf(out, "ended with exit status %d", worker->exit_status);
 }
 
 size_t worker_resident(const struct worker *worker)

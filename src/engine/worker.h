@@ -64,8 +64,11 @@ bool worker_reap(struct worker *worker);
 void worker_read_log(struct worker *worker, void *buffer, size_t size);
 
 /* What it wrote to stderr since `mark` (an earlier log_total), as far as it is kept: at most the last
- * WORKER_LOG bytes, as a heap string; NULL when empty. */
+ * WORKER_LOG bytes without control characters, as a heap string; NULL when empty. */
 char *worker_log_since(const struct worker *worker, uint64_t mark);
+
+/* How it ended: "died by SIGSEGV (Segmentation fault)". Only after worker_reap. */
+void worker_describe_end(const struct worker *worker, struct str *out);
 
 /* The memory it uses now, in bytes; 0 when not known. Mapped files are left out, as a model's weights may be
  * mapped. */

@@ -71,7 +71,13 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
         return false;
     verdict->kind = kind;
     verdict->at_stage = true;
-    if (result->outcome == OUTCOME_HANG)
+    if (result->outcome == OUTCOME_NO_ENGINE) {
+        struct str words;
+        str_init(&words);
+        result_words(result, &words);
+        snprintf(verdict->text, sizeof verdict->text, "at %s: %s", stage_name(result->stage), words.data);
+        str_release(&words);
+    } else if (result->outcome == OUTCOME_HANG)
         snprintf(verdict->text, sizeof verdict->text, "at %s: no answer within the deadline",
                  stage_name(result->stage));
     else if (result->outcome != OUTCOME_CRASH && result->message)

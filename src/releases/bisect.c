@@ -272,11 +272,13 @@ static int verdicts_of(struct work *work, char *const *labels, size_t count, str
             pair ? judge_pairs(work, engines, count, verdicts) : run_engines(work, engines, count, results);
     for (size_t i = 0; i < count; i++) {
         if (!status &&
-            (pair ? verdicts[i].kind == VERDICT_NO_ENGINE : results[i].outcome == OUTCOME_NO_ENGINE))
+            (pair ? verdicts[i].kind == VERDICT_NO_ENGINE : results[i].outcome == OUTCOME_NO_ENGINE)) {
+            const char *problem = pool_engine(work->panel.pool, engines[i])->problem;
             status = error_set(work->err, ERROR_NOT_FOUND,
                                "%s does not start: %s; 'assay engines %.*s' shows its versions and knobs",
-                               labels[i], results[i].message ? results[i].message : "",
-                               (int)work->label.name.length, work->label.name.text);
+                               labels[i], problem ? problem : "", (int)work->label.name.length,
+                               work->label.name.text);
+        }
         if (!status && !pair) {
             struct judge_entry entry = entry_of(work, engines[i], &results[i]);
             judge_release(work, engines[i], &entry, 1, &verdicts[i]);

@@ -1,9 +1,9 @@
 #include "report/junit.h"
 
+#include "base/clean.h"
 #include "base/memory.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 struct junit_suite {
@@ -16,29 +16,9 @@ struct junit_suite {
 
 static const char *const element[] = {NULL, "failure", "error", "skipped"};
 
-/* Bytes of the UTF-8 character at text when XML 1.0 allows it, else 0. */
-static size_t character(const unsigned char *text)
-{
-    if (text[0] < 0x80)
-        return text[0] >= 32 || text[0] == '\t' || text[0] == '\n';
-    size_t size = text[0] >= 0xF0 && text[0] <= 0xF4 ? 4 : text[0] >= 0xE0 && text[0] < 0xF0 ? 3 : 2;
-    if (text[0] < 0xC2 || text[0] > 0xF4)
-        return 0;
-    uint32_t code = text[0] & (0xFFu >> (size + 1));
-    for (size_t i = 1; i < size; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3F);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    return code < least[size] || code > 0x10FFFF || surrogate || code == 0xFFFE || code == 0xFFFF ? 0 : size;
-}
-
 void xml_escape(struct str *out, const char *text)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        size_t size = character(p);
+    for (const char *p = text; *p; p++) {
         if (*p == '<')
             str_add(out, "&lt;");
         else if (*p == '>')
@@ -49,11 +29,8 @@ void xml_escape(struct str *out, const char *text)
             str_add(out, "&quot;");
         else if (*p == '\n' || *p == '\t')
             str_printf(out, "&#%d;", *p);
-        else if (size)
-            str_append(out, p, size);
         else
-            str_add(out, "\xEF\xBF\xBD");
-        p += size ? size : 1;
+            p += clean_add_character(out, p, "\xEF\xBF\xBD") - 1;
     }
 }
 

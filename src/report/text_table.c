@@ -1,5 +1,6 @@
 #include "report/text_table.h"
 
+#include "base/clean.h"
 #include "base/memory.h"
 
 #include <stdint.h>
@@ -60,16 +61,17 @@ static void styled(struct str *out, bool colour, enum style style, const char *t
 void text_print(struct str *out, const char *text, size_t limit)
 {
     size_t start = out->length;
-    for (; *text; text++) {
-        if (limit && out->length - start >= limit && ((unsigned char)*text & 0xC0) != 0x80) {
+    while (*text) {
+        if (limit && out->length - start >= limit) {
             str_add(out, "...");
             return;
         }
-        unsigned char c = (unsigned char)*text;
-        if (c == '\n')
-            str_add(out, text[1] ? " / " : "");
-        else
-            str_append(out, c < 32 || c == 127 ? "?" : text, 1);
+        if (*text == '\n' || *text == '\t') {
+            str_add(out, *text == '\t' ? " " : text[1] ? " / " : "");
+            text++;
+        } else {
+            text += clean_add_character(out, text, "?");
+        }
     }
 }
 

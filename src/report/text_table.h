@@ -45,7 +45,8 @@ void table_print(struct table *table, struct str *out, bool colour, int indent);
 void style_print(struct str *out, bool colour, enum style style, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Appends text with control characters as '?', newlines as " / " and at most `limit` bytes (0: no limit). */
+/* Appends text with control characters as '?', newlines as " / ", tabs as spaces and about `limit` bytes at
+ * most (0: no limit). */
 void text_print(struct str *out, const char *text, size_t limit);
 
 #endif

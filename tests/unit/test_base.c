@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -165,6 +166,28 @@ static void json_escapes_and_nests(void **state)
     str_release(&out);
 }
 
+static void control_characters_are_not_shown(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"a\tb\n", "a\tb\n"},
+        {"\033[31mred\a\177", "?[31mred??"},
+        {"caf\xC3\xA9", "caf\xC3\xA9"},
+        {"\xC2\x85\xC2\x9B", "??"},                  /* C1 */
+        {"\xE2\x80\xAE\xE2\x81\xA6\xD8\x9C", "???"}, /* bidirectional */
+        {"\xE2\x80\xA8\xEF\xBF\xBE", "??"},          /* line separator, no character */
+        {"\xFF\xC3", "??"},                          /* no UTF-8 */
+        {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str out;
+        str_init(&out);
+        clean_add(&out, cases[i][0]);
+        assert_string_equal(out.data, cases[i][1]);
+        str_release(&out);
+    }
+}
+
 static void files_are_written_whole_and_listed_in_order(void **state)
 {
     (void)state;
@@ -233,6 +256,7 @@ int main(void)
         cmocka_unit_test(stream_values_never_change),
         cmocka_unit_test(distances_count_letters),
         cmocka_unit_test(json_escapes_and_nests),
+        cmocka_unit_test(control_characters_are_not_shown),
         cmocka_unit_test(files_are_written_whole_and_listed_in_order),
         cmocka_unit_test(what_is_no_file_is_written_to_as_it_is),
     };

@@ -105,7 +105,7 @@ static void each_misdeed_has_its_outcome(void **state)
         {"bad:mode=error-hello", OUTCOME_NO_ENGINE, STAGE_START, 0, -1, NULL, "not on this machine", 0},
         {"bad:nonsense=1", OUTCOME_NO_ENGINE, STAGE_START, 0, -1, NULL, "no knob 'nonsense'; there are: mode",
          0},
-        {"absent", OUTCOME_NO_ENGINE, STAGE_START, 0, 125, "no-such-program", "cannot run its command", 0},
+        {"absent", OUTCOME_NO_ENGINE, STAGE_START, 0, 125, NULL, "no-such-program: No such file", 0},
         {"bad:mode=segv-load", OUTCOME_CRASH, STAGE_LOAD, SIGSEGV, -1, "about to crash", "SIGSEGV", 0},
         {"bad:mode=segv-run", OUTCOME_CRASH, STAGE_RUN, SIGSEGV, -1, "crash: stack", "SIGSEGV", 0},
         {"bad:mode=segv-unload", OUTCOME_CRASH, STAGE_UNLOAD, SIGSEGV, -1, "about to crash", "SIGSEGV", 0},
