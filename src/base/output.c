@@ -163,6 +163,11 @@ static bool is_listed(const char *const *patterns, const char *path)
     return false;
 }
 
+bool output_layout_has(const struct output_layout *layout, const char *path)
+{
+    return is_listed(layout->files, path) || is_listed(layout->marks, path);
+}
+
 /* The first entry of a folder that is not in its layout; NULL: none. `within` is the path inside the layout,
  * "" at its top. Symbolic links are not followed and never belong to a layout. */
 static char *find_foreign(const char *folder, const char *within, const struct output_layout *layout,

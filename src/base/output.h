@@ -53,6 +53,9 @@ struct output_layout {
     const char *const *folders; /* the folders of these files */
 };
 
+/* Whether a path within the folder is one of its files. */
+bool output_layout_has(const struct output_layout *layout, const char *path);
+
 /* Whether the folder can be written, to be asked before the work is done. */
 int output_folder_check(const char *path, const struct output_layout *layout, bool force, struct error *err);
 

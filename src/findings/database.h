@@ -111,6 +111,7 @@ int database_open_sqlite(struct database **database, const char *path, enum data
 /*
  * Opens the tables of one campaign in a PostgreSQL database, of which there may be many in one database.
  * `url` is what libpq takes ("postgresql://user@host/name", "service=assay"); it must not hold a password.
+ * Without a campaign (NULL) only what belongs to none can be read: the book, assay.campaigns.
  * Fails with ERROR_UNSUPPORTED when Assay was built without libpq.
  */
 int database_open_postgres(struct database **database, const char *url, const char *campaign,

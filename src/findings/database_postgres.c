@@ -25,7 +25,8 @@
 #include <time.h>
 
 enum { MAX_COLUMNS = 32, MAX_NAME = 40, TYPE_TEXT = 25, TYPE_INT = 20, TYPE_REAL = 701 };
-static const double PATIENCE = 600, FIRST_PAUSE = 0.05, LONGEST_PAUSE = 5;
+/* Who only looks is rather told at once. */
+static const double PATIENCE = 600, READERS_PATIENCE = 3, FIRST_PAUSE = 0.05, LONGEST_PAUSE = 5;
 
 struct postgres {
     struct database base;
@@ -64,7 +65,7 @@ static bool wait_a_little(struct postgres *pg)
         pg->since = now;
         pg->pause = FIRST_PAUSE;
     }
-    if (now - pg->since > PATIENCE)
+    if (now - pg->since > (pg->mode == DATABASE_READ ? READERS_PATIENCE : PATIENCE))
         return false;
     struct timespec pause = {(time_t)pg->pause, (long)((pg->pause - floor(pg->pause)) * 1e9)};
     nanosleep(&pause, NULL);
@@ -438,13 +439,13 @@ int database_open_postgres(struct database **database, const char *url, const ch
                            enum database_mode mode, struct error *err)
 {
     *database = NULL;
-    if (check_url(url, err) || check_name(campaign, err))
+    if (check_url(url, err) || (campaign && check_name(campaign, err)))
         return -1;
     struct postgres *pg = memory_zeroed(1, sizeof *pg);
     struct campaign wanted = {.pg = pg, .name = campaign};
     struct str place;
     str_init(&place);
-    str_printf(&place, "\"assay_%s\".", campaign);
+    str_printf(&place, "\"assay_%s\".", campaign ? campaign : "");
     pg->base.driver = &driver;
     pg->base.place = pg->place = memory_strdup(place.data);
     pg->url = memory_strdup(url);
@@ -452,7 +453,7 @@ int database_open_postgres(struct database **database, const char *url, const ch
     str_release(&place);
     /* A wrong address is said at once; only later troubles are waited out. */
     int status = connect_once(pg, err);
-    if (status == 0)
+    if (status == 0 && campaign)
         status = mode == DATABASE_CREATE ? database_transact(&pg->base, make_campaign, &wanted, err)
                                          : find_campaign(&wanted, err);
     if (status) {

@@ -357,7 +357,7 @@ struct listing {
 };
 
 /* What is not a class is of another version, or damaged: the kind still tells. */
-static const char *class_of(const char *kept, const char *kind)
+const char *store_class_word(const char *kept, const char *kind)
 {
     enum finding_class class;
     enum verdict_kind verdict;
@@ -398,7 +398,7 @@ static int list_row(void *context, const struct cell *cells, size_t count, struc
         .first_seen = cell_as_int(&cells[13]),
         .count = cell_as_int(&cells[14]),
         .last_seen = cell_as_int(&cells[15]),
-        .class = class_of(cell_as_text(&cells[16]), cell_as_text(&cells[2])),
+        .class = store_class_word(cell_as_text(&cells[16]), cell_as_text(&cells[2])),
     };
     read_status(&stored);
     return is_wanted(&stored, listing->filter) ? listing->visit(listing->context, &stored, err) : 0;

@@ -120,6 +120,9 @@ struct stored {
     int64_t first_seen, last_seen; /* seconds since 1970 */
 };
 
+/* The class of a finding by the word that is kept for it, or else by its kind. */
+const char *store_class_word(const char *kept, const char *kind);
+
 /*
  * Which findings to list; a member that is NULL matches any. `engine` matches the start of the label of an
  * occurrence ("onnxruntime", "onnxruntime@1.12.0"), `op` one of the operators, `signature` a signature's

@@ -1,0 +1,495 @@
+/* assay campaign: campaigns of many machines, which live in a PostgreSQL database. */
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/interrupt.h"
+#include "findings/campaign_export.h"
+#include "findings/campaign_view.h"
+#include "findings/work.h"
+#include "report/campaign_report.h"
+#include "report/text_table.h"
+#include "serve/campaign_site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TOP_SECONDS 2
+#define PATIENCE_SECONDS 10
+
+struct settings {
+    struct common common;
+    long long port, count;
+};
+
+/* What a word of the command does. */
+struct request {
+    const struct settings *settings;
+    const char *url;
+    const char *name; /* of the campaign, or NULL */
+};
+struct action {
+    const char *word;
+    int (*run)(const struct request *request, struct error *err);
+    bool one; /* it is about one campaign: where the database has no other, its name may be left out */
+};
+
+static int print(const struct str *text, struct error *err)
+{
+    struct common to_stdout = {0};
+    return output_write_plain(&to_stdout, text, err);
+}
+
+/* The names of a database's campaigns. */
+struct names {
+    struct arena arena;
+    size_t count, capacity;
+    struct campaign_entry *items;
+};
+
+static int add_name(void *context, const struct campaign_entry *entry, struct error *err)
+{
+    struct names *names = context;
+    (void)err;
+    names->items = memory_grow(names->items, &names->capacity, names->count + 1, sizeof *names->items);
+    names->items[names->count++] =
+        (struct campaign_entry){.name = arena_strdup(&names->arena, entry->name), .made = entry->made};
+    return 0;
+}
+
+static int names_read(struct names *names, const char *url, struct error *err)
+{
+    *names = (struct names){0};
+    arena_init(&names->arena);
+    return campaign_visit(url, add_name, names, err);
+}
+
+static void names_release(struct names *names)
+{
+    free(names->items);
+    arena_release(&names->arena);
+}
+
+static int no_campaign(const char *url, struct error *err)
+{
+    return error_set(
+        err, ERROR_NOT_FOUND,
+        "the database has no campaign yet; 'assay campaign init %s NAME' makes one, and so does the "
+        "first 'assay fuzz --db %s --campaign NAME'",
+        url, url);
+}
+
+/* The only campaign of the database, on the heap. */
+static int only_name(const char *url, char **name, struct error *err)
+{
+    struct names names;
+    int status = names_read(&names, url, err);
+    if (!status && names.count == 0)
+        status = no_campaign(url, err);
+    else if (!status && names.count > 1)
+        status = error_set(err, ERROR_USAGE,
+                           "the database has %zu campaigns: name one; 'assay campaign list %s' lists them",
+                           names.count, url);
+    else if (!status)
+        *name = memory_strdup(names.items[0].name);
+    names_release(&names);
+    return status;
+}
+
+static void date(double seconds, char buffer[32])
+{
+    time_t moment = (time_t)seconds;
+    struct tm parts;
+    if (!gmtime_r(&moment, &parts) || !strftime(buffer, 32, "%Y-%m-%d %H:%MZ", &parts))
+        strcpy(buffer, "?");
+}
+
+static void list_row(struct table *table, const struct campaign_entry *entry,
+                     const struct campaign_view *view)
+{
+    struct str size;
+    char made[32];
+    date((double)entry->made, made);
+    str_init(&size);
+    campaign_bytes(&size, view->bytes);
+    table_add(table, STYLE_PLAIN, "%s", entry->name);
+    table_add(table, STYLE_PLAIN, "%s", made);
+    table_add(table, STYLE_PLAIN, "%.0f", view->cases);
+    table_add(table, STYLE_PLAIN, "%.0f", view->rate);
+    table_add(table, STYLE_PLAIN, "%zu", view->n_findings);
+    table_add(table, STYLE_PLAIN, "%zu", view->states[WORKER_ALIVE] + view->states[WORKER_STUCK]);
+    table_add(table, STYLE_PLAIN, "%s", size.data);
+    table_add(table, STYLE_PLAIN, "%s", campaign_state_words(view));
+    str_release(&size);
+}
+
+/* One that cannot be read does not hide the others. */
+static void list_trouble(struct table *table, const struct campaign_entry *entry, const struct error *trouble)
+{
+    char made[32];
+    date((double)entry->made, made);
+    table_add(table, STYLE_PLAIN, "%s", entry->name);
+    table_add(table, STYLE_PLAIN, "%s", made);
+    for (int i = 0; i < 5; i++)
+        table_add(table, STYLE_PLAIN, "%s", "");
+    table_add(table, STYLE_BAD, "%s", trouble->message);
+}
+
+static void list_json(struct json *json, const struct campaign_entry *entry, const struct campaign_view *view,
+                      const struct error *trouble)
+{
+    json_object(json, NULL);
+    json_string(json, "campaign", entry->name);
+    json_int(json, "made", entry->made);
+    json_string(json, "state", trouble ? NULL : campaign_state_words(view));
+    json_string(json, "trouble", trouble ? trouble->message : NULL);
+    if (!trouble) {
+        json_double(json, "cases", view->cases);
+        json_double(json, "rate", view->rate);
+        json_int(json, "findings", (int64_t)view->n_findings);
+        json_int(json, "workers", (int64_t)(view->states[WORKER_ALIVE] + view->states[WORKER_STUCK]));
+        json_double(json, "bytes", view->bytes);
+    }
+    json_end(json);
+}
+
+static void list_all(const struct request *request, const struct names *names, struct table *table,
+                     struct json *json)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        struct campaign_view view;
+        struct error trouble = {0};
+        bool bad = campaign_view_read(&view, request->url, names->items[i].name, &trouble) != 0;
+        if (json)
+            list_json(json, &names->items[i], &view, bad ? &trouble : NULL);
+        else if (bad)
+            list_trouble(table, &names->items[i], &trouble);
+        else
+            list_row(table, &names->items[i], &view);
+        campaign_view_release(&view);
+    }
+}
+
+static int run_list(const struct request *request, struct error *err)
+{
+    struct names names;
+    struct table table;
+    struct json json;
+    struct str out;
+    if (names_read(&names, request->url, err)) {
+        names_release(&names);
+        return -1;
+    }
+    str_init(&out);
+    table_init(&table, "llrrrrrl");
+    if (request->settings->common.format == FORMAT_JSON) {
+        output_json(&json, &out, true);
+        json_array(&json, "campaigns");
+        list_all(request, &names, NULL, &json);
+        json_end(&json);
+        json_end(&json);
+    } else if (names.count) {
+        table_head(&table, "campaign|made|cases|cases/s|findings|workers|size|state");
+        list_all(request, &names, &table, NULL);
+        table_print(&table, &out, output_colour(&request->settings->common), 0);
+    } else {
+        str_printf(&out, "The database has no campaign yet; 'assay campaign init %s NAME' makes one.\n",
+                   request->url);
+    }
+    int status = print(&out, err);
+    table_release(&table);
+    names_release(&names);
+    str_release(&out);
+    return status;
+}
+
+static int run_status(const struct request *request, struct error *err)
+{
+    struct campaign_view view;
+    struct str out;
+    str_init(&out);
+    int status = campaign_view_read(&view, request->url, request->name, err);
+    if (!status && request->settings->common.format == FORMAT_JSON) {
+        struct json json;
+        output_json(&json, &out, true);
+        campaign_json(&json, &view, view.n_findings);
+        json_end(&json);
+    } else if (!status) {
+        campaign_screen(&out, &view, output_colour(&request->settings->common), 0);
+        if (view.n_findings)
+            str_printf(&out, "\n  next      'assay campaign export %s %s -o DIR' writes them to a folder\n",
+                       request->url, request->name);
+    }
+    if (!status)
+        status = print(&out, err);
+    campaign_view_release(&view);
+    str_release(&out);
+    return status;
+}
+
+/* Lines of the terminal that are left for workers, 0 where there is none. */
+static size_t terminal_lines(void)
+{
+    enum { OTHER_LINES = 16, LEAST = 5 };
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
+        return 0;
+    return size.ws_row > OTHER_LINES + LEAST ? (size_t)size.ws_row - OTHER_LINES : LEAST;
+}
+
+/* The screen in place of the one before. On trouble the last one stays, and what is wrong is said below it.
+ */
+static int draw_top(const struct request *request, bool terminal, struct str *last, struct error *err)
+{
+    struct campaign_view view;
+    struct error trouble = {0};
+    struct str out;
+    str_init(&out);
+    if (terminal)
+        str_add(&out, "\033[H\033[J");
+    if (campaign_view_read(&view, request->url, request->name, &trouble) == 0) {
+        str_clear(last);
+        campaign_screen(last, &view, output_colour(&request->settings->common), terminal_lines());
+    }
+    str_printf(&out, "%s\n", last->data);
+    if (trouble.code)
+        text_print(&out, trouble.message, 0);
+    str_add(&out, trouble.code ? "\n" : "");
+    bool ever = last->length > 0;
+    int status = ever ? print(&out, err) : error_set(err, trouble.code, "%s", trouble.message);
+    campaign_view_release(&view);
+    str_release(&out);
+    return status;
+}
+
+static int run_top(const struct request *request, struct error *err)
+{
+    struct str last;
+    int status = 0;
+    str_init(&last);
+    interrupt_block();
+    for (long long i = 0; !status; i++) {
+        status = draw_top(request, isatty(STDOUT_FILENO), &last, err);
+        if (status || i + 1 == request->settings->count || interrupt_wait(TOP_SECONDS))
+            break;
+    }
+    str_release(&last);
+    return status;
+}
+
+static int set_stopped(const struct request *request, bool stopped, struct error *err)
+{
+    struct store *store;
+    if (store_open_campaign(&store, request->url, request->name, STORE_WRITE, err))
+        return -1;
+    int status = work_set_stopped(store, stopped, err);
+    store_close(store);
+    return status;
+}
+
+static int run_stop(const struct request *request, struct error *err)
+{
+    if (set_stopped(request, true, err))
+        return -1;
+    printf(
+        "The campaign '%s' is stopped: its workers end when they have returned the ranges that they have.\n"
+        "'assay campaign resume %s %s' lets workers go on with it.\n",
+        request->name, request->url, request->name);
+    return 0;
+}
+
+static int run_resume(const struct request *request, struct error *err)
+{
+    if (set_stopped(request, false, err))
+        return -1;
+    printf("The campaign '%s' gives out work again.\n"
+           "Workers that have ended do not come back by themselves: 'assay fuzz --db %s --campaign %s' "
+           "starts one.\n",
+           request->name, request->url, request->name);
+    return 0;
+}
+
+static int run_export(const struct request *request, struct error *err)
+{
+    const char *folder = request->settings->common.output;
+    struct export_result result;
+    if (!folder)
+        return error_set(err, ERROR_USAGE, "name the folder to write to with -o");
+    if (campaign_export(request->url, request->name, folder, &result, err))
+        return -1;
+    printf("%s: %zu finding%s, %zu with a bundle; 'assay findings %s' lists them\n", folder, result.findings,
+           result.findings == 1 ? "" : "s", result.bundles, folder);
+    if (result.left_out) {
+        struct str text;
+        str_init(&text);
+        str_printf(&text,
+                   "%zu row%s or bundles of the database were left out, as Assay does not write such: ",
+                   result.left_out, result.left_out == 1 ? "" : "s");
+        text_print(&text, result.why, 0);
+        fprintf(stderr, "assay campaign: %s\n", text.data);
+        str_release(&text);
+    }
+    return 0;
+}
+
+/* Opening a campaign for writing upgrades it. */
+static int upgrade(const char *url, const char *name, enum store_mode mode, struct error *err)
+{
+    struct store *store;
+    if (store_open_campaign(&store, url, name, mode, err))
+        return -1;
+    store_close(store);
+    printf("The campaign '%s' has the tables of this version of Assay.\n", name);
+    return 0;
+}
+
+static int run_init(const struct request *request, struct error *err)
+{
+    struct names names;
+    if (request->name) {
+        if (upgrade(request->url, request->name, STORE_CREATE, err))
+            return -1;
+        printf("'assay fuzz --db %s --campaign %s -e ENGINE' starts a worker.\n", request->url,
+               request->name);
+        return 0;
+    }
+    int status = names_read(&names, request->url, err);
+    if (!status && !names.count)
+        status = no_campaign(request->url, err);
+    for (size_t i = 0; i < names.count && !status; i++)
+        status = upgrade(request->url, names.items[i].name, STORE_WRITE, err);
+    names_release(&names);
+    return status;
+}
+
+static bool stop_serving(void *context)
+{
+    (void)context;
+    return interrupt_pending();
+}
+
+static int run_serve(const struct request *request, struct error *err)
+{
+    struct names names;
+    struct http_server *server;
+    struct campaign_site site;
+    int port = (int)request->settings->port;
+    if (request->settings->port > 65535)
+        return error_set(err, ERROR_USAGE, "--port takes 0 to 65535, not %lld", request->settings->port);
+    int status = names_read(&names, request->url, err); /* a wrong address is told at once */
+    names_release(&names);
+    if (status || http_server_open(&server, &port, err))
+        return -1;
+    campaign_site_init(&site, request->url);
+    interrupt_block();
+    printf("http://127.0.0.1:%d/%s%s shows the campaigns of the database; Ctrl-C ends this.\n", port,
+           request->name ? request->name : "", request->name ? "/" : "");
+    fflush(stdout);
+    struct http_site pages = {.answer = campaign_site_answer,
+                              .news = campaign_site_news,
+                              .stop = stop_serving,
+                              .period = TOP_SECONDS,
+                              .patience = PATIENCE_SECONDS,
+                              .context = &site};
+    status = http_serve(server, &pages, err);
+    http_server_close(server);
+    campaign_site_release(&site);
+    return status;
+}
+
+static const struct action actions[] = {
+    {"list", run_list, false},   {"status", run_status, true}, {"top", run_top, true},
+    {"stop", run_stop, true},    {"resume", run_resume, true}, {"export", run_export, true},
+    {"serve", run_serve, false}, {"init", run_init, false},
+};
+
+static const struct action *find_action(const char *word, struct error *err)
+{
+    const struct action *nearest = NULL;
+    size_t least = CLI_NEAR;
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (text_equal(actions[i].word, word))
+            return &actions[i];
+        if (cli_nearer(word, strlen(word), actions[i].word, &least))
+            nearest = &actions[i];
+    }
+    error_set(err, ERROR_USAGE, "there is no 'assay campaign %.60s'%s%s%s", word,
+              nearest ? "; did you mean " : "", nearest ? nearest->word : "", nearest ? "?" : "");
+    return NULL;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    if (words->count == 0)
+        return error_set(err, ERROR_USAGE,
+                         "say what to do: list, status, top, stop, resume, export, serve or init");
+    const struct action *action = find_action(words->items[0], err);
+    if (!action)
+        return -1;
+    if (words->count < 2)
+        return error_set(err, ERROR_USAGE,
+                         "name the database: 'assay campaign %s postgresql://HOST/DATABASE%s'", action->word,
+                         action->one ? " NAME" : "");
+    if (words->count > 3)
+        return error_set(err, ERROR_USAGE, "campaign %s takes a database and a campaign, not also '%s'",
+                         action->word, words->items[3]);
+    struct request request = {
+        .settings = raw, .url = words->items[1], .name = words->count > 2 ? words->items[2] : NULL};
+    char *only = NULL;
+    if (action->one && !request.name) {
+        if (only_name(request.url, &only, err))
+            return -1;
+        request.name = only;
+    }
+    int status = action->run(&request, err);
+    free(only);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
+     "export: the folder to write, new or empty"},
+    {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count), "top: end after N screens"},
+    {0, "port", OPTION_COUNT, "N", offsetof(struct settings, port),
+     "serve: the port on 127.0.0.1 (default 8642; 0: any that is free)"},
+    {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
+     "list, status: how the result is written"},
+};
+
+static const struct settings defaults = {.port = 8642};
+
+const struct command command_campaign = {
+    .name = "campaign",
+    .summary = "look after campaigns that many machines share",
+    .usage = "list|status|top|stop|resume|export|serve|init URL [NAME] [OPTION...]",
+    .about =
+        "Campaigns of many machines live in a PostgreSQL database, each under a name; 'assay fuzz --db URL\n"
+        "--campaign NAME' is a worker (docs/scale.md). URL is what PostgreSQL's programs take; passwords\n"
+        "belong into ~/.pgpass, a service file or PGPASSWORD, never into the URL. NAME may be left out\n"
+        "where the database has only one campaign.\n\n"
+        "  list     all campaigns of the database, one line each\n"
+        "  status   one screen: what the campaign is, cases, findings by engine and class, workers\n"
+        "  top      the same, live\n"
+        "  stop     give out no more work: workers end when they have returned their ranges\n"
+        "  resume   give out work again\n"
+        "  export   write the findings to a folder as 'assay fuzz -o' makes it, bundles included\n"
+        "  serve    the same as a live page for the browser of this machine, with reports and maps\n"
+        "  init     make the campaign NAME, or bring it to this version; without NAME, bring all to it\n\n"
+        "A worker is alive while it renews its lease, stuck when it does so for much longer than ranges\n"
+        "usually take, lost when its lease has run out (another worker takes the range), and idle for a\n"
+        "minute after it returned one. The page is served on loopback alone: from another machine, use\n"
+        "'ssh -L 8642:localhost:8642 HOST'.\n",
+    .examples = "  assay campaign init postgresql://db.example/assay night\n"
+                "  assay campaign status postgresql://db.example/assay night\n"
+                "  assay campaign top service=assay\n"
+                "  assay campaign serve service=assay --port 8080\n"
+                "  assay campaign stop service=assay night\n"
+                "  assay campaign export service=assay night -o night && assay findings night\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

@@ -1,0 +1,267 @@
+#include "serve/campaign_site.h"
+
+#include "base/clock.h"
+#include "base/output.h"
+#include "findings/campaign_view.h"
+#include "report/campaign_report.h"
+#include "report/junit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN_FINDINGS = 200 };
+static const double FRESH_SECONDS = 1;
+
+static const char page_html[] =
+#include "campaign_page_html.inc"
+    ;
+static const char page_css[] =
+#include "campaign_page_css.inc"
+    ;
+static const char page_js[] =
+#include "campaign_page_js.inc"
+    ;
+
+#define GUARD "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+static const char live_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " GUARD;
+static const char still_policy[] = "default-src 'none'; style-src 'self'; img-src 'self'; " GUARD;
+/* A drawing that is opened by itself has no origin and runs nothing. */
+static const char drawing_policy[] = "default-src 'none'; style-src 'unsafe-inline'; sandbox; " GUARD;
+
+static const char html_type[] = "text/html; charset=utf-8";
+
+void campaign_site_init(struct campaign_site *site, const char *url)
+{
+    *site = (struct campaign_site){.url = url};
+    str_init(&site->status);
+}
+
+void campaign_site_release(struct campaign_site *site)
+{
+    str_release(&site->status);
+}
+
+static void give(struct http_answer *answer, const char *type, const char *policy, const char *text)
+{
+    answer->type = type;
+    answer->policy = policy;
+    str_add(&answer->body, text);
+}
+
+static void refuse(struct http_answer *answer, enum http_status status, const char *message)
+{
+    answer->status = status;
+    answer->type = "text/plain; charset=utf-8";
+    answer->policy = NULL;
+    str_clear(&answer->body);
+    str_printf(&answer->body, "%s\n", message);
+}
+
+static void refuse_error(struct http_answer *answer, const struct error *err)
+{
+    refuse(answer, err->code == ERROR_NOT_FOUND ? HTTP_NOT_FOUND : HTTP_TROUBLE, err->message);
+}
+
+/* The status as one line of JSON. */
+static int write_status(const struct campaign_site *site, const char *name, struct str *out,
+                        struct error *err)
+{
+    struct campaign_view view;
+    struct json json;
+    int status = campaign_view_read(&view, site->url, name, err);
+    if (!status) {
+        output_json(&json, out, false);
+        campaign_json(&json, &view, SHOWN_FINDINGS);
+        json_end(&json);
+    }
+    campaign_view_release(&view);
+    return status;
+}
+
+static void write_event(const struct campaign_site *site, const char *name, struct str *out)
+{
+    struct error err = {0};
+    struct str status;
+    str_init(&status);
+    if (write_status(site, name, &status, &err) == 0) {
+        str_printf(out, "data: %s\n\n", status.data);
+    } else {
+        struct json json;
+        str_clear(&status);
+        json_init(&json, &status, false);
+        json_object(&json, NULL);
+        json_string(&json, "message", err.message);
+        json_end(&json);
+        str_printf(out, "event: trouble\ndata: %s\n\n", status.data);
+    }
+    str_release(&status);
+}
+
+/* Many who ask at once get the same. */
+static const char *fresh_event(struct campaign_site *site, const char *name)
+{
+    if (!text_equal(site->topic, name) || clock_seconds() - site->read > FRESH_SECONDS) {
+        str_clear(&site->status);
+        write_event(site, name, &site->status);
+        snprintf(site->topic, sizeof site->topic, "%s", name);
+        site->read = clock_seconds();
+    }
+    return site->status.data;
+}
+
+void campaign_site_news(void *context, const char *topic, struct str *out)
+{
+    str_add(out, fresh_event(context, topic));
+}
+
+static void begin_page(struct str *out, const char *title)
+{
+    str_add(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>");
+    xml_escape(out, title);
+    str_add(out, " · Assay campaign</title>\n<link rel=\"stylesheet\" href=\"/page.css\">\n<body>\n");
+}
+
+struct listed {
+    struct str items;
+    size_t count;
+    char first[HTTP_TOPIC];
+};
+
+static int list_campaign(void *context, const struct campaign_entry *entry, struct error *err)
+{
+    struct listed *listed = context;
+    (void)err;
+    if (!listed->count++)
+        snprintf(listed->first, sizeof listed->first, "%s", entry->name);
+    str_printf(&listed->items, "<li><a href=\"/%s/\">%s</a>\n", entry->name, entry->name); /* plain names */
+    return 0;
+}
+
+static void answer_list(const struct campaign_site *site, struct http_answer *answer)
+{
+    struct listed listed = {0};
+    struct error err = {0};
+    str_init(&listed.items);
+    if (campaign_visit(site->url, list_campaign, &listed, &err)) {
+        refuse_error(answer, &err);
+    } else if (listed.count == 1) {
+        answer->status = HTTP_FOUND;
+        snprintf(answer->location, sizeof answer->location, "/%s/", listed.first);
+    } else {
+        give(answer, html_type, still_policy, "");
+        begin_page(&answer->body, "All");
+        str_printf(&answer->body, "<h1>Campaigns</h1>\n<ul>\n%s</ul>\n%s", listed.items.data,
+                   listed.count ? "" : "<p>The database has no campaign yet.</p>\n");
+    }
+    str_release(&listed.items);
+}
+
+static void add_fact(struct str *out, const char *word, const char *text)
+{
+    str_printf(out, "<dt>%s</dt><dd>", word);
+    xml_escape(out, text);
+    str_add(out, "</dd>\n");
+}
+
+static void write_finding(struct str *out, const char *campaign, const struct campaign_finding *finding,
+                          const struct str *report)
+{
+    begin_page(out, finding->name);
+    str_printf(out, "<p><a href=\"../\">Campaign %s</a></p>\n<h1>", campaign);
+    xml_escape(out, finding->title);
+    str_add(out, "</h1>\n<dl>\n");
+    add_fact(out, "finding", finding->name);
+    add_fact(out, "engine", finding->engine);
+    add_fact(out, "class", finding->class);
+    add_fact(out, "status", finding->status);
+    add_fact(out, "recipe", finding->recipe);
+    str_add(out, "</dl>\n");
+    if (finding->has_map)
+        str_add(out, "<p><a href=\"map.svg\"><img class=\"map\" src=\"map.svg\" alt=\"the model's graph, "
+                     "nodes at fault "
+                     "marked\"></a></p>\n");
+    str_add(out, "<pre>");
+    xml_escape(out, report->length ? report->data : "There is no report yet: the finding was not reduced.");
+    str_add(out, "</pre>\n");
+}
+
+static void answer_finding(const struct campaign_site *site, const char *campaign, const char *name,
+                           bool drawing, struct http_answer *answer)
+{
+    struct store *store;
+    struct campaign_finding finding;
+    struct arena arena;
+    struct str text;
+    struct error err = {0};
+    if (store_open_campaign(&store, site->url, campaign, STORE_READ, &err)) {
+        refuse_error(answer, &err);
+        return;
+    }
+    arena_init(&arena);
+    str_init(&text);
+    if (campaign_finding_read(store, name, &finding, &arena, &err) ||
+        campaign_finding_file(store, name, drawing ? "map.svg" : "report.md", &text, &err)) {
+        refuse_error(answer, &err);
+    } else if (drawing && !text.length) {
+        refuse(answer, HTTP_NOT_FOUND,
+               "The finding has no map: its case is a single node, or was not reduced yet.");
+    } else if (drawing) {
+        give(answer, "image/svg+xml", drawing_policy, text.data);
+    } else {
+        give(answer, html_type, still_policy, "");
+        write_finding(&answer->body, campaign, &finding, &text);
+    }
+    str_release(&text);
+    arena_release(&arena);
+    store_close(store);
+}
+
+static void answer_live(struct campaign_site *site, const char *campaign, const char *rest,
+                        struct http_answer *answer)
+{
+    struct error err = {0};
+    if (!*rest) {
+        give(answer, html_type, live_policy, page_html);
+    } else if (text_equal(rest, "events")) {
+        snprintf(answer->topic, sizeof answer->topic, "%s", campaign);
+        str_add(&answer->body, fresh_event(site, campaign));
+    } else if (write_status(site, campaign, &answer->body, &err)) {
+        refuse_error(answer, &err);
+    } else {
+        answer->type = "application/json";
+    }
+}
+
+/* Takes the name before the next slash. False when there is no slash, or it is not plain. */
+static bool take_name(const char **rest, char name[HTTP_PATH_LIMIT], bool (*is_plain)(const char *))
+{
+    size_t length = strcspn(*rest, "/");
+    if (!(*rest)[length])
+        return false;
+    memcpy(name, *rest, length);
+    name[length] = '\0';
+    *rest += length + 1;
+    return is_plain(name);
+}
+
+void campaign_site_answer(void *context, const struct http_request *request, struct http_answer *answer)
+{
+    struct campaign_site *site = context;
+    const char *rest = request->path + 1;
+    char campaign[HTTP_PATH_LIMIT], finding[HTTP_PATH_LIMIT];
+    if (!*rest)
+        answer_list(site, answer);
+    else if (text_equal(rest, "page.css"))
+        give(answer, "text/css; charset=utf-8", NULL, page_css);
+    else if (text_equal(rest, "page.js"))
+        give(answer, "text/javascript; charset=utf-8", NULL, page_js);
+    else if (!take_name(&rest, campaign, campaign_name_is_plain))
+        refuse(answer, HTTP_NOT_FOUND, "There is no such page; / lists the campaigns.");
+    else if (!*rest || text_equal(rest, "events") || text_equal(rest, "status.json"))
+        answer_live(site, campaign, rest, answer);
+    else if (take_name(&rest, finding, finding_name_is_plain) && (!*rest || text_equal(rest, "map.svg")))
+        answer_finding(site, campaign, finding, *rest, answer);
+    else
+        refuse(answer, HTTP_NOT_FOUND, "There is no such page.");
+}
