@@ -9,9 +9,11 @@
 #define CAMPAIGN_CASE_SOURCE_H
 
 #include "base/str.h"
+#include "findings/work.h"
 #include "trial/trial.h"
 
-enum { FUZZ_RANGE = 500 }; /* the most cases of a range */
+/* Cases of a range of a campaign in a folder, and the most that any range has. */
+enum { FUZZ_RANGE = 500, RANGE_MOST = WORK_RANGE_MOST };
 
 /* The state of a case of the range: not run yet, done, done and something new was found. */
 enum fuzz_mark { MARK_TODO = '.', MARK_DONE = 'd', MARK_NEW = 'n' };
@@ -19,7 +21,7 @@ enum fuzz_mark { MARK_TODO = '.', MARK_DONE = 'd', MARK_NEW = 'n' };
 struct fuzz_status;
 
 struct case_range {
-    size_t count; /* 1 to FUZZ_RANGE */
+    size_t count; /* 1 to RANGE_MOST */
     /* The cases are only looked at by the source: they are not settled, their findings are not recorded, and
      * the source counts them itself. */
     bool rough;
@@ -52,6 +54,16 @@ struct case_source_kind {
      * when it is damaged. */
     int (*write)(void *source, struct str *out, struct error *err);
     int (*read)(void *source, const char *text, struct error *err);
+    /*
+     * For campaigns of many workers: what came about since the snapshot was folded into an empty source, and
+     * how to add it to another (campaign/fuzz_source.h). NULL for a source whose ranges go on from each
+     * other.
+     */
+    void (*mark)(void *source);
+    void (*difference)(const void *source, struct str *out);
+    void (*whole)(const void *source, struct str *out);
+    int (*fold)(void *source, const char *text, struct error *err);
+    void (*clear)(void *source);
     void (*figures)(const void *source, struct fuzz_status *status); /* for the status screen */
     void (*free)(void *source);
 };

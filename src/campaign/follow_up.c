@@ -6,6 +6,7 @@
 #include "campaign/kept_case.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
+#include "findings/stored_files.h"
 #include "locate/localize.h"
 #include "reduce/reduce.h"
 #include "reduce/subject.h"
@@ -198,6 +199,10 @@ static int write_finding(const struct follow_up_options *options, const struct t
     str_printf(&path, "/%s", signature->name);
     if (status == 0)
         status = write_bundle(options, done, signature, past, path.data, true, err);
+    if (status == 0 && options->stored) {
+        status = stored_files_put(options->store, signature->text, path.data, err);
+        file_remove_tree(path.data, NULL);
+    }
     str_release(&path);
     return status;
 }

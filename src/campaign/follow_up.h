@@ -25,6 +25,7 @@ struct follow_up_options {
     const struct panel *panel;
     struct store *store;
     const char *folder; /* of the campaign */
+    bool stored; /* bundles go to the database (findings/stored_files.h), and do not stay in the folder */
     /*
      * Reduced cases are looked up here again, as they may match an issue that the original did not; NULL:
      * none.

@@ -7,6 +7,7 @@
 #include "campaign/follow_up.h"
 #include "campaign/fuzz_probe.h"
 #include "campaign/fuzz_record.h"
+#include "campaign/fuzz_shared.h"
 #include "campaign/fuzz_state.h"
 #include "campaign/kept_case.h"
 #include "campaign/search_source.h"
@@ -15,10 +16,12 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How often progress is kept and the watcher called. */
@@ -31,6 +34,10 @@
 /* Reducing may take this part of the time, and so long for one finding. */
 #define REDUCE_SHARE 0.33
 #define REDUCE_SECONDS 15
+
+/* In a shared campaign other releases are asked as well. When a worker dies, another begins after this long.
+ */
+#define FOLLOW_UP_SECONDS 180
 
 enum { SILENT_CASES = 20 };
 
@@ -53,6 +60,10 @@ struct fuzz {
     int lock;                                 /* file, held while the campaign runs */
     double reducing;                          /* seconds spent on it in this start */
     bool stop;
+    struct fuzz_shared shared; /* of a campaign of many workers, */
+    bool sharing;              /* which this is; */
+    bool over;                 /* all its cases are done, or it was stopped */
+    bool lost;                 /* another has taken the range at hand over */
     size_t next;       /* place in the range, or among the probe's finds, of the case to be made next */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
 };
@@ -99,17 +110,17 @@ static char *describe(const struct fuzz_options *options)
 static int check_options(struct fuzz *fuzz, struct error *err)
 {
     static const char key[] = "fuzz-options";
-    char *now = describe(fuzz->options);
+    const struct fuzz_options *o = fuzz->options;
+    char *now = describe(o);
     struct str then;
-    bool found;
     str_init(&then);
-    int status = store_get(fuzz->store, key, &then, &found, err);
-    if (!status && !found)
-        status = store_set(fuzz->store, key, now, err);
-    else if (!status && !text_equal(then.data, now))
-        status = error_set(err, ERROR_USAGE,
-                           "%s holds a campaign with other options (%s); use the same ones or another folder",
-                           fuzz->options->folder, then.data);
+    int status = store_agree(fuzz->store, key, now, &then, err);
+    if (!status && !text_equal(then.data, now))
+        status = error_set(
+            err, ERROR_USAGE, "%s holds a campaign with other options (%s); use the same ones or another %s",
+            o->shared ? o->shared->campaign : o->folder, then.data, o->shared ? "name" : "folder");
+    if (!status && o->shared && o->shared->words)
+        status = store_agree(fuzz->store, FUZZ_SHARED_WORDS, o->shared->words, &then, err);
     str_release(&then);
     free(now);
     return status;
@@ -121,7 +132,7 @@ static void init_status(struct fuzz *fuzz)
     const struct panel *panel = o->panel;
     struct fuzz_status *status = fuzz->status;
     *status = (struct fuzz_status){
-        .folder = o->folder,
+        .folder = o->shared ? o->shared->campaign : o->folder,
         .seed = o->search ? o->search->seed : o->source.seed,
         .strategy = o->source.strategy,
         .last_new = -1,
@@ -158,6 +169,15 @@ static bool time_is_up(const struct fuzz *fuzz)
     return limit > 0 && clock_seconds() - fuzz->started >= limit;
 }
 
+static int renew(struct fuzz *fuzz, struct error *err)
+{
+    bool held, had = fuzz->shared.held;
+    if (fuzz_shared_renew(&fuzz->shared, &held, err))
+        return -1;
+    fuzz->lost |= had && !held;
+    return 0;
+}
+
 /* Every so often, and at once when something new was met. */
 static int keep(struct fuzz *fuzz, bool now, struct error *err)
 {
@@ -167,7 +187,7 @@ static int keep(struct fuzz *fuzz, bool now, struct error *err)
     fuzz->kept = clock_seconds();
     if (fuzz->options->watch && fuzz->options->watch(fuzz->options->context, fuzz->status))
         fuzz->stop = true;
-    return fuzz_state_keep(&fuzz->state, fuzz->store, err);
+    return fuzz->sharing ? renew(fuzz, err) : fuzz_state_keep(&fuzz->state, fuzz->store, err);
 }
 
 static void met(void *context, uint64_t signature, bool is_new)
@@ -224,10 +244,15 @@ static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const 
     return fuzz_record(recorder, done, met, fuzz, err);
 }
 
-static int record(struct fuzz *fuzz, const struct trial_done *done, struct error *err)
+static int record(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
 {
     struct fuzz_recorder recorder = {
         .store = fuzz->store, .known = &fuzz->known, .panel = fuzz->options->panel};
+    if (number < RANGE_MOST && fuzz->sharing) {
+        recorder.buffer = &fuzz->shared.findings;
+        recorder.state = &fuzz->state;
+        recorder.number = number;
+    }
     int status = fuzz->source.kind->bred ? record_bred(fuzz, &recorder, done, err)
                                          : fuzz_record(&recorder, done, met, fuzz, err);
     if (status || !fuzz->added)
@@ -253,17 +278,18 @@ static int count(struct fuzz *fuzz, size_t number, const struct trial_done *done
     return keep(fuzz, fuzz->added, err);
 }
 
-/* One finished case; number: its place in the range, or FUZZ_RANGE for one of the probe's. */
+/* One finished case; number: its place in the range, or RANGE_MOST for one of the probe's. */
 static int take(void *context, struct trial_done *done, struct error *err)
 {
     struct fuzz *fuzz = context;
     size_t number = (size_t)(uintptr_t)done->user;
     fuzz->fresh = fuzz->added = false;
-    int status = number < FUZZ_RANGE && fuzz->range.rough ? 0 : record(fuzz, done, err);
-    if (!status && number < FUZZ_RANGE)
+    bool of_range = number < RANGE_MOST;
+    int status = (of_range && fuzz->range.rough) || fuzz->lost ? 0 : record(fuzz, number, done, err);
+    if (!status && of_range && !fuzz->lost)
         status = count(fuzz, number, done, err);
     trial_done_release(done);
-    if (number < FUZZ_RANGE)
+    if (of_range)
         fuzz->stop |= time_is_up(fuzz);
     return status;
 }
@@ -274,7 +300,7 @@ static int make_probe_find(void *context, struct test_case **test, void **user, 
     struct fuzz *fuzz = context;
     if (fuzz->stop || fuzz->next == fuzz->probe.n_recipes)
         return 0;
-    *user = (void *)(uintptr_t)FUZZ_RANGE;
+    *user = (void *)(uintptr_t)RANGE_MOST;
     if (generate_recipe(fuzz->probe.recipes[fuzz->next++], test, err))
         *test = NULL; /* of a release with other operators */
     return 1;
@@ -294,7 +320,7 @@ static int make_next(void *context, struct test_case **test, void **user, struct
     uint64_t most = fuzz->source.kind->bred ? 0 : fuzz->options->count;
     size_t number = fuzz->next;
     struct error why = {0};
-    if (fuzz->stop || number == fuzz->range.count || (most && state->first + number >= most))
+    if (fuzz->stop || fuzz->lost || number == fuzz->range.count || (most && state->first + number >= most))
         return 0;
     fuzz->next++;
     *user = (void *)(uintptr_t)number;
@@ -397,51 +423,76 @@ static int find_waiting(void *context, const struct stored *stored, struct error
     return 1;
 }
 
-static int reduce_one(struct fuzz *fuzz, const struct waiting *waiting, struct error *err)
+static int reduce_one(struct fuzz *fuzz, const char *signature, const char *recipe, const char *engine,
+                      struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct follow_up_options options = {
         .panel = o->panel,
         .store = fuzz->store,
         .folder = o->folder,
+        .stored = fuzz->sharing,
         .draw = o->draw,
         .known = &fuzz->known,
         .registry = o->registry,
-        .no_bisect = true,
+        .no_bisect = !fuzz->sharing,
         .reduce_seconds = REDUCE_SECONDS,
     };
     struct follow_up_done done;
     struct error why = {0};
     char reason[200];
-    if (!follow_up_finding(&options, waiting->signature, waiting->recipe, waiting->engine, &done, &why))
+    if (!follow_up_finding(&options, signature, recipe, engine, &done, &why))
         return 0;
     snprintf(reason, sizeof reason, "%.180s", why.message);
-    return store_settle(fuzz->store, waiting->signature,
-                        &(struct settled){.state = STATE_FAILED, .detail = reason}, err);
+    return store_settle(fuzz->store, signature, &(struct settled){.state = STATE_FAILED, .detail = reason},
+                        err);
+}
+
+/* The next finding that nobody has looked at: 1, 0 when there is none. */
+static int reduce_waiting(struct fuzz *fuzz, struct error *err)
+{
+    struct store_filter all = {0};
+    struct waiting waiting = {0};
+    int status = store_list(fuzz->store, &all, find_waiting, &waiting, err);
+    if (status == 1 && reduce_one(fuzz, waiting.signature, waiting.recipe, waiting.engine, err))
+        status = -1;
+    free(waiting.signature);
+    free(waiting.recipe);
+    free(waiting.engine);
+    return status;
+}
+
+/* The same in a shared campaign, where no other worker may look at it. */
+static int reduce_leased(struct fuzz *fuzz, struct error *err)
+{
+    struct work_finding finding;
+    bool found;
+    work_finding_init(&finding);
+    int status = work_follow_up(fuzz->shared.work, FOLLOW_UP_SECONDS, &finding, &found, err);
+    if (!status && found)
+        status = reduce_one(fuzz, finding.signature.data, finding.recipe.data, finding.engine.data, err) ||
+                         work_follow_up_done(fuzz->shared.work, finding.signature.data, err)
+                     ? -1
+                     : 1;
+    work_finding_release(&finding);
+    return status;
 }
 
 /* While no case is under way: as many new findings as there is time for. */
 static int reduce_findings(struct fuzz *fuzz, struct error *err)
 {
-    struct store_filter all = {0};
-    int status = 0;
-    while (fuzz->options->reduce && !status && !fuzz->stop && !time_is_up(fuzz)) {
+    while (fuzz->options->reduce && !fuzz->stop && !time_is_up(fuzz)) {
         double start = clock_seconds();
-        struct waiting waiting = {0};
-        if (fuzz->reducing > REDUCE_SHARE * (start - fuzz->started) ||
-            store_list(fuzz->store, &all, find_waiting, &waiting, err) != 1)
+        if (fuzz->reducing > REDUCE_SHARE * (start - fuzz->started))
             break;
-        status = reduce_one(fuzz, &waiting, err);
-        free(waiting.signature);
-        free(waiting.recipe);
-        free(waiting.engine);
+        int status = fuzz->sharing ? reduce_leased(fuzz, err) : reduce_waiting(fuzz, err);
         fuzz->reducing += clock_seconds() - start;
-        if (!status)
-            status = fuzz_recount(fuzz->status, fuzz->store, err);
-        if (!status)
-            status = keep(fuzz, true, err);
+        if (status <= 0)
+            return status;
+        if (fuzz_recount(fuzz->status, fuzz->store, err) || keep(fuzz, true, err))
+            return -1;
     }
-    return status;
+    return 0;
 }
 
 /* Whether the campaign has made all its cases. */
@@ -451,22 +502,9 @@ static bool is_over(const struct fuzz *fuzz)
     uint64_t most = fuzz->options->count, made = source->kind->bred ? fuzz->status->cases : fuzz->state.first;
     if (fuzz->range.sequel)
         return false; /* what looks like a finding is judged first */
+    if (fuzz->sharing)
+        return fuzz->over;
     return (most && made >= most) || (source->kind->over && source->kind->over(source->self));
-}
-
-static int run_ranges(struct fuzz *fuzz, struct error *err)
-{
-    while (!fuzz->stop && !is_over(fuzz)) {
-        int status = run_range(fuzz, err);
-        if (status <= 0)
-            return status;
-        if (fuzz->source.kind->end(fuzz->source.self, fuzz->state.marks, fuzz->range.count, err))
-            return -1;
-        fuzz->state.first += fuzz->range.count;
-        if (begin_range(fuzz, err) || reduce_findings(fuzz, err))
-            return -1;
-    }
-    return fuzz->source.kind->bred && !fuzz->range.sequel ? save_snapshot(fuzz, err) : 0;
 }
 
 /* Engines as the store shows them; their cases are those of the whole campaign. */
@@ -479,7 +517,8 @@ static int add_cases(void *context, const struct stored_engine *engine, struct e
     return 0;
 }
 
-static int note_engines(struct fuzz *fuzz, struct error *err)
+/* `cases`: of the campaign; negative: not known yet. */
+static int note_engines(struct fuzz *fuzz, int64_t cases, struct error *err)
 {
     int status = 0;
     for (size_t i = 0; i < fuzz->options->panel->count && !status; i++) {
@@ -489,9 +528,90 @@ static int note_engines(struct fuzz *fuzz, struct error *err)
         status = store_engines(fuzz->store, add_cases, engine, err);
         if (!status)
             status = store_engine(fuzz->store, engine->label, version,
-                                  (int64_t)fuzz->status->cases - engine->stored_cases, err);
+                                  cases < 0 ? 0 : cases - engine->stored_cases, err);
     }
     return status;
+}
+
+static int note_all_engines(struct fuzz *fuzz, struct error *err)
+{
+    return note_engines(fuzz, (int64_t)fuzz->shared.totals.cases, err);
+}
+
+/* While no range is free: reduces findings, and waits a little. */
+static int pass_time(struct fuzz *fuzz, double *pause, struct error *err)
+{
+    static const double longest = 1;
+    if (reduce_findings(fuzz, err) || keep(fuzz, true, err))
+        return -1;
+    struct timespec time = {(time_t)*pause, (long)((*pause - floor(*pause)) * 1e9)};
+    nanosleep(&time, NULL);
+    *pause = fmin(longest, *pause * 1.5);
+    fuzz->stop |= time_is_up(fuzz);
+    return 0;
+}
+
+/* Gets a range of a shared campaign: 1, or 0 when there will be none. */
+static int lease_range(struct fuzz *fuzz, struct error *err)
+{
+    double pause = 0.02;
+    while (!fuzz->stop) {
+        enum work_kind kind;
+        if (fuzz_shared_next(&fuzz->shared, &kind, err))
+            return -1;
+        fuzz->lost = false;
+        fuzz->over = kind == WORK_OVER || kind == WORK_STOPPED;
+        if (fuzz->over)
+            return 0;
+        if (kind == WORK_RANGE) {
+            fuzz->range = (struct case_range){.count = (size_t)fuzz->shared.lease.count};
+            return 1;
+        }
+        if (kind == WORK_FOLD ? note_all_engines(fuzz, err) : pass_time(fuzz, &pause, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int return_range(struct fuzz *fuzz, struct error *err)
+{
+    size_t added = 0;
+    if (fuzz->lost)
+        return 0;
+    if (fuzz_shared_return(&fuzz->shared, &added, err))
+        return -1;
+    if (!added)
+        return 0;
+    fuzz->status->last_new = fuzz->status->elapsed;
+    return fuzz_recount(fuzz->status, fuzz->store, err);
+}
+
+/* Lets the source hear of it, and goes on to the next. */
+static int end_range(struct fuzz *fuzz, struct error *err)
+{
+    if (fuzz->source.kind->end(fuzz->source.self, fuzz->state.marks, fuzz->range.count, err))
+        return -1;
+    if (fuzz->sharing)
+        return return_range(fuzz, err);
+    fuzz->state.first += fuzz->range.count;
+    return begin_range(fuzz, err);
+}
+
+static int run_ranges(struct fuzz *fuzz, struct error *err)
+{
+    while (!fuzz->stop && !is_over(fuzz)) {
+        int status = fuzz->sharing ? lease_range(fuzz, err) : 1;
+        if (status > 0)
+            status = run_range(fuzz, err);
+        if (fuzz->lost && status == 0)
+            continue;
+        if (status <= 0)
+            return status;
+        if (end_range(fuzz, err) || reduce_findings(fuzz, err))
+            return -1;
+    }
+    bool snapshot = fuzz->source.kind->bred && !fuzz->range.sequel && !fuzz->sharing;
+    return snapshot ? save_snapshot(fuzz, err) : 0;
 }
 
 /* One start at a time: the lock goes with the process that holds it. */
@@ -540,19 +660,32 @@ static void choose_rules(struct fuzz *fuzz, struct rule_choice *rules)
         rules->without = "fresh";
 }
 
+/* The store of a campaign in a folder, which one process has at a time. */
+static int open_folder(struct fuzz *fuzz, struct error *err)
+{
+    const char *folder = fuzz->options->folder;
+    return store_check_folder(folder, err) || check_store(folder, err) || lock_folder(fuzz, err) ||
+                   store_open(&fuzz->store, folder, STORE_CREATE, err)
+               ? -1
+               : 0;
+}
+
 static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
     /* Whatever may be wrong with the options comes before the folder. */
     if (options_check(&source.generate, err) || rule_choice_check(&source.rules, err) ||
-        open_known(fuzz, err) || store_check_folder(o->folder, err) || check_store(o->folder, err) ||
-        lock_folder(fuzz, err) || store_open(&fuzz->store, o->folder, STORE_CREATE, err) ||
-        check_options(fuzz, err))
+        open_known(fuzz, err))
+        return -1;
+    if (o->shared ? fuzz_shared_store(&fuzz->store, o->shared, STORE_CREATE, err) : open_folder(fuzz, err))
+        return -1;
+    if (check_options(fuzz, err))
         return -1;
     if (o->search)
         return search_source_new(&fuzz->source, o->search, o->panel, o->folder, err);
-    if (o->probe && fuzz_probe_load(&fuzz->probe, o, err))
+    if (o->probe && (o->shared ? fuzz_probe_share(&fuzz->probe, o, fuzz->store, err)
+                               : fuzz_probe_load(&fuzz->probe, o, err)))
         return -1;
     source.n_engines = fuzz->probe.n_engines;
     source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;
@@ -566,6 +699,41 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
     return 0;
 }
 
+/* One worker does, and another when it dies of them. */
+static int share_probe_finds(struct fuzz *fuzz, struct error *err)
+{
+    static const char name[] = "probe finds";
+    bool mine;
+    if (!fuzz->probe.n_recipes)
+        return 0;
+    if (work_task(fuzz->shared.work, name, FOLLOW_UP_SECONDS, &mine, err))
+        return -1;
+    if (!mine)
+        return 0;
+    if (run_probe_finds(fuzz, err))
+        return -1;
+    return fuzz->stop ? 0 : work_task_done(fuzz->shared.work, name, err);
+}
+
+/* To the end of a shared campaign, or of this worker's time. The summary is about the whole campaign. */
+static int take_part(struct fuzz *fuzz, struct error *err)
+{
+    const struct fuzz_options *o = fuzz->options;
+    fuzz->sharing = true;
+    if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, &fuzz->state,
+                         &fuzz->source, fuzz->status, err) ||
+        known_again(&fuzz->known, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err) ||
+        note_engines(fuzz, -1, err) || share_probe_finds(fuzz, err))
+        return -1;
+    int status = run_ranges(fuzz, err);
+    fuzz_shared_drop(&fuzz->shared);
+    if (status || share_probe_finds(fuzz, err) || keep(fuzz, true, err))
+        return -1;
+    return fuzz_recount(fuzz->status, fuzz->store, err) || fuzz_shared_count(&fuzz->shared, fuzz->status, err)
+               ? -1
+               : 0;
+}
+
 static int run_campaign(struct fuzz *fuzz, struct error *err)
 {
     bool found;
@@ -574,13 +742,13 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
         return -1;
     fuzz->before = fuzz->status->elapsed;
     fuzz->source.kind->plan(fuzz->source.self, &fuzz->range);
-    if (note_engines(fuzz, err))
+    if (note_engines(fuzz, (int64_t)fuzz->status->cases, err))
         return -1;
     if (!found && (run_probe_finds(fuzz, err) || fuzz->stop || begin_range(fuzz, err)))
         return fuzz->stop ? 0 : -1;
     if (run_ranges(fuzz, err) || keep(fuzz, true, err))
         return -1;
-    return note_engines(fuzz, err) || publish(fuzz, err) ? -1 : 0;
+    return note_engines(fuzz, (int64_t)fuzz->status->cases, err) || publish(fuzz, err) ? -1 : 0;
 }
 
 /* Before a folder is made and thousands of cases are. */
@@ -605,7 +773,21 @@ static void open_rough_trials(struct fuzz *fuzz, struct trial_options options)
     fuzz->unjudged = trials_new(&options);
 }
 
-int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
+/* What a worker of a shared campaign needs on disk for a while. */
+static int make_scratch(struct fuzz_options *options, struct error *err)
+{
+    const char *place = getenv("TMPDIR");
+    char *folder = file_join(place && *place ? place : "/tmp", "assay-worker-XXXXXX");
+    if (!mkdtemp(folder)) {
+        error_errno(err, "cannot make the folder %s", folder);
+        free(folder);
+        return -1;
+    }
+    options->folder = folder;
+    return 0;
+}
+
+static int run_fuzz(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
     struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
     struct trial_options trials = {.panel = options->panel, .settle = true, .registry = options->registry};
@@ -622,12 +804,14 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
         fuzz.trials = trials_new(&trials);
         if (fuzz.source.kind->bred)
             open_rough_trials(&fuzz, trials);
-        result = run_campaign(&fuzz, err);
+        result = options->shared ? take_part(&fuzz, err) : run_campaign(&fuzz, err);
         trials_free(fuzz.unjudged);
         trials_free(fuzz.rough);
         trials_free(fuzz.trials);
         update_status(&fuzz);
     }
+    if (fuzz.sharing)
+        fuzz_shared_close(&fuzz.shared);
     if (fuzz.source.kind)
         fuzz.source.kind->free(fuzz.source.self);
     fuzz_probe_release(&fuzz.probe);
@@ -637,5 +821,19 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     store_close(fuzz.store);
     if (fuzz.lock >= 0)
         close(fuzz.lock);
+    return result;
+}
+
+int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
+{
+    struct fuzz_options own = *options;
+    *status = (struct fuzz_status){0};
+    if (!options->shared)
+        return run_fuzz(options, status, err);
+    if (make_scratch(&own, err))
+        return -1;
+    int result = run_fuzz(&own, status, err);
+    file_remove_tree(own.folder, NULL);
+    free((char *)own.folder);
     return result;
 }

@@ -8,6 +8,9 @@
  * campaign can be killed at any moment: the next start makes the range again from its snapshot and runs the
  * cases that were not done. Nothing counts twice, and the end is the same as without the kill.
  *
+ * A campaign of many workers (campaign/fuzz_shared.h) lives in a database instead: ranges are leased, and
+ * what a killed worker had of its range is done again by another.
+ *
  * The cases come from a source (campaign/case_source.h): generated ones, or those that a search breeds. A
  * search is resumed at its last snapshot, which is at most a few generations old.
  */
@@ -102,10 +105,13 @@ void fuzz_status_release(struct fuzz_status *status);
 void fuzz_stands(const struct fuzz_status *status, struct standing *standing);
 
 struct search_source_options;
+struct fuzz_shared_options;
 
 struct fuzz_options {
     const struct panel *panel;
     const char *folder;
+    const struct fuzz_shared_options
+        *shared;                       /* take part in a campaign of many workers; then there is no folder */
     struct fuzz_source_options source; /* fuzz_run fills in what engines lack, and their knobs for rules */
     const struct search_source_options *search; /* breed cases instead of those of `source`; NULL: do not */
     double seconds;                             /* of this start; 0: no limit */
@@ -127,8 +133,8 @@ struct fuzz_options {
 
 /*
  * Starts or resumes the campaign. Fails with ERROR_USAGE when the folder holds a campaign with other engines
- * or options. Fails before anything is written when an engine does not start. The caller releases *status,
- * also after a failure.
+ * or options; so it does with a shared campaign. Fails before anything is written when an engine does not
+ * start. The caller releases *status, also after a failure.
  */
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err);
 

@@ -120,6 +120,74 @@ int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options
     return status;
 }
 
+/* The text that the store keeps of an engine's results, as a file in the campaign's folder. */
+static int write_shared(const char *path, const char *folder, const struct str *text, struct error *err)
+{
+    return file_make_folders(folder, err) || file_write(path, text->data, text->length, err) ? -1 : 0;
+}
+
+/* *same: false when the store has had others than the folder. */
+static int share_engine(const char *folder, const char *path, const char *key, struct store *store,
+                        bool *same, struct error *err)
+{
+    struct str agreed;
+    char *own;
+    size_t size;
+    if (file_read(path, PROBE_FILE_LIMIT, &own, &size, err))
+        return -1;
+    str_init(&agreed);
+    int status = store_agree(store, key, own, &agreed, err);
+    if (!status && !text_equal(own, agreed.data)) {
+        *same = false;
+        status = write_shared(path, folder, &agreed, err);
+    }
+    str_release(&agreed);
+    free(own);
+    return status;
+}
+
+/* Before the probe: takes what the store has. After it: gives it what it lacks. */
+static int share_all(const struct fuzz_options *options, struct store *store, bool before, bool *same,
+                     struct error *err)
+{
+    char *folder = file_join(options->folder, "probe");
+    int status = 0;
+    *same = true;
+    for (size_t i = 0; i < options->panel->count && !status; i++) {
+        char *name = probe_engine(panel_engine(options->panel, i)), *path = probe_path(folder, name);
+        struct str key, text;
+        bool found = false;
+        str_init(&key);
+        str_init(&text);
+        str_printf(&key, "probe %s", name);
+        if (before)
+            status = store_get(store, key.data, &text, &found, err);
+        else
+            status = share_engine(folder, path, key.data, store, same, err);
+        if (!status && found)
+            status = write_shared(path, folder, &text, err);
+        str_release(&key);
+        str_release(&text);
+        free(path);
+        free(name);
+    }
+    free(folder);
+    return status;
+}
+
+int fuzz_probe_share(struct fuzz_probe *probe, const struct fuzz_options *options, struct store *store,
+                     struct error *err)
+{
+    bool same;
+    if (share_all(options, store, true, &same, err) || fuzz_probe_load(probe, options, err) ||
+        share_all(options, store, false, &same, err))
+        return -1;
+    if (same)
+        return 0;
+    fuzz_probe_release(probe);
+    return fuzz_probe_load(probe, options, err);
+}
+
 void fuzz_probe_release(struct fuzz_probe *probe)
 {
     for (size_t i = 0; i < probe->n_engines; i++)

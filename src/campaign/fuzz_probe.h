@@ -18,6 +18,13 @@ struct fuzz_probe {
  * They are then saved in the campaign's folder, because its cases depend on them.
  */
 int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err);
+
+/*
+ * The same for a campaign of many workers: the results that the first worker had are kept in the store, and
+ * all others take them from there, as the cases must not depend on who makes them.
+ */
+int fuzz_probe_share(struct fuzz_probe *probe, const struct fuzz_options *options, struct store *store,
+                     struct error *err);
 void fuzz_probe_release(struct fuzz_probe *probe);
 
 #endif

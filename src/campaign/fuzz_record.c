@@ -134,6 +134,39 @@ static void operators_text(struct str *out, const struct model *model, const str
     inlined_nodes_release(&blamed);
 }
 
+static int store_it(const struct fuzz_recorder *recorder, const struct finding *finding,
+                    const struct facts_source *source, bool *is_new, struct error *err)
+{
+    struct finding_facts facts;
+    if (store_add(recorder->store, finding, is_new, err))
+        return -1;
+    if (!*is_new)
+        return 0;
+    facts_of(&facts, source);
+    int status = known_mark(recorder->known, recorder->store, finding->signature, &facts, err);
+    facts_release(&facts);
+    return status;
+}
+
+static void keep_back(const struct fuzz_recorder *recorder, struct finding *finding, uint64_t hash,
+                      const struct facts_source *source)
+{
+    if (fuzz_state_knows(recorder->state, hash) ||
+        !finding_buffer_wants(recorder->buffer, hash, recorder->number))
+        return;
+    struct finding_facts facts;
+    struct str text;
+    str_init(&text);
+    facts_of(&facts, source);
+    facts_write(&text, &facts);
+    const struct known_issue *issue = known_find(recorder->known, &facts);
+    finding->known = issue ? known_document(issue) : NULL;
+    finding->facts = text.data;
+    finding_buffer_add(recorder->buffer, finding, hash, recorder->number);
+    facts_release(&facts);
+    str_release(&text);
+}
+
 /* Keeps the finding on engine i. */
 static int record_one(const struct fuzz_recorder *recorder, const struct trial_done *done, size_t i,
                       uint64_t *hash, bool *is_new, struct error *err)
@@ -165,18 +198,17 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
         .nodes = (int64_t)model->graph->n_node,
     };
     *hash = hash_text(signature.text);
-    int status = store_add(recorder->store, &finding, is_new, err);
-    if (!status && *is_new) {
-        struct finding_facts facts;
-        facts_of(&facts, &(struct facts_source){.engine = info->label,
-                                                .version = info->version,
-                                                .verdict = verdict,
-                                                .settlement = settlement,
-                                                .result = &done->results[i],
-                                                .test = subject});
-        status = known_mark(recorder->known, recorder->store, signature.text, &facts, err);
-        facts_release(&facts);
-    }
+    struct facts_source source = {.engine = info->label,
+                                  .version = info->version,
+                                  .verdict = verdict,
+                                  .settlement = settlement,
+                                  .result = &done->results[i],
+                                  .test = subject};
+    int status = 0;
+    if (recorder->buffer)
+        keep_back(recorder, &finding, *hash, &source);
+    else
+        status = store_it(recorder, &finding, &source, is_new, err);
     str_release(&operators);
     return status;
 }

@@ -2,7 +2,8 @@
 #ifndef CAMPAIGN_FUZZ_RECORD_H
 #define CAMPAIGN_FUZZ_RECORD_H
 
-#include "campaign/fuzz.h"
+#include "campaign/finding_buffer.h"
+#include "campaign/fuzz_state.h"
 #include "findings/known_issues.h"
 #include "trial/trial.h"
 
@@ -17,12 +18,16 @@ struct fuzz_recorder {
     const struct known_issues *known;
     const struct panel *panel;
     const char *recipe; /* of the findings; NULL: that of their case */
+    /* Where they are kept back, unless the state knows them already; NULL: they go to the store at once. */
+    struct finding_buffer *buffer;
+    const struct fuzz_state *state;
+    size_t number; /* of the case in its range */
 };
 
 /*
  * Adds the case's findings, if it has any, to the store; of a rewritten case also those of its original,
  * which was run as well. Calls met for each, with the hash of its signature and whether it is new in the
- * store.
+ * store, which of those that are kept back is not known yet.
  */
 int fuzz_record(const struct fuzz_recorder *recorder, const struct trial_done *done,
                 void (*met)(void *context, uint64_t signature, bool is_new), void *context,

@@ -39,7 +39,7 @@ struct fuzz_source {
     struct trace traces[2]; /* of the best candidate so far, and of the one at hand */
     int best;
     /* Nodes of the search tree, for each case of the range. */
-    size_t nodes[FUZZ_RANGE];
+    size_t nodes[RANGE_MOST];
 };
 
 /* Whether some engine has the operator, for some type, at an opset. */
@@ -485,6 +485,31 @@ static int read_snapshot(void *source, const char *text, struct error *err)
     return fuzz_source_read(source, text, err);
 }
 
+static void mark_source(void *source)
+{
+    fuzz_source_mark(source);
+}
+
+static void write_difference(const void *source, struct str *out)
+{
+    fuzz_source_difference(source, out);
+}
+
+static void write_whole(const void *source, struct str *out)
+{
+    fuzz_source_whole(source, out);
+}
+
+static int fold_source(void *source, const char *text, struct error *err)
+{
+    return fuzz_source_fold(source, text, err);
+}
+
+static void clear_source(void *source)
+{
+    fuzz_source_clear(source);
+}
+
 static void give_figures(const void *source, struct fuzz_status *status)
 {
     status->coverage = coverage_total(fuzz_source_coverage(source));
@@ -505,6 +530,11 @@ struct case_source fuzz_source_cases(struct fuzz_source *source)
         .end = end_range,
         .write = write_snapshot,
         .read = read_snapshot,
+        .mark = mark_source,
+        .difference = write_difference,
+        .whole = write_whole,
+        .fold = fold_source,
+        .clear = clear_source,
         .figures = give_figures,
         .free = free_source,
     };

@@ -1,6 +1,7 @@
 #include "campaign/fuzz_state.h"
 
 #include "base/memory.h"
+#include "base/packed.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,8 +12,8 @@ static const char snapshot_key[] = "fuzz-snapshot", progress_key[] = "fuzz-progr
 
 void fuzz_state_clear(struct fuzz_state *state)
 {
-    memset(state->marks, MARK_TODO, FUZZ_RANGE);
-    state->marks[FUZZ_RANGE] = '\0';
+    memset(state->marks, MARK_TODO, RANGE_MOST);
+    state->marks[RANGE_MOST] = '\0';
 }
 
 void fuzz_state_init(struct fuzz_state *state, struct fuzz_status *status)
@@ -57,7 +58,7 @@ void fuzz_state_learn(struct fuzz_state *state, uint64_t signature)
     state->n_known++;
 }
 
-static void write_counters(const struct fuzz_status *status, struct str *out)
+void fuzz_counters_write(const struct fuzz_status *status, struct str *out)
 {
     str_printf(out, "cases %" PRIu64 "\nelapsed %a\nnew %a\n", status->cases, status->elapsed,
                status->last_new);
@@ -127,7 +128,7 @@ int fuzz_state_begin(struct fuzz_state *state, struct store *store, const struct
     str_init(&text);
     fuzz_state_clear(state);
     str_printf(&text, "first %" PRIu64 "\n", state->first);
-    write_counters(state->status, &text);
+    fuzz_counters_write(state->status, &text);
     str_printf(&text, "known %zu\n", state->n_known);
     for (size_t i = 0; i < state->n_known; i++)
         str_printf(&text, "%" PRIu64 "\n", state->known[i]);
@@ -143,8 +144,8 @@ int fuzz_state_keep(const struct fuzz_state *state, struct store *store, struct 
     struct str text;
     str_init(&text);
     str_printf(&text, "first %" PRIu64 "\n", state->first);
-    write_counters(state->status, &text);
-    str_printf(&text, "marks %s\n", state->marks);
+    fuzz_counters_write(state->status, &text);
+    str_printf(&text, "marks %.*s\n", FUZZ_RANGE, state->marks);
     int status = store_set(store, progress_key, text.data, err);
     str_release(&text);
     return status;
@@ -204,4 +205,83 @@ int fuzz_state_load(struct fuzz_state *state, struct store *store, const struct 
         status = read_progress(state, text.data, err);
     str_release(&text);
     return status;
+}
+
+int fuzz_counters_add(struct fuzz_status *status, const char *text, struct error *err)
+{
+    struct fuzz_status range = {.n_engines = status->n_engines};
+    range.engines = memory_zeroed(status->n_engines + 1, sizeof *range.engines);
+    bool good = read_counters(&range, &text) && !*text;
+    status->cases += range.cases;
+    for (size_t i = 0; i < status->n_engines && good; i++) {
+        for (int k = 0; k < VERDICT_COUNT; k++)
+            status->engines[i].verdicts[k] += range.engines[i].verdicts[k];
+        for (int k = 0; k < PAPER_COUNT; k++)
+            status->engines[i].paper[k] += range.engines[i].paper[k];
+    }
+    free(range.engines);
+    return good ? 0 : error_set(err, ERROR_FORMAT, "the counters of a range are damaged");
+}
+
+/* Hashes of signatures, behind their number. */
+static void pack_signatures(const uint64_t *signatures, size_t count, struct str *out)
+{
+    packed_add(out, count);
+    for (size_t i = 0; i < count; i++)
+        packed_add(out, signatures[i]);
+}
+
+static bool learn_packed(struct fuzz_state *state, const char **text)
+{
+    uint64_t count, signature;
+    bool good = packed_take(text, strlen(*text), &count);
+    for (uint64_t i = 0; i < count && good; i++) {
+        good = packed_take(text, UINT64_MAX, &signature);
+        if (good)
+            fuzz_state_learn(state, signature);
+    }
+    return good;
+}
+
+void fuzz_state_write(const struct fuzz_state *state, const struct case_source *source, struct str *out)
+{
+    fuzz_counters_write(state->status, out);
+    pack_signatures(state->known, state->n_known, out);
+    source->kind->whole(source->self, out);
+}
+
+static void clear_counters(struct fuzz_status *status)
+{
+    status->cases = 0;
+    status->elapsed = 0;
+    status->last_new = -1;
+    memset(status->engines, 0, status->n_engines * sizeof *status->engines);
+}
+
+int fuzz_state_read(struct fuzz_state *state, const struct case_source *source, const char *text,
+                    struct error *err)
+{
+    state->n_known = 0;
+    clear_counters(state->status);
+    source->kind->clear(source->self);
+    if (!*text)
+        return 0;
+    if (!read_counters(state->status, &text) || !learn_packed(state, &text))
+        return error_set(err, ERROR_FORMAT, "the snapshot of a generation is damaged");
+    return source->kind->fold(source->self, text, err);
+}
+
+void fuzz_result_write(const uint64_t *signatures, size_t count, const struct case_source *source,
+                       struct str *out)
+{
+    pack_signatures(signatures, count, out);
+    source->kind->difference(source->self, out);
+}
+
+int fuzz_state_fold(struct fuzz_state *state, const struct case_source *source, const char *text,
+                    struct error *err)
+{
+    if (!learn_packed(state, &text))
+        return error_set(err, ERROR_FORMAT, "the result of a range is damaged");
+    return source->kind->fold(source->self, text, err);
 }

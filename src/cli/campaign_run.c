@@ -1,6 +1,7 @@
 #include "cli/campaign_run.h"
 
 #include "base/clock.h"
+#include "campaign/fuzz_shared.h"
 #include "cli/interrupt.h"
 #include "report/fault_map.h"
 #include "report/fuzz_report.h"
@@ -68,8 +69,14 @@ static bool watch(void *context, const struct fuzz_status *status)
 }
 
 /* The last line: the commands to use next. */
-static void add_next(struct str *text, const struct fuzz_status *status)
+static void add_next(struct str *text, const struct fuzz_status *status,
+                     const struct fuzz_shared_options *shared)
 {
+    if (shared) {
+        str_printf(text, "  next       'assay campaign status %s %s' shows the campaign\n", shared->database,
+                   shared->campaign);
+        return;
+    }
     if (status->findings)
         str_printf(text, "  next       'assay findings %s' lists the findings", status->folder);
     if (status->waiting)
@@ -80,7 +87,8 @@ static void add_next(struct str *text, const struct fuzz_status *status)
 }
 
 static int write_summary(const struct common *common, const struct fuzz_status *status,
-                         const struct standing *standing, struct view *view, struct error *err)
+                         const struct fuzz_shared_options *shared, const struct standing *standing,
+                         struct view *view, struct error *err)
 {
     struct common to_stdout = {0};
     struct str text;
@@ -92,7 +100,7 @@ static int write_summary(const struct common *common, const struct fuzz_status *
     else {
         standing_print(standing, &text, output_colour(&to_stdout));
         fuzz_screen(&text, status, output_colour(&to_stdout), 0);
-        add_next(&text, status);
+        add_next(&text, status, shared);
     }
     int result = output_write(&to_stdout, &text, err);
     str_release(&text);
@@ -119,7 +127,7 @@ int campaign_run(struct fuzz_options *options, const struct common *common, stru
     int result = fuzz_run(options, &status, err);
     if (!result) {
         fuzz_stands(&status, &standing);
-        result = write_summary(common, &status, &standing, &view, err);
+        result = write_summary(common, &status, options->shared, &standing, &view, err);
     }
     fuzz_status_release(&status);
     return result ? -1 : standing_status(&standing);

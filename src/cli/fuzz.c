@@ -3,9 +3,12 @@
 #include "campaign/fuzz_record.h"
 #include "campaign/kept_case.h"
 #include "cli/campaign_run.h"
+#include "cli/shared_options.h"
 #include "report/text_table.h"
 
 #include <inttypes.h>
+
+extern const struct command command_fuzz;
 
 struct settings {
     struct common common;
@@ -16,9 +19,19 @@ struct settings {
     double rules_share;
     long long rules_depth;
     bool gradients, no_known, no_probe, no_reduce;
+    const char *database, *campaign;
+    long long range;
+    double lease;
 };
 
-static int fuzz(const struct settings *settings, struct session *session, struct error *err)
+/* What makes the cases and the verdicts: the same for all workers of a shared campaign. */
+static const char *const agreed[] = {"engine",   "no-reference", "deadline",    "memory",    "count",
+                                     "seed",     "strategy",     "blocks",      "ops",       "opset",
+                                     "rules",    "rules-share",  "rules-depth", "gradients", "no-known",
+                                     "no-probe", "no-reduce",    NULL};
+
+static int fuzz(const struct settings *settings, const struct fuzz_shared_options *shared,
+                struct session *session, struct error *err)
 {
     struct fuzz_options options = {
         .source = {.seed = (uint64_t)settings->seed,
@@ -37,6 +50,7 @@ static int fuzz(const struct settings *settings, struct session *session, struct
         .no_known = settings->no_known,
         .probe = !settings->no_probe,
         .reduce = !settings->no_reduce,
+        .shared = shared,
     };
     return campaign_run(&options, &settings->common, session, err);
 }
@@ -125,14 +139,25 @@ static int replay(const struct settings *settings, struct session *session, stru
     return status ? -1 : standing_status(&standing);
 }
 
-static int run(void *raw, const struct cli_list *words, struct error *err)
+static int check(const struct settings *settings, const struct cli_list *words, struct error *err)
 {
-    const struct settings *settings = raw;
-    struct session session = {0};
+    const char *database = settings->database;
     if (words->count)
         return error_set(err, ERROR_USAGE, "fuzz takes engines with -e, not '%s'", words->items[0]);
-    if (!settings->replay && !settings->common.output)
+    if (database && (settings->common.output || settings->replay))
+        return error_set(err, ERROR_USAGE,
+                         "--db excludes -o and --replay: the campaign lives in the database");
+    if (database && !settings->campaign)
+        return error_set(err, ERROR_USAGE, "name the campaign in the database with --campaign");
+    if (!database && (settings->campaign || settings->range || settings->lease > 0))
+        return error_set(err, ERROR_USAGE, "--campaign, --range and --lease go with --db");
+    if (!settings->replay && !settings->common.output && !database)
         return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    return 0;
+}
+
+static int check_cases(const struct settings *settings, struct error *err)
+{
     if (settings->rules && settings->gradients)
         return error_set(err, ERROR_USAGE, "--gradients and --rules exclude each other");
     if (settings->rules && settings->rules_share > 1)
@@ -141,11 +166,48 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (settings->opset && (settings->opset < OPSET_FIRST || settings->opset > OPSET_LAST))
         return error_set(err, ERROR_USAGE, "--opset takes %d to %d, not %lld", OPSET_FIRST, OPSET_LAST,
                          settings->opset);
+    return 0;
+}
+
+static int run_campaign(const struct settings *settings, const struct fuzz_shared_options *shared,
+                        struct error *err)
+{
+    struct session session = {0};
+    if (check_cases(settings, err))
+        return -1;
     int status = session_open(&session, &settings->common, 1, true, err);
     if (status == 0)
-        status = settings->replay ? replay(settings, &session, err) : fuzz(settings, &session, err);
+        status = settings->replay ? replay(settings, &session, err) : fuzz(settings, shared, &session, err);
     session_close(&session);
     return status;
+}
+
+/* As one worker of many. */
+static int take_part(struct settings *settings, struct error *err)
+{
+    struct fuzz_shared_options shared = {.database = settings->database,
+                                         .campaign = settings->campaign,
+                                         .range = settings->range,
+                                         .lease = settings->lease};
+    struct arena arena;
+    struct str text;
+    arena_init(&arena);
+    str_init(&text);
+    int status = shared_options_agree(&command_fuzz, agreed, &shared, settings, &arena, &text, err);
+    shared.words = text.data;
+    if (status == 0)
+        status = run_campaign(settings, &shared, err);
+    str_release(&text);
+    arena_release(&arena);
+    return status;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    struct settings *settings = raw;
+    if (check(settings, words, err))
+        return -1;
+    return settings->database ? take_part(settings, err) : run_campaign(settings, NULL, err);
 }
 
 static const struct cli_option options[] = {
@@ -153,6 +215,14 @@ static const struct cli_option options[] = {
     COMMON_REFERENCE(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "the campaign's folder: new or empty; an existing campaign is resumed"},
+    {0, "db", OPTION_TEXT, "URL", offsetof(struct settings, database),
+     "take part in a campaign that many workers share, in this PostgreSQL database; no password in it"},
+    {0, "campaign", OPTION_TEXT, "NAME", offsetof(struct settings, campaign),
+     "with --db: the campaign's name; the first worker begins it, others may leave its options out"},
+    {0, "range", OPTION_SEVERAL, "N", offsetof(struct settings, range),
+     "with --db, for the first worker: cases that are leased at a time (default 2000, or less with --count)"},
+    {0, "lease", OPTION_TIME, "TIME", offsetof(struct settings, lease),
+     "with --db: after this long without a sign of life, cases are another worker's (default 60s)"},
     {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time), "stop after this long"},
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
@@ -190,7 +260,7 @@ static const struct settings defaults = {
 const struct command command_fuzz = {
     .name = "fuzz",
     .summary = "run generated models on several engines and keep what is wrong",
-    .usage = "-e ENGINE... -o DIR [OPTION...]",
+    .usage = "-e ENGINE... {-o DIR | --db URL --campaign NAME} [OPTION...]",
     .about =
         "Generates valid models from operators and subgraphs, runs each on all engines and on the reference\n"
         "at the same time, judges the answers, finds the operator or fused group at fault, and keeps every\n"
@@ -201,12 +271,21 @@ const struct command command_fuzz = {
         "into\n"
         "equivalent ones ('assay rules'), and each engine must answer both forms alike. With --gradients "
         "the\n"
-        "models consist of operators that the reference differentiates, and gradients are judged.\n",
+        "models consist of operators that the reference differentiates, and gradients are judged.\n"
+        "\n"
+        "With --db, any number of workers on any machines share one campaign, which lives in a PostgreSQL\n"
+        "database ('assay campaign'). Each takes the next range of cases, and returns it with what it "
+        "found;\n"
+        "the range of a worker that dies is taken again. The cases are the same whoever runs them. "
+        "Passwords\n"
+        "are read as libpq does: from PGPASSWORD, ~/.pgpass or a service file.\n",
     .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
                 "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
                 "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
                 "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"
                 "  assay fuzz -e torch -e onednn -e dlib --gradients --time 30m -o gradients\n"
+                "  assay fuzz -e onnxruntime -e torch --db postgresql://host/assay --campaign night\n"
+                "  assay fuzz --db postgresql://host/assay --campaign night --time 8h\n"
                 "  assay fuzz -e onnxruntime@1.12.0 --replay 'one seed=1 index=12'\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

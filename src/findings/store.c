@@ -124,14 +124,17 @@ static int note_row(void *context, const struct cell *cells, size_t count, struc
     return 0;
 }
 
-static int insert_occurrence(struct store *store, const struct finding *f, struct error *err)
+/* Only while there are fewer than `most`. */
+static int insert_occurrence(struct store *store, const struct finding *f, int64_t most, struct error *err)
 {
     return run(store,
                "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen) "
-               "VALUES ($1, $2, $3, $4, $5, $6, " SECONDS_NOW
-               ") ON CONFLICT (signature, engine, recipe) DO NOTHING",
+               "SELECT $1, $2, $3, $4, $5, $6, " SECONDS_NOW
+               " WHERE (SELECT count(*) FROM @occurrences WHERE signature = $1) < $7 "
+               "ON CONFLICT (signature, engine, recipe) DO NOTHING",
                CELLS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
-                     cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor)),
+                     cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
+                     cell_int(most)),
                NULL, NULL, err);
 }
 
@@ -176,7 +179,8 @@ static int insert_note(struct store *store, const char *prefix, const char *sign
     return status;
 }
 
-int store_add_inside(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
+int store_add_inside(struct store *store, const struct finding *finding, int64_t most, bool *is_new,
+                     struct error *err)
 {
     *is_new = false;
     if (!finding->signature || !*finding->signature)
@@ -185,7 +189,7 @@ int store_add_inside(struct store *store, const struct finding *finding, bool *i
         (*is_new && (insert_note(store, CLASS_KEY, finding->signature, finding->class, err) ||
                      insert_note(store, STORE_FACTS_KEY, finding->signature, finding->facts, err))))
         return -1;
-    return insert_occurrence(store, finding, err);
+    return insert_occurrence(store, finding, most, err);
 }
 
 struct adding {
@@ -197,7 +201,7 @@ struct adding {
 static int add_all(void *context, struct error *err)
 {
     struct adding *adding = context;
-    return store_add_inside(adding->store, adding->finding, &adding->is_new, err);
+    return store_add_inside(adding->store, adding->finding, INT64_MAX, &adding->is_new, err);
 }
 
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err)

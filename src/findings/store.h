@@ -195,9 +195,9 @@ int store_agree(struct store *store, const char *key, const char *value, struct 
                 struct error *err);
 
 /* For the files of this folder that have tables of their own, and what they do with findings in a
- * transaction.
- */
+ * transaction: an occurrence is stored only while the finding has fewer than `most`. */
 struct database *store_database(struct store *store);
-int store_add_inside(struct store *store, const struct finding *finding, bool *is_new, struct error *err);
+int store_add_inside(struct store *store, const struct finding *finding, int64_t most, bool *is_new,
+                     struct error *err);
 
 #endif

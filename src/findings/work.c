@@ -192,7 +192,6 @@ struct book {
     int64_t last;    /* the highest first case of a range that was ever leased; -1: none */
     int64_t newest;  /* the newest generation with a snapshot */
     int64_t expired; /* first case of a range whose lease is over; -1: none */
-    int64_t open;    /* ranges that are not returned */
 };
 
 static int64_t number_or(const struct cell *cell, int64_t otherwise)
@@ -204,14 +203,13 @@ static int64_t number_or(const struct cell *cell, int64_t otherwise)
 static int take_book(void *context, const struct cell *cells, size_t count, struct error *err)
 {
     struct book *book = context;
-    if (count != 5)
+    if (count != 4)
         return error_set(err, ERROR_FORMAT, "the campaign's book has %zu columns", count);
     *book = (struct book){
         .stopped = text_equal(cell_as_text(&cells[0]), "1"),
         .last = number_or(&cells[1], -1),
         .newest = number_or(&cells[2], WORK_LAG - 1),
         .expired = number_or(&cells[3], -1),
-        .open = number_or(&cells[4], 0),
     };
     if (book->newest < WORK_LAG - 1)
         book->newest = WORK_LAG - 1;
@@ -223,7 +221,7 @@ static int read_book(struct store *store, struct book *book, struct error *err)
     return run(store,
                "SELECT (SELECT value FROM @state WHERE name = $1), (SELECT max(first) FROM @leases), "
                "(SELECT max(number) FROM @generations), (SELECT first FROM @leases WHERE finished = 0 "
-               "AND until < {now} ORDER BY until LIMIT 1), (SELECT count(*) FROM @leases WHERE finished = 0)",
+               "AND until < {now} ORDER BY until LIMIT 1)",
                CELLS(cell_text(stopped_key)), take_book, book, err);
 }
 
@@ -281,18 +279,36 @@ static int64_t ranges_of(const struct work_settings *s)
     return s->count ? (s->count + s->range - 1) / s->range : MOST_CASES / s->range;
 }
 
-static int is_complete(const struct work *work, int64_t generation, bool *complete, struct error *err)
+/* Whether all ranges before this case that were leased are returned. */
+static int are_returned(const struct work *work, int64_t before, bool *returned, struct error *err)
 {
-    const struct work_settings *s = &work->settings;
-    int64_t first, count, finished = 0;
-    work_generation_span(s, generation, &first, &count);
-    if (ranges_of(s) - first < count)
-        count = ranges_of(s) - first;
-    int status = run(
-        work->store, "SELECT count(*) FROM @leases WHERE first >= $1 AND first < $2 AND finished > 0",
-        CELLS(cell_int(first * s->range), cell_int((first + count) * s->range)), take_number, &finished, err);
-    *complete = finished == count;
+    int64_t open = 0;
+    int status = run(work->store, "SELECT count(*) FROM @leases WHERE finished = 0 AND first < $1",
+                     CELLS(cell_int(before)), take_number, &open, err);
+    *returned = !open;
     return status;
+}
+
+int work_task(struct work *work, const char *name, double seconds, bool *mine, struct error *err)
+{
+    *mine = false;
+    return run(work->store,
+               "INSERT INTO @follow_ups (signature, owner, attempts, until, finished) VALUES ($1, $2, 1, "
+               "{now} + $3, 0) ON CONFLICT (signature) DO UPDATE SET owner = excluded.owner, until = "
+               "excluded.until WHERE follow_ups.finished = 0 AND (follow_ups.until < {now} OR "
+               "follow_ups.owner = excluded.owner) RETURNING signature",
+               CELLS(cell_text(name), cell_text(work->owner), cell_real(seconds)), note_row, mine, err);
+}
+
+static int end_follow_up(struct store *store, const char *signature, struct error *err)
+{
+    return run(store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
+               CELLS(cell_text(signature)), NULL, NULL, err);
+}
+
+int work_task_done(struct work *work, const char *name, struct error *err)
+{
+    return end_follow_up(work->store, name, err);
 }
 
 /* One worker folds, and the others wait for it; when it dies, the next one does. */
@@ -300,19 +316,16 @@ static int lease_fold(const struct leasing *leasing, int64_t generation, struct 
 {
     const struct work *work = leasing->work;
     char name[40];
-    bool mine = false, complete;
+    bool mine = false, returned;
+    int64_t first, count;
     leasing->lease->generation = generation;
-    if (is_complete(work, generation - WORK_LAG, &complete, err))
+    work_generation_span(&work->settings, generation - WORK_LAG, &first, &count); /* all are leased */
+    if (are_returned(work, (first + count) * work->settings.range, &returned, err))
         return -1;
-    if (!complete)
+    if (!returned)
         return 0;
     snprintf(name, sizeof name, "generation %" PRId64, generation);
-    if (run(work->store,
-            "INSERT INTO @follow_ups (signature, owner, attempts, until, finished) VALUES ($1, $2, 1, "
-            "{now} + $3, 0) ON CONFLICT (signature) DO UPDATE SET owner = excluded.owner, until = "
-            "excluded.until WHERE follow_ups.until < {now} OR follow_ups.owner = excluded.owner "
-            "RETURNING signature",
-            CELLS(cell_text(name), cell_text(work->owner), cell_real(FOLD_SECONDS)), note_row, &mine, err))
+    if (work_task(leasing->work, name, FOLD_SECONDS, &mine, err))
         return -1;
     leasing->lease->kind = mine ? WORK_FOLD : WORK_WAIT;
     return 0;
@@ -329,7 +342,10 @@ static int lease_next(const struct leasing *leasing, const struct book *book, st
         return generation <= book->newest ? take_new(leasing, next, err)
                                           : lease_fold(leasing, book->newest + 1, err);
     }
-    if (book->open)
+    bool returned;
+    if (are_returned(leasing->work, INT64_MAX, &returned, err))
+        return -1;
+    if (!returned)
         return 0;
     if (book->newest < work_generation_of(s, ranges_of(s) - 1) + WORK_LAG)
         return lease_fold(leasing, book->newest + 1, err);
@@ -385,7 +401,10 @@ static int lease_island(const struct leasing *leasing, const struct book *book, 
         return -1;
     if (found >= 0)
         return take_new(leasing, found, err);
-    if (!book->open)
+    bool returned;
+    if (are_returned(work, INT64_MAX, &returned, err))
+        return -1;
+    if (returned)
         leasing->lease->kind = WORK_OVER;
     return 0;
 }
@@ -473,7 +492,7 @@ static int return_inside(void *context, struct error *err)
     for (size_t i = 0; i < range->n_findings; i++) {
         size_t at = returning->order[i];
         bool is_new;
-        if (store_add_inside(returning->work->store, &range->findings[at], &is_new, err))
+        if (store_add_inside(returning->work->store, &range->findings[at], WORK_OCCURRENCES, &is_new, err))
             return -1;
         if (range->is_new)
             range->is_new[at] = is_new;
@@ -535,6 +554,20 @@ int work_newest_snapshot(struct store *store, int64_t *generation, struct error 
     return status;
 }
 
+static int take_real(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)err;
+    if (count)
+        *(double *)context = cell_as_real(&cells[0]);
+    return 0;
+}
+
+int work_elapsed(struct store *store, double *seconds, struct error *err)
+{
+    *seconds = 0;
+    return run(store, "SELECT {now} - since FROM @leases WHERE first = 0", NULL, 0, take_real, seconds, err);
+}
+
 struct making {
     struct store *store;
     int64_t generation;
@@ -566,14 +599,17 @@ int work_make_snapshot(struct store *store, int64_t generation, const char *snap
     return database_transact(store_database(store), make_inside, &making, err);
 }
 
+/* Results are read some at a time: those of a large generation would fill the memory. */
 struct result_listing {
     int (*visit)(void *context, const struct work_result *result, struct error *err);
     void *context;
+    int64_t next; /* the first case behind those that were visited */
+    int64_t read;
 };
 
 static int result_row(void *context, const struct cell *cells, size_t count, struct error *err)
 {
-    const struct result_listing *listing = context;
+    struct result_listing *listing = context;
     if (count != 4)
         return error_set(err, ERROR_FORMAT, "a range has %zu columns", count);
     struct work_result result = {
@@ -582,6 +618,8 @@ static int result_row(void *context, const struct cell *cells, size_t count, str
         .counters = cell_as_text(&cells[2]),
         .result = cell_as_text(&cells[3]),
     };
+    listing->next = result.first + 1;
+    listing->read++;
     return listing->visit(listing->context, &result, err);
 }
 
@@ -589,14 +627,21 @@ int work_results(struct store *store, const struct work_settings *settings, int6
                  int (*visit)(void *context, const struct work_result *result, struct error *err),
                  void *context, struct error *err)
 {
-    struct result_listing listing = {visit, context};
+    enum { PAGE = 200 };
     int64_t first, count;
     work_generation_span(settings, generation, &first, &count);
-    return run(store,
-               "SELECT first, cases, counters, result FROM @leases WHERE first >= $1 AND first < $2 "
-               "AND finished > 0 ORDER BY first",
-               CELLS(cell_int(first * settings->range), cell_int((first + count) * settings->range)),
-               result_row, &listing, err);
+    struct result_listing listing = {visit, context, first * settings->range, PAGE};
+    int status = 0;
+    while (status == 0 && listing.read == PAGE) {
+        listing.read = 0;
+        status =
+            run(store,
+                "SELECT first, cases, counters, result FROM @leases WHERE first >= $1 AND first < $2 "
+                "AND finished > 0 ORDER BY first LIMIT $3",
+                CELLS(cell_int(listing.next), cell_int((first + count) * settings->range), cell_int(PAGE)),
+                result_row, &listing, err);
+    }
+    return status;
 }
 
 struct got_text {
@@ -669,12 +714,6 @@ static int find_finding(struct following *following, struct error *err)
                "WHERE f.status = $1 AND f.same_as = '' AND (u.signature IS NULL OR "
                "(u.finished = 0 AND u.until < {now})) ORDER BY f.first_seen, f.signature LIMIT 1",
                CELLS(cell_text(finding_state_word(STATE_NEW))), take_finding, following, err);
-}
-
-static int end_follow_up(struct store *store, const char *signature, struct error *err)
-{
-    return run(store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
-               CELLS(cell_text(signature)), NULL, NULL, err);
 }
 
 static int give_up(const struct following *following, struct error *err)

@@ -22,7 +22,8 @@
 
 #include "findings/store.h"
 
-enum { WORK_LAG = 2, WORK_RANGE_MOST = 4096 };
+/* OCCURRENCES: of a finding that are stored, about; that it is met again and again is told by counters. */
+enum { WORK_LAG = 2, WORK_RANGE_MOST = 4096, WORK_OCCURRENCES = 5 };
 
 /* How a campaign is cut. The first worker stores it, and all others take what is stored. */
 struct work_settings {
@@ -106,6 +107,9 @@ int work_newest_snapshot(struct store *store, int64_t *generation, struct error 
 /* Stores a snapshot, unless somebody was first, and empties those that nobody can need any more. */
 int work_make_snapshot(struct store *store, int64_t generation, const char *snapshot, struct error *err);
 
+/* Seconds since the campaign's first range was leased. */
+int work_elapsed(struct store *store, double *seconds, struct error *err);
+
 /* Visits the ranges of a generation that were returned, in order. */
 struct work_result {
     int64_t first, cases;
@@ -131,5 +135,12 @@ int work_follow_up(struct work *work, double seconds, struct work_finding *findi
                    struct error *err);
 int work_follow_up_done(struct work *work, const char *signature, struct error *err);
 int work_follow_up_back(struct work *work, const char *signature, struct error *err);
+
+/*
+ * Something that one worker does for the whole campaign. *mine: this one shall, for so many seconds; false
+ * when another does or has done it.
+ */
+int work_task(struct work *work, const char *name, double seconds, bool *mine, struct error *err);
+int work_task_done(struct work *work, const char *name, struct error *err);
 
 #endif

@@ -407,7 +407,9 @@ static void every_range_is_done_once_whoever_dies(void **state)
     }
     assert_true(missing <= dead);
     struct store *store = open_store(STORE_READ);
-    assert_int_equal(occurrences(store), 2 * RANGES);
+    /* Of the shared finding only some occurrences are kept; a few more where several were returned at once.
+     */
+    assert_in_range(occurrences(store), RANGES + WORK_OCCURRENCES, RANGES + WORK_OCCURRENCES + WORKERS);
     store_close(store);
 }
 
