@@ -163,7 +163,15 @@ static struct view turned_matrix(const struct view *view)
         turn[i] = i;
     turn[view->rank - 2] = view->rank - 1;
     turn[view->rank - 1] = view->rank - 2;
-    return view_transposed(view, turn);
+    struct view turned = view_transposed(view, turn);
+    int64_t *dims = turned.dims + view->rank - 2, *strides = turned.strides + view->rank - 2;
+    /* The stride of a dim of size 1 is never used, but a result whose single row is said to be shorter than
+     * it is makes the library call its arguments invalid when it runs. */
+    if (dims[1] == 1)
+        strides[1] = 1;
+    if (dims[0] == 1)
+        strides[0] = dims[1] * strides[1];
+    return turned;
 }
 
 /* to = a b, summed over the dims before in which `to` repeats. */

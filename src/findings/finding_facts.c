@@ -285,6 +285,8 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
     facts->symptom = symptom_of(source->verdict, settlement, result);
     facts->factor = verdict->factor;
+    /* A wrong gradient may be the right one of a wrong value: then the bug is in the outputs. */
+    facts->gradient = facts->gradient && (!verdict_is(kind, CLASS_WRONG_ANSWER) || verdict->gradient);
     facts->compared = verdict_is(kind, CLASS_NUMBERS);
     if (facts->compared) {
         facts->expected = (double)verdict->expected;

@@ -24,7 +24,8 @@
 
 #include "locate/settlement.h"
 
-/* Settles a wrong or suspect answer; one of gradients as gradient_node.h says. An engine that refuses the
+/* Settles a wrong or suspect answer; one of gradients as gradient_node.h says or, where these are right, by
+ * the outputs of the nodes. An engine that refuses the
  * model with exposed values is judged on parts of it, with the reference's values as inputs. Fails only when
  * the case cannot be settled at all (the reference lacks an operator, the engine no longer answers). */
 int settle(struct settlement *settlement, const struct settle_case *which, struct error *err);

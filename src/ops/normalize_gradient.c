@@ -329,6 +329,7 @@ int normalize_gradient_layer(struct op_gradient *g)
 struct channel {
     struct number mean, inverse, scale, factor; /* factor = scale * inverse */
     long double high, low;                      /* what partial products of the factor may be */
+    long double far;                            /* the largest distance of an element from the mean */
     struct centred_sum centred;
     struct sum plain;
 };
@@ -372,6 +373,9 @@ static struct number channel_slope(const struct channel *t, size_t input, enum d
     const struct number by_mean[] = {plain, t->scale, r, number_exact(-1)},
                         by_variance[] = {centred, t->scale, r, r, r, number_exact(-0.5L)};
     struct number y;
+    /* Usually elements are normalised before they are multiplied by what arrives, which may overflow. */
+    if ((input == 1 || input == 4) && !(t->far * fmaxl(1, number_most(r)) < dtype_highest(type)))
+        return (struct number){0, INFINITY, 0};
     switch (input) {
     case 1:
         return number_product((const struct number[]){centred, r}, 2, type, unit);
@@ -413,6 +417,7 @@ int normalize_gradient_batch(struct op_gradient *g)
             put_scaled(slopes[0], i, arrived, t, unit);
         sum_add(&t->plain, arrived.v, arrived.h, arrived.l);
         add_centred(&t->centred, arrived, number_of(x, i), t->mean, number_exact(1));
+        t->far = fmaxl(t->far, number_most(number_of(x, i)) + number_most(t->mean));
     }
     for (size_t k = 1; k < 5; k++)
         for (size_t c = 0; slopes[k] && c < channels; c++)

@@ -299,6 +299,16 @@ static void zero_times_infinity_is_undecided(void **state)
                      "y", 2, 2);
 }
 
+/* The derivative by the scale is a finite product, but elements are usually normalised first. */
+static void overflow_of_normalised_elements_is_undecided(void **state)
+{
+    (void)state;
+    assert_undecided("<ir_version: 8, opset_import: [\"\" : 17]> far (float[1,1] x) => (float[1,1] y) "
+                     "<float[1,1] f = {-3.4e38}, float[1] zero = {0}, float[1] v = {0.75}, int64[1] n = {1}> "
+                     "{ s = Reshape (x, n)\n y = BatchNormalization (f, s, zero, zero, v)\n }",
+                     "y", 1, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +318,7 @@ int main(void)
         cmocka_unit_test(only_the_wanted_come_back),
         cmocka_unit_test(what_takes_no_part_is_zero),
         cmocka_unit_test(zero_times_infinity_is_undecided),
+        cmocka_unit_test(overflow_of_normalised_elements_is_undecided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
