@@ -3,16 +3,17 @@
  * of the way through Assay (bench/meta).
  *
  *     bench_meta_nodes write FOLDER BATCH MODEL...
- *     bench_meta_nodes run ENGINE NODES
+ *     bench_meta_nodes run ROUNDS NODES
  *
- * write makes FOLDER/nodes.bin; libtorch computes the values between the nodes. run sends each node to a
- * worker of the engine, which keeps it loaded while it is run several times, and prints its name and the
- * microseconds of one run: inputs through the pipe, the node, outputs back. meta_nodes_bare_torch reads the
- * same file.
+ * write makes FOLDER/nodes.bin; libtorch computes the values between the nodes. run measures one run of each
+ * node on libtorch: through a worker of Assay, which keeps the node loaded, from inputs to outputs in memory,
+ * and bare in this process (meta_nodes_bare.h). All are measured in turns, in each of
+ * ROUNDS rounds through all nodes, and the lower quartile of the rounds counts, since other work on the
+ * machine only adds.
  */
-#include "meta_file.h"
+#include "meta_nodes_bare.h"
 
-#include "base/clock.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "case/inputs.h"
 #include "case/inputs_random.h"
@@ -21,7 +22,13 @@
 #include "model/index.h"
 #include "model/model.h"
 
-enum { RUNS = 20 };
+enum {
+    RUNS = 20,
+    WARM = 3, /* runs before those that count */
+    MAX_NODES = 1000,
+    LARGE = 100, /* us: nodes below this are small */
+    MAX_ROUNDS = 100,
+};
 
 static void die(const struct error *err)
 {
@@ -174,87 +181,161 @@ static int write_nodes(int argc, char **argv)
     return fclose(file) ? 2 : 0;
 }
 
-static struct value *values_of(const struct meta_case *one, const struct model *model)
+/* Seconds for one run of a loaded node: from the answer to one run to the answer to a later one. Clears *same
+ * when the outputs are not those of the bare node. */
+static double through_assay(struct engine *engine, const struct meta_case *one, struct bare_node *node,
+                            bool *same)
 {
-    struct value *values = memory_zeroed(one->n_inputs + 1, sizeof *values);
-    for (uint32_t i = 0; i < one->n_inputs; i++) {
-        const struct meta_tensor *from = &one->inputs[i];
-        struct shape shape = {.rank = (int)from->rank};
-        struct tensor tensor;
-        struct error err = {0};
-        memcpy(shape.dims, from->dims, from->rank * sizeof *from->dims);
-        if (tensor_from_bytes(&tensor, (enum dtype)from->type, &shape, from->data, from->size, &err) < 0)
-            die(&err);
-        value_init(&values[i]);
-        value_set_name(&values[i], model->graph->input[i]->name);
-        value_set_tensor(&values[i], &tensor);
-    }
-    return values;
-}
-
-/* Seconds until the node is loaded and has been run so many times. */
-static double seconds(struct engine *engine, const struct meta_case *one, const struct value *inputs,
-                      int runs)
-{
-    struct job_set sets[RUNS + 1];
+    const struct value *inputs = bare_inputs(node);
+    struct job_set sets[WARM + RUNS];
     struct error err = {0};
-    double start = clock_seconds();
-    for (int i = 0; i < runs; i++)
+    double took = 0;
+    for (int i = 0; i < WARM + RUNS; i++)
         sets[i] = (struct job_set){.n_inputs = one->n_inputs, .inputs = inputs};
     pool_submit(engine->pool, &(struct job){.engine = engine->number,
                                             .model = one->model,
                                             .model_size = one->model_size,
-                                            .n_sets = (size_t)runs,
+                                            .n_sets = WARM + RUNS,
                                             .sets = sets});
-    for (int i = 0; i < runs; i++) {
+    for (int i = 0; i < WARM + RUNS; i++) {
         struct job job;
         struct result result;
         bool differ;
         if (pool_next(engine->pool, 120, &job, &result, &differ, &err) != 1 || result.outcome != OUTCOME_OK)
             meta_die(one->name);
+        *same = *same && (i || bare_gives(node, result.outputs, result.count));
+        took += i < WARM ? 0 : (double)result.run_ns / 1e9;
         result_release(&result);
     }
-    return clock_seconds() - start;
-}
-
-/* Seconds for one further run of a loaded node. */
-static double each_run(struct engine *engine, const struct meta_case *one)
-{
-    struct model *model;
-    struct error err = {0};
-    if (model_parse(&model, one->model, one->model_size, &err) < 0)
-        die(&err);
-    struct value *inputs = values_of(one, model);
-    double once = seconds(engine, one, inputs, 1), again = seconds(engine, one, inputs, 1);
-    double took = seconds(engine, one, inputs, RUNS + 1) - (again < once ? again : once);
-    values_free(inputs, one->n_inputs);
-    model_free(model);
     return took / RUNS;
 }
 
-static int run_nodes(const char *label, const char *path)
+static int by_value(const void *a, const void *b)
 {
-    struct engine engine;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value below which this part of them lies. */
+static double quantile(double *values, size_t count, double part)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return count ? values[(size_t)((double)(count - 1) * part + 0.5)] : 0;
+}
+
+struct node {
     struct meta_case one;
+    struct bare_node *bare;
+    bool same; /* bits come through Assay and bare */
+    /* us: of each round, and of them all */
+    double residents[MAX_ROUNDS], copies[MAX_ROUNDS], assays[MAX_ROUNDS];
+    double resident, copied, assay;
+};
+
+static size_t read_nodes(struct node *nodes, const char *path, struct bare *bare)
+{
+    size_t count = 0;
     FILE *file = fopen(path, "rb");
     if (!file)
         meta_die("no nodes");
-    engine_open(&engine, label);
-    while (meta_get_case(file, &one)) {
-        printf("%s %.1f\n", one.name, each_run(&engine, &one) * 1e6);
-        meta_free_case(&one);
+    for (; count < MAX_NODES && meta_get_case(file, &nodes[count].one); count++) {
+        nodes[count].bare = bare_node_new(bare, &nodes[count].one);
+        nodes[count].same = true;
     }
-    engine_close(&engine);
     fclose(file);
+    return count;
+}
+
+static void measure(struct node *nodes, size_t count, int rounds, struct engine *engine)
+{
+    for (int i = 0; i < rounds; i++)
+        for (struct node *node = nodes; node < nodes + count; node++) {
+            node->residents[i] = 1e6 * bare_resident(node->bare, WARM, RUNS);
+            node->assays[i] = 1e6 * through_assay(engine, &node->one, node->bare, &node->same);
+            node->copies[i] = 1e6 * bare_copied(node->bare, WARM, RUNS);
+        }
+    for (struct node *node = nodes; node < nodes + count; node++) {
+        node->resident = quantile(node->residents, (size_t)rounds, 0.25);
+        node->copied = quantile(node->copies, (size_t)rounds, 0.25);
+        node->assay = quantile(node->assays, (size_t)rounds, 0.25);
+    }
+}
+
+/* The median ratio of the large nodes whose names begin so. */
+static void print_median(const struct node *nodes, size_t count, const char *network)
+{
+    double resident[MAX_NODES], copied[MAX_NODES];
+    size_t large = 0, all = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(nodes[i].one.name, network, strlen(network)) != 0)
+            continue;
+        all++;
+        if (nodes[i].resident < LARGE)
+            continue;
+        resident[large] = nodes[i].assay / nodes[i].resident;
+        copied[large++] = nodes[i].assay / nodes[i].copied;
+    }
+    printf(
+        "%s%s%zu nodes, %zu of at least %d us: median ratio %.2f to tensors that stay in the library, %.2f "
+        "to tensors that are copied in and out\n",
+        network, *network ? " " : "", all, large, LARGE, quantile(resident, large, 0.5),
+        quantile(copied, large, 0.5));
+}
+
+static void print_medians(const struct node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char network[sizeof nodes->one.name];
+        snprintf(network, sizeof network, "%.*s", (int)strcspn(nodes[i].one.name, "/") + 1,
+                 nodes[i].one.name);
+        if (i == 0 || strncmp(nodes[i - 1].one.name, network, strlen(network)) != 0)
+            print_median(nodes, count, network);
+    }
+    print_median(nodes, count, "");
+}
+
+static void print_table(const struct node *nodes, size_t count)
+{
+    size_t differ = 0;
+    printf("%-36s %10s %10s %10s %7s %7s\n", "node, us", "resident", "copied", "Assay", "ratio", "copied");
+    for (const struct node *node = nodes; node < nodes + count; node++) {
+        printf("%-36s %10.1f %10.1f %10.1f %7.2f %7.2f%s%s\n", node->one.name, node->resident, node->copied,
+               node->assay, node->assay / node->resident, node->assay / node->copied,
+               node->resident < LARGE ? "  small" : "", node->same ? "" : "  differs");
+        differ += !node->same;
+    }
+    print_medians(nodes, count);
+    printf("outputs of the %zu nodes through Assay and bare, %zu differ\n", count, differ);
+}
+
+static int run_nodes(int rounds, const char *path)
+{
+    struct engine engine;
+    if (rounds < 1 || rounds > MAX_ROUNDS)
+        meta_die("no number of rounds");
+    struct node *nodes = memory_zeroed(MAX_NODES, sizeof *nodes);
+    struct bare *bare = bare_open();
+    size_t count = read_nodes(nodes, path, bare);
+    engine_open(&engine, "torch");
+    measure(nodes, count, rounds, &engine);
+    print_table(nodes, count);
+    engine_close(&engine);
+    for (size_t i = 0; i < count; i++) {
+        bare_node_free(nodes[i].bare);
+        meta_free_case(&nodes[i].one);
+    }
+    bare_close(bare);
+    free(nodes);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
+    heap_keep_freed(); /* as Assay and its adapters do */
     if (argc > 4 && strcmp(argv[1], "write") == 0)
         return write_nodes(argc, argv);
     if (argc == 4 && strcmp(argv[1], "run") == 0)
-        return run_nodes(argv[2], argv[3]);
-    meta_die("usage: bench_meta_nodes write FOLDER BATCH MODEL... | run ENGINE NODES");
+        return run_nodes(atoi(argv[2]), argv[3]);
+    meta_die("usage: bench_meta_nodes write FOLDER BATCH MODEL... | run ROUNDS NODES");
     return 2;
 }

@@ -1,16 +1,36 @@
-/*
- * usage: meta_nodes_bare_torch NODES
- * The nodes that bench_meta_nodes wrote, called bare, again and again in this process, by the adapter's own
- * TorchScript. Prints the name and the microseconds of one run: from plain memory to plain memory, and on
- * tensors that lie in the library and stay there.
- */
-#include "meta_file.h"
+#include "meta_nodes_bare.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "program.h"
 
-enum { RUNS = 20 };
+struct bare {
+    struct cache *cache;
+};
+
+struct bare_node {
+    struct model *model;
+    struct model_index index;
+    struct program *program;
+    struct face_module *module;
+    size_t n_inputs, n_outputs;
+    struct value *inputs;
+    struct face_tensor *resident[META_TENSORS];
+};
+
+struct bare *bare_open(void)
+{
+    struct bare *bare = memory_zeroed(1, sizeof *bare);
+    face_start(FACE_EAGER, 1);
+    bare->cache = cache_new();
+    return bare;
+}
+
+void bare_close(struct bare *bare)
+{
+    cache_free(bare->cache);
+    free(bare);
+}
 
 static struct value *values_of(const struct meta_case *one, const struct model *model)
 {
@@ -45,85 +65,101 @@ static struct face_module *module_of(const struct program *program)
     return module;
 }
 
-/* Seconds for one run on tensors that lie in the library and stay there, after a first one. */
-static double resident(struct face_module *module, const struct value *inputs, size_t n, size_t n_outputs)
+struct bare_node *bare_node_new(struct bare *bare, const struct meta_case *one)
 {
+    struct bare_node *node = memory_zeroed(1, sizeof *node);
+    const char *names[META_TENSORS];
     char message[FACE_MESSAGE_SIZE];
-    struct face_tensor *tensors[META_TENSORS], *outputs[META_TENSORS];
-    double start = 0;
-    for (size_t i = 0; i < n; i++)
-        if (face_tensor_new(&tensors[i], inputs[i].tensors, message) < 0)
+    struct error err = {0};
+    if (model_parse(&node->model, one->model, one->model_size, &err) < 0 ||
+        model_index_init(&node->index, node->model, &err) < 0)
+        meta_die(err.message);
+    node->inputs = values_of(one, node->model);
+    node->n_inputs = one->n_inputs;
+    for (; node->n_outputs < node->model->graph->n_output && node->n_outputs < META_TENSORS;
+         node->n_outputs++)
+        names[node->n_outputs] = node->model->graph->output[node->n_outputs]->name;
+    if (program_new(&node->program, &node->index, FACE_EAGER, false, bare->cache, node->inputs,
+                    node->n_inputs, node->n_outputs, names, "", &err) < 0)
+        meta_die(err.message);
+    node->module = module_of(node->program);
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (face_tensor_new(&node->resident[i], node->inputs[i].tensors, message) < 0)
             meta_die(message);
-    for (int i = 0; i <= RUNS; i++) {
-        if (face_module_run(module, n, (const struct face_tensor *const *)tensors, n_outputs, outputs,
-                            message) < 0)
-            meta_die(message);
-        for (size_t k = 0; k < n_outputs; k++)
-            face_tensor_free(outputs[k]);
-        start = i ? start : clock_seconds();
-    }
-    double took = clock_seconds() - start;
-    for (size_t i = 0; i < n; i++)
-        face_tensor_free(tensors[i]);
-    return took / RUNS;
+    return node;
 }
 
-/* The same from plain memory to plain memory, as values must be that other libraries take, too. */
-static double copied(struct program *program, const struct value *inputs, size_t n, size_t n_outputs)
+void bare_node_free(struct bare_node *node)
+{
+    for (size_t i = 0; i < node->n_inputs; i++)
+        face_tensor_free(node->resident[i]);
+    face_module_free(node->module);
+    program_free(node->program);
+    values_free(node->inputs, node->n_inputs);
+    model_index_release(&node->index);
+    model_free(node->model);
+    free(node);
+}
+
+const struct value *bare_inputs(const struct bare_node *node)
+{
+    return node->inputs;
+}
+
+bool bare_gives(struct bare_node *node, const struct value *outputs, size_t count)
+{
+    struct tensor own[META_TENSORS];
+    struct error err = {0};
+    if (program_run(node->program, node->inputs, node->n_inputs, own, &err) < 0)
+        meta_die(err.message);
+    bool same = count == node->n_outputs;
+    for (size_t i = 0; same && i < count; i++)
+        same = outputs[i].kind == VALUE_TENSOR && tensor_identical(&own[i], outputs[i].tensors);
+    return same;
+}
+
+static void run_resident(struct bare_node *node)
+{
+    char message[FACE_MESSAGE_SIZE];
+    struct face_tensor *outputs[META_TENSORS];
+    if (face_module_run(node->module, node->n_inputs, (const struct face_tensor *const *)node->resident,
+                        node->n_outputs, outputs, message) < 0)
+        meta_die(message);
+    for (size_t i = 0; i < node->n_outputs; i++)
+        face_tensor_free(outputs[i]);
+}
+
+/* Inputs are copied, too, unless they happen to lie as the library's own memory does. */
+static void run_copied(struct bare_node *node)
 {
     struct tensor outputs[META_TENSORS];
     struct error err = {0};
-    double start = 0;
-    for (int i = 0; i <= RUNS + 1; i++) { /* the first answers what it was made with, the second warms up */
-        if (program_run(program, inputs, n, outputs, &err) < 0)
+    if (program_run(node->program, node->inputs, node->n_inputs, outputs, &err) < 0)
+        meta_die(err.message);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        struct tensor copy;
+        if (tensor_copy(&copy, &outputs[i], &err) < 0)
             meta_die(err.message);
-        for (size_t k = 0; k < n_outputs; k++)
-            tensor_release(&outputs[k]);
-        start = i > 1 ? start : clock_seconds();
+        tensor_release(&copy);
     }
-    return (clock_seconds() - start) / RUNS;
 }
 
-static void run_node(const struct meta_case *one, struct cache *cache)
+static double seconds(struct bare_node *node, int warm, int runs, void (*run)(struct bare_node *node))
 {
-    struct model *model;
-    struct model_index index;
-    struct program *program;
-    struct error err = {0};
-    if (model_parse(&model, one->model, one->model_size, &err) < 0 ||
-        model_index_init(&index, model, &err) < 0)
-        meta_die(err.message);
-    const char *names[META_TENSORS];
-    size_t n_outputs = model->graph->n_output < META_TENSORS ? model->graph->n_output : META_TENSORS;
-    struct value *inputs = values_of(one, model);
-    for (size_t i = 0; i < n_outputs; i++)
-        names[i] = model->graph->output[i]->name;
-    if (program_new(&program, &index, FACE_EAGER, false, cache, inputs, one->n_inputs, n_outputs, names, "",
-                    &err) < 0)
-        meta_die(err.message);
-    struct face_module *module = module_of(program);
-    printf("%s %.1f %.1f\n", one->name, copied(program, inputs, one->n_inputs, n_outputs) * 1e6,
-           resident(module, inputs, one->n_inputs, n_outputs) * 1e6);
-    face_module_free(module);
-    program_free(program);
-    values_free(inputs, one->n_inputs);
-    model_index_release(&index);
-    model_free(model);
+    double start = 0;
+    for (int i = 0; i < warm + runs; i++) {
+        start = i <= warm ? clock_seconds() : start;
+        run(node);
+    }
+    return (clock_seconds() - start) / runs;
 }
 
-int main(int argc, char **argv)
+double bare_resident(struct bare_node *node, int warm, int runs)
 {
-    struct meta_case one;
-    FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
-    if (!file)
-        meta_die("usage: meta_nodes_bare_torch NODES");
-    face_start(FACE_EAGER, 1);
-    struct cache *cache = cache_new();
-    while (meta_get_case(file, &one)) {
-        run_node(&one, cache);
-        meta_free_case(&one);
-    }
-    cache_free(cache);
-    fclose(file);
-    return 0;
+    return seconds(node, warm, runs, run_resident);
+}
+
+double bare_copied(struct bare_node *node, int warm, int runs)
+{
+    return seconds(node, warm, runs, run_copied);
 }

@@ -1,6 +1,8 @@
+#define _GNU_SOURCE
 #include "adapter.h"
 #include "bare.h"
 
+#include "base/heap.h"
 #include "base/memory.h"
 #include "guard.h"
 
@@ -10,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { READ_SIZE = 256 * 1024 };
@@ -21,6 +25,8 @@ struct session {
     int in, out;
     bool started, loaded;
     struct wire_out reply;
+    struct wire_decoder *decoder;
+    uint8_t *shared; /* memory that Assay maps, too; NULL: none */
 };
 
 int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)
@@ -72,8 +78,11 @@ struct wire_bounds *adapter_output_bounds(struct adapter_outputs *outputs)
     return bounds;
 }
 
-static void outputs_release(struct adapter_outputs *outputs)
+void adapter_outputs_release(struct adapter_outputs *outputs)
 {
+    for (size_t i = 0; outputs->lent && i < outputs->count; i++)
+        for (size_t j = 0; j < outputs->values[i].count; j++)
+            outputs->values[i].tensors[j].data = NULL;
     wire_bounds_free(outputs->bounds, outputs->count);
     values_free(outputs->values, outputs->count);
     memset(outputs, 0, sizeof *outputs);
@@ -225,6 +234,7 @@ static void reply_welcome(struct session *session, uint64_t id, const char *vers
     reply.result_case = ASSAY__REPLY__RESULT_WELCOME;
     reply.welcome = &welcome;
     welcome.protocol = WIRE_PROTOCOL;
+    welcome.shared = session->shared != NULL;
     welcome.name = arena_strdup(&arena, session->adapter->name);
     welcome.version = arena_strdup(&arena, version);
     welcome_knobs(&welcome, session->adapter->knobs, defaults, &arena);
@@ -245,6 +255,23 @@ static const char **default_values(const struct adapter_knob *knobs)
     for (size_t i = 0; i < count; i++)
         values[i] = knobs[i].value;
     return values;
+}
+
+/* Maps the memory that hello offers. A wrapper around the adapter may have closed it: then payloads come
+ * through the pipe. */
+static void map_shared(struct session *session, uint64_t size)
+{
+    struct stat status;
+    int seals = size ? fcntl(WIRE_SHARED_FILE, F_GET_SEALS) : -1;
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(WIRE_SHARED_FILE, &status) < 0 ||
+        (uint64_t)status.st_size < size)
+        return;
+    void *memory = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, WIRE_SHARED_FILE, 0);
+    close(WIRE_SHARED_FILE);
+    if (memory == MAP_FAILED)
+        return;
+    session->shared = memory;
+    wire_decoder_share(session->decoder, memory, (struct wire_place){0, (size_t)size});
 }
 
 static void do_hello(struct session *session, uint64_t id, const Assay__Hello *hello)
@@ -269,6 +296,7 @@ static void do_hello(struct session *session, uint64_t id, const Assay__Hello *h
         reply_error(session, id, ASSAY__ERROR__STAGE__STAGE_UNKNOWN);
     } else {
         session->started = true;
+        map_shared(session, hello->shared_size);
         reply_welcome(session, id, version.data, defaults);
     }
     str_release(&version);
@@ -378,6 +406,16 @@ static int call_run(struct session *session, const struct wire_message *message,
     return call_gradient(session, message, outputs);
 }
 
+static void put_outputs(struct session *session, const struct wire_message *message,
+                        const struct adapter_outputs *outputs)
+{
+    const Assay__Place *room = message->request->room;
+    if (room)
+        wire_out_place(&session->reply, session->shared,
+                       (struct wire_place){(size_t)room->offset, (size_t)room->size});
+    wire_put_values(&session->reply, message->request->id, outputs->values, outputs->count, outputs->bounds);
+}
+
 static int do_run(struct session *session, const struct wire_message *message)
 {
     struct adapter_outputs outputs = {0};
@@ -385,10 +423,10 @@ static int do_run(struct session *session, const struct wire_message *message)
     if (call_run(session, message, &outputs))
         reply_error(session, id, ASSAY__ERROR__STAGE__RUN);
     else
-        wire_put_values(&session->reply, id, outputs.values, outputs.count, outputs.bounds);
+        put_outputs(session, message, &outputs);
     int result =
         send_replies(session); /* before the outputs go: large ones are written from where they are */
-    outputs_release(&outputs);
+    adapter_outputs_release(&outputs);
     return result;
 }
 
@@ -432,14 +470,13 @@ static int handle(struct session *session, const struct wire_message *message)
     return send_replies(session);
 }
 
-static int handle_bytes(struct session *session, struct wire_decoder *decoder, const uint8_t *data,
-                        size_t size)
+static int handle_bytes(struct session *session, const uint8_t *data, size_t size)
 {
     while (size) {
         struct wire_message message;
         struct error err;
         size_t used;
-        int result = wire_decode(decoder, data, size, &used, &message, &err);
+        int result = wire_decode(session->decoder, data, size, &used, &message, &err);
         if (result < 0)
             fprintf(stderr, "%s: %s\n", session->adapter->name, err.message);
         if (result > 0)
@@ -455,7 +492,6 @@ static int handle_bytes(struct session *session, struct wire_decoder *decoder, c
 
 static int serve(struct session *session)
 {
-    struct wire_decoder *decoder = wire_decoder_new(false, NULL);
     uint8_t *buffer = memory_zeroed(1, READ_SIZE);
     int result = 0;
     while (!result) {
@@ -464,10 +500,9 @@ static int serve(struct session *session)
             continue;
         if (got <= 0)
             break;
-        result = handle_bytes(session, decoder, buffer, (size_t)got);
+        result = handle_bytes(session, buffer, (size_t)got);
     }
     free(buffer);
-    wire_decoder_free(decoder);
     return result;
 }
 
@@ -507,13 +542,16 @@ int adapter_main(struct adapter *adapter, int argc, char **argv)
     }
     guard_die_with_parent();
     guard_print_crashes();
+    heap_keep_freed();
     str_init(&session.call.message);
     wire_out_init(&session.reply);
+    session.decoder = wire_decoder_new(false, NULL);
     int result = serve(&session);
     unload(&session);
     if (session.started && adapter->stop)
         adapter->stop(session.call.engine);
     wire_out_release(&session.reply);
+    wire_decoder_free(session.decoder);
     str_release(&session.call.message);
     return result ? 1 : 0;
 }

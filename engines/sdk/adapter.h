@@ -55,10 +55,12 @@ struct adapter_outputs {
     size_t count, capacity;
     struct value *values;
     struct wire_bounds *bounds; /* NULL unless the adapter gives bounds */
+    bool lent; /* the elements stay the adapter's, who keeps them as they are until the next callback */
 };
 struct value *adapter_output(struct adapter_outputs *outputs, const char *name);
 /* The bounds of the value added last. */
 struct wire_bounds *adapter_output_bounds(struct adapter_outputs *outputs);
+void adapter_outputs_release(struct adapter_outputs *outputs);
 
 struct adapter_model { /* valid during the call */
     const void *data;  /* the serialised model, or NULL when `path` is set */

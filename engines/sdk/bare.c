@@ -44,7 +44,7 @@ static int run_once(struct bare *bare, int64_t first)
     struct value input = {.name = name, .kind = VALUE_TENSOR, .count = 1, .tensors = &part};
     struct adapter_outputs outputs = {0};
     int status = bare->call.adapter->run(&bare->call, &input, 1, false, &outputs);
-    values_free(outputs.values, outputs.count);
+    adapter_outputs_release(&outputs);
     free(name);
     return status;
 }

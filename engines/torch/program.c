@@ -76,22 +76,32 @@ static size_t add_slot(struct program *p, const char *name)
     return p->n_slots++;
 }
 
+static void empty_slot(struct program *p, size_t number)
+{
+    face_tensor_free(p->slots[number].tensor);
+    p->slots[number].tensor = NULL;
+}
+
 /* The tensor is taken over. */
 static void fill_slot(struct program *p, size_t number, struct face_tensor *tensor)
 {
     struct slot *slot = &p->slots[number];
-    face_tensor_free(slot->tensor);
+    empty_slot(p, number);
     slot->tensor = tensor;
     face_tensor_meta(tensor, &slot->type, &slot->shape);
 }
 
-static int fill_from(struct program *p, size_t number, const struct tensor *tensor, struct error *err)
+typedef int make_tensor(struct face_tensor **made, const struct tensor *from,
+                        char message[FACE_MESSAGE_SIZE]);
+
+static int fill_from(struct program *p, size_t number, const struct tensor *tensor, make_tensor *make,
+                     struct error *err)
 {
     char message[FACE_MESSAGE_SIZE];
     struct face_tensor *made;
     if (face_scalar_type(tensor->type) < 0)
         return error_set(err, ERROR_UNSUPPORTED, "the library has no %s", dtype_name(tensor->type));
-    if (face_tensor_new(&made, tensor, message) < 0)
+    if (make(&made, tensor, message) < 0)
         return library_error(err, message);
     fill_slot(p, number, made);
     return 0;
@@ -105,7 +115,7 @@ static int set_inputs(struct program *p, const struct value *inputs, size_t coun
             return error_set(err, ERROR_UNSUPPORTED, "input '%.100s' is no tensor", inputs[i].name);
         if (!map_get(&p->index->names, inputs[i].name, &number))
             return error_set(err, ERROR_INVALID, "the model has no input '%.100s'", inputs[i].name);
-        if (fill_from(p, number, &inputs[i].tensors[0], err) < 0)
+        if (fill_from(p, number, &inputs[i].tensors[0], face_tensor_borrow, err) < 0)
             return error_prefix(err, "input '%.100s'", inputs[i].name);
         p->inputs[i] = (struct input){number, inputs[i].tensors[0].type, inputs[i].tensors[0].shape};
     }
@@ -127,7 +137,7 @@ static int set_weights(struct program *p, struct error *err)
         }
         if (model_weight(p->index->model, value->number, &tensor, err) < 0)
             return -1;
-        int result = fill_from(p, i, &tensor, err);
+        int result = fill_from(p, i, &tensor, face_tensor_new, err);
         tensor_release(&tensor);
         if (result < 0)
             return error_prefix(err, "initialiser '%.100s'", value->name);
@@ -141,7 +151,7 @@ static const char *add_constant(void *context, struct tensor *tensor, struct err
 {
     struct program *p = context;
     size_t number = add_slot(p, arena_printf(&p->arena, "c%zu", p->n_slots));
-    int result = fill_from(p, number, tensor, err);
+    int result = fill_from(p, number, tensor, face_tensor_new, err);
     tensor_release(tensor);
     p->slots[number].fixed = p->slots[number].weight = true;
     return result < 0 ? NULL : p->slots[number].name;
@@ -202,6 +212,8 @@ static int run_step(struct program *p, const struct step *step, run_module *run,
     struct face_tensor **outputs = memory_zeroed(step->n_outputs + 1, sizeof *outputs);
     for (size_t i = 0; i < step->n_inputs; i++)
         inputs[i] = p->slots[step->inputs[i]].tensor;
+    for (size_t i = 0; i < step->n_outputs; i++)
+        empty_slot(p, step->outputs[i]); /* its memory, still in the cache, serves this run */
     int result = run(step->module, step->n_inputs, inputs, step->n_outputs, outputs, message);
     for (size_t i = 0; i < step->n_outputs; i++)
         if (outputs[i])
@@ -444,16 +456,12 @@ static int run_whole(struct program *p, run_module *run, struct error *err)
     return result;
 }
 
-static int read_outputs(const struct program *p, struct tensor *outputs, struct error *err)
+static int lend_outputs(const struct program *p, struct tensor *outputs, struct error *err)
 {
     char message[FACE_MESSAGE_SIZE];
-    for (size_t i = 0; i < p->n_outputs; i++) {
-        if (face_tensor_read(p->slots[p->outputs[i]].tensor, &outputs[i], message) < 0) {
-            while (i-- > 0)
-                tensor_release(&outputs[i]);
+    for (size_t i = 0; i < p->n_outputs; i++)
+        if (face_tensor_lend(p->slots[p->outputs[i]].tensor, &outputs[i], message) < 0)
             return library_error(err, message);
-        }
-    }
     return 0;
 }
 
@@ -467,7 +475,7 @@ int program_run(struct program *p, const struct value *inputs, size_t count, str
     if (is_steps(p) ? !fresh && run_steps(p, face_module_run, err) < 0
                     : run_whole(p, face_module_run, err) < 0)
         return -1;
-    return read_outputs(p, outputs, err);
+    return lend_outputs(p, outputs, err);
 }
 
 static bool is_leaf(const struct program *p, size_t number)

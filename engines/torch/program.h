@@ -34,8 +34,8 @@ size_t program_values(const struct program *program);
  * are the same. */
 bool program_fits(const struct program *program, const struct value *inputs, size_t count);
 
-/* Runs the program. The caller owns the n_outputs tensors in `outputs`, which are in the order given to
- * program_new. */
+/* Runs the program. The n_outputs tensors in `outputs`, in the order given to program_new, stay the
+ * program's: they are valid until the program is used again, and as long as the inputs are. */
 int program_run(struct program *program, const struct value *inputs, size_t count, struct tensor *outputs,
                 struct error *err);
 

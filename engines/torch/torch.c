@@ -98,6 +98,7 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
         return adapter_fail_error(call, &err);
     struct tensor *results = memory_zeroed(torch->graph.n_outputs + 1, sizeof *results);
     int result = program_run(torch->program, inputs, count, results, &err);
+    outputs->lent = true;
     for (size_t i = 0; !result && i < torch->graph.n_outputs; i++)
         value_set_tensor(adapter_output(outputs, torch->graph.outputs[i]), &results[i]);
     free(results);

@@ -136,7 +136,13 @@ void face_start(enum face_mode mode, int threads)
 #endif
 }
 
-int face_tensor_new(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE])
+namespace
+{
+
+constexpr uintptr_t ALIGNMENT = 64; /* of the library's own memory */
+
+int make_tensor(struct face_tensor **made, const struct tensor *from, bool borrow,
+                char message[FACE_MESSAGE_SIZE])
 {
     *made = nullptr;
     return guarded(message, [&] {
@@ -144,12 +150,26 @@ int face_tensor_new(struct face_tensor **made, const struct tensor *from, char m
         if (scalar < 0)
             return say(message, "unsupported: no tensor of this type");
         std::vector<int64_t> dims(from->shape.dims, from->shape.dims + from->shape.rank);
-        at::Tensor tensor = at::empty(dims, at::TensorOptions(static_cast<c10::ScalarType>(scalar)));
-        if (from->size)
+        at::TensorOptions options(static_cast<c10::ScalarType>(scalar));
+        at::Tensor tensor = borrow ? at::from_blob(from->data, dims, options) : at::empty(dims, options);
+        if (!borrow && from->size)
             std::memcpy(tensor.data_ptr(), from->data, from->size);
         *made = new face_tensor{tensor};
         return 0;
     });
+}
+
+} // namespace
+
+int face_tensor_new(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE])
+{
+    return make_tensor(made, from, false, message);
+}
+
+int face_tensor_borrow(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE])
+{
+    bool aligned = reinterpret_cast<uintptr_t>(from->data) % ALIGNMENT == 0;
+    return make_tensor(made, from, from->size > 0 && aligned, message);
 }
 
 void face_tensor_free(struct face_tensor *tensor)
@@ -166,22 +186,32 @@ void face_tensor_meta(const struct face_tensor *tensor, enum dtype *type, struct
         shape->dims[shape->rank++] = t.size(i);
 }
 
-int face_tensor_read(const struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE])
+int face_tensor_lend(struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE])
 {
     return guarded(message, [&] {
-        enum dtype type;
-        struct shape shape;
-        struct error err = {};
-        face_tensor_meta(from, &type, &shape);
-        if (type == DTYPE_NONE)
+        *to = {};
+        face_tensor_meta(from, &to->type, &to->shape);
+        if (to->type == DTYPE_NONE)
             return say(message, "a tensor of a type or rank that ONNX does not have");
-        at::Tensor t = from->tensor.is_mkldnn() ? from->tensor.to_dense() : from->tensor;
+        at::Tensor &t = from->tensor;
+        if (t.is_mkldnn())
+            t = t.to_dense();
         t = t.contiguous();
-        size_t size = static_cast<size_t>(t.numel()) * t.element_size();
-        return tensor_from_bytes(to, type, &shape, size ? t.data_ptr() : nullptr, size, &err) < 0
-                   ? say(message, err.message)
-                   : 0;
+        to->count = static_cast<size_t>(t.numel());
+        to->size = to->count * t.element_size();
+        to->data = to->size ? t.data_ptr() : nullptr;
+        return 0;
     });
+}
+
+int face_tensor_read(const struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE])
+{
+    struct face_tensor dense = *from;
+    struct tensor lent;
+    struct error err = {};
+    if (face_tensor_lend(&dense, &lent, message) < 0)
+        return -1;
+    return tensor_copy(to, &lent, &err) < 0 ? say(message, err.message) : 0;
 }
 
 namespace

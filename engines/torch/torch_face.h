@@ -33,9 +33,15 @@ void face_start(enum face_mode mode, int threads);
 /* A tensor of the library. */
 struct face_tensor;
 int face_tensor_new(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE]);
+/* The same on the elements where they lie, which must stay there as long as somebody computes with it. They
+ * are copied when they do not lie as the library's own memory would. */
+int face_tensor_borrow(struct face_tensor **made, const struct tensor *from, char message[FACE_MESSAGE_SIZE]);
 void face_tensor_free(struct face_tensor *tensor);
 /* Makes a dense, row-major copy. Fails for a type or rank that struct tensor does not have. */
 int face_tensor_read(const struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE]);
+/* The same without a copy: the tensor is made dense and row-major, and the elements, which must not be freed,
+ * live as long as it. */
+int face_tensor_lend(struct face_tensor *from, struct tensor *to, char message[FACE_MESSAGE_SIZE]);
 /* The type (DTYPE_NONE when enum dtype does not have it) and shape, without the data. */
 void face_tensor_meta(const struct face_tensor *tensor, enum dtype *type, struct shape *shape);
 

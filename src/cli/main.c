@@ -1,4 +1,5 @@
 #include "base/clean.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "config.h"
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
 {
     /* A worker that dies while we write to it must not end this process too. */
     signal(SIGPIPE, SIG_IGN);
+    heap_keep_freed();
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word) {
         fputs("assay: which command? 'assay help' lists them.\n", stderr);

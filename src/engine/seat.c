@@ -34,7 +34,7 @@ int seat_start(struct seat **result, const struct worker_box *box, const struct 
     seat->limits = limits;
     result_init(&seat->news.start);
     wire_put_hello(&seat->worker.pending, ++seat->sent, box->spec->knobs, box->spec->knob_names,
-                   box->spec->knob_values);
+                   box->spec->knob_values, seat->worker.shared_size);
     seat->head_since = seat->last_bytes = clock_ns();
     /* What a launcher takes is not the engine's. */
     seat->watch_at = box->spec->launcher ? INT64_MAX : seat->head_since;
@@ -56,7 +56,15 @@ bool seat_is_starting(const struct seat *seat)
     return seat->answered == 0;
 }
 
-static void put_request(struct seat *seat, const struct job_set *set, bool bounds)
+static struct job_set set_of(const struct task *task, size_t step)
+{
+    const struct job *job = &task->job;
+    if (job->n_sets)
+        return job->sets[task_set_at(task, step)];
+    return (struct job_set){job->n_inputs, job->inputs, job->gradient};
+}
+
+static void put_run(struct seat *seat, const struct job_set *set, bool bounds)
 {
     struct wire_out *out = &seat->worker.pending;
     const struct job_gradient *gradient = set->gradient;
@@ -76,10 +84,70 @@ static void put_request(struct seat *seat, const struct job_set *set, bool bound
     wire_put_gradient(out, ++seat->sent, &request);
 }
 
-void seat_give(struct seat *seat, struct task *task)
+static size_t payload_size(const struct task *task, size_t step)
+{
+    if (step == 0)
+        return task->job.model ? task->job.model_size : 0;
+    if (step == task_last_step(task))
+        return 0;
+    struct job_set set = set_of(task, step);
+    size_t size = values_size(set.inputs, set.n_inputs);
+    return set.gradient ? size + values_size(set.gradient->upstream, set.gradient->n_upstream) : size;
+}
+
+/* The half for a request that is to be sent now; NULL: the request that used it last is not answered. */
+static struct seat_half *take_half(struct seat *seat)
+{
+    int number = seat->next_half;
+    struct seat_half *half = &seat->halves[number];
+    size_t size = seat->worker.shared_size / 2;
+    if (half->request > seat->answered)
+        return NULL;
+    half->request = seat->sent + 1;
+    wire_out_place(&seat->worker.pending, seat->worker.shared,
+                   (struct wire_place){(size_t)number * size, size});
+    seat->next_half = !number;
+    return half;
+}
+
+static void put_step(struct seat *seat, const struct task *task, size_t step)
 {
     const struct job *job = &task->job;
     struct wire_out *out = &seat->worker.pending;
+    struct job_set set;
+    if (step == 0) {
+        wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs,
+                      job->outputs);
+    } else if (step == task_last_step(task)) {
+        wire_put_unload(out, ++seat->sent);
+    } else {
+        set = set_of(task, step);
+        put_run(seat, &set, job->bounds);
+    }
+}
+
+/* Puts requests into the pipe until one must wait for shared memory. */
+static void put_requests(struct seat *seat)
+{
+    while (seat->unsent) {
+        struct task *task = seat->unsent;
+        struct seat_half *half = NULL;
+        if (seat->worker.shared && payload_size(task, seat->unsent_step) >= WIRE_SHARED_LEAST &&
+            !(half = take_half(seat)))
+            break;
+        put_step(seat, task, seat->unsent_step);
+        if (half)
+            half->room = seat->worker.pending.place;
+        if (seat->unsent_step++ == task_last_step(task)) {
+            seat->unsent = task->next;
+            seat->unsent_step = 0;
+        }
+    }
+    seat_write(seat);
+}
+
+void seat_give(struct seat *seat, struct task *task)
+{
     task->step = 0;
     if (!seat->tasks.count) {
         seat->head_since = clock_ns();
@@ -87,14 +155,11 @@ void seat_give(struct seat *seat, struct task *task)
         seat->log_mark = seat->worker.log_total;
     }
     task_list_push(&seat->tasks, task);
-    wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs, job->outputs);
-    for (size_t set = task->from; set < task->sets; set++) {
-        struct job_set single = {job->n_inputs, job->inputs, job->gradient};
-        for (int i = 0; i <= job->repeat; i++)
-            put_request(seat, job->n_sets ? &job->sets[set] : &single, job->bounds);
+    if (!seat->unsent) {
+        seat->unsent = task;
+        seat->unsent_step = 0;
     }
-    wire_put_unload(out, ++seat->sent);
-    seat_write(seat);
+    put_requests(seat);
 }
 
 void seat_look(struct seat *seat, int64_t away, bool readable)
@@ -151,6 +216,7 @@ static void hand_back(struct seat *seat, bool keep_first)
 {
     struct task *first = keep_first ? task_list_pop(&seat->tasks) : NULL;
     task_list_append(&seat->news.returned, &seat->tasks);
+    seat->unsent = NULL;
     if (first)
         task_list_push(&seat->tasks, first);
     seat->news.any = true;
@@ -229,6 +295,8 @@ static void on_welcome(struct seat *seat, const Assay__Reply *reply)
     news->any = true;
     news->welcome = copy_welcome(reply->welcome);
     seat->state = SEAT_READY;
+    if (!reply->welcome->shared)
+        worker_unshare(&seat->worker);
 }
 
 static void keep_borrowed(struct result *result, const Assay__Loaded *loaded)
@@ -253,11 +321,6 @@ static bool same_values(const struct result *result, const struct wire_message *
                 return false;
     }
     return true;
-}
-
-static const struct job_gradient *gradient_of(const struct task *task)
-{
-    return task->job.n_sets ? task->job.sets[task_set(task)].gradient : task->job.gradient;
 }
 
 /* Gradients come back by name, and are kept in the order in which they were asked for; those not asked for,
@@ -286,7 +349,7 @@ static void on_values(struct task *task, struct wire_message *message, int64_t t
 {
     struct task_result *kept = &task->results[task_set(task)];
     struct result *result = &kept->result;
-    const struct job_gradient *gradient = gradient_of(task);
+    const struct job_gradient *gradient = set_of(task, task->step).gradient;
     if (gradient)
         order_gradients(gradient, message);
     if (task_is_repeat(task)) {
@@ -380,12 +443,22 @@ static void on_reply(struct seat *seat, struct wire_message *message)
         on_answer(seat, message);
 }
 
+/* Where the payloads of the next answer may lie. */
+static struct wire_place reply_room(const struct seat *seat)
+{
+    for (int i = 0; i < 2; i++)
+        if (seat->halves[i].request == seat->answered + 1)
+            return seat->halves[i].room;
+    return (struct wire_place){0};
+}
+
 static void take_bytes(struct seat *seat, const uint8_t *data, size_t size)
 {
     while (size && seat->state != SEAT_ENDING) {
         struct wire_message message;
         struct error err;
         size_t used;
+        wire_decoder_share(seat->worker.decoder, seat->worker.shared, reply_room(seat));
         int result = wire_decode(seat->worker.decoder, data, size, &used, &message, &err);
         if (result < 0)
             garbage(seat, err.message);
@@ -394,6 +467,8 @@ static void take_bytes(struct seat *seat, const uint8_t *data, size_t size)
         wire_message_release(&message);
         data += used;
         size -= used;
+        if (seat->unsent && result > 0)
+            put_requests(seat);
     }
 }
 

@@ -35,14 +35,24 @@ struct seat_news {
     enum outcome outcome;    /* how it ended */
 };
 
+/* One half of the shared memory: while the worker is at the request in one, Assay fills the other. */
+struct seat_half {
+    uint64_t request;       /* the last one that used it; it is free when that one is answered */
+    struct wire_place room; /* what that request offered for its reply */
+};
+
 struct seat {
     struct worker worker;
     int engine; /* its number in the pool */
     const struct seat_limits *limits;
     enum seat_state state;
     enum cause cause;
-    char *reason;                 /* text for the cause; heap, may be NULL */
-    struct task_list tasks;       /* tasks given and not finished; the first is being worked on */
+    char *reason;           /* text for the cause; heap, may be NULL */
+    struct task_list tasks; /* tasks given and not finished; the first is being worked on */
+    struct task *unsent;    /* the first task with requests not yet put into the pipe; NULL: none */
+    size_t unsent_step;     /* the first of these requests */
+    struct seat_half halves[2];
+    int next_half;
     uint64_t sent, answered;      /* numbers of the last request sent and answered; hello is 1 */
     int64_t head_since;           /* when the worker began the request that it has to answer next */
     int64_t excused;              /* the part of the time since then in which it may have waited for Assay */
@@ -67,7 +77,7 @@ void seat_free(struct seat *seat); /* only after the worker's end, when its task
 bool seat_is_starting(const struct seat *seat);
 
 /* Gives it a task. All requests of the task are written at once, so that the worker need not wait for Assay
- * between them. */
+ * between them; of those that need the shared memory, one while the worker is at the one before. */
 void seat_give(struct seat *seat, struct task *task);
 
 /* To be called at the beginning of each round: `away` is the time since the last round, `readable` whether

@@ -30,10 +30,15 @@ size_t task_last_step(const struct task *task)
     return 1 + (task->sets - task->from) * runs_of_a_set(task); /* load, runs, unload */
 }
 
+size_t task_set_at(const struct task *task, size_t step)
+{
+    size_t set = task->from + (step ? (step - 1) / runs_of_a_set(task) : 0);
+    return set < task->sets ? set : task->sets - 1;
+}
+
 size_t task_set(const struct task *task)
 {
-    size_t set = task->from + (task->step ? (task->step - 1) / runs_of_a_set(task) : 0);
-    return set < task->sets ? set : task->sets - 1;
+    return task_set_at(task, task->step);
 }
 
 bool task_is_repeat(const struct task *task)

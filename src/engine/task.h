@@ -39,7 +39,9 @@ void task_release(struct task *task); /* and the results not given back */
 /* The number of the unload request, counted from the load, which is 0. */
 size_t task_last_step(const struct task *task);
 
-/* The set to which the present step belongs; the load belongs to the first set, the unload to the last. */
+/* The set to which a step, or the present one, belongs; the load belongs to the first set, the unload to the
+ * last. */
+size_t task_set_at(const struct task *task, size_t step);
 size_t task_set(const struct task *task);
 
 /* Whether the present step, which must be a run, repeats an earlier run of the same set. */

@@ -144,6 +144,11 @@ static void put_length(struct wire_out *out, size_t length)
 static void put_payload(struct wire_out *out, const void *data, size_t size)
 {
     const uint8_t *at = data;
+    if (out->into && size) {
+        memcpy(out->into, data, size);
+        out->into += wire_place_size(size);
+        return;
+    }
     while (size) {
         size_t chunk = size < WIRE_CHUNK ? size : WIRE_CHUNK;
         put_length(out, chunk);
@@ -157,6 +162,36 @@ static void put_payload(struct wire_out *out, const void *data, size_t size)
         at += chunk;
         size -= chunk;
     }
+}
+
+void wire_out_place(struct wire_out *out, void *shared, struct wire_place place)
+{
+    out->shared = shared;
+    out->place = place;
+}
+
+static void describe_place(Assay__Place *to, size_t offset, size_t size)
+{
+    assay__place__init(to);
+    to->offset = offset;
+    to->size = size;
+}
+
+/* Whether payloads that take `size` bytes go to the shared memory, as *to then says. */
+static bool use_place(struct wire_out *out, size_t size, Assay__Place *to)
+{
+    if (!out->shared || size < WIRE_SHARED_LEAST || size > out->place.size)
+        return false;
+    describe_place(to, out->place.offset, size);
+    out->into = out->shared + out->place.offset;
+    out->place.offset += size;
+    out->place.size -= size;
+    return true;
+}
+
+static void end_message(struct wire_out *out)
+{
+    out->shared = out->into = NULL;
 }
 
 static void put_message(struct wire_out *out, const ProtobufCMessage *message)
@@ -225,6 +260,19 @@ static Assay__Value **describe_values(struct wire_out *out, const struct value *
     return list;
 }
 
+static size_t place_values(const struct value *values, size_t count, const struct wire_bounds *bounds)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < values[i].count; j++)
+            size += wire_place_size(values[i].tensors[j].size);
+        if (bounds && bounds[i].present)
+            size += wire_place_size(bounds[i].exact.size) + wire_place_size(bounds[i].rest.size) +
+                    wire_place_size(bounds[i].hard.size) + wire_place_size(bounds[i].likely.size);
+    }
+    return size;
+}
+
 static void put_payloads(struct wire_out *out, const struct value *values, size_t count,
                          const struct wire_bounds *bounds)
 {
@@ -240,8 +288,21 @@ static void put_payloads(struct wire_out *out, const struct value *values, size_
     }
 }
 
+/* A request whose payloads take `size` bytes of shared memory. */
+static void put_request(struct wire_out *out, Assay__Request *request, size_t size)
+{
+    Assay__Place payloads, room;
+    if (use_place(out, size, &payloads))
+        request->payloads = &payloads;
+    if (out->shared && out->place.size) {
+        describe_place(&room, out->place.offset, out->place.size);
+        request->room = &room;
+    }
+    put_message(out, &request->base);
+}
+
 void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char *const *names,
-                    const char *const *values)
+                    const char *const *values, size_t shared_size)
 {
     Assay__Request request = ASSAY__REQUEST__INIT;
     Assay__Hello hello = ASSAY__HELLO__INIT;
@@ -249,6 +310,7 @@ void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char 
     request.verb_case = ASSAY__REQUEST__VERB_HELLO;
     request.hello = &hello;
     hello.protocol = WIRE_PROTOCOL;
+    hello.shared_size = shared_size;
     hello.n_knobs = knobs;
     hello.knobs = arena_array(&out->arena, knobs, sizeof *hello.knobs);
     for (size_t i = 0; i < knobs; i++) {
@@ -272,8 +334,9 @@ void wire_put_load(struct wire_out *out, uint64_t id, const void *model, size_t 
     load.path = as_text(model ? NULL : path);
     load.n_outputs = outputs;
     load.outputs = as_texts(names);
-    put_message(out, &request.base);
+    put_request(out, &request, wire_place_size((size_t)load.model_size));
     put_payload(out, model, (size_t)load.model_size);
+    end_message(out);
 }
 
 void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count, bool bounds)
@@ -286,8 +349,9 @@ void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs,
     run.n_inputs = count;
     run.inputs = describe_values(out, inputs, count, NULL);
     run.bounds = bounds;
-    put_message(out, &request.base);
+    put_request(out, &request, place_values(inputs, count, NULL));
     put_payloads(out, inputs, count, NULL);
+    end_message(out);
 }
 
 void wire_put_gradient(struct wire_out *out, uint64_t id, const struct wire_gradient *from)
@@ -304,9 +368,12 @@ void wire_put_gradient(struct wire_out *out, uint64_t id, const struct wire_grad
     gradient.n_wanted = from->n_wanted;
     gradient.wanted = as_texts(from->wanted);
     gradient.bounds = from->bounds;
-    put_message(out, &request.base);
+    put_request(out, &request,
+                place_values(from->inputs, from->n_inputs, NULL) +
+                    place_values(from->upstream, from->n_upstream, NULL));
     put_payloads(out, from->inputs, from->n_inputs, NULL);
     put_payloads(out, from->upstream, from->n_upstream, NULL);
+    end_message(out);
 }
 
 void wire_put_unload(struct wire_out *out, uint64_t id)
@@ -329,8 +396,12 @@ void wire_put_values(struct wire_out *out, uint64_t id, const struct value *valu
     reply.values = &list;
     list.n_values = count;
     list.values = describe_values(out, values, count, bounds);
+    Assay__Place payloads;
+    if (use_place(out, place_values(values, count, bounds), &payloads))
+        reply.payloads = &payloads;
     put_message(out, &reply.base);
     put_payloads(out, values, count, bounds);
+    end_message(out);
 }
 
 void wire_put_reply(struct wire_out *out, const Assay__Reply *reply)

@@ -20,7 +20,22 @@
 extern "C" {
 #endif
 
-enum { WIRE_PROTOCOL = 1, WIRE_CHUNK = 1 << 20 };
+enum {
+    WIRE_PROTOCOL = 1,
+    WIRE_CHUNK = 1 << 20,
+    WIRE_SHARED_FILE = 3,         /* descriptor of the shared memory in an engine's process */
+    WIRE_SHARED_LEAST = 32 * 1024 /* bytes of payload from which on the shared memory is used */
+};
+
+/* A part of the memory that both sides map; size 0: none. */
+struct wire_place {
+    size_t offset, size;
+};
+/* The bytes that a payload takes there: a multiple of 64. */
+static inline size_t wire_place_size(size_t payload)
+{
+    return (payload + 63) & ~(size_t)63;
+}
 
 struct wire_limits {
     size_t message; /* largest message frame */
@@ -52,6 +67,9 @@ struct wire_out {
     size_t count, room; /* number of pieces, and room for them */
     size_t next, done;  /* pieces written, and bytes written of the next one */
     struct arena arena; /* descriptors of the message being packed */
+    uint8_t *shared;    /* the shared memory, when the next message may use it */
+    struct wire_place place;
+    uint8_t *into; /* where its next payload goes; NULL: behind the message */
 };
 void wire_out_init(struct wire_out *out);
 void wire_out_release(struct wire_out *out);
@@ -65,9 +83,16 @@ int wire_out_write(struct wire_out *out, int fd, struct error *err);
 /* Appends everything that is not yet written to *to. */
 void wire_out_copy(const struct wire_out *out, struct str *to);
 
+/*
+ * For the next message only: its payloads, when there are WIRE_SHARED_LEAST bytes of them and they fit, are
+ * copied to that place of the shared memory and do not follow the message. A request offers what is left of
+ * the place for the payloads of its reply. Afterwards `place` in *out is what was offered.
+ */
+void wire_out_place(struct wire_out *out, void *shared, struct wire_place place);
+
 /* These append one message with its payloads. */
 void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char *const *names,
-                    const char *const *values);
+                    const char *const *values, size_t shared_size);
 void wire_put_load(struct wire_out *out, uint64_t id, const void *model, size_t size, const char *path,
                    size_t outputs, const char *const *names);
 void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count, bool bounds);
@@ -100,12 +125,20 @@ struct wire_message {
     struct wire_bounds *bounds; /* one for each value, or NULL; only in replies */
     uint8_t *model;             /* payload of a load request */
     size_t model_size;
+    bool borrowed; /* the payloads lie in the shared memory, until the reply is sent */
 };
 void wire_message_release(struct wire_message *message);
 
 struct wire_decoder;
 struct wire_decoder *wire_decoder_new(bool replies, const struct wire_limits *limits);
 void wire_decoder_free(struct wire_decoder *decoder);
+
+/*
+ * The shared memory, and the place in it where payloads of the next message may lie. Payloads of a request
+ * are left there; those of a reply are copied before anything looks at them, because an engine may write
+ * there at any time.
+ */
+void wire_decoder_share(struct wire_decoder *decoder, uint8_t *shared, struct wire_place place);
 
 /*
  * Takes bytes. Returns 1 when a message is complete (*message is filled in, and *used is the number of bytes

@@ -4,7 +4,7 @@
  * A message is unpacked into an arena whose size is limited by the frame's own, because a hostile frame of
  * empty submessages would otherwise unpack into some sixty times its size. Payload memory is taken only after
  * the sum of all announced sizes was held against the limit and each against its tensor's shape; payloads are
- * then copied straight to where they belong.
+ * then copied straight to where they belong, from the portions or from the shared memory.
  */
 #include "engine/wire.h"
 
@@ -46,10 +46,24 @@ struct wire_decoder {
     size_t filled;                  /* bytes of it */
     size_t announced;               /* payload bytes so far */
     size_t tensors;
+    uint8_t *shared; /* the shared memory, of which the next message may use `allowed` */
+    struct wire_place allowed;
+    bool placed;      /* this message's payloads lie there */
+    size_t at, after; /* the next of them, and the end of the last */
 };
+
+static void forget_borrowed(struct wire_message *message)
+{
+    for (size_t i = 0; i < message->count; i++)
+        for (size_t j = 0; j < message->values[i].count; j++)
+            message->values[i].tensors[j].data = NULL;
+    message->model = NULL;
+}
 
 void wire_message_release(struct wire_message *message)
 {
+    if (message->borrowed)
+        forget_borrowed(message);
     wire_bounds_free(message->bounds, message->count);
     if (message->values)
         values_free(message->values, message->count);
@@ -112,6 +126,12 @@ bool wire_decoder_idle(const struct wire_decoder *decoder)
     return decoder->state == READ_LENGTH && decoder->have == 0;
 }
 
+void wire_decoder_share(struct wire_decoder *decoder, uint8_t *shared, struct wire_place place)
+{
+    decoder->shared = shared;
+    decoder->allowed = place;
+}
+
 static void *unpack_alloc(void *context, size_t size)
 {
     struct wire_decoder *decoder = context;
@@ -128,14 +148,11 @@ static void unpack_free(void *context, void *pointer)
     (void)context, (void)pointer;
 }
 
-static int add_target(struct wire_decoder *decoder, void *data, size_t size)
+static void add_target(struct wire_decoder *decoder, void *data, size_t size)
 {
-    if (size == 0)
-        return 0;
     decoder->targets =
         memory_grow(decoder->targets, &decoder->room, decoder->n_targets + 1, sizeof *decoder->targets);
     decoder->targets[decoder->n_targets++] = (struct target){.data = data, .size = size};
-    return 0;
 }
 
 static int announce(struct wire_decoder *decoder, uint64_t size, struct error *err)
@@ -144,6 +161,43 @@ static int announce(struct wire_decoder *decoder, uint64_t size, struct error *e
         return error_set(err, ERROR_LIMIT, "a payload of %" PRIu64 " bytes announced; %zu are allowed", size,
                          decoder->limits.payload);
     decoder->announced += (size_t)size;
+    return 0;
+}
+
+/* The next payload in the shared memory. */
+static int next_placed(struct wire_decoder *decoder, size_t size, uint8_t **data, struct error *err)
+{
+    size_t left = decoder->after - decoder->at;
+    if (size > left || wire_place_size(size) > left)
+        return error_set(err, ERROR_FORMAT, "a payload of %zu bytes where %zu are left in shared memory",
+                         size, left);
+    *data = decoder->shared + decoder->at;
+    decoder->at += wire_place_size(size);
+    return 0;
+}
+
+/* Memory for a payload: filled from the shared memory, lying there, or to be filled by chunks. */
+static int take_payload(struct wire_decoder *decoder, uint64_t announced, void **data, struct error *err)
+{
+    uint8_t *placed = NULL;
+    size_t size = (size_t)announced;
+    *data = NULL;
+    if (announce(decoder, announced, err))
+        return -1;
+    if (size == 0)
+        return 0;
+    if (decoder->placed && next_placed(decoder, size, &placed, err))
+        return -1;
+    if (decoder->message.borrowed) {
+        *data = placed;
+        return 0;
+    }
+    if (!(*data = malloc(size)))
+        return error_set(err, ERROR_MEMORY, "no memory for a payload of %zu bytes", size);
+    if (placed)
+        memcpy(*data, placed, size);
+    else
+        add_target(decoder, *data, size);
     return 0;
 }
 
@@ -165,15 +219,13 @@ static int read_strings(struct wire_decoder *decoder, struct tensor *to, const A
     if (count > from->size / 4)
         return error_set(err, ERROR_FORMAT, "%zu strings announced with %" PRIu64 " bytes", count,
                          from->size);
-    if (announce(decoder, from->size, err))
+    if (take_payload(decoder, from->size, &to->data, err))
         return -1;
     to->type = DTYPE_STRING;
     to->shape = *shape;
     to->count = count;
-    if (from->size && !(to->data = malloc((size_t)from->size)))
-        return error_set(err, ERROR_MEMORY, "no memory for a tensor of %" PRIu64 " bytes", from->size);
     to->size = (size_t)from->size;
-    return add_target(decoder, to->data, to->size);
+    return 0;
 }
 
 static int make_tensor(struct wire_decoder *decoder, struct tensor *to, int64_t type,
@@ -188,10 +240,13 @@ static int make_tensor(struct wire_decoder *decoder, struct tensor *to, int64_t 
         return error_set(err, ERROR_FORMAT, "a %s tensor of shape %s announced with %" PRIu64 " bytes",
                          dtype_name((enum dtype)type), shape_text(shape, text), announced);
     }
-    if (announce(decoder, announced, err) ||
-        tensor_alloc(to, (enum dtype)type, shape, decoder->limits.payload, err))
+    if (take_payload(decoder, announced, &to->data, err))
         return -1;
-    return add_target(decoder, to->data, to->size);
+    to->type = (enum dtype)type;
+    to->shape = *shape;
+    to->count = count;
+    to->size = (size_t)announced;
+    return 0;
 }
 
 static int read_tensor(struct wire_decoder *decoder, struct tensor *to, const Assay__Tensor *from,
@@ -301,12 +356,12 @@ static int read_load(struct wire_decoder *decoder, const Assay__Load *load, stru
         return error_set(err, ERROR_FORMAT, "a load request needs a model or a path, and not both");
     if (load->model_size == 0)
         return 0;
-    if (announce(decoder, load->model_size, err))
+    void *model;
+    if (take_payload(decoder, load->model_size, &model, err))
         return -1;
+    message->model = model;
     message->model_size = (size_t)load->model_size;
-    if (!(message->model = malloc(message->model_size)))
-        return error_set(err, ERROR_MEMORY, "no memory for a model of %zu bytes", message->model_size);
-    return add_target(decoder, message->model, message->model_size);
+    return 0;
 }
 
 static int read_request(struct wire_decoder *decoder, const Assay__Request *request, struct error *err)
@@ -369,6 +424,46 @@ static void reset_arena(struct wire_decoder *decoder)
     decoder->arena_limit = UNPACK_BASE + UNPACK_FACTOR * decoder->frame;
 }
 
+static bool lies_in(const Assay__Place *place, struct wire_place in)
+{
+    return place->offset % 64 == 0 && place->size <= in.size && place->offset >= in.offset &&
+           place->offset - in.offset <= in.size - place->size;
+}
+
+static int check_place(const struct wire_decoder *decoder, const Assay__Place *place, struct error *err)
+{
+    if (lies_in(place, decoder->allowed))
+        return 0;
+    return error_set(err, ERROR_FORMAT,
+                     "%" PRIu64 " bytes at %" PRIu64 " of the shared memory, where they may not be",
+                     place->size, place->offset);
+}
+
+/* Where the payloads of the message lie, when they do not follow it. */
+static int find_payloads(struct wire_decoder *decoder, struct error *err)
+{
+    const struct wire_message *message = &decoder->message;
+    const Assay__Place *place = message->reply ? message->reply->payloads : message->request->payloads;
+    const Assay__Place *room = message->reply ? NULL : message->request->room;
+    if ((place && check_place(decoder, place, err)) || (room && check_place(decoder, room, err)))
+        return -1;
+    decoder->placed = place != NULL;
+    decoder->at = place ? (size_t)place->offset : 0;
+    decoder->after = place ? decoder->at + (size_t)place->size : 0;
+    decoder->message.borrowed = place && !decoder->replies;
+    return 0;
+}
+
+static int read_payloads(struct wire_decoder *decoder, struct error *err)
+{
+    int result = decoder->replies ? read_reply(decoder, decoder->message.reply, err)
+                                  : read_request(decoder, decoder->message.request, err);
+    if (!result && decoder->at != decoder->after)
+        return error_set(err, ERROR_FORMAT, "%zu bytes of shared memory that belong to no payload",
+                         decoder->after - decoder->at);
+    return result;
+}
+
 static int unpack(struct wire_decoder *decoder, const uint8_t *data, struct error *err)
 {
     ProtobufCAllocator allocator = {unpack_alloc, unpack_free, decoder};
@@ -381,8 +476,7 @@ static int unpack(struct wire_decoder *decoder, const uint8_t *data, struct erro
         decoder->message.request = assay__request__unpack(&allocator, decoder->frame, data);
     if (!decoder->message.reply && !decoder->message.request)
         return error_set(err, ERROR_FORMAT, "a frame of %zu bytes that is no message", decoder->frame);
-    return decoder->replies ? read_reply(decoder, decoder->message.reply, err)
-                            : read_request(decoder, decoder->message.request, err);
+    return find_payloads(decoder, err) ? -1 : read_payloads(decoder, err);
 }
 
 static int check_strings(const struct wire_decoder *decoder, struct error *err)

@@ -12,12 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIPE_SIZE = 1 << 20 };
+enum {
+    PIPE_SIZE = 1 << 20,
+    SHARED_SIZE = 64 << 20,
+    SHARED_PART = 16, /* of the engine's address space, at most this part */
+};
 
 extern char **environ;
 
@@ -60,6 +65,39 @@ static int pipes_open(struct pipes *pipes, struct error *err)
     fcntl(pipes->out[0], F_SETFL, O_NONBLOCK);
     fcntl(pipes->err[0], F_SETFL, O_NONBLOCK);
     return 0;
+}
+
+/*
+ * Memory that the worker inherits as a file. It is sealed, so that the engine can neither cut off what we
+ * have mapped nor fill the machine's memory through it. Only pages that are used take memory. Returns -1 when
+ * there is none, which the pipes make up for.
+ */
+static int share(struct worker *worker, const struct worker_box *box)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), most = box->memory / SHARED_PART / page * page;
+    size_t size = most < SHARED_SIZE ? most : SHARED_SIZE;
+    int file = box->spec->launcher || !size ? -1 : memfd_create("assay", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0)
+        return -1;
+    void *memory = MAP_FAILED;
+    if (ftruncate(file, (off_t)size) == 0 &&
+        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED) {
+        close_fd(&file);
+        return -1;
+    }
+    worker->shared = memory;
+    worker->shared_size = size;
+    return file;
+}
+
+void worker_unshare(struct worker *worker)
+{
+    if (worker->shared)
+        munmap(worker->shared, worker->shared_size);
+    worker->shared = NULL;
+    worker->shared_size = 0;
 }
 
 static char **make_arguments(const struct worker_box *box, struct arena *arena)
@@ -116,7 +154,7 @@ static char **make_environment(const struct worker_box *box, struct arena *arena
     return list;
 }
 
-static int spawn(struct worker *worker, const struct worker_box *box, const struct pipes *pipes,
+static int spawn(struct worker *worker, const struct worker_box *box, const struct pipes *pipes, int shared,
                  struct error *err)
 {
     struct arena arena;
@@ -127,6 +165,8 @@ static int spawn(struct worker *worker, const struct worker_box *box, const stru
     posix_spawn_file_actions_adddup2(&actions, pipes->in[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, pipes->out[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, pipes->err[1], STDERR_FILENO);
+    if (shared >= 0)
+        posix_spawn_file_actions_adddup2(&actions, shared, WIRE_SHARED_FILE);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID); /* a group to kill from the first moment on */
     char **argv = make_arguments(box, &arena);
@@ -154,7 +194,10 @@ int worker_start(struct worker *worker, const struct worker_box *box, struct err
     worker->wrapped = box->bubblewrap && !box->spec->launcher;
     if (pipes_open(&pipes, err))
         return -1;
-    if (spawn(worker, box, &pipes, err)) {
+    int shared = share(worker, box), spawned = spawn(worker, box, &pipes, shared, err);
+    close_fd(&shared);
+    if (spawned) {
+        worker_unshare(worker);
         pipes_close(&pipes);
         return -1;
     }
@@ -181,6 +224,7 @@ void worker_release(struct worker *worker)
     close_fd(&worker->out);
     close_fd(&worker->err);
     close_fd(&worker->process);
+    worker_unshare(worker);
     wire_out_release(&worker->pending);
     wire_decoder_free(worker->decoder);
     if (worker->scratch)

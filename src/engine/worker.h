@@ -35,6 +35,8 @@ struct worker {
     int in, out, err; /* its stdin, stdout, stderr; -1 when closed */
     struct wire_out pending;
     struct wire_decoder *decoder;
+    uint8_t *shared; /* memory that it may map, too; NULL: none */
+    size_t shared_size;
     char *log; /* the last bytes of its stderr, up to twice WORKER_LOG */
     size_t log_length;
     uint64_t log_total; /* bytes it ever wrote there */
@@ -52,6 +54,8 @@ struct worker {
 int worker_start(struct worker *worker, const struct worker_box *box, struct error *err);
 void worker_release(
     struct worker *worker); /* only after its end: closes the pipes, frees, removes the scratch folder */
+
+void worker_unshare(struct worker *worker); /* it does not use the shared memory */
 
 void worker_signal(struct worker *worker, int number); /* sends a signal to its process group */
 void worker_close_input(struct worker *worker);

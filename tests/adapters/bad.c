@@ -15,8 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The real stdout, kept from before the SDK hides it, for those who write what they should not. */
-enum { RAW_OUTPUT = 100 };
+/* The real stdout and the file of the shared memory, kept from before the SDK hides and closes them, for
+ * those who do with them what they should not. */
+enum { RAW_OUTPUT = 100, RAW_SHARED = 101 };
 
 struct bad {
     const char *mode;
@@ -61,8 +62,9 @@ static void write_raw(const void *data, size_t size)
         _exit(1);
 }
 
-/* A reply to the present run with one tensor of bytes that claims `dim` elements and `size` bytes. */
-static void write_claim(const struct bad *bad, int64_t dim, uint64_t size)
+/* A reply to the present run with one tensor of bytes that claims `dim` elements and `size` bytes, at a place
+ * of the shared memory or with the bytes to follow. */
+static void write_claim_at(const struct bad *bad, int64_t dim, uint64_t size, Assay__Place *place)
 {
     Assay__Reply reply = ASSAY__REPLY__INIT;
     Assay__Values list = ASSAY__VALUES__INIT;
@@ -79,10 +81,43 @@ static void write_claim(const struct bad *bad, int64_t dim, uint64_t size)
     tensor.n_dims = 1;
     tensor.dims = &dim;
     tensor.size = size;
+    reply.payloads = place;
     uint8_t packed[204] = {0};
     size_t length = assay__reply__pack(&reply, packed + 4);
     packed[0] = (uint8_t)length;
     write_raw(packed, length + 4);
+}
+
+static void write_claim(const struct bad *bad, int64_t dim, uint64_t size)
+{
+    write_claim_at(bad, dim, size, NULL);
+}
+
+/* 1000 bytes where the shared memory may not be used, or not so. The inputs lie at its beginning, and the
+ * room for the reply is behind them. */
+static void write_misplaced(const struct adapter_call *call, size_t inputs)
+{
+    static const struct {
+        const char *mode;
+        uint64_t offset, size;
+        bool behind; /* the offset counts from the end of the inputs */
+    } modes[] = {
+        {"shared-beyond", (uint64_t)1 << 40, 1024, false},
+        {"shared-inputs", 0, 1024, false},
+        {"shared-short", 0, 64, true},
+        {"shared-long", 0, 4096, true},
+        {"shared-bytes", 0, 1024, true},
+    };
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (!is(call, modes[i].mode))
+            continue;
+        Assay__Place place = ASSAY__PLACE__INIT;
+        place.offset = modes[i].offset + (modes[i].behind ? wire_place_size(inputs) : 0);
+        place.size = modes[i].size;
+        write_claim_at(call->engine, 1000, 1000, &place);
+        if (is(call, "shared-bytes"))
+            write_raw("\x14\0\0\0and these bytes, too", 24);
+    }
 }
 
 static void eat_memory(void)
@@ -119,6 +154,10 @@ static const char *escape(void)
         return "an exec";
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
         return "ptrace";
+    if (ftruncate(RAW_SHARED, 0) == 0 || errno != EPERM)
+        return "to cut off the shared memory";
+    if (ftruncate(RAW_SHARED, (off_t)1 << 40) == 0 || errno != EPERM)
+        return "to enlarge the shared memory";
     char folder[PATH_MAX];
     if (!getcwd(folder, sizeof folder) || strcmp(folder, getenv("TMPDIR")) != 0 || access(".", W_OK))
         return "no scratch folder of its own";
@@ -174,9 +213,10 @@ static int bad_load(struct adapter_call *call, const struct adapter_model *model
 }
 
 /* Bad runs that never come back or answer by themselves. */
-static void misbehave(struct adapter_call *call, long first)
+static void misbehave(struct adapter_call *call, long first, size_t inputs)
 {
     const struct bad *bad = call->engine;
+    write_misplaced(call, inputs);
     if (is(call, "segv-run") || (is(call, "third") && bad->cases % 3 == 0) ||
         (is(call, "random") && first % 200 == 13) || (is(call, "negative") && first < 0))
         crash();
@@ -198,7 +238,7 @@ static void misbehave(struct adapter_call *call, long first)
         _exit(7);
     }
     if (is(call, "close-output")) {
-        for (int fd = 3; fd <= RAW_OUTPUT; fd++)
+        for (int fd = 3; fd <= RAW_SHARED; fd++)
             close(fd);
         hang();
     }
@@ -217,7 +257,7 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
     long first = count && inputs[0].count && inputs[0].tensors[0].count
                      ? (long)tensor_get(&inputs[0].tensors[0], 0)
                      : 0;
-    misbehave(call, first);
+    misbehave(call, first, values_size(inputs, count));
     if (is(call, "escape")) {
         pthread_t thread;
         const char *possible = escape();
@@ -280,5 +320,6 @@ int main(int argc, char **argv)
     };
     if (dup2(STDOUT_FILENO, RAW_OUTPUT) < 0)
         return 1;
+    dup2(WIRE_SHARED_FILE, RAW_SHARED); /* there may be none */
     return adapter_main(&adapter, argc, argv);
 }

@@ -1,15 +1,20 @@
 /*
  * The decoder of the engine protocol, both directions: the first byte says which, the second how the rest is
- * cut into portions. What is accepted must be encoded and decoded again to the same values.
+ * cut into portions. What is accepted must be encoded and decoded again to the same values. Payloads may lie
+ * in shared memory; a reply's only in its second half.
  */
 #include "base/hash.h"
 #include "engine/wire.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct wire_limits limits = {.message = 1 << 16, .payload = 1 << 20};
+
+enum { MEMORY = 1 << 17, HALF = MEMORY / 2 };
+static _Alignas(64) uint8_t memory[MEMORY];
 
 static void require(bool condition)
 {
@@ -65,6 +70,9 @@ static void round_trip(const struct wire_message *message)
     size_t used;
     wire_out_init(&out);
     str_init(&bytes);
+    uint8_t *shared = aligned_alloc(64, MEMORY);
+    require(shared != NULL);
+    wire_out_place(&out, shared, (struct wire_place){0, MEMORY});
     if (message->reply)
         wire_put_values(&out, 1, message->values, message->count, message->bounds);
     else if (message->request->verb_case == ASSAY__REQUEST__VERB_GRADIENT)
@@ -73,6 +81,7 @@ static void round_trip(const struct wire_message *message)
         wire_put_run(&out, 1, message->values, message->count, false);
     wire_out_copy(&out, &bytes);
     struct wire_decoder *decoder = wire_decoder_new(message->reply != NULL, NULL);
+    wire_decoder_share(decoder, shared, (struct wire_place){0, MEMORY});
     require(wire_decode(decoder, bytes.data, bytes.length, &used, &again, &err) == 1);
     require(used == bytes.length && wire_decoder_idle(decoder));
     require_same(message, &again);
@@ -82,6 +91,7 @@ static void round_trip(const struct wire_message *message)
     wire_decoder_free(decoder);
     str_release(&bytes);
     wire_out_release(&out);
+    free(shared);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -92,6 +102,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t cuts = data[1];
     struct wire_decoder *decoder = wire_decoder_new(replies, &limits);
     int result = 0;
+    memset(memory, data[1], MEMORY);
+    wire_decoder_share(decoder, memory,
+                       replies ? (struct wire_place){HALF, HALF} : (struct wire_place){0, MEMORY});
     data += 2;
     size -= 2;
     while (size && result >= 0) {

@@ -58,11 +58,11 @@ struct expectation {
 /* For what comes behind a deadline: signals, the end of the process, other work on this machine. */
 static const double slack = 5;
 
-static void check(const struct expectation *expected)
+static void check_with(const struct expectation *expected, size_t elements)
 {
     struct registry *registry = open_registry();
     struct pool *pool = pool_new(&(struct pool_options){.deadline = 30, .start_deadline = 4});
-    struct value input = make_input(100, 1);
+    struct value input = make_input(elements, 1);
     int bad = add(pool, registry, expected->label), good = add(pool, registry, "identity");
     pool_warm(pool);
     for (int round = 0; round < 2; round++) { /* the second case meets a fresh worker, and the same fate */
@@ -91,6 +91,26 @@ static void check(const struct expectation *expected)
         result_release(&result);
     }
     finish(pool, registry, &input);
+}
+
+static void check(const struct expectation *expected)
+{
+    check_with(expected, 100);
+}
+
+/* With inputs that are large enough to lie in the shared memory. */
+static void shared_memory_is_used_as_agreed(void **state)
+{
+    (void)state;
+    static const struct expectation all[] = {
+        {"bad:mode=shared-beyond", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, NULL, "may not be", 0},
+        {"bad:mode=shared-inputs", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, NULL, "may not be", 0},
+        {"bad:mode=shared-short", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, NULL, "where 64 are left", 0},
+        {"bad:mode=shared-long", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, NULL, "belong to no payload", 0},
+        {"bad:mode=shared-bytes", OUTCOME_GARBAGE, STAGE_UNLOAD, SIGKILL, -1, NULL, "no message", 0},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check_with(&all[i], 50000);
 }
 
 static void each_misdeed_has_its_outcome(void **state)
@@ -542,21 +562,14 @@ static void each_set_is_repeated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_misdeed_has_its_outcome),
-        cmocka_unit_test(chatter_is_no_harm),
-        cmocka_unit_test(only_the_guilty_are_blamed),
-        cmocka_unit_test(every_third_case_crashes),
-        cmocka_unit_test(large_tensors_both_ways),
-        cmocka_unit_test(many_engines_at_once),
-        cmocka_unit_test(slow_starters_hold_nobody_up),
-        cmocka_unit_test(repeats_are_compared),
-        cmocka_unit_test(absence_is_no_hang),
-        cmocka_unit_test(bubblewrap_tells_the_signal),
-        cmocka_unit_test(the_box_is_closed),
-        cmocka_unit_test(abandoned_scratch_is_removed),
-        cmocka_unit_test(sets_share_a_load),
-        cmocka_unit_test(a_crash_is_its_own_sets),
-        cmocka_unit_test(a_load_that_fails_fails_all_sets),
+        cmocka_unit_test(each_misdeed_has_its_outcome), cmocka_unit_test(shared_memory_is_used_as_agreed),
+        cmocka_unit_test(chatter_is_no_harm),           cmocka_unit_test(only_the_guilty_are_blamed),
+        cmocka_unit_test(every_third_case_crashes),     cmocka_unit_test(large_tensors_both_ways),
+        cmocka_unit_test(many_engines_at_once),         cmocka_unit_test(slow_starters_hold_nobody_up),
+        cmocka_unit_test(repeats_are_compared),         cmocka_unit_test(absence_is_no_hang),
+        cmocka_unit_test(bubblewrap_tells_the_signal),  cmocka_unit_test(the_box_is_closed),
+        cmocka_unit_test(abandoned_scratch_is_removed), cmocka_unit_test(sets_share_a_load),
+        cmocka_unit_test(a_crash_is_its_own_sets),      cmocka_unit_test(a_load_that_fails_fails_all_sets),
         cmocka_unit_test(each_set_is_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

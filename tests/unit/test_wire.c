@@ -88,7 +88,7 @@ static void requests_survive_any_portions(void **state)
     for (size_t p = 0; p < 4; p++) {
         struct wire_out out;
         wire_out_init(&out);
-        wire_put_hello(&out, 1, 1, (const char *[]){"opt"}, (const char *[]){"none"});
+        wire_put_hello(&out, 1, 1, (const char *[]){"opt"}, (const char *[]){"none"}, 0);
         wire_put_load(&out, 2, "model", 5, NULL, 1, (const char *[]){"y"});
         wire_put_load(&out, 3, NULL, 0, "/a/file", 0, NULL);
         wire_put_run(&out, 4, inputs, 4, true);
@@ -184,6 +184,95 @@ static void replies_carry_bounds(void **state)
     value_release(&values[1]);
 }
 
+enum { MEMORY = 1 << 18, HALF = MEMORY / 2 };
+
+static uint8_t *shared_memory(void)
+{
+    uint8_t *memory = aligned_alloc(64, MEMORY);
+    assert_non_null(memory);
+    memset(memory, 0xEE, MEMORY);
+    return memory;
+}
+
+static int decode_one(struct wire_out *out, struct wire_decoder *decoder, size_t portion,
+                      struct wire_message *message)
+{
+    struct error err = {0};
+    size_t at = 0;
+    struct str bytes = flatten(out);
+    int result = decode(decoder, &bytes, &at, portion, message, &err);
+    if (result > 0)
+        assert_true(at == bytes.length && wire_decoder_idle(decoder));
+    str_release(&bytes);
+    return result;
+}
+
+/* A request's payloads are read where they lie, a reply's are copied. */
+static void payloads_may_lie_in_shared_memory(void **state)
+{
+    (void)state;
+    uint8_t *memory = shared_memory();
+    struct value inputs[3] = {make_value("x", DTYPE_FLOAT, 9001), make_value("none", DTYPE_FLOAT, 0),
+                              make_strings("words")};
+    for (size_t portion = 1; portion; portion = portion == 1 ? SIZE_MAX : 0) {
+        struct wire_out out;
+        struct wire_message message;
+        struct wire_decoder *requests = wire_decoder_new(false, NULL);
+        struct wire_decoder *replies = wire_decoder_new(true, NULL);
+        wire_decoder_share(requests, memory, (struct wire_place){0, MEMORY});
+        wire_out_init(&out);
+        wire_out_place(&out, memory, (struct wire_place){HALF, HALF});
+        wire_put_run(&out, 7, inputs, 3, false);
+        struct wire_place room = out.place;
+        assert_int_equal(decode_one(&out, requests, portion, &message), 1);
+        assert_values_equal(message.values, inputs, 3);
+        assert_true(message.borrowed && message.values[0].tensors[0].data == memory + HALF);
+        assert_int_equal(message.request->payloads->size, 36032 + 64); /* to the next multiples of 64 */
+        assert_int_equal(message.request->room->offset, room.offset);
+        assert_int_equal(message.request->room->size, HALF - 36032 - 64);
+
+        wire_out_place(&out, memory, room);
+        wire_put_values(&out, 7, message.values, 3, NULL);
+        wire_message_release(&message);
+        wire_decoder_share(replies, memory, room);
+        assert_int_equal(decode_one(&out, replies, portion, &message), 1);
+        assert_int_equal(message.reply->payloads->offset, room.offset);
+        memset(memory, 0xEE, MEMORY); /* too late to change anything */
+        assert_values_equal(message.values, inputs, 3);
+        wire_message_release(&message);
+        wire_decoder_free(requests);
+        wire_decoder_free(replies);
+    }
+    for (size_t i = 0; i < 3; i++)
+        value_release(&inputs[i]);
+    free(memory);
+}
+
+static void what_does_not_fit_or_is_small_follows(void **state)
+{
+    (void)state;
+    uint8_t *memory = shared_memory();
+    const int64_t sizes[] = {MEMORY, WIRE_SHARED_LEAST - 64};
+    for (size_t i = 0; i < 2; i++) {
+        struct value input = make_value("x", DTYPE_UINT8, sizes[i]);
+        struct wire_out out;
+        struct wire_message message;
+        struct wire_decoder *decoder = wire_decoder_new(false, NULL);
+        wire_decoder_share(decoder, memory, (struct wire_place){0, MEMORY});
+        wire_out_init(&out);
+        wire_out_place(&out, memory, (struct wire_place){0, HALF});
+        wire_put_run(&out, 1, &input, 1, false);
+        assert_int_equal(out.place.size, HALF); /* all of it is offered for the reply */
+        assert_int_equal(decode_one(&out, decoder, SIZE_MAX, &message), 1);
+        assert_true(!message.borrowed && !message.request->payloads && message.request->room);
+        assert_values_equal(message.values, &input, 1);
+        wire_message_release(&message);
+        wire_decoder_free(decoder);
+        value_release(&input);
+    }
+    free(memory);
+}
+
 static void put_frame(struct str *bytes, const void *data, size_t size)
 {
     uint8_t length[4];
@@ -193,8 +282,8 @@ static void put_frame(struct str *bytes, const void *data, size_t size)
     str_append(bytes, data, size);
 }
 
-/* A reply with one tensor that claims what it likes. */
-static void put_claim(struct str *bytes, uint32_t type, int64_t dim, uint64_t size)
+/* A reply with one tensor that claims what it likes, at a place or with the payload to follow. */
+static void put_claim_at(struct str *bytes, uint32_t type, int64_t dim, uint64_t size, Assay__Place *place)
 {
     Assay__Reply reply = ASSAY__REPLY__INIT;
     Assay__Values list = ASSAY__VALUES__INIT;
@@ -210,8 +299,14 @@ static void put_claim(struct str *bytes, uint32_t type, int64_t dim, uint64_t si
     tensor.n_dims = 1;
     tensor.dims = &dim;
     tensor.size = size;
+    reply.payloads = place;
     uint8_t packed[200];
     put_frame(bytes, packed, assay__reply__pack(&reply, packed));
+}
+
+static void put_claim(struct str *bytes, uint32_t type, int64_t dim, uint64_t size)
+{
+    put_claim_at(bytes, type, dim, size, NULL);
 }
 
 static void assert_refused(const struct str *bytes, enum error_code code)
@@ -253,6 +348,50 @@ static void lies_are_refused(void **state)
         assert_refused(&bytes, claims[i].code);
         str_release(&bytes);
     }
+}
+
+static void lies_about_places_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t offset, size;
+        const char *says;
+        bool no_room;
+    } lies[] = {
+        {MEMORY, 1024, "may not be", false},                     /* beyond the end */
+        {UINT64_MAX - 63, 1024, "may not be", false},            /* round the corner */
+        {HALF, UINT64_MAX - 1023, "may not be", false},          /* the same by size */
+        {HALF + 8, 1024, "may not be", false},                   /* not at a multiple of 64 */
+        {0, 1024, "may not be", false},                          /* outside of the room */
+        {HALF - 64, 1024, "may not be", false},                  /* overlaps what lies before the room */
+        {MEMORY - 512, 1024, "may not be", false},               /* overlaps the end */
+        {HALF, 960, "1000 bytes where 960 are left", false},     /* too small */
+        {HALF, 0, "1000 bytes where 0 are left", false},         /* nothing */
+        {HALF, 2048, "1024 bytes of shared memory that", false}, /* too large */
+        {0, 1024, "may not be", true},                           /* no room was offered */
+    };
+    uint8_t *memory = shared_memory();
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        Assay__Place place = ASSAY__PLACE__INIT;
+        struct wire_decoder *decoder = wire_decoder_new(true, NULL);
+        struct wire_message message;
+        struct error err = {0};
+        struct str bytes;
+        size_t at = 0;
+        place.offset = lies[i].offset;
+        place.size = lies[i].size;
+        str_init(&bytes);
+        put_claim_at(&bytes, DTYPE_UINT8, 1000, 1000, &place);
+        if (!lies[i].no_room)
+            wire_decoder_share(decoder, memory, (struct wire_place){HALF, HALF});
+        assert_int_equal(decode(decoder, &bytes, &at, SIZE_MAX, &message, &err), -1);
+        assert_int_equal(err.code, ERROR_FORMAT);
+        if (!strstr(err.message, lies[i].says))
+            fail_msg("lie %zu: %s", i, err.message);
+        wire_decoder_free(decoder);
+        str_release(&bytes);
+    }
+    free(memory);
 }
 
 static void bad_frames_are_refused(void **state)
@@ -319,6 +458,10 @@ static void every_cut_and_flip_is_survived(void **state)
     struct wire_out out;
     wire_out_init(&out);
     wire_put_values(&out, 9, values, 2, bounds);
+    uint8_t *memory = shared_memory();
+    struct value large = make_value("large", DTYPE_FLOAT, 9001);
+    wire_out_place(&out, memory, (struct wire_place){HALF, HALF});
+    wire_put_values(&out, 10, &large, 1, NULL);
     struct str bytes = flatten(&out);
     struct rng rng = rng_seed(1);
     for (int i = 0; i < 20000; i++) {
@@ -332,11 +475,14 @@ static void every_cut_and_flip_is_survived(void **state)
         struct wire_decoder *decoder = wire_decoder_new(true, &limits);
         struct wire_message message;
         size_t at = 0;
+        wire_decoder_share(decoder, memory, (struct wire_place){HALF, HALF});
         while (decode(decoder, &copy, &at, 1 + rng_below(&rng, 40), &message, NULL) == 1)
             wire_message_release(&message);
         wire_decoder_free(decoder);
         str_release(&copy);
     }
+    free(memory);
+    value_release(&large);
     str_release(&bytes);
     wire_bounds_release(&bounds[0]);
     value_release(&values[0]);
@@ -383,7 +529,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_survive_any_portions),
         cmocka_unit_test(replies_carry_bounds),
+        cmocka_unit_test(payloads_may_lie_in_shared_memory),
+        cmocka_unit_test(what_does_not_fit_or_is_small_follows),
         cmocka_unit_test(lies_are_refused),
+        cmocka_unit_test(lies_about_places_are_refused),
         cmocka_unit_test(bad_frames_are_refused),
         cmocka_unit_test(unpacking_is_bounded),
         cmocka_unit_test(every_cut_and_flip_is_survived),

@@ -1,0 +1,19 @@
+/* How malloc treats the memory of large tensors that are made and freed all the time. */
+#ifndef BASE_HEAP_H
+#define BASE_HEAP_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Keeps freed memory for the next tensor. A new process gives it back to the kernel at each free and gets it
+ * back page by page, which can take longer than the operator in between, until malloc has learnt from larger
+ * blocks not to; this sets at once what it would arrive at. For main, before anything large is allocated.
+ */
+void heap_keep_freed(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
