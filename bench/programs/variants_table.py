@@ -2,11 +2,41 @@
 """Adds up what bench_variants printed in several runs: variants_table.py FILE...
 
 Tables with the same head are added row by row, in the order in which they are met. Of the findings that are listed once for each signature the
-counts are added, and the first case is kept. The last line is that of bench_variants, added up: "cases N refused N ... seconds T".
+counts are added, and the first case is kept. What engines accept although libonnx forbids it (lines of --list) is counted by libonnx's reason
+and by operator and parameter. The last line is that of bench_variants, added up: "cases N refused N ... seconds T".
 """
+import collections
 import sys
 
 tables, findings, totals = {}, {}, {}
+accepted = collections.defaultdict(collections.Counter)  # (engine, reason) -> operator and parameter -> how many
+
+# Words of libonnx's checker and shape inference, and what they say of a model.
+REASONS = [("Mismatched attribute type", "an attribute of another type"),
+           ("Required attribute", "an attribute that is required is missing"),
+           ("has an empty string in the graph", "an input that is required is missing"),
+           ("Invalid tensor data type", "a cast to no type"),
+           ("has incorrect size", "a list of the wrong length"),
+           ("has incorrect length", "a list of the wrong length"),
+           ("Mismatch between", "sizes of parts that do not fit"),
+           ("Invalid value of attribute", "an axis beyond the rank"),
+           ("axis must be in", "an axis beyond the rank"),
+           ("Input axes has invalid data", "an axis beyond the rank"),
+           ("must be 1 instead of", "Squeeze of an axis that is not 1"),
+           ("type mismatch", "an input of a type that is not allowed"),
+           ("Only supports", "an input of a type that is not allowed"),
+           ("unsupported type", "an input of a type that is not allowed")]
+
+
+def reason_of(words):
+    return next((reason for part, reason in REASONS if part in words), words)
+
+
+def note_accepted(line):
+    """engine, "accepted", "Conv /conv1/Conv: strides 1,1 -> 2", libonnx's words, ..."""
+    engine, _, change, words = line.split("\t")[:4]
+    place, _, rest = change.partition(": ")
+    accepted[engine, reason_of(words)][f"{place.split()[0]}.{rest.split()[0]}"] += 1
 
 
 def is_number(word):
@@ -26,6 +56,8 @@ def read(path):
         elif "\t" in line:
             count, _, rest = line.partition("\t")
             finding = rows = None
+            if rest.startswith("accepted\t"):
+                note_accepted(line)
             if is_number(count):  # else a line of --list
                 known = findings.setdefault(rest, [0, []])
                 known[0] += int(count)
@@ -49,9 +81,18 @@ def write_tables():
         print()
 
 
+def write_accepted():
+    for (engine, reason), where in sorted(accepted.items(), key=lambda item: (item[0][0], -item[1].total())):
+        print(f"accepted  {engine}  {where.total():>5}  {reason}")
+        print("     ", ", ".join(f"{name} {count}" for name, count in where.most_common()))
+    if accepted:
+        print()
+
+
 for file in sys.argv[1:]:
     read(file)
 write_tables()
+write_accepted()
 for text, (count, lines) in findings.items():
     print(f"{count}\t{text}")
     for line in lines:
