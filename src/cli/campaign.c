@@ -444,6 +444,11 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         request.name = only;
     }
     int status = action->run(&request, err);
+    if (status < 0 && action->one && err->code == ERROR_NOT_FOUND) {
+        struct error cause = *err;
+        error_set(err, ERROR_NOT_FOUND, "%s; 'assay campaign list %s' lists what it has", cause.message,
+                  request.url);
+    }
     free(only);
     return status;
 }

@@ -1,0 +1,30 @@
+# Campaigns in a database: the words of `assay campaign` from an empty database to an exported folder.
+url=$ASSAY_TEST_POSTGRES
+plain() { sed -E 's/20[0-9-]+ [0-9:]+Z/DATE/; s/ +[0-9.]+ [KM]B/ SIZE/; s/[0-9]+:[0-9]{2}:[0-9]{2}/TIME/g'; }
+assay campaign
+assay campaign lst "$url"
+assay campaign list
+assay campaign list "$url"
+assay campaign status "$url"
+assay campaign status "$url" night
+assay campaign status "postgresql://me:secret@localhost/assay" night
+assay campaign init "$url" 'No Name'
+assay campaign init "$url"
+assay campaign init "$url" night
+assay campaign init "$url" night
+assay campaign list "$url" | plain
+assay campaign status "$url" | plain
+assay campaign export "$url" night
+assay campaign export "$url" night -o exported
+assay campaign export "$url" night -o exported
+ls exported
+assay findings exported
+assay campaign stop "$url"
+assay campaign top "$url" -n 1 | plain
+assay campaign list "$url" --format json | grep -E 'state|trouble|findings'
+assay campaign resume "$url" night
+assay campaign init "$url" day
+assay campaign top "$url"
+assay campaign init "$url" | sort
+assay campaign serve "$url" --port 70000
+assay campaign list 'postgresql:///none?host=/nowhere' | sed 's/failed: .*/failed: .../'
