@@ -64,6 +64,10 @@ struct case_source_kind {
     void (*whole)(const void *source, struct str *out);
     int (*fold)(void *source, const char *text, struct error *err);
     void (*clear)(void *source);
+    /* The same for bred cases: islands that go on by themselves. `settle` puts the source where an island
+     * begins; with the text of island_write it is where that was written. NULL for the others. */
+    int (*settle)(void *source, uint64_t island, const char *text, struct error *err);
+    int (*island_write)(const void *source, struct str *out, struct error *err);
     void (*figures)(const void *source, struct fuzz_status *status); /* for the status screen */
     void (*free)(void *source);
 };

@@ -11,6 +11,7 @@
 #include "campaign/fuzz_state.h"
 #include "campaign/kept_case.h"
 #include "campaign/search_source.h"
+#include "findings/stored_files.h"
 #include "generate/case_maker.h"
 #include "rules/knob_settings.h"
 
@@ -63,6 +64,8 @@ struct fuzz {
     struct fuzz_shared shared; /* of a campaign of many workers, */
     bool sharing;              /* which this is; */
     bool over;                 /* all its cases are done, or it was stopped */
+    bool going_on;             /* a search is not done with its range yet, */
+    size_t steps;              /* of which so many were run */
     bool lost;                 /* another has taken the range at hand over */
     size_t next;       /* place in the range, or among the probe's finds, of the case to be made next */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
@@ -236,6 +239,7 @@ static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const 
     snprintf(unkept, sizeof unkept, "unkept %s", done->test->name);
     if (finds_new(fuzz, done)) {
         fuzz->fresh = true;
+        recorder->state = NULL; /* which knows it by now */
         if (kept_case_write(fuzz->options->folder, done->test->name, done->test, err))
             return -1;
     } else {
@@ -423,6 +427,22 @@ static int find_waiting(void *context, const struct stored *stored, struct error
     return 1;
 }
 
+/* A case of a shared search lies in the database. */
+static int fetch_case(struct fuzz *fuzz, const char *recipe, struct error *err)
+{
+    static const char prefix[] = "case cases/";
+    const char *name = recipe + strlen(prefix);
+    size_t count;
+    if (!fuzz->sharing || !text_starts(recipe, prefix) || !kept_case_name_valid(name))
+        return 0;
+    struct str path;
+    str_init(&path);
+    str_printf(&path, "%s/cases/%s", fuzz->options->folder, name);
+    int status = stored_files_write(fuzz->store, recipe, path.data, &count, err);
+    str_release(&path);
+    return status;
+}
+
 static int reduce_one(struct fuzz *fuzz, const char *signature, const char *recipe, const char *engine,
                       struct error *err)
 {
@@ -441,7 +461,8 @@ static int reduce_one(struct fuzz *fuzz, const char *signature, const char *reci
     struct follow_up_done done;
     struct error why = {0};
     char reason[200];
-    if (!follow_up_finding(&options, signature, recipe, engine, &done, &why))
+    if (!fetch_case(fuzz, recipe, &why) &&
+        !follow_up_finding(&options, signature, recipe, engine, &done, &why))
         return 0;
     snprintf(reason, sizeof reason, "%.180s", why.message);
     return store_settle(fuzz->store, signature, &(struct settled){.state = STATE_FAILED, .detail = reason},
@@ -500,10 +521,10 @@ static bool is_over(const struct fuzz *fuzz)
 {
     const struct case_source *source = &fuzz->source;
     uint64_t most = fuzz->options->count, made = source->kind->bred ? fuzz->status->cases : fuzz->state.first;
-    if (fuzz->range.sequel)
-        return false; /* what looks like a finding is judged first */
     if (fuzz->sharing)
         return fuzz->over;
+    if (fuzz->range.sequel)
+        return false; /* what looks like a finding is judged first */
     return (most && made >= most) || (source->kind->over && source->kind->over(source->self));
 }
 
@@ -551,6 +572,31 @@ static int pass_time(struct fuzz *fuzz, double *pause, struct error *err)
     return 0;
 }
 
+/* Drawn cases are one range; of bred ones a lease is several. */
+static void plan_leased(struct fuzz *fuzz)
+{
+    fuzz->range = (struct case_range){.count = (size_t)fuzz->shared.lease.count};
+    if (fuzz->source.kind->bred)
+        fuzz->source.kind->plan(fuzz->source.self, &fuzz->range);
+    fuzz->steps = 0;
+}
+
+/* Whether the search at hand has another step to do before its range is returned. */
+static bool go_on(struct fuzz *fuzz)
+{
+    enum { MOST_STEPS = 1000 };
+    const struct case_source *source = &fuzz->source;
+    if (!source->kind->bred || fuzz->lost)
+        return false;
+    source->kind->plan(source->self, &fuzz->range);
+    bool more =
+        fuzz_shared_goes_on(&fuzz->shared) && !source->kind->over(source->self) && ++fuzz->steps < MOST_STEPS;
+    if (!more && !fuzz->range.sequel)
+        return false;
+    fuzz_state_clear(&fuzz->state);
+    return true;
+}
+
 /* Gets a range of a shared campaign: 1, or 0 when there will be none. */
 static int lease_range(struct fuzz *fuzz, struct error *err)
 {
@@ -564,7 +610,7 @@ static int lease_range(struct fuzz *fuzz, struct error *err)
         if (fuzz->over)
             return 0;
         if (kind == WORK_RANGE) {
-            fuzz->range = (struct case_range){.count = (size_t)fuzz->shared.lease.count};
+            plan_leased(fuzz);
             return 1;
         }
         if (kind == WORK_FOLD ? note_all_engines(fuzz, err) : pass_time(fuzz, &pause, err))
@@ -576,9 +622,13 @@ static int lease_range(struct fuzz *fuzz, struct error *err)
 static int return_range(struct fuzz *fuzz, struct error *err)
 {
     size_t added = 0;
-    if (fuzz->lost)
+    fuzz->going_on = go_on(fuzz);
+    if (fuzz->lost || fuzz->going_on)
         return 0;
     if (fuzz_shared_return(&fuzz->shared, &added, err))
+        return -1;
+    const struct case_source_kind *kind = fuzz->source.kind; /* one island that has all is enough */
+    if (kind->bred && kind->over(fuzz->source.self) && work_set_stopped(fuzz->store, true, err))
         return -1;
     if (!added)
         return 0;
@@ -600,14 +650,15 @@ static int end_range(struct fuzz *fuzz, struct error *err)
 static int run_ranges(struct fuzz *fuzz, struct error *err)
 {
     while (!fuzz->stop && !is_over(fuzz)) {
-        int status = fuzz->sharing ? lease_range(fuzz, err) : 1;
+        int status = fuzz->sharing && !fuzz->going_on ? lease_range(fuzz, err) : 1;
+        fuzz->going_on = false;
         if (status > 0)
             status = run_range(fuzz, err);
         if (fuzz->lost && status == 0)
             continue;
         if (status <= 0)
             return status;
-        if (end_range(fuzz, err) || reduce_findings(fuzz, err))
+        if (end_range(fuzz, err) || (!fuzz->going_on && reduce_findings(fuzz, err)))
             return -1;
     }
     bool snapshot = fuzz->source.kind->bred && !fuzz->range.sequel && !fuzz->sharing;
@@ -720,7 +771,7 @@ static int take_part(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     fuzz->sharing = true;
-    if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, &fuzz->state,
+    if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, o->folder, &fuzz->state,
                          &fuzz->source, fuzz->status, err) ||
         known_again(&fuzz->known, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err) ||
         note_engines(fuzz, -1, err) || share_probe_finds(fuzz, err))

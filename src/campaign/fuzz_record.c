@@ -151,7 +151,7 @@ static int store_it(const struct fuzz_recorder *recorder, const struct finding *
 static void keep_back(const struct fuzz_recorder *recorder, struct finding *finding, uint64_t hash,
                       const struct facts_source *source)
 {
-    if (fuzz_state_knows(recorder->state, hash) ||
+    if ((recorder->state && fuzz_state_knows(recorder->state, hash)) ||
         !finding_buffer_wants(recorder->buffer, hash, recorder->number))
         return;
     struct finding_facts facts;

@@ -20,8 +20,8 @@ struct fuzz_recorder {
     const char *recipe; /* of the findings; NULL: that of their case */
     /* Where they are kept back, unless the state knows them already; NULL: they go to the store at once. */
     struct finding_buffer *buffer;
-    const struct fuzz_state *state;
-    size_t number; /* of the case in its range */
+    const struct fuzz_state *state; /* NULL: it knows none */
+    size_t number;                  /* of the case in its range */
 };
 
 /*

@@ -1,12 +1,14 @@
 #include "campaign/fuzz_shared.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "findings/stored_files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEASE_SECONDS = 60, RENEWALS = 4 /* in the time of a lease */ };
+enum { ISLANDS = 8, ISLAND_RANGE = 500, LEASE_SECONDS = 60, RENEWALS = 4 /* in the time of a lease */ };
 
 int fuzz_shared_store(struct store **store, const struct fuzz_shared_options *options, enum store_mode mode,
                       struct error *err)
@@ -23,12 +25,18 @@ static void init_counters(struct fuzz_status *counters, const struct fuzz_status
 }
 
 int fuzz_shared_open(struct fuzz_shared *shared, struct store *store,
-                     const struct fuzz_shared_options *options, int64_t count, struct fuzz_state *state,
-                     const struct case_source *source, struct fuzz_status *status, struct error *err)
+                     const struct fuzz_shared_options *options, int64_t count, const char *folder,
+                     struct fuzz_state *state, const struct case_source *source, struct fuzz_status *status,
+                     struct error *err)
 {
     struct work_settings settings = {.range = options->range, .count = count};
+    if (source->kind->bred) {
+        settings.islands = ISLANDS;
+        settings.range = options->range ? options->range : ISLAND_RANGE;
+    }
     *shared = (struct fuzz_shared){
         .store = store,
+        .folder = folder,
         .state = state,
         .source = source,
         .status = status,
@@ -157,10 +165,35 @@ static int fold(struct fuzz_shared *shared, int64_t generation, struct error *er
     return publish(shared, err);
 }
 
+/* Where the range before it on the same island ended. */
+static int read_island(struct fuzz_shared *shared, bool *found, struct error *err)
+{
+    const struct work_settings *s = work_settings_of(shared->work);
+    int64_t range = shared->lease.first / s->range, before = shared->lease.first - s->islands * s->range;
+    str_clear(&shared->text);
+    *found = true;
+    if (before >= 0 && work_result_of(shared->store, before, &shared->text, found, err))
+        return -1;
+    return *found ? fuzz_island_read(shared->state, shared->source, (uint64_t)(range % s->islands),
+                                     shared->text.data, err)
+                  : 0;
+}
+
+static int read_start(struct fuzz_shared *shared, bool *found, struct error *err)
+{
+    if (shared->source->kind->bred)
+        return read_island(shared, found, err);
+    if (read_snapshot(shared, shared->lease.generation, found, err))
+        return -1;
+    if (*found)
+        shared->source->kind->mark(shared->source->self);
+    return 0;
+}
+
 static int begin_range(struct fuzz_shared *shared, enum work_kind *kind, struct error *err)
 {
     bool found;
-    if (read_snapshot(shared, shared->lease.generation, &found, err)) {
+    if (read_start(shared, &found, err)) {
         work_hand_back(shared->work, shared->lease.first, NULL);
         return -1;
     }
@@ -168,7 +201,6 @@ static int begin_range(struct fuzz_shared *shared, enum work_kind *kind, struct 
         *kind = WORK_WAIT;
         return 0;
     }
-    shared->source->kind->mark(shared->source->self);
     shared->state->first = (uint64_t)shared->lease.first;
     fuzz_state_clear(shared->state);
     finding_buffer_clear(&shared->findings);
@@ -216,10 +248,56 @@ static void subtract_counters(struct fuzz_status *range, const struct fuzz_statu
     }
 }
 
+bool fuzz_shared_goes_on(const struct fuzz_shared *shared)
+{
+    uint64_t cases = shared->status->cases - shared->before.cases;
+    return shared->held && cases < (uint64_t)shared->lease.count;
+}
+
+/* Cases that a search kept on this machine go to the database. */
+static int store_cases(struct fuzz_shared *shared, struct error *err)
+{
+    char *cases = file_join(shared->folder, "cases"), **names;
+    size_t count;
+    int status = 0;
+    if (!shared->source->kind->bred || !file_exists(cases) || file_list(cases, &names, &count, err)) {
+        free(cases);
+        return 0;
+    }
+    for (size_t i = 0; i < count && !status; i++) {
+        char *path = file_join(cases, names[i]);
+        struct str key;
+        str_init(&key);
+        str_printf(&key, "case cases/%s", names[i]);
+        if (names[i][0] != '.')
+            status = stored_files_put(shared->store, key.data, path, err);
+        file_remove_tree(path, NULL);
+        str_release(&key);
+        free(path);
+    }
+    file_names_free(names, count);
+    free(cases);
+    return status;
+}
+
 static int by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
+}
+
+static int write_result(struct fuzz_shared *shared, struct str *out, struct error *err)
+{
+    const struct finding_buffer *findings = &shared->findings;
+    if (shared->source->kind->bred)
+        return fuzz_island_write(shared->state, shared->source, out, err);
+    uint64_t *hashes = memory_zeroed(findings->count + 1, sizeof *hashes);
+    if (findings->count)
+        memcpy(hashes, findings->hashes, findings->count * sizeof *hashes);
+    qsort(hashes, findings->count, sizeof *hashes, by_number);
+    fuzz_result_write(hashes, findings->count, shared->source, out);
+    free(hashes);
+    return 0;
 }
 
 static int give_back(struct fuzz_shared *shared, const struct fuzz_status *counters, bool *is_new, bool *held,
@@ -236,14 +314,10 @@ static int give_back(struct fuzz_shared *shared, const struct fuzz_status *count
                                 .n_findings = findings->count,
                                 .findings = findings->findings,
                                 .is_new = is_new};
-    uint64_t *hashes = memory_zeroed(findings->count + 1, sizeof *hashes);
-    if (findings->count)
-        memcpy(hashes, findings->hashes, findings->count * sizeof *hashes);
-    qsort(hashes, findings->count, sizeof *hashes, by_number);
-    fuzz_result_write(hashes, findings->count, shared->source, &result);
+    int status = write_result(shared, &result, err);
     range.result = result.data;
-    int status = work_return(shared->work, &range, held, err);
-    free(hashes);
+    if (!status)
+        status = work_return(shared->work, &range, held, err);
     str_release(&text);
     str_release(&result);
     return status;
@@ -257,7 +331,9 @@ int fuzz_shared_return(struct fuzz_shared *shared, size_t *added, struct error *
     init_counters(&counters, shared->status);
     subtract_counters(&counters, shared->status, &shared->before);
     counters.elapsed = clock_seconds() - shared->began;
-    int status = give_back(shared, &counters, is_new, &held, err);
+    int status = store_cases(shared, err);
+    if (!status)
+        status = give_back(shared, &counters, is_new, &held, err);
     *added = 0;
     for (size_t i = 0; i < count && !status && held; i++)
         *added += is_new[i];
@@ -275,10 +351,36 @@ static int add_counters(void *context, const struct work_result *result, struct 
     return fuzz_counters_add(context, result->counters, err);
 }
 
+struct count {
+    struct fuzz_status *status;
+    size_t ranges;
+};
+
+static int count_range(void *context, const struct work_result *result, struct error *err)
+{
+    struct count *count = context;
+    count->ranges++;
+    return fuzz_counters_add(count->status, result->counters, err);
+}
+
+static int count_islands(struct fuzz_shared *shared, struct fuzz_status *status, struct error *err)
+{
+    struct count count = {.status = status, .ranges = 1};
+    copy_counts(status, &shared->totals); /* nothing */
+    for (int64_t g = 0; count.ranges; g++) {
+        count.ranges = 0;
+        if (work_results(shared->store, work_settings_of(shared->work), g, count_range, &count, err))
+            return -1;
+    }
+    return 0;
+}
+
 int fuzz_shared_count(struct fuzz_shared *shared, struct fuzz_status *status, struct error *err)
 {
     int64_t newest;
     bool found;
+    if (shared->source->kind->bred)
+        return count_islands(shared, status, err);
     if (work_newest_snapshot(shared->store, &newest, err) || read_snapshot(shared, newest, &found, err))
         return -1;
     if (!found)

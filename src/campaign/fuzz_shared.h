@@ -37,18 +37,20 @@ struct fuzz_shared {
     struct fuzz_status before;  /* counters when the range began */
     struct finding_buffer findings;
     struct work_lease lease;
-    bool held;        /* there is a range at hand */
-    double began;     /* clock, */
-    double renewed;   /* the same for the lease */
-    double seconds;   /* of a lease */
-    int64_t snapshot; /* the generation whose snapshot is in `text`; -1: none */
+    bool held;          /* there is a range at hand */
+    double began;       /* clock, */
+    double renewed;     /* the same for the lease */
+    double seconds;     /* of a lease */
+    const char *folder; /* on this machine, where a search keeps cases */
+    int64_t snapshot;   /* the generation whose snapshot is in `text`; -1: none */
     struct str text;
 };
 
 /* Everything is borrowed. fuzz_shared_close hands back what is at hand. */
 int fuzz_shared_open(struct fuzz_shared *shared, struct store *store,
-                     const struct fuzz_shared_options *options, int64_t count, struct fuzz_state *state,
-                     const struct case_source *source, struct fuzz_status *status, struct error *err);
+                     const struct fuzz_shared_options *options, int64_t count, const char *folder,
+                     struct fuzz_state *state, const struct case_source *source, struct fuzz_status *status,
+                     struct error *err);
 void fuzz_shared_close(struct fuzz_shared *shared);
 
 /* Asks for work, and does it unless it is a range. A range is then at hand: state and source are those of its
@@ -57,6 +59,9 @@ int fuzz_shared_next(struct fuzz_shared *shared, enum work_kind *kind, struct er
 
 /* To be called again and again while a range is run. *held: false when another worker has taken it over. */
 int fuzz_shared_renew(struct fuzz_shared *shared, bool *held, struct error *err);
+
+/* Whether a search has more to do in its range, which is several generations of its population. */
+bool fuzz_shared_goes_on(const struct fuzz_shared *shared);
 
 /* Hands the range back, if one is at hand: what it counted did not take place. */
 void fuzz_shared_drop(struct fuzz_shared *shared);

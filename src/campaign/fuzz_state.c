@@ -285,3 +285,20 @@ int fuzz_state_fold(struct fuzz_state *state, const struct case_source *source, 
         return error_set(err, ERROR_FORMAT, "the result of a range is damaged");
     return source->kind->fold(source->self, text, err);
 }
+
+int fuzz_island_write(const struct fuzz_state *state, const struct case_source *source, struct str *out,
+                      struct error *err)
+{
+    pack_signatures(state->known, state->n_known, out);
+    str_add(out, "\n");
+    return source->kind->island_write(source->self, out, err);
+}
+
+int fuzz_island_read(struct fuzz_state *state, const struct case_source *source, uint64_t island,
+                     const char *text, struct error *err)
+{
+    state->n_known = 0;
+    if (*text && (!learn_packed(state, &text) || !take_word(&text, "\n")))
+        return error_set(err, ERROR_FORMAT, "the result of a range is damaged");
+    return source->kind->settle(source->self, island, text, err);
+}

@@ -50,6 +50,13 @@ void fuzz_result_write(const uint64_t *signatures, size_t count, const struct ca
 int fuzz_state_fold(struct fuzz_state *state, const struct case_source *source, const char *text,
                     struct error *err);
 
+/* The same for an island of a search: the signatures that it knows, and where its source is. The empty text
+ * is its beginning. */
+int fuzz_island_write(const struct fuzz_state *state, const struct case_source *source, struct str *out,
+                      struct error *err);
+int fuzz_island_read(struct fuzz_state *state, const struct case_source *source, uint64_t island,
+                     const char *text, struct error *err);
+
 /* Counters as text: "cases N", "elapsed SECONDS", "new SECONDS", and a line "engine BUSY ..." for each engine
  * with its verdicts (enum verdict_kind) and paper statuses. fuzz_counters_add adds those of a range, without
  * times. */

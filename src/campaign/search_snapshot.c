@@ -61,12 +61,17 @@ static void write_populations(const struct search_source *source, struct str *ou
     }
 }
 
-int search_snapshot_write(void *raw, struct str *out, struct error *err)
+static void write_search(const struct search_source *source, struct str *out)
 {
-    struct search_source *source = raw;
     str_printf(out, "search %zu %" PRIu64 " %zu\n", source->turn, source->clock, source->futile);
     for (size_t i = 0; i < source->n_models; i++)
         write_figures(&source->models[i], out);
+}
+
+int search_snapshot_write(void *raw, struct str *out, struct error *err)
+{
+    struct search_source *source = raw;
+    write_search(source, out);
     if (source->options.network)
         return 0;
     unsigned turn = source->snapshots++ % 2;
@@ -140,4 +145,29 @@ int search_snapshot_read(void *raw, const char *text, struct error *err)
         return error_set(err, ERROR_FORMAT, "the snapshot of the search is damaged");
     source->snapshots = turn + 1; /* the other file is written next */
     return source->options.network ? 0 : open_populations(source, turn, hash, err);
+}
+
+enum { MOST_ISLAND = 12 << 20 };
+
+int search_island_write(const void *raw, struct str *out, struct error *err)
+{
+    const struct search_source *source = raw;
+    write_search(source, out);
+    if (!source->options.network)
+        write_populations(source, out);
+    return out->length <= MOST_ISLAND
+               ? 0
+               : error_set(
+                     err, ERROR_LIMIT,
+                     "the populations of these models take %zu MB, and a shared search keeps up to %d: give "
+                     "fewer models, a smaller --population, or use a folder",
+                     out->length >> 20, MOST_ISLAND >> 20);
+}
+
+int search_island_read(void *raw, const char *text, struct error *err)
+{
+    struct search_source *source = raw;
+    if (!read_search(source, &text))
+        return error_set(err, ERROR_FORMAT, "the snapshot of the search is damaged");
+    return source->options.network ? 0 : read_populations(source, text, err);
 }

@@ -16,4 +16,11 @@
 int search_snapshot_write(void *source, struct str *out, struct error *err);
 int search_snapshot_read(void *source, const char *text, struct error *err);
 
+/*
+ * The same for an island of a campaign that many workers share, with the populations in the text. Models
+ * whose populations do not fit into a text of the database are refused.
+ */
+int search_island_write(const void *source, struct str *out, struct error *err);
+int search_island_read(void *source, const char *text, struct error *err);
+
 #endif

@@ -36,13 +36,19 @@ static void free_model(struct searched *m)
     variant_seed_free(m->variants);
 }
 
+static void close_models(struct search_source *source)
+{
+    for (size_t i = 0; i < source->n_models; i++)
+        free_model(&source->models[i]);
+    memset(source->models, 0, source->n_models * sizeof *source->models);
+}
+
 static void free_source(void *raw)
 {
     struct search_source *source = raw;
     if (!source)
         return;
-    for (size_t i = 0; i < source->n_models; i++)
-        free_model(&source->models[i]);
+    close_models(source);
     free(source->models);
     free(source->folder);
     free(source);
@@ -239,8 +245,10 @@ static uint64_t number_of(const struct searched *m, size_t genome)
 /* A case by which a finding can be found again, once it is kept. */
 static void name_case(const struct searched *m, struct test_case *test, uint64_t number)
 {
-    char name[KEPT_NAME_SIZE], recipe[KEPT_NAME_SIZE + 20];
-    kept_case_name(m->name, number, name);
+    char own[80], name[KEPT_NAME_SIZE], recipe[KEPT_NAME_SIZE + 20];
+    uint64_t island = m->source->island;
+    snprintf(own, sizeof own, island ? "%.40s-i%" PRIu64 : "%.60s", m->name, island);
+    kept_case_name(own, number, name);
     snprintf(recipe, sizeof recipe, "case cases/%s", name);
     test_case_set_name(test, name);
     test_case_set_recipe(test, recipe);
@@ -566,6 +574,30 @@ static void give_figures(const void *raw, struct fuzz_status *status)
         status->searched[i] = source->models[i].figures;
 }
 
+static int open_models(struct search_source *source, struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < source->n_models && !status; i++)
+        status = open_model(source, i, err);
+    return status;
+}
+
+/* Each island has a seed of its own, the first that of the campaign. */
+static int begin_island(void *raw, uint64_t island, const char *text, struct error *err)
+{
+    struct search_source *source = raw;
+    close_models(source);
+    source->island = island;
+    source->options.seed = island ? hash_combine(source->seed, island) : source->seed;
+    source->turn = 0;
+    source->clock = 0;
+    source->alone = source->stack_failed = source->judging = false;
+    source->n_suspects = source->futile = 0;
+    if (open_models(source, err))
+        return -1;
+    return *text ? search_island_read(source, text, err) : 0;
+}
+
 int search_source_new(struct case_source *out, const struct search_source_options *options,
                       const struct panel *panel, const char *folder, struct error *err)
 {
@@ -579,6 +611,8 @@ int search_source_new(struct case_source *out, const struct search_source_option
         .over = is_over,
         .write = search_snapshot_write,
         .read = search_snapshot_read,
+        .settle = begin_island,
+        .island_write = search_island_write,
         .figures = give_figures,
         .free = free_source,
     };
@@ -591,9 +625,8 @@ int search_source_new(struct case_source *out, const struct search_source_option
     source->folder = memory_strdup(folder);
     source->n_models = options->n_models;
     source->models = memory_zeroed(options->n_models + 1, sizeof *source->models);
-    int status = 0;
-    for (size_t i = 0; i < options->n_models && !status; i++)
-        status = open_model(source, i, err);
+    source->seed = options->seed;
+    int status = open_models(source, err);
     if (status)
         free_source(source);
     else

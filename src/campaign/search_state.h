@@ -39,6 +39,7 @@ struct search_suspect {
 
 struct search_source {
     struct search_source_options options;
+    uint64_t seed, island; /* of the whole campaign, and which of its islands this is */
     const struct panel *panel;
     char *folder;
     size_t n_models;

@@ -2,12 +2,15 @@
 #include "base/memory.h"
 #include "campaign/search_source.h"
 #include "cli/campaign_run.h"
+#include "cli/shared_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Samples to start from when no data is given. */
 enum { RANDOM_SAMPLES = 8 };
+
+extern const struct command command_search;
 
 struct settings {
     struct common common;
@@ -17,7 +20,15 @@ struct settings {
     int goal, level, fitness, limits, variants;
     const char *known;
     bool no_known, no_reduce, until_reached;
+    const char *database, *campaign;
+    long long range;
+    double lease;
 };
+
+/* What is the same for all workers of a shared search; models and data each of them names. */
+static const char *const agreed[] = {
+    "engine", "no-reference",  "deadline", "memory",     "goal",    "level",    "variants",  "count",
+    "seed",   "until-reached", "limits",   "population", "fitness", "no-known", "no-reduce", NULL};
 
 /* In the order of the choices of --level, --goal and --fitness; the last level is that of the network. */
 enum { LEVEL_NETWORK = 3 };
@@ -65,8 +76,8 @@ static enum search_goal goal_of(const struct settings *settings, const struct se
     return SEARCH_BOUND;
 }
 
-static int search(const struct settings *settings, const struct search_seed *models, size_t count,
-                  struct session *session, struct error *err)
+static int search(const struct settings *settings, const struct fuzz_shared_options *shared,
+                  const struct search_seed *models, size_t count, struct session *session, struct error *err)
 {
     const struct search_source_options source = {
         .seed = (uint64_t)settings->inputs.seed,
@@ -88,6 +99,7 @@ static int search(const struct settings *settings, const struct search_seed *mod
         .known = settings->known,
         .no_known = settings->no_known,
         .reduce = !settings->no_reduce,
+        .shared = shared,
     };
     return campaign_run(&options, &settings->common, session, err);
 }
@@ -96,7 +108,13 @@ static int check_words(const struct settings *settings, const struct cli_list *w
 {
     if (!words->count)
         return error_set(err, ERROR_USAGE, "give a model");
-    if (!settings->common.output)
+    if (settings->database && settings->common.output)
+        return error_set(err, ERROR_USAGE, "--db excludes -o: the campaign lives in the database");
+    if (settings->database && !settings->campaign)
+        return error_set(err, ERROR_USAGE, "name the campaign in the database with --campaign");
+    if (!settings->database && (settings->campaign || settings->range || settings->lease > 0))
+        return error_set(err, ERROR_USAGE, "--campaign, --range and --lease go with --db");
+    if (!settings->common.output && !settings->database)
         return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
     if (settings->population == 1)
         return error_set(err, ERROR_USAGE, "--population takes 2 or more, not 1");
@@ -113,12 +131,10 @@ static int check_engines(const struct settings *settings, const struct session *
                      "judge this one by the reference with --goal bound");
 }
 
-static int run(void *raw, const struct cli_list *words, struct error *err)
+static int run_search(const struct settings *settings, const struct fuzz_shared_options *shared,
+                      const struct cli_list *words, struct error *err)
 {
-    const struct settings *settings = raw;
     struct session session = {0};
-    if (check_words(settings, words, err))
-        return -1;
     struct opened *opened = memory_zeroed(words->count, sizeof *opened);
     struct search_seed *models = memory_zeroed(words->count, sizeof *models);
     int status = 0;
@@ -131,7 +147,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status == 0)
         status = check_engines(settings, &session, err);
     if (status == 0)
-        status = search(settings, models, words->count, &session, err);
+        status = search(settings, shared, models, words->count, &session, err);
     session_close(&session);
     for (size_t i = 0; i < words->count; i++) {
         inputs_release(&opened[i].inputs);
@@ -142,11 +158,47 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     return status;
 }
 
+/* As one worker of many. */
+static int take_part(struct settings *settings, const struct cli_list *words, struct error *err)
+{
+    struct fuzz_shared_options shared = {.database = settings->database,
+                                         .campaign = settings->campaign,
+                                         .range = settings->range,
+                                         .lease = settings->lease};
+    struct arena arena;
+    struct str text;
+    arena_init(&arena);
+    str_init(&text);
+    int status = shared_options_agree(&command_search, agreed, &shared, settings, &arena, &text, err);
+    shared.words = text.data;
+    if (status == 0)
+        status = run_search(settings, &shared, words, err);
+    str_release(&text);
+    arena_release(&arena);
+    return status;
+}
+
+static int run(void *raw, const struct cli_list *words, struct error *err)
+{
+    struct settings *settings = raw;
+    if (check_words(settings, words, err))
+        return -1;
+    return settings->database ? take_part(settings, words, err) : run_search(settings, NULL, words, err);
+}
+
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "the campaign's folder: new or empty; an existing campaign is resumed"},
+    {0, "db", OPTION_TEXT, "URL", offsetof(struct settings, database),
+     "take part in a search that many workers share, in this PostgreSQL database; no password in it"},
+    {0, "campaign", OPTION_TEXT, "NAME", offsetof(struct settings, campaign),
+     "with --db: the search's name; the first worker begins it, others may leave its options out"},
+    {0, "range", OPTION_SEVERAL, "N", offsetof(struct settings, range),
+     "with --db, for the first worker: samples that are leased at a time (default 500)"},
+    {0, "lease", OPTION_TIME, "TIME", offsetof(struct settings, lease),
+     "with --db: after this long without a sign of life, samples are another worker's (default 60s)"},
     {0, "goal", OPTION_CHOICE, "inconsistency|nan|bound", offsetof(struct settings, goal),
      "what to look for: different top classes, NaN or infinity, an answer beyond its error bound"},
     {0, "level", OPTION_CHOICE, "input|weights|both|network", offsetof(struct settings, level),
@@ -183,7 +235,7 @@ static const struct settings defaults = {.common.deadline = 10, .inputs.seed = 1
 const struct command command_search = {
     .name = "search",
     .summary = "change inputs and weights of models until engines part or break",
-    .usage = "MODEL... -e ENGINE... -o DIR [OPTION...]",
+    .usage = "MODEL... -e ENGINE... {-o DIR | --db URL --campaign NAME} [OPTION...]",
     .about =
         "Breeds inputs, weights or both: the first generation is the data with noise, and each next one is\n"
         "made from those that came nearest to the goal (Guo et al., Audee, ASE 2020). Several models take\n"
@@ -196,7 +248,11 @@ const struct command command_search = {
         "That two engines differ in the top class, or that an answer is NaN, is the goal of a search, but\n"
         "not yet a finding: the reference tells whether rounding explains the one, and whether ONNX's own\n"
         "arithmetic gives NaN there too. The case in which a model first reaches the goal is kept in\n"
-        "DIR/cases.\n",
+        "DIR/cases.\n"
+        "\n"
+        "With --db, any number of workers share one search, as with 'assay fuzz'. It then consists of eight\n"
+        "islands, each with a seed of its own, which go on by themselves; all workers name the same "
+        "models.\n",
     .examples =
         "  assay search model.onnx -e onnxruntime -e opencv --data samples/ --time 10m -o found\n"
         "  assay search models/*/*.onnx -e onnxruntime -e torch --level both --time 1h -o found\n"

@@ -16,7 +16,7 @@ static const char settings_key[] = "work", stopped_key[] = "work-stopped";
 enum {
     USUAL_RANGE = 2000, /* seconds of work, and two rows */
     LEAST_RANGE = 50,
-    USUAL_WIDTH = 16,
+    USUAL_WIDTH = 8,
     MOST_WIDTH = 1 << 20,
     MOST_ISLANDS = 4096,
     GROWTH = 4,            /* a generation is this part of all before it */

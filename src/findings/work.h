@@ -28,7 +28,7 @@ enum { WORK_LAG = 2, WORK_RANGE_MOST = 4096, WORK_OCCURRENCES = 5 };
 /* How a campaign is cut. The first worker stores it, and all others take what is stored. */
 struct work_settings {
     int64_t range;   /* cases of a range: 1 to WORK_RANGE_MOST; 0: a good number */
-    int64_t width;   /* ranges of the first generation; 0: 16 */
+    int64_t width;   /* ranges of the first generation; 0: 8 */
     int64_t islands; /* of a search; 0: this is none */
     int64_t count;   /* cases of the campaign; 0: no limit */
 };

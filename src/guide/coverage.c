@@ -185,11 +185,13 @@ static size_t add_degree(struct coverage *coverage, struct entry *entry, enum it
     return 1;
 }
 
-/* Half of a vector's hash is enough to tell a few hundred apart, and half as long where it is stored. */
+/* Some bits of a vector's hash are enough to tell a few hundred apart; most of what is stored are these. */
+static const uint64_t vector_bits = 0xffffff;
+
 static size_t add_vector(struct coverage *coverage, struct entry *entry, uint64_t whole, bool keep)
 {
     size_t low = 0, high = entry->n_vectors;
-    uint64_t vector = whole & UINT32_MAX;
+    uint64_t vector = whole & vector_bits;
     if (entry->n_vectors >= coverage->options.n_max)
         return 0;
     while (low < high) {
@@ -612,7 +614,7 @@ static bool fold_entry(struct coverage *coverage, struct entry *entry, const cha
     entry->n_edges += (size_t)edges;
     entry->pairs_seen += (size_t)pairs;
     for (uint64_t i = 0; i < given; i++) {
-        if (!take_next(text, &next, (uint64_t)UINT32_MAX + 1, &vector))
+        if (!take_next(text, &next, vector_bits + 1, &vector))
             return false;
         add_vector(coverage, entry, vector, true);
     }

@@ -17,7 +17,7 @@
 #include "guide/coverage.h"
 
 /* FOLD_NODES: a tree to which others are added (mcts_fold) grows to so many. */
-enum { MCTS_MAX_DEPTH = 32, MCTS_MAX_NODES = 1 << 20, MCTS_FOLD_NODES = 1 << 13 };
+enum { MCTS_MAX_DEPTH = 32, MCTS_MAX_NODES = 1 << 20, MCTS_FOLD_NODES = 1 << 11 };
 
 struct mcts_options {
     double exploration;   /* e; 0: 1/sqrt(2) */

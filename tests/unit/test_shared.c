@@ -6,6 +6,7 @@
 
 #include "campaign/fuzz.h"
 #include "campaign/fuzz_shared.h"
+#include "campaign/search_source.h"
 #include "findings/stored_files.h"
 
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 static const char padded[] = "reference:fault=pad-unpad-off", joined[] = "reference:fault=concat-three";
+static const char overflowing[] = "reference:fault=softmax-no-max";
 static const char *server; /* NULL: SQLite */
 
 enum { CASES = 500, RANGE = 25 };
@@ -24,7 +26,7 @@ struct part {
     const char *campaign; /* its name, which no other test has */
     uint64_t count;
     int64_t range; /* 0: RANGE */
-    bool reduce;
+    bool reduce, search;
     bool (*watch)(void *context, const struct fuzz_status *status);
 };
 
@@ -63,6 +65,35 @@ static int take_part(const struct scene *scene, const struct part *part, struct 
     return result;
 }
 
+static int search(const struct scene *scene, const struct part *part, struct fuzz_status *status,
+                  struct error *err)
+{
+    char place[200];
+    struct fuzz_shared_options shared = place_of(part, place, sizeof place);
+    struct model *model = model_of_text("g (float[N,4] x) => (float[N,3] y) <float[4,3] w = {1,0,0, 0,1,0, "
+                                        "0,0,1, 1,1,1}> { s = MatMul(x, w) y = Softmax(s) }");
+    struct inputs inputs;
+    if (inputs_random(&inputs, model, 4, 1, NULL, 0, err))
+        return -1;
+    struct search_seed seed = {"some/classes.onnx", model, &inputs};
+    struct search_source_options source = {
+        .seed = 5, .goal = SEARCH_NAN, .limits = SEARCH_LIMITS_TYPE, .n_models = 1, .models = &seed};
+    struct fuzz_options options = {
+        .panel = &scene->panel,
+        .shared = &shared,
+        .search = &source,
+        .count = part->count,
+        .registry = scene->registry,
+        .no_known = true,
+        .watch = part->watch,
+    };
+    int result = fuzz_run(&options, status, err);
+    status->folder = NULL;
+    inputs_release(&inputs);
+    model_free(model);
+    return result;
+}
+
 /* A worker in a process of its own. */
 static pid_t start_worker(const struct part *part)
 {
@@ -74,8 +105,10 @@ static pid_t start_worker(const struct part *part)
     struct fuzz_status status;
     struct error err = {0};
     alarm(100);
-    if (panel_open(&scene.panel, scene.registry, LABELS(padded, joined), NULL, &err) ||
-        panel_add_reference(&scene.panel, scene.registry, &err) || take_part(&scene, part, &status, &err)) {
+    const char *labels[2] = {part->search ? "reference" : padded, part->search ? overflowing : joined};
+    if (panel_open(&scene.panel, scene.registry, labels, 2, NULL, &err) ||
+        panel_add_reference(&scene.panel, scene.registry, &err) ||
+        (part->search ? search : take_part)(&scene, part, &status, &err)) {
         fprintf(stderr, "worker: %s\n", err.message);
         _exit(1);
     }
@@ -318,6 +351,64 @@ static void a_database_that_dies_changes_nothing(void **state)
     free(got);
 }
 
+static int add_range(void *context, const struct work_result *result, struct error *err)
+{
+    (void)err;
+    /* Without the seconds that the engines took, and when the goal was reached. */
+    const char *verdicts = strstr(result->counters, "engine ");
+    str_printf(context, "%ld %ld", (long)result->first, (long)result->cases);
+    for (; verdicts; verdicts = strstr(verdicts, "engine ")) {
+        verdicts += strlen("engine ");
+        verdicts += strcspn(verdicts, " ");
+        str_printf(context, "%.*s", (int)strcspn(verdicts, "\n"), verdicts);
+    }
+    str_printf(context, " %.*s\n", (int)strcspn(result->result, "\n"), result->result);
+    return 0;
+}
+
+/* Of each range the verdicts, and the signatures that its island knows. */
+static char *islands_of(const struct part *part)
+{
+    char place[200];
+    struct fuzz_shared_options shared = place_of(part, place, sizeof place);
+    struct store *store;
+    struct error err = {0};
+    struct str text;
+    struct work_settings settings;
+    bool found;
+    str_init(&text);
+    if (fuzz_shared_store(&store, &shared, STORE_READ, &err) || work_settings(store, &settings, &found, &err))
+        fail_msg("%s", err.message);
+    assert_true(found && settings.islands > 1);
+    for (int64_t g = 0; g * settings.islands * settings.range < (int64_t)part->count; g++)
+        assert_int_equal(work_results(store, &settings, g, add_range, &text, &err), 0);
+    assert_int_equal(store_list(store, &(struct store_filter){0}, note_signature, &text, &err), 0);
+    store_close(store);
+    remove_place(part);
+    char *all = str_detach(&text);
+    str_release(&text);
+    return all;
+}
+
+static void islands_are_the_same_whoever_searches(void **state)
+{
+    (void)state;
+    struct part alone = {.campaign = "island", .count = 600, .range = 30, .search = true}, several = alone;
+    assert_int_equal(end_of(start_worker(&alone)), 0);
+    char *expected = islands_of(&alone);
+    assert_non_null(strstr(expected, "softmax-no-max|Softmax|"));
+    several.campaign = "islands";
+    struct part sick = several;
+    sick.watch = die;
+    pid_t one = start_worker(&several), two = start_worker(&sick);
+    end_of(two);
+    assert_int_equal(end_of(one), 0);
+    char *got = islands_of(&several);
+    assert_string_equal(got, expected);
+    free(expected);
+    free(got);
+}
+
 /* An argument chooses tests by name, with * for any text. */
 int main(int argc, char **argv)
 {
@@ -326,6 +417,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_hands_back_and_the_next_goes_on),
         cmocka_unit_test(other_options_are_refused),
         cmocka_unit_test(bundles_live_in_the_database),
+        cmocka_unit_test(islands_are_the_same_whoever_searches),
         cmocka_unit_test(a_database_that_dies_changes_nothing),
     };
     server = getenv("ASSAY_TEST_POSTGRES");
