@@ -183,7 +183,9 @@ static int read_points(struct reader *reader, struct error *err)
     struct campaign_view *view = reader->view;
     if (!(view->elapsed > 1))
         return 0;
-    view->n_points = view->elapsed < VIEW_POINTS ? (size_t)view->elapsed : VIEW_POINTS;
+    /* Several ranges for each, so that the line shows the rate and not the moments of their return. */
+    double points = fmax(fmin(fmin(view->ranges / 4, view->elapsed), VIEW_POINTS), 1);
+    view->n_points = (size_t)points;
     view->points = arena_array(&view->arena, view->n_points, sizeof *view->points);
     double width = view->elapsed / (double)view->n_points;
     for (size_t i = 0; i < view->n_points; i++)
@@ -274,9 +276,9 @@ static int read_findings(struct reader *reader, struct error *err)
 {
     reader->capacity = 0;
     return ask(reader,
-               FINDING_SELECT
-               "WHERE f.same_as = '' AND f.status <> 'gone' ORDER BY f.first_seen DESC, f.name "
-               "LIMIT 10000",
+               FINDING_SELECT "WHERE f.same_as = '' AND f.status <> 'gone' ORDER BY f.status LIKE 'known%', "
+                              "f.first_seen DESC, f.name "
+                              "LIMIT 10000",
                NULL, 0, finding_row, err);
 }
 

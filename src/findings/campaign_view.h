@@ -81,7 +81,7 @@ struct campaign_view {
     size_t n_workers, states[WORKER_STATES];
     struct campaign_worker *workers;
     size_t n_findings, known, waiting; /* distinct; known; not reduced yet */
-    struct campaign_finding *findings; /* the newest first */
+    struct campaign_finding *findings; /* those that are not known first, the newest of each first */
     size_t n_groups;
     struct campaign_group *groups; /* by engine, then class */
     double last_new;               /* seconds since the newest finding; negative: there is none */

@@ -129,7 +129,7 @@ function workers(data) {
   const order = ['stuck', 'lost', 'alive', 'idle'];
   const sorted = data.workers.slice().sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   const rows = sorted.slice(0, MOST_WORKERS).map(w => make('tr', '', cell(w.worker), cell(w.state, kinds[w.state]),
-    cell(w.task || '–'), cell(w.task ? time(w.seconds) : '', 'n'), cell(whole(w.cases), 'n')));
+    cell(w.task || '–'), cell(w.seconds ? time(w.seconds) : '', 'n'), cell(whole(w.cases), 'n')));
   if (sorted.length > rows.length) rows.push(make('tr', '', cell(`and ${sorted.length - rows.length} more`, 'soft')));
   table('workers', ['worker', 'state', 'at work on', '#for', '#cases in an hour'], rows, 'No worker has a lease.');
 }
@@ -140,12 +140,12 @@ function link(name, file, words) {
   return a;
 }
 function findings(data) {
-  table('findings', ['finding', 'class', 'engine', '#nodes', 'first seen', 'status', ''], data.newest.map(f => {
+  table('findings', ['finding', 'class', 'engine', '#nodes', 'first seen, UTC', 'status', ''], data.newest.map(f => {
     const links = make('td', 'w');
     if (f.report) links.append(link(f.name, '', 'report'), ' ');
     if (f.map) links.append(link(f.name, 'map.svg', 'map'));
-    return make('tr', '', cell(f.title), cell(f.class, f.class === 'engine bug' ? 'bad w' : 'w'), cell(f.engine), cell(whole(f.nodes), 'n'),
-      cell(f.first_seen || '', 'w'), cell(f.status), links);
+    return make('tr', '', make('td', 't', make('div', '', f.title)), cell(f.class, f.class === 'engine bug' ? 'bad w' : 'w'), cell(f.engine, 'e'), cell(whole(f.nodes), 'n'),
+      cell((f.first_seen || '').slice(0, 16), 'w'), cell(f.status), links);
   }), 'Nothing was found yet.');
 }
 
