@@ -13,6 +13,7 @@
  */
 #include "meta_nodes_bare.h"
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/memory.h"
 #include "case/inputs.h"
@@ -23,7 +24,8 @@
 #include "model/model.h"
 
 enum {
-    RUNS = 20,
+    LEAST_RUNS = 20,
+    MOST_RUNS = 500,
     WARM = 3, /* runs before those that count */
     MAX_NODES = 1000,
     LARGE = 100, /* us: nodes below this are small */
@@ -181,33 +183,53 @@ static int write_nodes(int argc, char **argv)
     return fclose(file) ? 2 : 0;
 }
 
-/* Seconds for one run of a loaded node: from the answer to one run to the answer to a later one. Clears *same
- * when the outputs are not those of the bare node. */
-static double through_assay(struct engine *engine, const struct meta_case *one, struct bare_node *node,
-                            bool *same)
+struct node {
+    struct meta_case one;
+    struct bare_node *bare;
+    int runs;  /* in a round: long enough that it does not matter when Assay reads the first and the last */
+    bool same; /* bits come through Assay and bare */
+    /* us: of each round, and of them all */
+    double residents[MAX_ROUNDS], copies[MAX_ROUNDS], assays[MAX_ROUNDS];
+    double resident, copied, assay;
+};
+
+/* Loads the node and runs it so often, and adds up the seconds between the answers to the runs behind the
+ * first ones. Notes when the outputs are not those of the bare node. Returns the seconds for all. */
+static double run_job(struct engine *engine, struct node *node, int runs, double *between)
 {
-    const struct value *inputs = bare_inputs(node);
-    struct job_set sets[WARM + RUNS];
+    static struct job_set sets[WARM + MOST_RUNS];
     struct error err = {0};
-    double took = 0;
-    for (int i = 0; i < WARM + RUNS; i++)
-        sets[i] = (struct job_set){.n_inputs = one->n_inputs, .inputs = inputs};
+    double start = clock_seconds();
+    for (int i = 0; i < runs; i++)
+        sets[i] = (struct job_set){.n_inputs = node->one.n_inputs, .inputs = bare_inputs(node->bare)};
     pool_submit(engine->pool, &(struct job){.engine = engine->number,
-                                            .model = one->model,
-                                            .model_size = one->model_size,
-                                            .n_sets = WARM + RUNS,
+                                            .model = node->one.model,
+                                            .model_size = node->one.model_size,
+                                            .n_sets = (size_t)runs,
                                             .sets = sets});
-    for (int i = 0; i < WARM + RUNS; i++) {
+    double took = 0;
+    *between = 0;
+    for (int i = 0; i < runs; i++) {
         struct job job;
         struct result result;
         bool differ;
         if (pool_next(engine->pool, 120, &job, &result, &differ, &err) != 1 || result.outcome != OUTCOME_OK)
-            meta_die(one->name);
-        *same = *same && (i || bare_gives(node, result.outputs, result.count));
-        took += i < WARM ? 0 : (double)result.run_ns / 1e9;
+            meta_die(node->one.name);
+        took = i ? took : clock_seconds() - start; /* all have arrived with the first */
+        *between += i < WARM ? 0 : (double)result.run_ns / 1e9;
+        node->same = node->same && (i || bare_gives(node->bare, result.outputs, result.count));
         result_release(&result);
     }
-    return took / RUNS;
+    return took;
+}
+
+/* Seconds for one run of a loaded node. Answers to small nodes are read many at a time, so that the time
+ * between them says little: theirs is what many runs take longer than few. */
+static double through_assay(struct engine *engine, struct node *node, bool small)
+{
+    double between, few = small ? run_job(engine, node, WARM, &between) : 0;
+    double all = run_job(engine, node, WARM + node->runs, &between);
+    return (small ? all - few : between) / node->runs;
 }
 
 static int by_value(const void *a, const void *b)
@@ -223,14 +245,11 @@ static double quantile(double *values, size_t count, double part)
     return count ? values[(size_t)((double)(count - 1) * part + 0.5)] : 0;
 }
 
-struct node {
-    struct meta_case one;
-    struct bare_node *bare;
-    bool same; /* bits come through Assay and bare */
-    /* us: of each round, and of them all */
-    double residents[MAX_ROUNDS], copies[MAX_ROUNDS], assays[MAX_ROUNDS];
-    double resident, copied, assay;
-};
+static int choose_runs(struct bare_node *node)
+{
+    double runs = 0.005 / bare_resident(node, WARM, LEAST_RUNS);
+    return runs < LEAST_RUNS ? LEAST_RUNS : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
+}
 
 static size_t read_nodes(struct node *nodes, const char *path, struct bare *bare)
 {
@@ -240,6 +259,7 @@ static size_t read_nodes(struct node *nodes, const char *path, struct bare *bare
         meta_die("no nodes");
     for (; count < MAX_NODES && meta_get_case(file, &nodes[count].one); count++) {
         nodes[count].bare = bare_node_new(bare, &nodes[count].one);
+        nodes[count].runs = choose_runs(nodes[count].bare);
         nodes[count].same = true;
     }
     fclose(file);
@@ -250,9 +270,9 @@ static void measure(struct node *nodes, size_t count, int rounds, struct engine 
 {
     for (int i = 0; i < rounds; i++)
         for (struct node *node = nodes; node < nodes + count; node++) {
-            node->residents[i] = 1e6 * bare_resident(node->bare, WARM, RUNS);
-            node->assays[i] = 1e6 * through_assay(engine, &node->one, node->bare, &node->same);
-            node->copies[i] = 1e6 * bare_copied(node->bare, WARM, RUNS);
+            node->residents[i] = 1e6 * bare_resident(node->bare, WARM, node->runs);
+            node->assays[i] = 1e6 * through_assay(engine, node, node->residents[i] < LARGE);
+            node->copies[i] = 1e6 * bare_copied(node->bare, WARM, node->runs);
         }
     for (struct node *node = nodes; node < nodes + count; node++) {
         node->resident = quantile(node->residents, (size_t)rounds, 0.25);
