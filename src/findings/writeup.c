@@ -49,8 +49,8 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
     const struct verdict *verdict = final_verdict(which);
     const struct result *result = which->engines[0].result, *reference = which->reference;
     size_t k = verdict->output;
-    const char *name = verdict->gradient
-                           ? (reference && k < reference->count ? reference->outputs[k].name : NULL)
+    bool gradient = which->test->gradient;
+    const char *name = gradient ? (reference && k < reference->count ? reference->outputs[k].name : NULL)
                        : k < model->graph->n_output ? model->graph->output[k]->name
                                                     : NULL;
     if (!name)
@@ -58,7 +58,7 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
     bool known = reference && k < reference->count, came = result && k < result->count;
     if (!known && !came)
         return;
-    str_printf(out, "%s `%s`%s:\n\n```\n", verdict->gradient ? "Gradient by" : "Output", name,
+    str_printf(out, "%s `%s`%s:\n\n```\n", gradient ? "Gradient by" : "Output", name,
                which->rewritten ? " of the original" : "");
     if (known)
         add_value(out, "expected", &reference->outputs[k], verdict->element);

@@ -41,6 +41,17 @@ void expected_judge(const struct expected *expected, const struct model *model, 
     verdict_finish(verdict, count ? model->graph->output[verdict->output]->name : NULL);
 }
 
+void expected_judge_gradients(const struct gradient *expected, size_t count, const struct result *result,
+                              struct verdict *verdict)
+{
+    *verdict = (struct verdict){.kind = VERDICT_AGREES, .gradient = true};
+    if (verdict_count(verdict, count, result->count))
+        return;
+    for (size_t i = 0; i < count; i++)
+        verdict_output(verdict, i, &expected[i].slope, &result->outputs[i]);
+    verdict_finish(verdict, count ? expected[verdict->output].name : NULL);
+}
+
 bool expected_by_fusing(const struct model *model, const struct value *inputs, size_t n_inputs,
                         const struct result *result)
 {

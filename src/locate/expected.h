@@ -6,6 +6,7 @@
 
 #include "bounds/bounded.h"
 #include "engine/outcome.h"
+#include "eval/gradient.h"
 #include "judge/verdict.h"
 #include "model/model.h"
 
@@ -23,6 +24,10 @@ void expected_release(struct expected *expected);
 
 void expected_judge(const struct expected *expected, const struct model *model, const struct result *result,
                     struct verdict *verdict);
+
+/* The same for gradients: the engine's are in the order in which they were asked for, as is `expected`. */
+void expected_judge_gradients(const struct gradient *expected, size_t count, const struct result *result,
+                              struct verdict *verdict);
 
 /*
  * How far two answers are apart: the share of elements that differ by more than their bounds, up to 1. Where

@@ -5,6 +5,7 @@
 #include "case/case_gradient.h"
 #include "engine/handover.h"
 #include "eval/gradient.h"
+#include "locate/expected.h"
 #include "model/edit.h"
 #include "ops/gradient.h"
 
@@ -26,6 +27,7 @@ struct search {
     const struct verdict
         *refused; /* the node that ends like `ended` is wanted; NULL: one whose gradient is wrong */
     const struct result *ended;
+    bool same_message;
     size_t visited;  /* nodes that take part */
     size_t answered; /* those that the engine differentiated */
     size_t agreed;   /* those whose gradient could be judged and is right */
@@ -109,17 +111,6 @@ static int ask_engine(const struct search *search, const struct had *had, const 
     return status;
 }
 
-static void judge_gradients(const struct gradient *expected, size_t count, const struct result *result,
-                            struct verdict *verdict)
-{
-    *verdict = (struct verdict){.kind = VERDICT_AGREES, .gradient = true};
-    if (verdict_count(verdict, count, result->count))
-        return;
-    for (size_t i = 0; i < count; i++)
-        verdict_output(verdict, i, &expected[i].slope, &result->outputs[i]);
-    verdict_finish(verdict, count ? expected[verdict->output].name : NULL);
-}
-
 /* The engine's gradient of one node, in *result, and the verdict on it: untested when the engine does not
  * differentiate it. */
 static int judge_node(const struct search *search, const struct had *had, struct result *result,
@@ -146,7 +137,7 @@ static int judge_node(const struct search *search, const struct had *had, struct
         if (!status)
             status = ask_engine(search, had, part, &asked, result, err);
         if (!status && result->outcome == OUTCOME_OK)
-            judge_gradients(expected, count, result, verdict);
+            expected_judge_gradients(expected, count, result, verdict);
     }
     gradients_free(expected, count);
     evaluator_free(evaluator);
@@ -172,6 +163,14 @@ static int take_slopes(struct op_gradient *g, const struct result *result)
     return 0;
 }
 
+/* Several nodes may be refused, each for a reason of its own. */
+static bool ends_alike(const struct search *search, const struct result *result)
+{
+    const char *due = search->ended->message ? search->ended->message : "",
+               *said = result->message ? result->message : "";
+    return result->outcome == search->ended->outcome && (!search->same_message || text_equal(said, due));
+}
+
 /* The evaluator's hook: the engine differentiates the node, and is judged. */
 static int engine_hook(void *context, struct op_gradient *g)
 {
@@ -191,7 +190,7 @@ static int engine_hook(void *context, struct op_gradient *g)
     search->visited++;
     search->answered += answered;
     search->agreed += answered && verdict_is(verdict.kind, CLASS_AGREES) && !verdict.blank;
-    search->found = search->refused ? !status && result.outcome == search->ended->outcome
+    search->found = search->refused ? !status && ends_alike(search, &result)
                                     : answered && verdict_is(verdict.kind, CLASS_WRONG_ANSWER);
     if (search->found) {
         settlement_blame(search->settlement, search->refused ? search->refused : &verdict, &had.node, 1);
@@ -259,8 +258,13 @@ int settle_gradient(struct settlement *settlement, const struct settle_case *whi
 int settle_gradient_refusal(struct settlement *settlement, const struct settle_case *which,
                             const struct verdict *verdict, const struct result *ended, struct error *err)
 {
-    struct search search = {.which = which, .settlement = settlement, .refused = verdict, .ended = ended};
+    struct search search = {
+        .which = which, .settlement = settlement, .refused = verdict, .ended = ended, .same_message = true};
     int status = search_run(&search, err);
+    if (!status && !search.found) {
+        search.same_message = false;
+        status = search_run(&search, err);
+    }
     if (!status && !search.found)
         return error_set(err, ERROR_NOT_FOUND, "the gradient of no node alone is refused");
     return status;

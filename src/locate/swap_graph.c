@@ -1,7 +1,6 @@
 #include "locate/swap_graph.h"
 
 #include "base/memory.h"
-#include "base/str.h"
 #include "engine/handover.h"
 #include "eval/gradient.h"
 #include "locate/expected.h"
@@ -697,23 +696,6 @@ static void judge_outputs(struct node_run *run, const struct result results[2], 
     expected_release(&expected);
 }
 
-static void judge_gradient(struct verdict *verdict, const struct gradient *expected, size_t count,
-                           const struct result *result)
-{
-    struct str name;
-    *verdict = (struct verdict){.kind = VERDICT_AGREES};
-    if (verdict_count(verdict, count, result->count))
-        return;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < result->count; k++)
-            if (result->outputs[k].name && text_equal(result->outputs[k].name, expected[i].name))
-                verdict_output(verdict, i, &expected[i].slope, &result->outputs[k]);
-    str_init(&name);
-    str_printf(&name, "gradient of %s", count ? expected[verdict->output].name : "");
-    verdict_finish(verdict, name.data);
-    str_release(&name);
-}
-
 static void judge_gradients(struct node_run *run, const struct result results[2], struct verdict verdicts[2])
 {
     struct evaluator *evaluator;
@@ -733,7 +715,7 @@ static void judge_gradients(struct node_run *run, const struct result results[2]
     if (!evaluator_gradient(evaluator, &request, &expected, &count, NULL)) {
         for (int e = 0; e < 2; e++)
             if (results[e].outcome == OUTCOME_OK)
-                judge_gradient(&verdicts[e], expected, count, &results[e]);
+                expected_judge_gradients(expected, count, &results[e], &verdicts[e]);
         gradients_free(expected, count);
     }
     evaluator_free(evaluator);
