@@ -594,6 +594,12 @@ int registry_find(struct registry *registry, const char *text, const struct engi
     return failed ? -1 : 0;
 }
 
+const char *registry_file(const struct registry *registry, const char *name)
+{
+    const struct entry *entry = find_entry(registry, name);
+    return entry ? entry->file : NULL;
+}
+
 int registry_each(struct registry *registry,
                   int (*visit)(void *context, const char *name, const char *version, const char *path),
                   void *context)

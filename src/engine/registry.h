@@ -74,6 +74,9 @@ void registry_free(struct registry *registry);
 int registry_find(struct registry *registry, const char *label, const struct engine_spec **spec,
                   struct error *err);
 
+/* The file in which the engine's section stands; NULL when there is no such engine. */
+const char *registry_file(const struct registry *registry, const char *name);
+
 /*
  * Calls visit(name, version or NULL, library path or NULL) for every engine and each of its versions, in
  * ascending order. Used by `assay engines` and for name@all.

@@ -2,6 +2,7 @@
  * An engine that misbehaves as its knob `mode` says; see `modes` below. In all other respects it gives its
  * inputs back, like the identity engine. Modes that need the first input look at its first element.
  */
+#define _GNU_SOURCE
 #include "adapter.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ enum { RAW_OUTPUT = 100, RAW_SHARED = 101 };
 struct bad {
     const char *mode;
     int cases, runs;
+    bool wants; /* the present model was loaded with wanted outputs */
 };
 
 static bool is(const struct adapter_call *call, const char *mode)
@@ -62,15 +64,21 @@ static void write_raw(const void *data, size_t size)
         _exit(1);
 }
 
-/* A reply to the present run with one tensor of bytes that claims `dim` elements and `size` bytes, at a place
- * of the shared memory or with the bytes to follow. */
-static void write_claim_at(const struct bad *bad, int64_t dim, uint64_t size, Assay__Place *place)
+/* The number of the present run, as a pool sends them. */
+static uint64_t run_id(const struct bad *bad)
+{
+    return 3 + 3 * (uint64_t)(bad->cases - 1);
+}
+
+/* A reply with one tensor of bytes that claims `dim` elements and `size` bytes, at a place of the shared
+ * memory or with the bytes to follow. */
+static void write_claim_at(uint64_t id, int64_t dim, uint64_t size, Assay__Place *place)
 {
     Assay__Reply reply = ASSAY__REPLY__INIT;
     Assay__Values list = ASSAY__VALUES__INIT;
     Assay__Value value = ASSAY__VALUE__INIT, *values[] = {&value};
     Assay__Tensor tensor = ASSAY__TENSOR__INIT, *tensors[] = {&tensor};
-    reply.id = 3 + 3 * (uint64_t)(bad->cases - 1);
+    reply.id = id;
     reply.result_case = ASSAY__REPLY__RESULT_VALUES;
     reply.values = &list;
     list.n_values = 1;
@@ -88,9 +96,9 @@ static void write_claim_at(const struct bad *bad, int64_t dim, uint64_t size, As
     write_raw(packed, length + 4);
 }
 
-static void write_claim(const struct bad *bad, int64_t dim, uint64_t size)
+static void write_claim(uint64_t id, int64_t dim, uint64_t size)
 {
-    write_claim_at(bad, dim, size, NULL);
+    write_claim_at(id, dim, size, NULL);
 }
 
 /* 1000 bytes where the shared memory may not be used, or not so. The inputs lie at its beginning, and the
@@ -114,7 +122,7 @@ static void write_misplaced(const struct adapter_call *call, size_t inputs)
         Assay__Place place = ASSAY__PLACE__INIT;
         place.offset = modes[i].offset + (modes[i].behind ? wire_place_size(inputs) : 0);
         place.size = modes[i].size;
-        write_claim_at(call->engine, 1000, 1000, &place);
+        write_claim_at(run_id(call->engine), 1000, 1000, &place);
         if (is(call, "shared-bytes"))
             write_raw("\x14\0\0\0and these bytes, too", 24);
     }
@@ -192,12 +200,29 @@ static int bad_start(struct adapter_call *call, void **engine, struct str *versi
     return 0;
 }
 
+static bool holds(const struct adapter_model *model, const char *text)
+{
+    return model->data && memmem(model->data, model->size, text, strlen(text));
+}
+
+/* What even an engine that gives its inputs back should refuse. */
+static int refuse(struct adapter_call *call, const struct adapter_model *model)
+{
+    if (is(call, "any-model"))
+        return 0;
+    if (holds(model, "NoSuchOperator"))
+        return adapter_fail(call, is(call, "wrong-class") ? ADAPTER_FAILED : ADAPTER_UNSUPPORTED,
+                            "have no NoSuchOperator");
+    return holds(model, "this is no model") ? adapter_fail(call, ADAPTER_REJECTED, "is no model") : 0;
+}
+
 static int bad_load(struct adapter_call *call, const struct adapter_model *model,
                     struct adapter_loaded *loaded)
 {
     struct bad *bad = call->engine;
     bad->cases++;
     bad->runs = 0;
+    bad->wants = model->n_outputs > 0;
     if (!is(call, "third") && !is(call, "negative")) /* there, it is luck whether earlier ones are shown */
         fprintf(stderr, "case %d\n", bad->cases);
     if (is(call, "segv-load"))
@@ -208,8 +233,7 @@ static int bad_load(struct adapter_call *call, const struct adapter_model *model
         return adapter_fail(call, ADAPTER_UNSUPPORTED, "have no such operator");
     if (is(call, "borrow"))
         adapter_list_add(&loaded->borrowed, "Einsum");
-    (void)model;
-    return 0;
+    return refuse(call, model);
 }
 
 /* Bad runs that never come back or answer by themselves. */
@@ -224,16 +248,22 @@ static void misbehave(struct adapter_call *call, long first, size_t inputs)
         hang();
     if (is(call, "garbage"))
         write_raw("\x0d\0\0\0Hello, world!", 17);
+    if (is(call, "text"))
+        write_raw("computing y\n", 12);
+    if (is(call, "wrong-id")) {
+        write_claim(run_id(bad) + 7, 4, 4);
+        write_raw("\4\0\0\0four", 8);
+    }
     if (is(call, "wrong-length"))
-        write_claim(bad, 10, 11);
+        write_claim(run_id(bad), 10, 11);
     if (is(call, "huge"))
-        write_claim(bad, (int64_t)1 << 60, (uint64_t)1 << 60);
+        write_claim(run_id(bad), (int64_t)1 << 60, (uint64_t)1 << 60);
     if (is(call, "eat"))
         eat_memory();
     if (is(call, "flood"))
         flood();
     if (is(call, "die-writing")) {
-        write_claim(bad, 1000, 1000);
+        write_claim(run_id(bad), 1000, 1000);
         write_raw("\xe8\x03\0\0half", 8);
         _exit(7);
     }
@@ -274,6 +304,8 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
         return adapter_fail(call, ADAPTER_FAILED, "one sample at a time");
     if (is(call, "no-outputs"))
         return 0;
+    if (is(call, "ignore-wanted") && bad->wants)
+        adapter_output(outputs, "x");
     if (is(call, "sequence")) {
         adapter_output(outputs, "y")->kind = VALUE_SEQUENCE;
         return 0;
@@ -292,6 +324,14 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
     return 0;
 }
 
+static int bad_gradient(struct adapter_call *call, const struct adapter_gradient *request,
+                        struct adapter_outputs *outputs)
+{
+    (void)request, (void)outputs;
+    return adapter_fail(call, is(call, "fail-gradient") ? ADAPTER_FAILED : ADAPTER_UNSUPPORTED,
+                        "bad has no gradients");
+}
+
 static void bad_unload(struct adapter_call *call)
 {
     if (is(call, "segv-unload"))
@@ -300,6 +340,8 @@ static void bad_unload(struct adapter_call *call)
 
 static void bad_stop(void *engine)
 {
+    if (strcmp(((const struct bad *)engine)->mode, "stay") == 0)
+        hang();
     free(engine);
 }
 
@@ -315,6 +357,7 @@ int main(int argc, char **argv)
         .start = bad_start,
         .load = bad_load,
         .run = bad_run,
+        .gradient = bad_gradient,
         .unload = bad_unload,
         .stop = bad_stop,
     };
