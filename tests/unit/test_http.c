@@ -165,7 +165,7 @@ static int start_server(void **state)
     child = fork();
     if (child == 0) {
         struct http_site site = {
-            .answer = answer, .news = news, .stop = stopped, .period = 0.1, .patience = 0.5};
+            .answer = answer, .news = news, .stop = stopped, .period = 0.1, .patience = 2};
         int status = http_serve(server, &site, &err);
         http_server_close(server);
         _exit(status ? 1 : 0);
@@ -212,7 +212,7 @@ static void ask(const char *request, struct str *out)
 {
     int fd = dial();
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
-    listen_to(fd, out, 10);
+    listen_to(fd, out, 30);
     close(fd);
 }
 
@@ -253,7 +253,7 @@ static void events_are_streamed(void **state)
     /* Byte by byte, and longer than a request may take: a stream stays. */
     for (const char *c = request; *c; c++)
         assert_int_equal(send(fd, c, 1, MSG_NOSIGNAL), 1);
-    listen_to(fd, &out, 1.5);
+    listen_to(fd, &out, 4);
     assert_has(out, "Content-Type: text/event-stream\r\n");
     assert_null(strstr(out.data, "Content-Length"));
     assert_has(out, "data: night\n\ndata: night\n\ndata: night\n\n");
@@ -275,7 +275,7 @@ static void slow_clients_are_cut_off(void **state)
     double start = clock_seconds();
     ask("GET /x HTTP/1.1\r\n" HOST "\r\n", &out);
     assert_has(out, "path /x");
-    assert_true(clock_seconds() - start < 8);
+    assert_true(clock_seconds() - start < 20);
     listen_to(idle[0], &out, 5);
     assert_has(out, "HTTP/1.1 408 ");
     for (size_t i = 0; i < MANY; i++)
@@ -284,7 +284,7 @@ static void slow_clients_are_cut_off(void **state)
     int fd = dial();
     const char *request = "GET /large HTTP/1.1\r\n" HOST "\r\n";
     send(fd, request, strlen(request), MSG_NOSIGNAL);
-    usleep(1500000);
+    usleep(6000000);
     listen_to(fd, &out, 5);
     assert_true(out.length < 8 << 20);
     close(fd);
