@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,5 +132,6 @@ bool text_double(const char *text, double *value)
     char *end;
     errno = 0;
     *value = strtod(text, &end);
-    return errno == 0 && end != text && *end == '\0';
+    bool overflows = errno == ERANGE && isinf(*value); /* a subnormal number sets it too */
+    return !overflows && end != text && *end == '\0';
 }

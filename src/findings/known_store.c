@@ -81,8 +81,11 @@ static int look_again(const struct known_issues *known, struct store *store, con
 {
     struct finding_facts facts;
     struct error why = {0};
+    /* Facts that are damaged must not keep a campaign, or all workers of a shared one, from going on. */
     if (known_facts(&facts, store, signature, &why))
-        return why.code == ERROR_NOT_FOUND ? 0 : error_set(err, why.code, "%s", why.message);
+        return why.code == ERROR_NOT_FOUND || why.code == ERROR_FORMAT
+                   ? 0
+                   : error_set(err, why.code, "%s", why.message);
     int status = mark(store, signature, known_find(known, &facts), err);
     facts_release(&facts);
     return status;

@@ -144,6 +144,18 @@ static void distances_count_letters(void **state)
     assert_int_equal(text_distance(longer, longer), 99);
 }
 
+static void numbers_are_read_whole(void **state)
+{
+    (void)state;
+    double value;
+    assert_true(text_double("-5.4592494105516093e-309", &value)); /* a subnormal number */
+    assert_true(value == -5.4592494105516093e-309);
+    assert_true(text_double("inf", &value) && isinf(value));
+    assert_false(text_double("1e400", &value));
+    assert_false(text_double("1 ", &value));
+    assert_false(text_double("", &value));
+}
+
 static void json_escapes_and_nests(void **state)
 {
     (void)state;
@@ -255,6 +267,7 @@ int main(void)
         cmocka_unit_test(streams_are_reproducible_and_independent),
         cmocka_unit_test(stream_values_never_change),
         cmocka_unit_test(distances_count_letters),
+        cmocka_unit_test(numbers_are_read_whole),
         cmocka_unit_test(json_escapes_and_nests),
         cmocka_unit_test(control_characters_are_not_shown),
         cmocka_unit_test(files_are_written_whole_and_listed_in_order),

@@ -353,9 +353,12 @@ static void a_later_list_is_looked_at(void **state)
     assert_int_equal(read_text(&known, text, NULL), 0);
     assert_int_equal(known_again(&known, store, NULL), 0);
     expect_status(store, finding.signature, "known: docs/floor");
-    /* What has no facts stays as it is. */
+    /* What has no facts, or damaged ones, stays as it is. */
     finding.signature = "wrong|a|Other";
     assert_int_equal(store_add(store, &finding, NULL, NULL), 0);
+    assert_int_equal(known_again(&known, store, NULL), 0);
+    expect_status(store, finding.signature, "new");
+    assert_int_equal(store_set(store, STORE_FACTS_KEY "wrong|a|Other", "{\"symptom\": \"none\"", NULL), 0);
     assert_int_equal(known_again(&known, store, NULL), 0);
     expect_status(store, finding.signature, "new");
     known_release(&known);
