@@ -172,6 +172,12 @@ static bool time_is_up(const struct fuzz *fuzz)
     return limit > 0 && clock_seconds() - fuzz->started >= limit;
 }
 
+/* A leased range counts only as a whole, so that a worker ends it first; a signal hands it back at once. */
+static bool time_ends_range(const struct fuzz *fuzz)
+{
+    return !fuzz->sharing && time_is_up(fuzz);
+}
+
 static int renew(struct fuzz *fuzz, struct error *err)
 {
     bool held, had = fuzz->shared.held;
@@ -294,7 +300,7 @@ static int take(void *context, struct trial_done *done, struct error *err)
         status = count(fuzz, number, done, err);
     trial_done_release(done);
     if (of_range)
-        fuzz->stop |= time_is_up(fuzz);
+        fuzz->stop |= time_ends_range(fuzz);
     return status;
 }
 
@@ -339,7 +345,7 @@ static int make_next(void *context, struct test_case **test, void **user, struct
         test_case_free(*test);
         *test = NULL;
     }
-    fuzz->stop |= time_is_up(fuzz);
+    fuzz->stop |= time_ends_range(fuzz);
     return 1;
 }
 
@@ -660,6 +666,7 @@ static int run_ranges(struct fuzz *fuzz, struct error *err)
             return status;
         if (end_range(fuzz, err) || (!fuzz->going_on && reduce_findings(fuzz, err)))
             return -1;
+        fuzz->stop |= !fuzz->going_on && time_is_up(fuzz);
     }
     bool snapshot = fuzz->source.kind->bred && !fuzz->range.sequel && !fuzz->sharing;
     return snapshot ? save_snapshot(fuzz, err) : 0;
