@@ -510,7 +510,7 @@ static int reduce_findings(struct fuzz *fuzz, struct error *err)
 {
     while (fuzz->options->reduce && !fuzz->stop && !time_is_up(fuzz)) {
         double start = clock_seconds();
-        if (fuzz->reducing > REDUCE_SHARE * (start - fuzz->started))
+        if (fuzz->reducing > REDUCE_SHARE * (start - fuzz->started) && !fuzz->over)
             break;
         int status = fuzz->sharing ? reduce_leased(fuzz, err) : reduce_waiting(fuzz, err);
         fuzz->reducing += clock_seconds() - start;
@@ -603,17 +603,29 @@ static bool go_on(struct fuzz *fuzz)
     return true;
 }
 
+/* When all cases are done, a campaign goes on until its findings are reduced, those of workers that died,
+ * too. */
+static int is_all_done(struct fuzz *fuzz, enum work_kind kind, bool *done, struct error *err)
+{
+    bool left = false;
+    fuzz->over = kind == WORK_OVER || kind == WORK_STOPPED;
+    if (kind == WORK_OVER && fuzz->options->reduce && work_follow_ups_left(fuzz->shared.work, &left, err))
+        return -1;
+    *done = fuzz->over && !left;
+    return 0;
+}
+
 /* Gets a range of a shared campaign: 1, or 0 when there will be none. */
 static int lease_range(struct fuzz *fuzz, struct error *err)
 {
     double pause = 0.02;
     while (!fuzz->stop) {
         enum work_kind kind;
-        if (fuzz_shared_next(&fuzz->shared, &kind, err))
+        bool done;
+        if (fuzz_shared_next(&fuzz->shared, &kind, err) || is_all_done(fuzz, kind, &done, err))
             return -1;
         fuzz->lost = false;
-        fuzz->over = kind == WORK_OVER || kind == WORK_STOPPED;
-        if (fuzz->over)
+        if (done)
             return 0;
         if (kind == WORK_RANGE) {
             plan_leased(fuzz);

@@ -716,6 +716,16 @@ static int find_finding(struct following *following, struct error *err)
                CELLS(cell_text(finding_state_word(STATE_NEW))), take_finding, following, err);
 }
 
+/* Its worker died after the last thing it had to do: to say so. */
+static int end_finished(const struct following *following, struct error *err)
+{
+    return run(following->work->store,
+               "UPDATE @follow_ups SET finished = {now} WHERE finished = 0 AND until < {now} AND EXISTS "
+               "(SELECT 1 FROM @findings f WHERE f.signature = follow_ups.signature AND "
+               "(f.status <> $1 OR f.same_as <> ''))",
+               CELLS(cell_text(finding_state_word(STATE_NEW))), NULL, NULL, err);
+}
+
 static int give_up(const struct following *following, struct error *err)
 {
     const char *signature = following->finding->signature.data;
@@ -730,6 +740,8 @@ static int follow_inside(void *context, struct error *err)
 {
     struct following *following = context;
     const struct work *work = following->work;
+    if (end_finished(following, err))
+        return -1;
     for (;;) {
         if (find_finding(following, err))
             return -1;
@@ -769,4 +781,13 @@ int work_follow_up_back(struct work *work, const char *signature, struct error *
                "UPDATE @follow_ups SET until = 0, attempts = attempts - 1 WHERE signature = $1 AND "
                "owner = $2 AND finished = 0",
                CELLS(cell_text(signature), cell_text(work->owner)), NULL, NULL, err);
+}
+
+int work_follow_ups_left(struct work *work, bool *left, struct error *err)
+{
+    *left = false;
+    return run(work->store,
+               "SELECT 1 FROM @findings f LEFT JOIN @follow_ups u ON u.signature = f.signature "
+               "WHERE u.finished = 0 OR (u.signature IS NULL AND f.status = $1 AND f.same_as = '') LIMIT 1",
+               CELLS(cell_text(finding_state_word(STATE_NEW))), note_row, left, err);
 }

@@ -136,6 +136,9 @@ int work_follow_up(struct work *work, double seconds, struct work_finding *findi
 int work_follow_up_done(struct work *work, const char *signature, struct error *err);
 int work_follow_up_back(struct work *work, const char *signature, struct error *err);
 
+/* Whether a finding waits to be looked at, or somebody still does. */
+int work_follow_ups_left(struct work *work, bool *left, struct error *err);
+
 /*
  * Something that one worker does for the whole campaign. *mine: this one shall, for so many seconds; false
  * when another does or has done it.

@@ -339,6 +339,40 @@ static void a_finding_is_followed_up_once(void **state)
     close_worker(&two);
 }
 
+static bool follow_ups_left(const struct worker *worker)
+{
+    bool left;
+    assert_int_equal(work_follow_ups_left(worker->work, &left, NULL), 0);
+    return left;
+}
+
+static void follow_ups_of_the_dead_are_left(void **state)
+{
+    (void)state;
+    struct work_settings settings = {.range = 10};
+    struct worker one = open_worker("one", 60, settings), two = open_worker("two", 60, settings);
+    struct work_finding finding;
+    bool found;
+    work_finding_init(&finding);
+    assert_false(follow_ups_left(&one));
+    lease_of(&one);
+    return_range(&one, 0, "");
+    assert_true(follow_ups_left(&two)); /* nobody has it */
+    assert_int_equal(work_follow_up(one.work, -1, &finding, &found, NULL), 0);
+    assert_true(found);
+    assert_true(follow_ups_left(&two)); /* its worker may have died */
+    /* It had bundled the finding, and died before it could say so. */
+    assert_int_equal(
+        store_settle(one.store, finding.signature.data, &(struct settled){.state = STATE_BUNDLED}, NULL), 0);
+    assert_true(follow_ups_left(&two));
+    assert_int_equal(work_follow_up(two.work, 60, &finding, &found, NULL), 0);
+    assert_false(found);
+    assert_false(follow_ups_left(&two));
+    work_finding_release(&finding);
+    close_worker(&one);
+    close_worker(&two);
+}
+
 static int pause_briefly(void)
 {
     return nanosleep(&(struct timespec){0, 2000000}, NULL);
@@ -505,6 +539,7 @@ int main(void)
         TEST(a_stopped_campaign_gives_nothing),
         TEST(islands_go_on_by_themselves),
         TEST(a_finding_is_followed_up_once),
+        TEST(follow_ups_of_the_dead_are_left),
         TEST(every_range_is_done_once_whoever_dies),
         TEST(files_come_back),
         cmocka_unit_test(spans_follow_each_other),
