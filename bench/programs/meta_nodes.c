@@ -351,7 +351,7 @@ static int run_nodes(int rounds, const char *path)
 
 int main(int argc, char **argv)
 {
-    heap_keep_freed(); /* as Assay and its adapters do */
+    heap_keep_freed(); /* as Assay and the adapter of libtorch do */
     if (argc > 4 && strcmp(argv[1], "write") == 0)
         return write_nodes(argc, argv);
     if (argc == 4 && strcmp(argv[1], "run") == 0)

@@ -2,7 +2,6 @@
 #include "adapter.h"
 #include "bare.h"
 
-#include "base/heap.h"
 #include "base/memory.h"
 #include "guard.h"
 
@@ -542,7 +541,6 @@ int adapter_main(struct adapter *adapter, int argc, char **argv)
     }
     guard_die_with_parent();
     guard_print_crashes();
-    heap_keep_freed();
     str_init(&session.call.message);
     wire_out_init(&session.reply);
     session.decoder = wire_decoder_new(false, NULL);

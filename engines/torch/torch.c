@@ -1,5 +1,6 @@
 /* The libtorch engine: start, load, run, gradient. */
 #include "adapter.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "graph.h"
 #include "program.h"
@@ -131,6 +132,7 @@ static void stop(void *engine)
 
 int main(int argc, char **argv)
 {
+    heap_keep_freed();
     const char **operators = memory_zeroed(emit_count() + 1, sizeof *operators);
     for (size_t i = 0; i < emit_count(); i++)
         operators[i] = emit_at(i)->name;

@@ -10,6 +10,9 @@ extern "C" {
  * Keeps freed memory for the next tensor. A new process gives it back to the kernel at each free and gets it
  * back page by page, which can take longer than the operator in between, until malloc has learnt from larger
  * blocks not to; this sets at once what it would arrive at. For main, before anything large is allocated.
+ *
+ * Not for every engine: a library that reads beyond its tensors meets its own freed memory then, where it
+ * would die of an unmapped page, and what was a crash becomes numbers.
  */
 void heap_keep_freed(void);
 
