@@ -7,8 +7,10 @@
  *
  * write makes FOLDER/cases.bin, which the direct programs read. compare prints a line for each case with the
  * largest difference, forward and backward, for each engine: it must be 0, bit by bit. A dash says that the
- * engine lacks the operator or has no gradient of it, a dot that the direct program does not call it. Status
- * 0 when nothing differs.
+ * engine lacks the operator or has no gradient of it, a dot that the direct program does not call it. A
+ * library that refuses a model must do so both ways: the outcome through Assay is printed then. A case in
+ * which the library is known to corrupt memory has no result to compare and is not run. Status 0 when nothing
+ * differs.
  */
 #include "meta_file.h"
 #include "one_node.h"
@@ -91,7 +93,7 @@ struct column {
     int engine;
     FILE *results;
     struct map forward, backward; /* operators that were compared, each once */
-    size_t compared[2], differ;
+    size_t compared[2], uncalled[2], only_direct, refused, corrupting, differ;
 };
 
 /* The cell of one direction: what is to be printed goes into `text`. */
@@ -115,13 +117,22 @@ static void compare(struct pool *pool, struct column *column, const struct one_n
     struct error err = {0};
     if (pool_run_one(pool, &job, &result, &err) < 0)
         die(&err);
+    bool called = backward ? direct->n_gradients : direct->n_outputs;
+    bool refused = direct->flags & (META_REFUSED | (backward ? META_REFUSED_GRADIENTS : 0));
+    bool refuses = result.outcome == OUTCOME_REJECTED || result.outcome == OUTCOME_FAILED;
     if (result.outcome == OUTCOME_UNSUPPORTED) {
         snprintf(text, 16, "-");
+        column->only_direct += called;
     } else if (result.outcome != OUTCOME_OK) {
-        snprintf(text, 16, "%.15s", outcome_name(result.outcome));
+        snprintf(text, 16, "%.11s", outcome_name(result.outcome));
+        column->refused += refuses && refused && !(backward && direct->flags & META_REFUSED); /* once */
+        column->differ += !(refuses && refused);
+    } else if (refused) {
+        snprintf(text, 16, "accepted");
         column->differ++;
-    } else if (backward ? !direct->n_gradients : !direct->n_outputs) {
+    } else if (!called) {
         snprintf(text, 16, ".");
+        column->uncalled[backward]++;
     } else {
         double apart =
             differences(result.outputs, result.count, backward ? direct->gradients : direct->outputs,
@@ -159,8 +170,10 @@ static int report(struct column *columns, int n)
     size_t differ = 0;
     for (int i = 0; i < n; i++) {
         struct column *c = &columns[i];
-        printf("%s: %zu operators forward (%zu cases), %zu backward (%zu cases), %zu differ\n", c->label,
-               c->forward.count, c->compared[0], c->backward.count, c->compared[1], c->differ);
+        printf("%s: %zu operators forward (%zu cases, %zu not called directly), %zu backward (%zu cases, %zu "
+               "not called directly), %zu only directly, %zu refused both ways, %zu corrupting, %zu differ\n",
+               c->label, c->forward.count, c->compared[0], c->uncalled[0], c->backward.count, c->compared[1],
+               c->uncalled[1], c->only_direct, c->refused, c->corrupting, c->differ);
         differ += c->differ;
         map_release(&c->forward);
         map_release(&c->backward);
@@ -192,9 +205,14 @@ static int compare_all(const struct one_node *nodes, size_t count, int n, char *
             char forward[16], backward[16] = "";
             if (!meta_get_result(columns[i].results, &direct) || strcmp(direct.name, nodes[k].name) != 0)
                 meta_die("results of other cases");
-            compare(pool, &columns[i], &nodes[k], &direct, false, forward);
-            if (nodes[k].n_upstream)
-                compare(pool, &columns[i], &nodes[k], &direct, true, backward);
+            if (direct.flags & META_CORRUPTS) {
+                snprintf(forward, sizeof forward, "corrupts");
+                columns[i].corrupting++;
+            } else {
+                compare(pool, &columns[i], &nodes[k], &direct, false, forward);
+                if (nodes[k].n_upstream)
+                    compare(pool, &columns[i], &nodes[k], &direct, true, backward);
+            }
             printf("%12s%12s", forward, backward);
             meta_free_result(&direct);
         }

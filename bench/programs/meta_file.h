@@ -33,9 +33,12 @@ struct meta_case {
     struct meta_tensor inputs[META_TENSORS], upstream[META_TENSORS];
 };
 
-struct meta_result { /* no outputs: the library was not called for this case */
+/* The library, called directly, refuses the case or its gradients, or is not called as it corrupts memory. */
+enum { META_REFUSED = 1, META_REFUSED_GRADIENTS = 2, META_CORRUPTS = 4 };
+
+struct meta_result { /* no outputs: the library was not called for this case, or refused it */
     char name[64];
-    uint32_t n_outputs, n_gradients;
+    uint32_t n_outputs, n_gradients, flags;
     struct meta_tensor outputs[META_TENSORS], gradients[META_TENSORS];
 };
 
@@ -127,6 +130,7 @@ static inline void meta_put_result(FILE *file, const struct meta_result *result)
     meta_put(file, result->name, sizeof result->name);
     meta_put(file, &result->n_outputs, sizeof result->n_outputs);
     meta_put(file, &result->n_gradients, sizeof result->n_gradients);
+    meta_put(file, &result->flags, sizeof result->flags);
     for (uint32_t i = 0; i < result->n_outputs; i++)
         meta_put_tensor(file, &result->outputs[i]);
     for (uint32_t i = 0; i < result->n_gradients; i++)
@@ -140,7 +144,8 @@ static inline int meta_get_result(FILE *file, struct meta_result *result)
         return 0;
     if (!meta_get(file, &result->n_outputs, sizeof result->n_outputs) ||
         !meta_get(file, &result->n_gradients, sizeof result->n_gradients) ||
-        result->n_outputs > META_TENSORS || result->n_gradients > META_TENSORS)
+        !meta_get(file, &result->flags, sizeof result->flags) || result->n_outputs > META_TENSORS ||
+        result->n_gradients > META_TENSORS)
         meta_die("a file that ends early");
     for (uint32_t i = 0; i < result->n_outputs; i++)
         meta_get_tensor(file, &result->outputs[i]);

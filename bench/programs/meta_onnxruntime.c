@@ -45,6 +45,7 @@ static void call(const struct meta_case *one, struct meta_result *result)
     OrtValue *inputs[META_TENSORS] = {0}, *outputs[META_TENSORS] = {0};
     char *in[META_TENSORS] = {0}, *out[META_TENSORS] = {0};
     size_t n_in = 0, n_out = 0;
+    result->flags = META_REFUSED;
     if (!went(
             bare.api->CreateSessionFromArray(bare.env, one->model, one->model_size, bare.options, &session)))
         return;
@@ -64,6 +65,7 @@ static void call(const struct meta_case *one, struct meta_result *result)
                            (const char *const *)out, n_out, outputs)))
         for (size_t i = 0; i < n_out; i++)
             result->outputs[result->n_outputs++] = taken(outputs[i]);
+    result->flags = result->n_outputs ? 0 : META_REFUSED;
     for (size_t i = 0; i < META_TENSORS; i++) {
         bare.api->ReleaseValue(inputs[i]);
         bare.api->ReleaseValue(outputs[i]);
