@@ -843,20 +843,6 @@ static void open_rough_trials(struct fuzz *fuzz, struct trial_options options)
     fuzz->unjudged = trials_new(&options);
 }
 
-/* What a worker of a shared campaign needs on disk for a while. */
-static int make_scratch(struct fuzz_options *options, struct error *err)
-{
-    const char *place = getenv("TMPDIR");
-    char *folder = file_join(place && *place ? place : "/tmp", "assay-worker-XXXXXX");
-    if (!mkdtemp(folder)) {
-        error_errno(err, "cannot make the folder %s", folder);
-        free(folder);
-        return -1;
-    }
-    options->folder = folder;
-    return 0;
-}
-
 static int run_fuzz(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
     struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
@@ -897,13 +883,16 @@ static int run_fuzz(const struct fuzz_options *options, struct fuzz_status *stat
 int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
     struct fuzz_options own = *options;
+    char *scratch;
     *status = (struct fuzz_status){0};
     if (!options->shared)
         return run_fuzz(options, status, err);
-    if (make_scratch(&own, err))
+    /* What a worker needs on disk for a while; of one that is killed, the next process removes it. */
+    if (pool_folder(options->panel->pool, &scratch, err))
         return -1;
+    own.folder = scratch;
     int result = run_fuzz(&own, status, err);
-    file_remove_tree(own.folder, NULL);
-    free((char *)own.folder);
+    file_remove_tree(scratch, NULL);
+    free(scratch);
     return result;
 }
