@@ -24,7 +24,8 @@
 #include "model/model.h"
 
 enum {
-    LEAST_RUNS = 20,
+    LEAST_RUNS = 6, /* in a round, and no more for large nodes: a job keeps its results until its last, and
+                       a caller of Assay does not hold dozens of megabytes, which make every copy slow */
     MOST_RUNS = 500,
     WARM = 3, /* runs before those that count */
     MAX_NODES = 1000,
@@ -186,7 +187,7 @@ static int write_nodes(int argc, char **argv)
 struct node {
     struct meta_case one;
     struct bare_node *bare;
-    int runs;  /* in a round: long enough that it does not matter when Assay reads the first and the last */
+    int runs;  /* in a round */
     bool same; /* bits come through Assay and bare */
     /* us: of each round, and of them all */
     double residents[MAX_ROUNDS], copies[MAX_ROUNDS], assays[MAX_ROUNDS];
@@ -247,7 +248,7 @@ static double quantile(double *values, size_t count, double part)
 
 static int choose_runs(struct bare_node *node)
 {
-    double runs = 0.005 / bare_resident(node, WARM, LEAST_RUNS);
+    double runs = 0.001 / bare_resident(node, WARM, LEAST_RUNS);
     return runs < LEAST_RUNS ? LEAST_RUNS : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
 }
 
