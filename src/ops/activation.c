@@ -124,7 +124,7 @@ static long double hard_sigmoid_error(const struct elementwise_point *s)
 static long double hard_swish(const double *p, long double x)
 {
     (void)p;
-    return x <= -3 ? -0.0L : x >= 3 ? x : x * (x / 6 + 0.5L);
+    return x <= -3 ? -0.0L : x >= 3 ? x : x * (x + 3) / 6; /* x + 3 is exact near -3 */
 }
 
 /* The slope 1/6 is a float32 attribute of ONNX's body, so even float64 may compute with 2^-24 of error. */

@@ -152,15 +152,18 @@ static void gather(struct gathered *g, enum reduction kind, double unit, long do
     }
 }
 
-static void put_integer(struct bounded *out, size_t i, long double exact, long double hard)
+/* A quotient or a root of integers; `whole`: it is one itself. ONNX does not say how others are rounded.
+ * Beyond 2^63, one that is no integer may have become one by the rounding of long double. */
+static void put_integer(struct bounded *out, size_t i, long double value, bool whole, long double hard)
 {
-    if (hard == 0 && exact == floorl(exact))
-        bounded_put(out, i, exact, 0, 0);
-    else if (exact - hard < dtype_lowest(out->type) || exact + hard > dtype_highest(out->type))
+    bool blurred = hard > 0 || value == floorl(value);
+    if (hard == 0 && whole)
+        bounded_put(out, i, value, 0, 0);
+    else if (value - hard < dtype_lowest(out->type) || value + hard > dtype_highest(out->type))
         bounded_put_open(out, i);
-    else /* ONNX does not say how integers are rounded */
-        bounded_put_range(out, i, truncl(exact), floorl(exact - hard) - (hard > 0),
-                          ceill(exact + hard) + (hard > 0));
+    else
+        bounded_put_range(out, i, truncl(value), floorl(value - hard) - blurred,
+                          ceill(value + hard) + blurred);
 }
 
 /* sqrt of a sum of squares: the interval's ends through sqrt, and one more rounding or two. */
@@ -168,7 +171,8 @@ static void put_root(struct bounded *out, size_t i, const struct sum *sum, doubl
 {
     long double v = sum_value(sum), root = sqrtl(v);
     if (!dtype_is_float(out->type)) {
-        put_integer(out, i, root, fmaxl(sqrtl(v + sum->hard) - root, root - sqrtl(fmaxl(v - sum->hard, 0))));
+        put_integer(out, i, root, root == floorl(root) && root * root == v,
+                    fmaxl(sqrtl(v + sum->hard) - root, root - sqrtl(fmaxl(v - sum->hard, 0))));
         return;
     }
     if (isinf(v) || isnan(v)) {
@@ -225,7 +229,7 @@ static void put_mean(struct bounded *out, size_t i, const struct sum *sum, doubl
     if (sum->count == 0) {
         bounded_put_open(out, i);
     } else if (!dtype_is_float(out->type)) {
-        put_integer(out, i, mean, sum->hard / n);
+        put_integer(out, i, mean, fmodl(sum_value(sum), n) == 0, sum->hard / n);
     } else if (isnan(mean) || isinf(mean)) {
         bounded_put(out, i, mean, sum->hard, 0);
     } else {
@@ -304,8 +308,11 @@ static void put_empty(struct bounded *out, size_t i, enum reduction kind, int op
 
 static void finish(struct bounded *out, size_t i, const struct gathered *g, enum reduction kind, double unit)
 {
-    /* Not for extremes and products, whose sums are empty. */
-    if (sum_overflows(&g->sum, out->type) && !(out->type == DTYPE_UINT32 || out->type == DTYPE_UINT64)) {
+    /* Not for extremes and products, whose sums are empty. A sum of unsigned integers wraps; what becomes of
+     * its mean or root then depends on the type that it is computed in. */
+    bool wraps =
+        (out->type == DTYPE_UINT32 || out->type == DTYPE_UINT64) && kind != REDUCE_MEAN && kind != REDUCE_L2;
+    if (sum_overflows(&g->sum, out->type) && !wraps) {
         bool open = !dtype_is_float(out->type);
         if (open)
             bounded_put_open(out, i);

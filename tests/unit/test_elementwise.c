@@ -252,6 +252,31 @@ static void test_bitwise_not(void **state)
     trial_release(&t);
 }
 
+/* Means of large integers: no long double holds a sum beyond 2^64, and how an engine computes one is open. */
+static void test_large_means(void **state)
+{
+    (void)state;
+    static const struct {
+        long double x[3];
+        bool open;
+        long double low, high;
+    } rows[] = {
+        {{0x1p63L, 0x1p63L - 1, 3}, true, 0, 0},
+        {{0x1p63L, 0x1p62L, 5}, false, 4611686018427387905.0L, 4611686018427387906.0L},
+        {{0x1p62L, 1, 1}, false, 1537228672809129302.0L, 1537228672809129302.0L},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct trial t;
+        trial_init(&t, "ReduceMean", 18, DTYPE_UINT64, FILL_NORMAL, 1);
+        give(&t, DTYPE_UINT64, 3, rows[i].x);
+        assert_int_equal(trial_eval(&t), 0);
+        long double v = t.out[0].value[0], h = bounded_hard(&t.out[0], 0);
+        assert_true(isinf(h) == rows[i].open);
+        assert_true(rows[i].open || (v - h <= rows[i].low && v + h >= rows[i].high));
+        trial_release(&t);
+    }
+}
+
 static void test_clip_order(void **state)
 {
     (void)state;
@@ -513,8 +538,9 @@ int main(void)
         cmocka_unit_test(test_edges),        cmocka_unit_test(test_exp_underflow),
         cmocka_unit_test(test_binary_edges), cmocka_unit_test(test_division_by_given_zero),
         cmocka_unit_test(test_clip_order),   cmocka_unit_test(test_bitwise_not),
-        cmocka_unit_test(test_cast),         cmocka_unit_test(test_quantize),
-        cmocka_unit_test(test_propagation),  cmocka_unit_test(test_exact_fill),
+        cmocka_unit_test(test_large_means),  cmocka_unit_test(test_cast),
+        cmocka_unit_test(test_quantize),     cmocka_unit_test(test_propagation),
+        cmocka_unit_test(test_exact_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
