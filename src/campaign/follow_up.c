@@ -3,11 +3,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/engine_source.h"
+#include "campaign/experiments.h"
 #include "campaign/kept_case.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
 #include "findings/stored_files.h"
-#include "locate/localize.h"
 #include "reduce/reduce.h"
 #include "reduce/subject.h"
 #include "releases/bisect.h"
@@ -141,35 +141,10 @@ static void describe(const struct follow_up_options *options, const struct trial
     };
 }
 
-/* Seconds, and nodes of a model: looking for the cause is no more than a help to the reader. */
-enum { CAUSE_SECONDS = 5, CAUSE_NODES = 16 };
-
-/* Which parameter makes the reduced case fail, on the heap; NULL when that is not certain. */
-static char *cause_of(const struct follow_up_options *options, const struct trial_done *done)
-{
-    const struct verdict *verdict = &done->judgement.verdicts[0];
-    const struct test_case *test = trial_done_subject(done, 0);
-    const struct model *model = test_case_model(test, NULL);
-    if (!model || model->graph->n_node > CAUSE_NODES || done->test->equivalence || test->gradient ||
-        !verdict_is(verdict->kind, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
-        verdict_row(verdict->kind)->to_deadline)
-        return NULL;
-    struct localization found = {0};
-    struct localize_case where = {.pool = options->panel->pool,
-                                  .engine = options->panel->engines[0],
-                                  .test = test,
-                                  .method = LOCALIZE_LOCAL | LOCALIZE_CAUSE,
-                                  .cause_seconds = CAUSE_SECONDS};
-    char *text = NULL;
-    if (!localize(&found, &where, NULL) && found.cause.certain && found.cause.n_parameters)
-        text = memory_strdup(found.cause.text);
-    localization_release(&found);
-    return text;
-}
-
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
-                        const struct signature *signature, const struct past *past, const char *folder,
-                        bool force, struct error *err)
+                        const struct signature *signature, const struct past *past,
+                        struct finding_evidence *evidence, const char *folder, bool force,
+                        struct error *err)
 {
     struct bundle_engine *engines = memory_zeroed(done->n_engines, sizeof *engines);
     struct bundle_case which;
@@ -178,7 +153,8 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.history = past->history;
     which.pass = past->pass;
     which.draw = options->draw;
-    char *cause = cause_of(options, done);
+    struct experiments how = {.panel = options->panel, .registry = options->registry};
+    char *cause = experiments_run(&how, done, evidence);
     which.cause = cause;
     char *source = engine_source_of(options->registry, engine_of(options), which.test);
     which.source = source;
@@ -192,17 +168,22 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
 static int write_finding(const struct follow_up_options *options, const struct trial_done *done,
                          const struct signature *signature, const struct past *past, struct error *err)
 {
+    struct finding_evidence evidence;
     struct str path;
+    evidence_init(&evidence);
     str_init(&path);
     str_printf(&path, "%s/findings", options->folder);
     int status = file_make_folders(path.data, err);
     str_printf(&path, "/%s", signature->name);
     if (status == 0)
-        status = write_bundle(options, done, signature, past, path.data, true, err);
+        status = write_bundle(options, done, signature, past, &evidence, path.data, true, err);
+    if (status == 0)
+        status = evidence_store(options->store, signature->text, &evidence, err);
     if (status == 0 && options->stored) {
         status = stored_files_put(options->store, signature->text, path.data, err);
         file_remove_tree(path.data, NULL);
     }
+    evidence_release(&evidence);
     str_release(&path);
     return status;
 }
@@ -531,8 +512,11 @@ int follow_up_case(const struct follow_up_options *options, struct test_case *te
     int status = try_smallest(options, NULL, test, &trial, done, err);
     if (status <= 0)
         return status;
+    struct finding_evidence evidence;
+    evidence_init(&evidence);
     look_back(&past, options, &trial);
-    status = write_bundle(options, &trial, &done->signature, &past, folder, options->force, err);
+    status = write_bundle(options, &trial, &done->signature, &past, &evidence, folder, options->force, err);
+    evidence_release(&evidence);
     arena_release(&past.arena);
     trial_done_release(&trial);
     return status;

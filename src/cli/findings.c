@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/common.h"
+#include "findings/causes.h"
 #include "findings/known_issues.h"
 #include "judge/verdict.h"
 #include "locate/classify.h"
@@ -20,21 +21,20 @@ enum { SHOWN_OCCURRENCES = 10, TITLE_LIMIT = 100 };
 struct settings {
     struct common common;
     const char *engine, *op, *kind, *class, *show, *known, *mute, *because;
-    bool merged, gone, unknown, no_known;
+    bool all, merged, gone, unknown, no_known;
 };
 
 /* Where findings go as they come from the store: a table, the text of a single one, or JSON. */
 struct writer {
     struct store *store;
     struct known_issues known;
-    bool unknown_only;
-    int (*write)(void *context, const struct stored *stored, struct error *err); /* one finding */
+    bool unknown_only, all;
+    struct finding_causes causes;
     struct table table;
     struct json json;
     struct str *out;
     const char *folder;
     bool colour;
-    size_t found;
 };
 
 static const char *date(int64_t seconds, char buffer[32])
@@ -46,30 +46,53 @@ static const char *date(int64_t seconds, char buffer[32])
     return buffer;
 }
 
-static int list_text(void *context, const struct stored *stored, struct error *err)
+/* One finding, or the cause of several: then `variants` are counted, and `seen` is that of all. */
+static void add_row(struct writer *writer, const char *indent, const struct stored *stored, size_t variants,
+                    int64_t seen)
 {
-    struct writer *writer = context;
-    (void)err;
-    writer->found++;
     struct str title;
     str_init(&title);
     text_print(&title, stored->title, TITLE_LIMIT);
-    table_add(&writer->table, STYLE_PLAIN, "%s", stored->name);
-    table_add(&writer->table, STYLE_PLAIN, "%lld", (long long)stored->count);
+    table_add(&writer->table, STYLE_PLAIN, "%s%s", indent, stored->name);
+    table_add(&writer->table, STYLE_PLAIN, variants ? "%zu" : "", variants);
+    table_add(&writer->table, STYLE_PLAIN, "%lld", (long long)seen);
     table_add(&writer->table, STYLE_PLAIN, "%lld", (long long)stored->nodes);
     table_add(&writer->table, STYLE_PLAIN, "%s", stored->class);
     table_add(&writer->table, STYLE_DIM, "%s", *stored->same_as ? "merged" : stored->status);
     table_add(&writer->table, STYLE_PLAIN, "%s", stored->engine);
     table_add(&writer->table, STYLE_PLAIN, "%s", title.data);
     str_release(&title);
-    return 0;
 }
 
-static void json_stored(struct json *json, const struct stored *stored)
+static void list_text(struct writer *writer)
+{
+    const struct finding_causes *causes = &writer->causes;
+    table_init(&writer->table, "lrrrllll");
+    table_head(&writer->table, "finding|variants|seen|nodes|class|status|engine|what");
+    for (size_t i = 0; i < causes->count; i++) {
+        const struct finding_cause *cause = &causes->items[i];
+        add_row(writer, "", &cause->lead->stored, cause->count, cause->seen);
+        for (const struct cause_variant *one = cause->first; one && writer->all; one = one->next)
+            if (one != cause->lead)
+                add_row(writer, "  ", &one->stored, 0, one->stored.count);
+    }
+    if (causes->count)
+        table_print(&writer->table, writer->out, writer->colour, 0);
+    str_printf(writer->out, "%s%zu finding%s", causes->count ? "\n" : "", causes->n_findings,
+               causes->n_findings == 1 ? "" : "s");
+    if (causes->n_findings != causes->count)
+        str_printf(writer->out, " of %zu cause%s%s", causes->count, causes->count == 1 ? "" : "s",
+                   writer->all ? "" : "; --all lists the variants of each");
+    str_add(writer->out, "\n");
+    table_release(&writer->table);
+}
+
+static void json_stored(struct json *json, const struct stored *stored, const char *cause)
 {
     char buffer[32];
     json_string(json, "name", stored->name);
     json_string(json, "signature", stored->signature);
+    json_string(json, "cause", cause);
     json_string(json, "kind", stored->kind);
     json_string(json, "class", stored->class);
     json_string(json, "engine", stored->engine);
@@ -85,17 +108,6 @@ static void json_stored(struct json *json, const struct stored *stored)
     json_int(json, "count", stored->count);
     json_string(json, "first_seen", date(stored->first_seen, buffer));
     json_string(json, "last_seen", date(stored->last_seen, buffer));
-}
-
-static int list_json(void *context, const struct stored *stored, struct error *err)
-{
-    struct writer *writer = context;
-    (void)err;
-    writer->found++;
-    json_object(&writer->json, NULL);
-    json_stored(&writer->json, stored);
-    json_end(&writer->json);
-    return 0;
 }
 
 static void show_line(struct str *out, const char *what, const char *text)
@@ -142,17 +154,16 @@ static void show_class(struct str *out, const char *word)
     str_release(&text);
 }
 
-static int show_text(void *context, const struct stored *stored, struct error *err)
+static int show_text(struct writer *writer, const struct stored *stored, const char *cause, struct error *err)
 {
-    struct writer *writer = context;
     struct str *out = writer->out;
     char first[32], last[32];
-    writer->found++;
     style_print(out, writer->colour, STYLE_HEAD, "%s", stored->name);
     str_add(out, "\n");
     show_line(out, "what", stored->title);
     show_class(out, stored->class);
     show_line(out, "signature", stored->signature);
+    show_line(out, "cause", cause);
     if (*stored->same_as)
         show_line(out, "same as", stored->same_as);
     show_line(out, "status", stored->status);
@@ -201,53 +212,89 @@ static int json_history(void *context, const char *engine, const char *verdict, 
     return 0;
 }
 
-static int show_json(void *context, const struct stored *stored, struct error *err)
+static int json_finding(struct writer *writer, const struct stored *stored, const char *cause, bool show,
+                        struct error *err)
 {
-    struct writer *writer = context;
     struct json *json = &writer->json;
-    writer->found++;
+    int status = 0;
     json_object(json, NULL);
-    json_stored(json, stored);
-    json_array(json, "occurrences");
-    int status = store_occurrences(writer->store, stored->signature, 0, json_occurrence, json, err);
-    json_end(json);
-    json_array(json, "history");
-    if (status == 0)
-        status = store_history_list(writer->store, stored->signature, json_history, json, err);
-    json_end(json);
+    json_stored(json, stored, cause);
+    if (show) {
+        json_array(json, "occurrences");
+        status = store_occurrences(writer->store, stored->signature, 0, json_occurrence, json, err);
+        json_end(json);
+        json_array(json, "history");
+        if (status == 0)
+            status = store_history_list(writer->store, stored->signature, json_history, json, err);
+        json_end(json);
+    }
     json_end(json);
     return status;
 }
 
-/* Writes a finding, unless it is filtered out, with the status that the lists of known issues give it now. */
-static int with_known(void *context, const struct stored *stored, struct error *err)
+static void json_cause(struct json *json, const struct finding_cause *cause)
+{
+    json_object(json, NULL);
+    json_string(json, "cause", cause->key);
+    json_string(json, "name", cause->lead->stored.name);
+    json_int(json, "count", cause->seen);
+    json_array(json, "variants");
+    for (const struct cause_variant *one = cause->first; one; one = one->next)
+        json_string(json, NULL, one->stored.name);
+    json_end(json);
+    json_end(json);
+}
+
+/* Takes a finding, unless it is filtered out, with the status that the lists of known issues give it now. */
+static int take(void *context, const struct stored *stored, struct error *err)
 {
     struct writer *writer = context;
     struct stored now = *stored;
     struct finding_facts facts;
     struct str status;
-    bool known = stored->state == STATE_KNOWN;
+    const char *document = stored->state == STATE_KNOWN ? stored->detail : NULL;
     str_init(&status);
-    if (!known && !known_facts(&facts, writer->store, stored->signature, NULL)) {
+    if (!document && !known_facts(&facts, writer->store, stored->signature, NULL)) {
         const struct known_issue *issue = known_find(&writer->known, &facts);
-        known = issue != NULL;
         if (issue) {
-            str_printf(&status, "%s: %s", finding_state_word(STATE_KNOWN), known_document(issue));
+            document = known_document(issue);
+            str_printf(&status, "%s: %s", finding_state_word(STATE_KNOWN), document);
             now.status = status.data;
         }
         facts_release(&facts);
     }
-    int result = known && writer->unknown_only ? 0 : writer->write(writer, &now, err);
+    int result = document && writer->unknown_only
+                     ? 0
+                     : causes_add(&writer->causes, writer->store, &now, document, err);
     str_release(&status);
     return result;
 }
 
-static int list(struct writer *writer, const struct store_filter *filter,
-                int (*write)(void *context, const struct stored *stored, struct error *err),
-                struct error *err)
+/* Every finding that was taken, in the order of the causes. */
+static int each(struct writer *writer, bool json, bool show, struct error *err)
 {
-    writer->write = write;
-    return store_list(writer->store, filter, with_known, writer, err);
+    int status = 0;
+    for (size_t i = 0; i < writer->causes.count; i++) {
+        const struct finding_cause *cause = &writer->causes.items[i];
+        for (const struct cause_variant *one = cause->first; one && !status; one = one->next)
+            status = json ? json_finding(writer, &one->stored, cause->key, show, err)
+                          : show_text(writer, &one->stored, cause->key, err);
+    }
+    return status;
+}
+
+static int write_json(struct writer *writer, bool show, struct error *err)
+{
+    output_json(&writer->json, writer->out, true);
+    json_array(&writer->json, "findings");
+    int status = each(writer, true, show, err);
+    json_end(&writer->json);
+    json_array(&writer->json, "causes");
+    for (size_t i = 0; i < writer->causes.count; i++)
+        json_cause(&writer->json, &writer->causes.items[i]);
+    json_end(&writer->json);
+    json_end(&writer->json);
+    return status;
 }
 
 static int write_all(struct writer *writer, const struct settings *settings, struct error *err)
@@ -261,25 +308,14 @@ static int write_all(struct writer *writer, const struct settings *settings, str
         .merged = settings->merged,
         .gone = settings->gone || settings->show,
     };
-    if (settings->common.format == FORMAT_JSON) {
-        output_json(&writer->json, writer->out, true);
-        json_array(&writer->json, "findings");
-        int status = list(writer, &filter, settings->show ? show_json : list_json, err);
-        json_end(&writer->json);
-        json_end(&writer->json);
-        return status;
-    }
+    if (store_list(writer->store, &filter, take, writer, err))
+        return -1;
+    if (settings->common.format == FORMAT_JSON)
+        return write_json(writer, settings->show != NULL, err);
     if (settings->show)
-        return list(writer, &filter, show_text, err);
-    table_init(&writer->table, "lrrllll");
-    table_head(&writer->table, "finding|seen|nodes|class|status|engine|what");
-    int status = list(writer, &filter, list_text, err);
-    if (status == 0 && writer->found)
-        table_print(&writer->table, writer->out, writer->colour, 0);
-    str_printf(writer->out, "%s%zu finding%s\n", writer->found ? "\n" : "", writer->found,
-               writer->found == 1 ? "" : "s");
-    table_release(&writer->table);
-    return status;
+        return each(writer, false, true, err);
+    list_text(writer);
+    return 0;
 }
 
 static int check_class(const char *word, struct error *err)
@@ -428,6 +464,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct writer writer = {.out = &out,
                             .folder = words->items[0],
                             .unknown_only = settings->unknown,
+                            .all = settings->all,
                             .colour = output_colour(&settings->common)};
     if (store_open(&writer.store, writer.folder, settings->mute ? STORE_WRITE : STORE_READ, err)) {
         if (err->code != ERROR_NOT_FOUND)
@@ -443,19 +480,22 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return muted;
     }
     str_init(&out);
+    causes_init(&writer.causes);
     struct known_files files = {settings->known, words->items[0], settings->no_known};
     int status = known_open(&writer.known, &files, err);
     if (status == 0)
         status = write_all(&writer, settings, err);
-    if (status == 0 && settings->show && !writer.found)
+    if (status == 0 && settings->show && !writer.causes.count)
         status = error_set(err, ERROR_NOT_FOUND, "no finding '%s'; 'assay findings %s' lists them",
                            settings->show, words->items[0]);
     if (status == 0)
         status = output_write(&settings->common, &out, err);
+    size_t found = writer.causes.n_findings;
+    causes_release(&writer.causes);
     known_release(&writer.known);
     store_close(writer.store);
     str_release(&out);
-    return status ? -1 : writer.found ? STATUS_FINDINGS : STATUS_AGREE;
+    return status ? -1 : found ? STATUS_FINDINGS : STATUS_AGREE;
 }
 
 static const struct cli_option options[] = {
@@ -468,6 +508,7 @@ static const struct cli_option options[] = {
      "only of this class: 'engine bug', difference, precision or unknown"},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "all about one finding, by its name, the start of its name, or its signature"},
+    {0, "all", OPTION_FLAG, NULL, offsetof(struct settings, all), "list every variant of a cause below it"},
     {0, "merged", OPTION_FLAG, NULL, offsetof(struct settings, merged),
      "also list findings that turned out to be another one when they were reduced"},
     {0, "gone", OPTION_FLAG, NULL, offsetof(struct settings, gone),
@@ -489,9 +530,13 @@ const struct command command_findings = {
     .about =
         "DIR is the folder of a campaign ('assay fuzz -o DIR'), which may still be running. Each line is "
         "one\n"
-        "distinct bug, as far as its signature tells: symptom, engine, operators, types, modes and message.\n"
+        "cause: the findings that experiments with their reduced cases show to be one bug, by the same\n"
+        "parameter, class of inputs, optimiser pass or place in the engine's code, or that one known issue\n"
+        "explains. The smallest of them gives the line its name; --all lists all. What tells findings apart\n"
+        "is their signature: symptom, engine, operators, types, modes and message.\n"
         "The bundle of a finding is DIR/findings/NAME; 'assay replay' runs it again.\n",
     .examples = "  assay findings campaign\n"
+                "  assay findings campaign --all\n"
                 "  assay findings campaign --kind crash --op Resize\n"
                 "  assay findings campaign --class 'engine bug'\n"
                 "  assay findings campaign --show wrong-resize\n"

@@ -567,7 +567,7 @@ static int search_knobs(struct work *work)
     bisect->at = bisect->releases[bad->last];
     bisect->knobs = arena_array(&bisect->arena, welcome->n_knobs, sizeof *bisect->knobs);
     work->runs = 0;
-    for (size_t i = 0; i < welcome->n_knobs; i++)
+    for (size_t i = 0; i < welcome->n_knobs && !work->options->passes_only; i++)
         if (strchr(welcome->knobs[i]->values, '|') &&
             try_knob(work, welcome->knobs[i], bisect->at, &bisect->knobs[bisect->n_knobs++]))
             return -1;

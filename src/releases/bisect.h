@@ -27,6 +27,7 @@ struct bisect_options {
     const char *engine; /* name[@version][:knobs]; with a version only knobs and passes are tried */
     size_t step;        /* of change_search; 0: 2 */
     bool no_knobs;      /* try releases only */
+    bool passes_only;   /* of the knobs try only the one that names passes */
 };
 
 /* The verdict on one engine's answer to the case. */

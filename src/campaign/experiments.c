@@ -1,0 +1,176 @@
+#include "campaign/experiments.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "campaign/other_data.h"
+#include "engine/label.h"
+#include "locate/localize.h"
+#include "releases/bisect.h"
+#include "rules/rewriting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CAUSE_SECONDS = 10,
+    FORM_SECONDS = 5,
+    LARGE = 16, /* nodes: what cures a larger model need not be about its cause */
+};
+
+/* Rules whose cure names a class of inputs or nodes that the failure needs, not merely another operator. */
+static const char form_rules[] = "initializer-as-input,input-as-initializer,inputs-as-initializers,"
+                                 "broadcast-expanded,other-type,defaults,value-info,identity";
+
+static const struct verdict *verdict_of(const struct trial_done *done)
+{
+    return &done->judgement.verdicts[0];
+}
+
+static void join(struct str *out, const char *word)
+{
+    str_printf(out, "%s%s", out->length ? "+" : "", word);
+}
+
+/* Whether the engine computes the case right, in a fresh process where there is one. Gives up the case. */
+static bool is_right(const struct experiments *how, struct test_case *test)
+{
+    struct panel alone = *how->panel;
+    struct trial_done done;
+    if (!test)
+        return false;
+    alone.count = 1;
+    struct trials *trials = trials_new(&(struct trial_options){.panel = &alone, .fresh = true});
+    bool right = trials_submit(trials, test, NULL, NULL) == 0 && trials_next(trials, &done, NULL) == 1;
+    if (right) {
+        right = verdict_is(verdict_of(&done)->kind, CLASS_AGREES);
+        trial_done_release(&done);
+    }
+    trials_free(trials);
+    return right;
+}
+
+/* The words of a list, such as activations, without each of which the case is right; the list itself when no
+ * single word is to blame. */
+static const char *words_to_blame(const struct experiments *how, const struct test_case *test,
+                                  const struct cause_value *list, struct arena *arena)
+{
+    static const char plain[] = "Tanh"; /* recurrent operators alone have such lists */
+    struct str words;
+    char *text = arena_strdup(arena, list->value), *save = NULL;
+    size_t index = 0;
+    str_init(&words);
+    for (char *word = strtok_r(text, ",", &save); word; word = strtok_r(NULL, ",", &save), index++)
+        if (!strstr(words.data, word) &&
+            is_right(how, other_data_word(test, list->node, list->parameter, index, plain)))
+            join(&words, word);
+    const char *blamed = words.length ? arena_strdup(arena, words.data) : list->value;
+    str_release(&words);
+    return blamed;
+}
+
+/* The parameter that makes the case fail. */
+static char *vary_parameters(const struct experiments *how, const struct test_case *test,
+                             struct finding_evidence *evidence)
+{
+    struct localization found = {0};
+    struct localize_case where = {.pool = how->panel->pool,
+                                  .engine = how->panel->engines[0],
+                                  .test = test,
+                                  .method = LOCALIZE_LOCAL | LOCALIZE_CAUSE,
+                                  .cause_seconds = CAUSE_SECONDS};
+    const struct model *model = test_case_model(test, NULL);
+    char *text = NULL;
+    if (!localize(&found, &where, NULL) && found.cause.certain) {
+        struct str names;
+        str_init(&names);
+        for (size_t i = 0; i < found.cause.n_parameters; i++)
+            join(&names, found.cause.parameters[i].parameter);
+        evidence->by_operator = found.cause.kind == CAUSE_OPERATOR;
+        if (found.cause.n_parameters && found.cause.parameters[0].node < model->graph->n_node) {
+            const struct cause_value *first = &found.cause.parameters[0];
+            evidence->parameter = arena_strdup(&evidence->arena, names.data);
+            evidence->value =
+                arena_strdup(&evidence->arena, words_to_blame(how, test, first, &evidence->arena));
+            evidence->owner = arena_strdup(&evidence->arena, model->graph->node[first->node]->op_type);
+            text = memory_strdup(found.cause.text);
+        }
+        str_release(&names);
+    }
+    localization_release(&found);
+    return text;
+}
+
+/* The case in an equivalent form, as if it had never been another; NULL when the rule does not apply. */
+static struct test_case *rewritten_alone(struct test_case *test, const char *step)
+{
+    struct test_case *rewritten = NULL, *alone = NULL;
+    if (rewriting_apply(test, step, &rewritten, NULL) == 1) {
+        alone = test_case_same_model(rewritten);
+        if (test_case_add_inputs(alone, rewritten->inputs, rewritten->n_inputs, NULL)) {
+            test_case_free(alone);
+            alone = NULL;
+        }
+        test_case_free(rewritten);
+    }
+    return alone;
+}
+
+static void try_forms(const struct experiments *how, struct test_case *test,
+                      struct finding_evidence *evidence)
+{
+    struct rewriting_steps steps = {0};
+    struct rule_choice choice = {.rules = form_rules, .no_runs = true};
+    struct str cures;
+    double start = clock_seconds();
+    const struct rule *last = NULL; /* the steps of a rule stand together; one cure of it is enough */
+    str_init(&cures);
+    if (rewriting_steps(&steps, test, &choice, NULL) == 0)
+        for (size_t i = 0; i < steps.count && clock_seconds() - start < FORM_SECONDS; i++) {
+            if (steps.rules[i] == last || !is_right(how, rewritten_alone(test, steps.steps[i])))
+                continue;
+            join(&cures, steps.rules[i]->name);
+            last = steps.rules[i];
+        }
+    if (is_right(how, other_data_finite(test)))
+        join(&cures, "finite");
+    if (is_right(how, other_data_filled(test)))
+        join(&cures, "filled");
+    evidence->cures = arena_strdup(&evidence->arena, cures.data);
+    rewriting_steps_free(&steps);
+    str_release(&cures);
+}
+
+/* Which optimiser passes must be switched off, on the release of the campaign. */
+static void leave_out_passes(const struct experiments *how, struct test_case *test,
+                             struct finding_evidence *evidence)
+{
+    struct bisect bisect;
+    struct bisect_options options = {
+        .registry = how->registry, .engine = panel_engine(how->panel, 0)->label, .passes_only = true};
+    if (!how->registry || !label_parse(options.engine).version.text)
+        return;
+    if (bisect_run(&bisect, test, &options, NULL) == 0) {
+        struct str passes;
+        str_init(&passes);
+        for (size_t i = 0; i < bisect.n_blamed; i++)
+            join(&passes, bisect.blamed[i]);
+        evidence->passes = arena_strdup(&evidence->arena, passes.data);
+        str_release(&passes);
+    }
+    bisect_release(&bisect);
+}
+
+char *experiments_run(const struct experiments *how, const struct trial_done *done,
+                      struct finding_evidence *evidence)
+{
+    const struct verdict *verdict = verdict_of(done);
+    const struct test_case *subject = trial_done_subject(done, 0);
+    const struct model *model = test_case_model(subject, NULL);
+    if (!model || model->graph->n_node > LARGE || done->test->equivalence || subject->gradient ||
+        !verdict_is(verdict->kind, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
+        verdict_row(verdict->kind)->to_deadline)
+        return NULL;
+    leave_out_passes(how, done->test, evidence);
+    try_forms(how, done->test, evidence);
+    return vary_parameters(how, subject, evidence);
+}

@@ -1,0 +1,23 @@
+/*
+ * A small case with other data, for experiments (campaign/experiments.h): its numbers made finite, its empty
+ * tensors filled, one word of an attribute replaced.
+ *
+ * The functions return a new case, which the caller frees; NULL when there is nothing to change, or when the
+ * reference cannot compute the case then.
+ */
+#ifndef CAMPAIGN_OTHER_DATA_H
+#define CAMPAIGN_OTHER_DATA_H
+
+#include "case/test_case.h"
+
+/* Every NaN and infinity of inputs and weights becomes 1. */
+struct test_case *other_data_finite(const struct test_case *test);
+
+/* Every dimension of 0 becomes 2; what was empty holds ones. */
+struct test_case *other_data_filled(const struct test_case *test);
+
+/* Word number `index` of an attribute with a list of words, of a node, becomes another. */
+struct test_case *other_data_word(const struct test_case *test, size_t node, const char *attribute,
+                                  size_t index, const char *word);
+
+#endif

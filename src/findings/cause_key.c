@@ -1,0 +1,188 @@
+#include "findings/cause_key.h"
+
+#include "ops/op.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Cures that name a class of inputs. The others tell only that the graph must look just so. */
+static const char *const classes[] = {
+    "broadcast-expanded",   "defaults",   "filled", "finite", "initializer-as-input",
+    "input-as-initializer", "other-type",
+};
+
+static bool are_mates(const struct op *a, const struct op *b)
+{
+    return a->eval == b->eval || (a->fit && a->fit == b->fit);
+}
+
+const char *cause_mates(const char *name)
+{
+    const struct op *op = op_find(name);
+    if (!op || !op->eval || (op->work == WORK_ELEMENTS && op->inputs.most == 1))
+        return name;
+    for (size_t i = 0; i < op_count(); i++)
+        if (are_mates(op_at(i), op))
+            return op_at(i)->name;
+    return name;
+}
+
+static void cut(struct str *text, size_t length)
+{
+    text->length = length;
+    text->data[length] = '\0';
+}
+
+static enum kin kin_of(const struct signature *signature)
+{
+    return verdict_row(symptom_verdict(signature->symptom))->kin;
+}
+
+/* The only operator to blame that is not inside a body; "" when there are several. */
+static void only_operator(const struct signature *signature, char name[SIGNATURE_PART_SIZE + 1])
+{
+    size_t count = 0;
+    *name = '\0';
+    for (size_t i = 0; i < signature->n_named; i++) {
+        const struct signature_operator *one = &signature->named[i];
+        if (one->outer >= 0)
+            continue;
+        memcpy(name, signature->operators + one->start, one->length);
+        name[one->length] = '\0';
+        count++;
+    }
+    if (count != 1 || signature->blame != BLAME_OPERATORS || signature->larger)
+        *name = '\0';
+}
+
+/* "Mul+If" of "Mul+If(Abs,Neg)". */
+static void add_without_bodies(struct str *out, const char *operators)
+{
+    int depth = 0;
+    for (const char *c = operators; *c; c++) {
+        depth += *c == '(';
+        if (!depth)
+            str_append(out, c, 1);
+        depth -= *c == ')';
+    }
+}
+
+/* What matters of a value: words, left out or not, the sign of numbers. */
+static void add_value(struct str *out, const char *value)
+{
+    bool negative = false, zero = true;
+    if (isalpha((unsigned char)*value)) {
+        if (!strchr(value, '[')) /* "float32 [2,3]" is what an input is like */
+            str_printf(out, "=%s", value);
+        return;
+    }
+    for (const char *c = value; *c; c++) {
+        negative |= *c == '-' && isdigit((unsigned char)c[1]);
+        zero &= strchr("0,. -", *c) != NULL;
+    }
+    str_add(out, negative ? "<0" : zero && *value ? "=0" : "");
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at++)
+        if ((at == list || at[-1] == '+') && (at[length] == '+' || !at[length]))
+            return true;
+    return false;
+}
+
+static bool add_classes(struct str *out, const struct finding_evidence *evidence)
+{
+    bool any = false;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (has_word(evidence->cures, classes[i])) {
+            str_printf(out, "%s%s", any ? "+" : "cured by ", classes[i]);
+            any = true;
+        }
+    return any;
+}
+
+static bool names_source(const char *message)
+{
+    static const char *const ends[] = {".cpp:#", ".cc:#", ".h:#", ".hpp:#", ".cxx:#"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strstr(message, ends[i]))
+            return true;
+    return false;
+}
+
+static void add_parameter(struct str *out, const struct finding_evidence *evidence)
+{
+    str_printf(out, "parameter %s", evidence->parameter);
+    add_value(out, evidence->value);
+}
+
+/* The engine's own words tell more than experiments. */
+static bool add_refusal(struct str *out, const struct signature *signature,
+                        const struct finding_evidence *evidence)
+{
+    if (!*signature->message)
+        return false;
+    if (*evidence->passes)
+        str_printf(out, "pass %s|", evidence->passes);
+    else if (!names_source(signature->message)) {
+        add_without_bodies(out, signature->operators);
+        str_add(out, "|");
+    }
+    str_add(out, signature->message);
+    return true;
+}
+
+static bool add_pass(struct str *out, const struct signature *signature,
+                     const struct finding_evidence *evidence)
+{
+    if (!*evidence->passes)
+        return false;
+    str_printf(out, "pass %s|", evidence->passes);
+    if (*evidence->parameter)
+        add_parameter(out, evidence);
+    else
+        add_without_bodies(out, signature->operators);
+    str_printf(out, "|%s", signature->message);
+    return true;
+}
+
+static bool add_experiment(struct str *out, const struct signature *signature,
+                           const struct finding_evidence *evidence)
+{
+    char name[SIGNATURE_PART_SIZE + 1];
+    only_operator(signature, name);
+    if (!*name)
+        return false;
+    size_t start = out->length;
+    str_printf(out, "%s|", cause_mates(name));
+    if (*evidence->parameter && text_equal(evidence->owner, name)) {
+        add_parameter(out, evidence);
+        str_printf(out, "|%s", signature->message);
+        return true;
+    }
+    if (add_classes(out, evidence)) {
+        str_printf(out, "|%s", signature->message);
+        return true;
+    }
+    cut(out, start);
+    if (!evidence->by_operator)
+        return false;
+    str_printf(out, "%s|%s||%s", name, signature->types, signature->message);
+    return true;
+}
+
+void cause_key(struct str *out, const struct signature *signature, const struct finding_evidence *evidence)
+{
+    size_t start = out->length;
+    bool own = signature->symptom == SYMPTOM_COUNT || text_equal(signature->message, "gradient") ||
+               symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
+    str_printf(out, "%s|%s|", symptom_word(signature->symptom), signature->engine);
+    if (!own && (kin_of(signature) == KIN_REFUSAL
+                     ? add_refusal(out, signature, evidence)
+                     : add_pass(out, signature, evidence) || add_experiment(out, signature, evidence)))
+        return;
+    cut(out, start);
+    str_add(out, signature->text);
+}

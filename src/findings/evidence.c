@@ -1,0 +1,82 @@
+#include "findings/evidence.h"
+
+#include "base/json.h"
+#include "base/json_read.h"
+
+/* The evidence of a finding is text under this key and its signature. */
+#define EVIDENCE_KEY "evidence "
+
+void evidence_init(struct finding_evidence *evidence)
+{
+    *evidence =
+        (struct finding_evidence){.passes = "", .parameter = "", .value = "", .owner = "", .cures = ""};
+    arena_init(&evidence->arena);
+}
+
+void evidence_release(struct finding_evidence *evidence)
+{
+    arena_release(&evidence->arena);
+}
+
+int evidence_store(struct store *store, const char *signature, const struct finding_evidence *evidence,
+                   struct error *err)
+{
+    struct str key, text;
+    struct json json;
+    str_init(&key);
+    str_init(&text);
+    str_printf(&key, EVIDENCE_KEY "%s", signature);
+    json_init(&json, &text, false);
+    json_object(&json, NULL);
+    json_string(&json, "passes", evidence->passes);
+    json_string(&json, "parameter", evidence->parameter);
+    json_string(&json, "value", evidence->value);
+    json_string(&json, "owner", evidence->owner);
+    json_string(&json, "cures", evidence->cures);
+    json_bool(&json, "by_operator", evidence->by_operator);
+    json_end(&json);
+    int status = store_set(store, key.data, text.data, err);
+    str_release(&key);
+    str_release(&text);
+    return status;
+}
+
+static const char *read_text(struct arena *arena, const struct json_value *object, const char *name)
+{
+    const char *text = json_text_of(object, name);
+    return text ? arena_strdup(arena, text) : "";
+}
+
+static void read_evidence(struct finding_evidence *evidence, const struct str *text)
+{
+    struct arena arena;
+    const struct json_value *top;
+    arena_init(&arena);
+    if (json_read(&arena, text->data, text->length, &top, NULL) == 0) {
+        const struct json_value *whatever = json_member(top, "by_operator");
+        evidence->passes = read_text(&evidence->arena, top, "passes");
+        evidence->parameter = read_text(&evidence->arena, top, "parameter");
+        evidence->value = read_text(&evidence->arena, top, "value");
+        evidence->owner = read_text(&evidence->arena, top, "owner");
+        evidence->cures = read_text(&evidence->arena, top, "cures");
+        evidence->by_operator = whatever && whatever->kind == JSON_BOOL && whatever->truth;
+    }
+    arena_release(&arena);
+}
+
+int evidence_load(struct finding_evidence *evidence, struct store *store, const char *signature,
+                  struct error *err)
+{
+    struct str key, text;
+    bool found;
+    evidence_init(evidence);
+    str_init(&key);
+    str_init(&text);
+    str_printf(&key, EVIDENCE_KEY "%s", signature);
+    int status = store_get(store, key.data, &text, &found, err);
+    if (!status && found)
+        read_evidence(evidence, &text);
+    str_release(&key);
+    str_release(&text);
+    return status;
+}

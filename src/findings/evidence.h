@@ -1,0 +1,41 @@
+/*
+ * Evidence of a finding's cause: what experiments on its reduced case showed. A change that cures the case
+ * names what the failure needs: an optimiser pass, a parameter, a constant input. The campaign's store keeps
+ * it as JSON beside the facts of the finding; findings/cause_group.h makes causes of it.
+ */
+#ifndef FINDINGS_EVIDENCE_H
+#define FINDINGS_EVIDENCE_H
+
+#include "base/arena.h"
+#include "findings/store.h"
+
+/* Texts live in the arena, and none is NULL: "" is nothing found, or not looked for. */
+struct finding_evidence {
+    struct arena arena;
+    const char *passes;    /* "A+B": optimiser passes without which it is gone */
+    const char *parameter; /* the parameter to blame, "axes"; several that cure only together: "A+B" */
+    const char
+        *value; /* of the parameter, or of the first of several; of a list of words those that matter */
+    const char *owner; /* the operator that has it */
+    /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
+     * "finite" numbers, and "filled" tensors in the place of empty ones. */
+    const char *cures;
+    bool by_operator; /* it fails whatever its parameters */
+};
+
+/* Nothing found yet. The caller releases it. */
+void evidence_init(struct finding_evidence *evidence);
+void evidence_release(struct finding_evidence *evidence);
+
+/* Stores the evidence of a finding, in the place of what was there. */
+int evidence_store(struct store *store, const char *signature, const struct finding_evidence *evidence,
+                   struct error *err);
+
+/*
+ * Reads the evidence of a finding. One without any, or with evidence that is damaged, has none: that is no
+ * failure, as every finding that was not reduced has none. The caller releases it, also after a failure.
+ */
+int evidence_load(struct finding_evidence *evidence, struct store *store, const char *signature,
+                  struct error *err);
+
+#endif
