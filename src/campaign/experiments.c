@@ -49,23 +49,46 @@ static bool is_right(const struct experiments *how, struct test_case *test)
     return right;
 }
 
-/* The words of a list, such as activations, without each of which the case is right; the list itself when no
- * single word is to blame. */
+/* The words of a list, such as activations, each of which must be there for the failure; "" when it is no
+ * list of words, or none is to blame by itself. */
 static const char *words_to_blame(const struct experiments *how, const struct test_case *test,
                                   const struct cause_value *list, struct arena *arena)
 {
-    static const char plain[] = "Tanh"; /* recurrent operators alone have such lists */
+    static const char *const plain[] = {"Tanh", "Sigmoid"}; /* recurrent operators alone have such lists */
     struct str words;
     char *text = arena_strdup(arena, list->value), *save = NULL;
     size_t index = 0;
     str_init(&words);
     for (char *word = strtok_r(text, ",", &save); word; word = strtok_r(NULL, ",", &save), index++)
         if (!strstr(words.data, word) &&
-            is_right(how, other_data_word(test, list->node, list->parameter, index, plain)))
+            is_right(how, other_data_word(test, list->node, list->parameter, index, plain[0])) &&
+            is_right(how, other_data_word(test, list->node, list->parameter, index, plain[1])))
             join(&words, word);
-    const char *blamed = words.length ? arena_strdup(arena, words.data) : list->value;
+    const char *blamed = arena_strdup(arena, words.data);
     str_release(&words);
     return blamed;
+}
+
+/* Where other data does not show the failure, a parameter is not certain, but single words of a list are: the
+ * others keep it. */
+static void note_parameters(const struct experiments *how, const struct test_case *test,
+                            const struct cause *cause, struct finding_evidence *evidence)
+{
+    const struct model *model = test_case_model(test, NULL);
+    const struct cause_value *first = cause->parameters;
+    if (!cause->n_parameters || first->node >= model->graph->n_node)
+        return;
+    const char *words = words_to_blame(how, test, first, &evidence->arena);
+    if (!cause->certain && (!*words || strchr(words, '+')))
+        return;
+    struct str names;
+    str_init(&names);
+    for (size_t i = 0; i < cause->n_parameters; i++)
+        join(&names, cause->parameters[i].parameter);
+    evidence->parameter = arena_strdup(&evidence->arena, names.data);
+    evidence->value = *words ? words : arena_strdup(&evidence->arena, first->value);
+    evidence->owner = arena_strdup(&evidence->arena, model->graph->node[first->node]->op_type);
+    str_release(&names);
 }
 
 /* The parameter that makes the case fail. */
@@ -78,23 +101,13 @@ static char *vary_parameters(const struct experiments *how, const struct test_ca
                                   .test = test,
                                   .method = LOCALIZE_LOCAL | LOCALIZE_CAUSE,
                                   .cause_seconds = CAUSE_SECONDS};
-    const struct model *model = test_case_model(test, NULL);
     char *text = NULL;
-    if (!localize(&found, &where, NULL) && found.cause.certain) {
-        struct str names;
-        str_init(&names);
-        for (size_t i = 0; i < found.cause.n_parameters; i++)
-            join(&names, found.cause.parameters[i].parameter);
-        evidence->by_operator = found.cause.kind == CAUSE_OPERATOR;
-        if (found.cause.n_parameters && found.cause.parameters[0].node < model->graph->n_node) {
-            const struct cause_value *first = &found.cause.parameters[0];
-            evidence->parameter = arena_strdup(&evidence->arena, names.data);
-            evidence->value =
-                arena_strdup(&evidence->arena, words_to_blame(how, test, first, &evidence->arena));
-            evidence->owner = arena_strdup(&evidence->arena, model->graph->node[first->node]->op_type);
-            text = memory_strdup(found.cause.text);
-        }
-        str_release(&names);
+    if (!localize(&found, &where, NULL)) {
+        const struct cause *cause = &found.cause;
+        evidence->by_operator = cause->certain && cause->kind == CAUSE_OPERATOR;
+        note_parameters(how, test, cause, evidence);
+        if (cause->certain && cause->n_parameters)
+            text = memory_strdup(cause->text);
     }
     localization_release(&found);
     return text;
@@ -133,6 +146,8 @@ static void try_forms(const struct experiments *how, struct test_case *test,
         }
     if (is_right(how, other_data_finite(test)))
         join(&cures, "finite");
+    if (is_right(how, other_data_above_lowest(test)))
+        join(&cures, "above-lowest");
     if (is_right(how, other_data_filled(test)))
         join(&cures, "filled");
     evidence->cures = arena_strdup(&evidence->arena, cures.data);

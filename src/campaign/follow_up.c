@@ -143,8 +143,7 @@ static void describe(const struct follow_up_options *options, const struct trial
 
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, const struct past *past,
-                        struct finding_evidence *evidence, const char *folder, bool force,
-                        struct error *err)
+                        struct finding_evidence *evidence, const char *folder, bool force, struct error *err)
 {
     struct bundle_engine *engines = memory_zeroed(done->n_engines, sizeof *engines);
     struct bundle_case which;

@@ -5,6 +5,7 @@
 #include "model/build.h"
 #include "model/edit.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,6 +45,35 @@ static bool make_finite(struct tensor *tensor)
     bool changed = false;
     for (size_t i = 0; tensor->type != DTYPE_STRING && i < tensor->count; i++)
         if (!isfinite(tensor_get(tensor, i))) {
+            tensor_set(tensor, i, 1);
+            changed = true;
+        }
+    return changed;
+}
+
+/* The largest finite number of a floating-point type, negated, or the smallest of integers. */
+static long double lowest_of(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_FLOAT:
+        return -FLT_MAX;
+    case DTYPE_DOUBLE:
+        return -DBL_MAX;
+    case DTYPE_FLOAT16:
+        return -65504;
+    default:
+        return dtype_is_integer(type) && dtype_is_signed(type) ? -ldexpl(1, 8 * (int)dtype_size(type) - 1)
+                                                               : 0;
+    }
+}
+
+static bool raise_lowest(struct tensor *tensor)
+{
+    bool changed = false;
+    if (!dtype_is_integer(tensor->type) && lowest_of(tensor->type) == 0)
+        return false;
+    for (size_t i = 0; i < tensor->count; i++)
+        if (tensor_get(tensor, i) == lowest_of(tensor->type)) {
             tensor_set(tensor, i, 1);
             changed = true;
         }
@@ -105,6 +135,11 @@ static struct test_case *change_tensors(const struct test_case *test, bool (*cha
 struct test_case *other_data_finite(const struct test_case *test)
 {
     return change_tensors(test, make_finite);
+}
+
+struct test_case *other_data_above_lowest(const struct test_case *test)
+{
+    return change_tensors(test, raise_lowest);
 }
 
 struct test_case *other_data_filled(const struct test_case *test)

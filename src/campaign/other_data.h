@@ -1,6 +1,6 @@
 /*
- * A small case with other data, for experiments (campaign/experiments.h): its numbers made finite, its empty
- * tensors filled, one word of an attribute replaced.
+ * A small case with other data, for experiments (campaign/experiments.h): its numbers made finite or
+ * ordinary, its empty tensors filled, one word of an attribute replaced.
  *
  * The functions return a new case, which the caller frees; NULL when there is nothing to change, or when the
  * reference cannot compute the case then.
@@ -12,6 +12,9 @@
 
 /* Every NaN and infinity of inputs and weights becomes 1. */
 struct test_case *other_data_finite(const struct test_case *test);
+
+/* Every element that is the lowest finite number of its type becomes 1. */
+struct test_case *other_data_above_lowest(const struct test_case *test);
 
 /* Every dimension of 0 becomes 2; what was empty holds ones. */
 struct test_case *other_data_filled(const struct test_case *test);

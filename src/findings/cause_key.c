@@ -134,17 +134,51 @@ static bool add_refusal(struct str *out, const struct signature *signature,
     return true;
 }
 
+/* How much an operator does, so that those around it can be told apart. */
+static int work_of(const char *name)
+{
+    const struct op *op = op_known(name);
+    return op ? (int)op->work : WORK_ELEMENTS;
+}
+
+/* The operators that do most of the work, each once: MatMul of "Mul+MatMul", DequantizeLinear of
+ * "DequantizeLinear+Reshape". What a pass fuses with them, or moves across them, varies. */
+static void add_main_operators(struct str *out, const struct signature *signature)
+{
+    const char *names[SIGNATURE_OPERATORS];
+    struct arena arena;
+    size_t count = 0;
+    int most = 0;
+    arena_init(&arena);
+    for (size_t i = 0; i < signature->n_named; i++) {
+        const struct signature_operator *one = &signature->named[i];
+        const char *name = arena_copy(&arena, signature->operators + one->start, one->length);
+        if (one->outer >= 0 || work_of(name) < most)
+            continue;
+        if (work_of(name) > most)
+            count = 0;
+        most = work_of(name);
+        bool again = false;
+        for (size_t k = 0; k < count; k++)
+            again |= text_equal(names[k], name);
+        if (!again)
+            names[count++] = name;
+    }
+    for (size_t i = 0; i < count; i++)
+        str_printf(out, "%s%s", i ? "+" : "", names[i]);
+    if (!count)
+        add_without_bodies(out, signature->operators);
+    arena_release(&arena);
+}
+
 static bool add_pass(struct str *out, const struct signature *signature,
                      const struct finding_evidence *evidence)
 {
     if (!*evidence->passes)
         return false;
     str_printf(out, "pass %s|", evidence->passes);
-    if (*evidence->parameter)
-        add_parameter(out, evidence);
-    else
-        add_without_bodies(out, signature->operators);
-    str_printf(out, "|%s", signature->message);
+    add_main_operators(out, signature);
+    str_printf(out, "|%s|%s", signature->types, signature->message);
     return true;
 }
 

@@ -18,15 +18,10 @@ void evidence_release(struct finding_evidence *evidence)
     arena_release(&evidence->arena);
 }
 
-int evidence_store(struct store *store, const char *signature, const struct finding_evidence *evidence,
-                   struct error *err)
+void evidence_write(struct str *out, const struct finding_evidence *evidence)
 {
-    struct str key, text;
     struct json json;
-    str_init(&key);
-    str_init(&text);
-    str_printf(&key, EVIDENCE_KEY "%s", signature);
-    json_init(&json, &text, false);
+    json_init(&json, out, false);
     json_object(&json, NULL);
     json_string(&json, "passes", evidence->passes);
     json_string(&json, "parameter", evidence->parameter);
@@ -35,6 +30,16 @@ int evidence_store(struct store *store, const char *signature, const struct find
     json_string(&json, "cures", evidence->cures);
     json_bool(&json, "by_operator", evidence->by_operator);
     json_end(&json);
+}
+
+int evidence_store(struct store *store, const char *signature, const struct finding_evidence *evidence,
+                   struct error *err)
+{
+    struct str key, text;
+    str_init(&key);
+    str_init(&text);
+    str_printf(&key, EVIDENCE_KEY "%s", signature);
+    evidence_write(&text, evidence);
     int status = store_set(store, key.data, text.data, err);
     str_release(&key);
     str_release(&text);
@@ -47,12 +52,12 @@ static const char *read_text(struct arena *arena, const struct json_value *objec
     return text ? arena_strdup(arena, text) : "";
 }
 
-static void read_evidence(struct finding_evidence *evidence, const struct str *text)
+void evidence_read(struct finding_evidence *evidence, const char *text, size_t size)
 {
     struct arena arena;
     const struct json_value *top;
     arena_init(&arena);
-    if (json_read(&arena, text->data, text->length, &top, NULL) == 0) {
+    if (json_read(&arena, text, size, &top, NULL) == 0) {
         const struct json_value *whatever = json_member(top, "by_operator");
         evidence->passes = read_text(&evidence->arena, top, "passes");
         evidence->parameter = read_text(&evidence->arena, top, "parameter");
@@ -75,7 +80,7 @@ int evidence_load(struct finding_evidence *evidence, struct store *store, const 
     str_printf(&key, EVIDENCE_KEY "%s", signature);
     int status = store_get(store, key.data, &text, &found, err);
     if (!status && found)
-        read_evidence(evidence, &text);
+        evidence_read(evidence, text.data, text.length);
     str_release(&key);
     str_release(&text);
     return status;

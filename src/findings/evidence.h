@@ -18,7 +18,8 @@ struct finding_evidence {
         *value; /* of the parameter, or of the first of several; of a list of words those that matter */
     const char *owner; /* the operator that has it */
     /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
-     * "finite" numbers, and "filled" tensors in the place of empty ones. */
+     * "finite" numbers, numbers "above-lowest", the lowest of their type, and "filled" tensors in the place
+     * of empty ones. */
     const char *cures;
     bool by_operator; /* it fails whatever its parameters */
 };
@@ -26,6 +27,10 @@ struct finding_evidence {
 /* Nothing found yet. The caller releases it. */
 void evidence_init(struct finding_evidence *evidence);
 void evidence_release(struct finding_evidence *evidence);
+
+/* As one line of JSON, written and read. Of damaged text nothing is taken: there is no evidence then. */
+void evidence_write(struct str *out, const struct finding_evidence *evidence);
+void evidence_read(struct finding_evidence *evidence, const char *text, size_t size);
 
 /* Stores the evidence of a finding, in the place of what was there. */
 int evidence_store(struct store *store, const char *signature, const struct finding_evidence *evidence,
