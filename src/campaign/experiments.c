@@ -21,6 +21,8 @@ enum {
 static const char form_rules[] = "initializer-as-input,input-as-initializer,inputs-as-initializers,"
                                  "broadcast-expanded,other-type,defaults,value-info,identity";
 
+#define CURE_TYPE "another-type"
+
 static const struct verdict *verdict_of(const struct trial_done *done)
 {
     return &done->judgement.verdicts[0];
@@ -31,7 +33,7 @@ static void join(struct str *out, const char *word)
     str_printf(out, "%s%s", out->length ? "+" : "", word);
 }
 
-/* Whether the engine computes the case right, in a fresh process where there is one. Gives up the case. */
+/* Whether the engine computes the case right. Gives up the case. */
 static bool is_right(const struct experiments *how, struct test_case *test)
 {
     struct panel alone = *how->panel;
@@ -39,7 +41,8 @@ static bool is_right(const struct experiments *how, struct test_case *test)
     if (!test)
         return false;
     alone.count = 1;
-    struct trials *trials = trials_new(&(struct trial_options){.panel = &alone, .fresh = true});
+    /* What ends an engine may have spoilt its memory for the next case. */
+    struct trials *trials = trials_new(&(struct trial_options){.panel = &alone, .fresh = how->deadly});
     bool right = trials_submit(trials, test, NULL, NULL) == 0 && trials_next(trials, &done, NULL) == 1;
     if (right) {
         right = verdict_is(verdict_of(&done)->kind, CLASS_AGREES);
@@ -105,6 +108,10 @@ static char *vary_parameters(const struct experiments *how, const struct test_ca
     if (!localize(&found, &where, NULL)) {
         const struct cause *cause = &found.cause;
         evidence->by_operator = cause->certain && cause->kind == CAUSE_OPERATOR;
+        if (cause->form && dtype_from_name(cause->form) != DTYPE_NONE)
+            evidence->cures = *evidence->cures
+                                  ? arena_printf(&evidence->arena, "%s+" CURE_TYPE, evidence->cures)
+                                  : CURE_TYPE;
         note_parameters(how, test, cause, evidence);
         if (cause->certain && cause->n_parameters)
             text = memory_strdup(cause->text);
@@ -155,6 +162,15 @@ static void try_forms(const struct experiments *how, struct test_case *test,
     str_release(&cures);
 }
 
+static bool has_passes(const struct experiments *how)
+{
+    const Assay__Welcome *welcome = panel_engine(how->panel, 0)->welcome;
+    for (size_t i = 0; welcome && i < welcome->n_knobs; i++)
+        if (strchr(welcome->knobs[i]->values, '+')) /* releases/bisect.h */
+            return true;
+    return false;
+}
+
 /* Which optimiser passes must be switched off, on the release of the campaign. */
 static void leave_out_passes(const struct experiments *how, struct test_case *test,
                              struct finding_evidence *evidence)
@@ -162,7 +178,7 @@ static void leave_out_passes(const struct experiments *how, struct test_case *te
     struct bisect bisect;
     struct bisect_options options = {
         .registry = how->registry, .engine = panel_engine(how->panel, 0)->label, .passes_only = true};
-    if (!how->registry || !label_parse(options.engine).version.text)
+    if (!how->registry || !label_parse(options.engine).version.text || !has_passes(how))
         return;
     if (bisect_run(&bisect, test, &options, NULL) == 0) {
         struct str passes;
@@ -185,7 +201,9 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
         !verdict_is(verdict->kind, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
         verdict_row(verdict->kind)->to_deadline)
         return NULL;
-    leave_out_passes(how, done->test, evidence);
-    try_forms(how, done->test, evidence);
-    return vary_parameters(how, subject, evidence);
+    struct experiments own = *how;
+    own.deadly = verdict_is(verdict->kind, CLASS_DEATH);
+    leave_out_passes(&own, done->test, evidence);
+    try_forms(&own, done->test, evidence);
+    return vary_parameters(&own, subject, evidence);
 }

@@ -12,6 +12,7 @@
 struct experiments {
     const struct panel *panel; /* the engine in question is the first of it */
     struct registry *registry; /* NULL: passes are not looked for */
+    bool deadly;               /* private: the case ends the engine */
 };
 
 /*

@@ -6,9 +6,21 @@
 #include <string.h>
 
 /* Cures that name a class of inputs. The others tell only that the graph must look just so. */
-static const char *const classes[] = {
-    "broadcast-expanded",   "defaults",   "filled", "finite", "initializer-as-input",
-    "input-as-initializer", "other-type",
+static const struct {
+    const char *cure;
+    bool broadcasts; /* it is about how operands are brought together, which all broadcasting operators share
+                      */
+    bool types;      /* it is about the element type */
+} classes[] = {
+    {"above-lowest", false, false},
+    {"another-type", false, true},
+    {"broadcast-expanded", true, false},
+    {"defaults", false, false},
+    {"filled", false, false},
+    {"finite", false, false},
+    {"initializer-as-input", true, false},
+    {"input-as-initializer", true, false},
+    {"other-type", false, true},
 };
 
 static bool are_mates(const struct op *a, const struct op *b)
@@ -92,14 +104,36 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static bool add_classes(struct str *out, const struct finding_evidence *evidence)
+/* Add, Less, Max ...: elements of several operands. */
+static bool is_broadcasting(const char *name)
 {
-    bool any = false;
+    const struct op *op = op_find(name);
+    return op && op->work == WORK_ELEMENTS && op->inputs.most > 1 && op->data == DATA_ALL;
+}
+
+static const char *coarse_type(const char *types)
+{
+    return strncmp(types, "int", 3) == 0 ? "integers" : types;
+}
+
+/* The operators of a kind, and what cures them. False when no cure is about a class of inputs. */
+static bool add_classes(struct str *out, const char *name, const struct signature *signature,
+                        const struct finding_evidence *evidence)
+{
+    bool broadcasts = is_broadcasting(name), types = false, any = false;
+    struct str words;
+    str_init(&words);
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (has_word(evidence->cures, classes[i])) {
-            str_printf(out, "%s%s", any ? "+" : "cured by ", classes[i]);
+        if (has_word(evidence->cures, classes[i].cure)) {
+            str_printf(&words, "%s%s", any ? "+" : "", classes[i].cure);
+            broadcasts &= classes[i].broadcasts;
+            types |= classes[i].types;
             any = true;
         }
+    if (any)
+        str_printf(out, "%s|%s|cured by %s", broadcasts ? "elementwise" : cause_mates(name),
+                   types ? coarse_type(signature->types) : "", words.data);
+    str_release(&words);
     return any;
 }
 
@@ -189,18 +223,16 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     only_operator(signature, name);
     if (!*name)
         return false;
-    size_t start = out->length;
-    str_printf(out, "%s|", cause_mates(name));
     if (*evidence->parameter && text_equal(evidence->owner, name)) {
+        str_printf(out, "%s|", cause_mates(name));
         add_parameter(out, evidence);
         str_printf(out, "|%s", signature->message);
         return true;
     }
-    if (add_classes(out, evidence)) {
+    if (add_classes(out, name, signature, evidence)) {
         str_printf(out, "|%s", signature->message);
         return true;
     }
-    cut(out, start);
     if (!evidence->by_operator)
         return false;
     str_printf(out, "%s|%s||%s", name, signature->types, signature->message);

@@ -1,0 +1,230 @@
+/* Causes: findings of campaigns on real engines, as they were stored, are grouped where evidence says so. */
+#include "findings/causes.h"
+
+#include "base/file.h"
+#include "findings/cause_key.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct row {
+    const char *signature, *evidence;
+};
+
+static void key_of(struct str *key, const struct row *row)
+{
+    struct signature signature;
+    struct finding_evidence evidence;
+    str_init(key);
+    assert_true(signature_parse(&signature, row->signature));
+    evidence_init(&evidence);
+    evidence_read(&evidence, row->evidence, strlen(row->evidence));
+    cause_key(key, &signature, &evidence);
+    evidence_release(&evidence);
+}
+
+static void check(const struct row *a, const struct row *b, bool together)
+{
+    struct str first, second;
+    key_of(&first, a);
+    key_of(&second, b);
+    if (text_equal(first.data, second.data) != together)
+        fail_msg("%s: %s\n%s", together ? "parted" : "together", first.data, second.data);
+    str_release(&first);
+    str_release(&second);
+}
+
+static void same(const struct row *rows, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        check(&rows[0], &rows[i], true);
+}
+
+static void apart(const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            check(&rows[i], &rows[k], false);
+}
+
+#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
+
+/* ONNX Runtime 1.20.0 and 1.30.0. */
+static void test_one_bug(void **state)
+{
+    (void)state;
+    static const struct row empty[] = {
+        {"shape|onnxruntime|ReduceL1|any empty||", "{\"cures\": \"filled\", \"by_operator\": true}"},
+        {"shape|onnxruntime|ReduceSumSquare|any empty||", "{\"cures\": \"filled\", \"by_operator\": true}"},
+        {"shape|onnxruntime|ReduceMean|any empty|keepdims=0|", "{\"cures\": \"filled\"}"},
+    };
+    static const struct row recurrent[] = {
+        {"wrong|onnxruntime|GRU|f16|direction=bidirectional|",
+         "{\"parameter\": \"activations\", \"value\": \"ThresholdedRelu\", \"owner\": \"GRU\"}"},
+        {"wrong|onnxruntime|RNN|f32||",
+         "{\"parameter\": \"activations\", \"value\": \"ThresholdedRelu\", \"owner\": \"RNN\"}"},
+        {"wrong|onnxruntime|LSTM|f32||",
+         "{\"parameter\": \"activations\", \"value\": \"ThresholdedRelu\", \"owner\": \"LSTM\"}"},
+    };
+    static const struct row scale[] = {
+        {"wrong|onnxruntime|MatMul+Div|f64||",
+         "{\"passes\": \"MatMulScaleFusion\", \"cures\": \"initializer-as-input\", \"by_operator\": true}"},
+        {"wrong|onnxruntime|Mul+MatMul|f64||", "{\"passes\": \"MatMulScaleFusion\", \"cures\": \"\"}"},
+    };
+    static const struct row moved[] = {
+        {"wrong|onnxruntime|DequantizeLinear+Squeeze|int>f32||",
+         "{\"passes\": \"QDQPropagationTransformer\"}"},
+        {"wrong|onnxruntime|DequantizeLinear+Reshape|int>f32||",
+         "{\"passes\": \"QDQPropagationTransformer\"}"},
+    };
+    static const struct row folded[] = {
+        {"refused|onnxruntime|If(Abs,Add,Constant,Mul)+Cast|||Node input '?' is not a graph input",
+         "{\"passes\": \"ConstantFolding\", \"cures\": \"initializer-as-input\"}"},
+        {"refused|onnxruntime|Add+If(Neg)|||Node input '?' is not a graph input",
+         "{\"passes\": \"ConstantFolding\"}"},
+    };
+    static const struct row place[] = {
+        {"refused|opencv|ArgMax|||net_impl.cpp:#: error: (#:Assertion failed) inputs.size() == #", "{}"},
+        {"refused|opencv|Concat+Exp|||net_impl.cpp:#: error: (#:Assertion failed) inputs.size() == #", ""},
+    };
+    same(empty, COUNT(empty));
+    same(recurrent, COUNT(recurrent));
+    same(scale, COUNT(scale));
+    same(moved, COUNT(moved));
+    same(folded, COUNT(folded));
+    same(place, COUNT(place));
+}
+
+static void test_other_bugs(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"shape|onnxruntime|ReduceL1|any empty||", "{\"cures\": \"filled\", \"by_operator\": true}"},
+        {"shape|onnxruntime|ReduceL2|any empty||", "{\"by_operator\": true}"}, /* empty, but is that it? */
+        {"nan-lost|onnxruntime|ReduceMax|f32||", "{\"cures\": \"finite\", \"by_operator\": true}"},
+        {"nan-lost|onnxruntime|Erf|f32||", "{\"cures\": \"finite\", \"by_operator\": true}"},
+        {"nan-lost|onnxruntime|Relu|f32||", "{\"cures\": \"finite\", \"by_operator\": true}"},
+        {"wrong|onnxruntime|GRU|f32||",
+         "{\"parameter\": \"activations\", \"value\": \"ThresholdedRelu\", \"owner\": \"GRU\"}"},
+        {"wrong|onnxruntime|RNN|f32||",
+         "{\"parameter\": \"activations\", \"value\": \"HardSigmoid\", \"owner\": \"RNN\"}"},
+        {"wrong|opencv|Gather|any||", "{\"parameter\": \"axis\", \"value\": \"-1\", \"owner\": \"Gather\"}"},
+        {"wrong|opencv|Gather|any||", "{\"parameter\": \"axis\", \"value\": \"1\", \"owner\": \"Gather\"}"},
+        {"wrong|opencv|Squeeze|any||",
+         "{\"parameter\": \"axes\", \"value\": \"-1\", \"owner\": \"Squeeze\"}"},
+        {"wrong|onnxruntime|MatMul+Div|f32||", "{\"passes\": \"MatMulScaleFusion\"}"},
+        {"wrong|onnxruntime|MatMul+Div|f64||", "{\"passes\": \"MatMulScaleFusion\"}"},
+        {"refused|onnxruntime|Pad|||ParseData type mismatch", "{}"},
+        {"refused|onnxruntime|Resize|||ParseData type mismatch", "{}"},
+        {"refused|onnxruntime|Resize|||ParseData type mismatch", "{\"passes\": \"ConstantFolding\"}"},
+        {"wrong|onnxruntime|Gemm|f32|transB=1|gradient", "{\"by_operator\": true}"},
+        {"inconsistent|onnxruntime|Conv|f32||auto-pad", "{\"by_operator\": true}"},
+    };
+    apart(rows, COUNT(rows));
+}
+
+/* Without evidence, or with damaged evidence, the signature is the cause. */
+static void test_nothing_known(void **state)
+{
+    (void)state;
+    static const char *const evidence[] = {"", "{", "[1]", "{\"passes\": 3, \"cures\": null}"};
+    for (size_t i = 0; i < COUNT(evidence); i++) {
+        struct row row = {"wrong|opencv|Resize|f32|mode=cubic|", evidence[i]};
+        struct str key;
+        key_of(&key, &row);
+        assert_string_equal(key.data, row.signature);
+        str_release(&key);
+    }
+}
+
+static void test_mates(void **state)
+{
+    (void)state;
+    assert_string_equal(cause_mates("LSTM"), cause_mates("GRU"));
+    assert_string_equal(cause_mates("ReduceMax"), cause_mates("ReduceMin"));
+    assert_string_equal(cause_mates("Less"), cause_mates("Equal"));
+    assert_string_equal(cause_mates("Erf"), "Erf");
+    assert_string_equal(cause_mates("Relu"), "Relu");
+    assert_string_equal(cause_mates("NoSuchOperator"), "NoSuchOperator");
+    assert_string_not_equal(cause_mates("Conv"), cause_mates("ConvTranspose"));
+}
+
+struct listing {
+    struct store *store;
+    struct finding_causes causes;
+};
+
+static int take(void *context, const struct stored *stored, struct error *err)
+{
+    struct listing *listing = context;
+    bool known = text_equal(stored->kind, "crash");
+    return causes_add(&listing->causes, listing->store, stored, known ? "found/one" : NULL, err);
+}
+
+static void add(struct store *store, const char *signature, const char *kind, int64_t nodes,
+                const char *cures)
+{
+    struct error err = {0};
+    struct finding finding = {.signature = signature,
+                              .name = signature,
+                              .kind = kind,
+                              .engine = "onnxruntime",
+                              .recipe = signature,
+                              .nodes = nodes};
+    struct finding_evidence evidence;
+    evidence_init(&evidence);
+    evidence.cures = cures;
+    if (store_add(store, &finding, NULL, &err) || evidence_store(store, signature, &evidence, &err))
+        fail_msg("%s", err.message);
+    evidence_release(&evidence);
+}
+
+static void test_store(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/assay-causes-XXXXXX";
+    struct error err = {0};
+    struct listing listing;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(store_open(&listing.store, folder, STORE_CREATE, &err), 0);
+    add(listing.store, "nan-lost|onnxruntime|ReduceMax|f32||", "nan", 3, "finite");
+    add(listing.store, "nan-lost|onnxruntime|ReduceMin|f32||", "nan", 1, "finite");
+    add(listing.store, "nan-lost|onnxruntime|ReduceMin|f64||", "nan", 1, "");
+    add(listing.store, "crash|onnxruntime|Einsum|any||", "crash", 1, "");
+    add(listing.store, "crash|onnxruntime|Mod|any||", "crash", 1, "");
+    add(listing.store, "not a signature", "wrong", 1, "");
+    causes_init(&listing.causes);
+    if (store_list(listing.store, &(struct store_filter){0}, take, &listing, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(listing.causes.n_findings, 6);
+    assert_int_equal(listing.causes.count, 4);
+    for (size_t i = 0; i < listing.causes.count; i++) {
+        const struct finding_cause *cause = &listing.causes.items[i];
+        if (strstr(cause->key, "cured by finite")) {
+            assert_int_equal(cause->count, 2);
+            assert_int_equal(cause->seen, 2);
+            assert_string_equal(cause->lead->stored.name, "nan-lost|onnxruntime|ReduceMin|f32||");
+        }
+        if (text_starts(cause->key, "known "))
+            assert_int_equal(cause->count, 2);
+    }
+    causes_release(&listing.causes);
+    store_close(listing.store);
+    assert_int_equal(file_remove_tree(folder, &err), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_bug),       cmocka_unit_test(test_other_bugs),
+        cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_mates),
+        cmocka_unit_test(test_store),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
