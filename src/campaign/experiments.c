@@ -19,7 +19,17 @@ enum {
 
 /* Rules whose cure names a class of inputs or nodes that the failure needs, not merely another operator. */
 static const char form_rules[] = "initializer-as-input,input-as-initializer,inputs-as-initializers,"
-                                 "broadcast-expanded,other-type,defaults,value-info,identity";
+                                 "broadcast-expanded,pairwise,other-type,defaults,value-info,identity";
+
+/* Other data, and what it is called as a cure (findings/evidence.h). */
+static const struct {
+    const char *cure;
+    struct test_case *(*make)(const struct test_case *test);
+} data[] = {
+    {"axes-sorted", other_data_axes_sorted}, {"expanded", other_data_expanded},
+    {"finite", other_data_finite},           {"above-lowest", other_data_above_lowest},
+    {"filled", other_data_filled},
+};
 
 #define CURE_TYPE "another-type"
 
@@ -151,12 +161,9 @@ static void try_forms(const struct experiments *how, struct test_case *test,
             join(&cures, steps.rules[i]->name);
             last = steps.rules[i];
         }
-    if (is_right(how, other_data_finite(test)))
-        join(&cures, "finite");
-    if (is_right(how, other_data_above_lowest(test)))
-        join(&cures, "above-lowest");
-    if (is_right(how, other_data_filled(test)))
-        join(&cures, "filled");
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+        if (is_right(how, data[i].make(test)))
+            join(&cures, data[i].cure);
     evidence->cures = arena_strdup(&evidence->arena, cures.data);
     rewriting_steps_free(&steps);
     str_release(&cures);
@@ -203,6 +210,7 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
         return NULL;
     struct experiments own = *how;
     own.deadly = verdict_is(verdict->kind, CLASS_DEATH);
+    evidence->no_inputs = subject->n_inputs == 0;
     leave_out_passes(&own, done->test, evidence);
     try_forms(&own, done->test, evidence);
     return vary_parameters(&own, subject, evidence);

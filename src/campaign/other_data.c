@@ -4,9 +4,11 @@
 #include "locate/param_change.h"
 #include "model/build.h"
 #include "model/edit.h"
+#include "ops/op.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WORDS = 8, FILLED = 2 };
@@ -145,6 +147,135 @@ struct test_case *other_data_above_lowest(const struct test_case *test)
 struct test_case *other_data_filled(const struct test_case *test)
 {
     return change_tensors(test, fill);
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool sort_ints(int64_t *values, size_t count)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < count; i++)
+        sorted &= values[i - 1] <= values[i];
+    qsort(values, count, sizeof *values, compare_ints);
+    return !sorted;
+}
+
+static bool sort_constant(struct model *model, const char *name)
+{
+    bool changed = false;
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (!text_equal(model->graph->initializer[i]->name, name) ||
+            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+            continue;
+        changed = tensor.type == DTYPE_INT64 && sort_ints(tensor.data, tensor.count) &&
+                  model_replace_initializer(model, name, &tensor, NULL) == 0;
+        tensor_release(&tensor);
+        break;
+    }
+    return changed;
+}
+
+static bool sort_axes(struct model *model, Onnx__NodeProto *node)
+{
+    const struct op *op = op_find(node->op_type);
+    const Onnx__AttributeProto *list = node_attribute(node, "axes");
+    bool changed = list && sort_ints(list->ints, list->n_ints);
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (param->kind == PARAM_INPUT && text_equal(param->name, "axes") && param->input < node->n_input)
+            changed |= sort_constant(model, node->input[param->input]);
+    return changed;
+}
+
+/* Whether both cases must give the same: a list of axes may have to go with another list. */
+static bool are_equivalent(const struct test_case *a, const struct test_case *b)
+{
+    struct expected first, second;
+    bool same = false;
+    if (expected_compute(&first, test_case_model(a, NULL), false, a->inputs, a->n_inputs))
+        return false;
+    if (!expected_compute(&second, test_case_model(b, NULL), false, b->inputs, b->n_inputs)) {
+        same = expected_apart(&first, &second) <= 0;
+        expected_release(&second);
+    }
+    expected_release(&first);
+    return same;
+}
+
+struct test_case *other_data_axes_sorted(const struct test_case *test)
+{
+    struct model *model;
+    struct test_case *other = begin(test, &model);
+    bool changed = false;
+    for (size_t i = 0; other && i < model->graph->n_node; i++)
+        changed |= sort_axes(model, model->graph->node[i]);
+    other = other ? finish(other, model, changed) : NULL;
+    if (other && !are_equivalent(test, other)) {
+        test_case_free(other);
+        other = NULL;
+    }
+    return other;
+}
+
+/* False when the tensor has the shape already, or cannot be broadcast to it. */
+static bool expand(struct tensor *tensor, const struct shape *shape)
+{
+    struct tensor to;
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    int ahead = shape->rank - tensor->shape.rank;
+    if (shape_equal(&tensor->shape, shape) || ahead < 0 || tensor->type == DTYPE_STRING || !tensor->count)
+        return false;
+    for (int k = 0; k < tensor->shape.rank; k++)
+        if (tensor->shape.dims[k] != 1 && tensor->shape.dims[k] != shape->dims[ahead + k])
+            return false;
+    if (tensor_alloc(&to, tensor->type, shape, 0, NULL))
+        return false;
+    for (size_t i = 0; i < to.count; i++, odometer_next(index, shape)) {
+        size_t at = 0;
+        for (int k = 0; k < tensor->shape.rank; k++)
+            at = at * (size_t)tensor->shape.dims[k] +
+                 (tensor->shape.dims[k] == 1 ? 0 : (size_t)index[ahead + k]);
+        tensor_set(&to, i, tensor_get(tensor, at));
+    }
+    tensor_release(tensor);
+    *tensor = to;
+    return true;
+}
+
+struct test_case *other_data_expanded(const struct test_case *test)
+{
+    struct model *model;
+    struct expected expected;
+    const struct model *present = test_case_model(test, NULL);
+    const struct op *op =
+        present && present->graph->n_node == 1 ? op_find(present->graph->node[0]->op_type) : NULL;
+    if (!op || op->work != WORK_ELEMENTS || op->inputs.most < 2 || op->data != DATA_ALL ||
+        expected_compute(&expected, present, false, test->inputs, test->n_inputs))
+        return NULL;
+    struct shape shape = expected.values[0].shape;
+    expected_release(&expected);
+    struct test_case *other = begin(test, &model);
+    bool changed = false;
+    if (!other)
+        return NULL;
+    for (size_t i = 0; i < other->n_inputs; i++)
+        if (other->inputs[i].kind == VALUE_TENSOR)
+            changed |= expand(&other->inputs[i].tensors[0], &shape);
+    declare_inputs(model, other);
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+            continue;
+        if (expand(&tensor, &shape) &&
+            model_replace_initializer(model, model->graph->initializer[i]->name, &tensor, NULL) == 0)
+            changed = true;
+        tensor_release(&tensor);
+    }
+    return finish(other, model, changed);
 }
 
 struct test_case *other_data_word(const struct test_case *test, size_t node, const char *attribute,

@@ -19,6 +19,13 @@ struct test_case *other_data_above_lowest(const struct test_case *test);
 /* Every dimension of 0 becomes 2; what was empty holds ones. */
 struct test_case *other_data_filled(const struct test_case *test);
 
+/* Lists of axes, as attributes or constants, in ascending order: the operators that have them mean the same.
+ */
+struct test_case *other_data_axes_sorted(const struct test_case *test);
+
+/* The operands of a single node that works on elements, written out in the shape of its result. */
+struct test_case *other_data_expanded(const struct test_case *test);
+
 /* Word number `index` of an attribute with a list of words, of a node, becomes another. */
 struct test_case *other_data_word(const struct test_case *test, size_t node, const char *attribute,
                                   size_t index, const char *word);

@@ -5,22 +5,27 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Cures that name a class of inputs. The others tell only that the graph must look just so. */
+/*
+ * Cures that name a class of inputs; the others tell only that the graph must look just so. The first that
+ * cures counts: an equivalent form proves more than other data, which may hide a failure by chance.
+ */
+enum class_kind { CLASS_AXES, CLASS_OPERANDS, CLASS_OTHER, CLASS_KINDS };
 static const struct {
     const char *cure;
-    bool broadcasts; /* it is about how operands are brought together, which all broadcasting operators share
-                      */
-    bool types;      /* it is about the element type */
+    enum class_kind kind;
 } classes[] = {
-    {"above-lowest", false, false},
-    {"another-type", false, true},
-    {"broadcast-expanded", true, false},
-    {"defaults", false, false},
-    {"filled", false, false},
-    {"finite", false, false},
-    {"initializer-as-input", true, false},
-    {"input-as-initializer", true, false},
-    {"other-type", false, true},
+    {"axes-sorted", CLASS_AXES},
+    {"expanded", CLASS_OPERANDS},
+    {"broadcast-expanded", CLASS_OPERANDS},
+    {"pairwise", CLASS_OPERANDS},
+    {"initializer-as-input", CLASS_OPERANDS},
+    {"input-as-initializer", CLASS_OPERANDS},
+    {"defaults", CLASS_OTHER},
+    {"other-type", CLASS_OTHER},
+    {"another-type", CLASS_OTHER},
+    {"finite", CLASS_OTHER},
+    {"filled", CLASS_OTHER},
+    {"above-lowest", CLASS_OTHER},
 };
 
 static bool are_mates(const struct op *a, const struct op *b)
@@ -79,20 +84,28 @@ static void add_without_bodies(struct str *out, const char *operators)
     }
 }
 
-/* What matters of a value: words, left out or not, the sign of numbers. */
-static void add_value(struct str *out, const char *value)
+static bool is_flag(const struct finding_evidence *evidence)
 {
-    bool negative = false, zero = true;
-    if (isalpha((unsigned char)*value)) {
+    const struct op *op = op_find(evidence->owner);
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (text_equal(param->name, evidence->parameter))
+            return param->legal && text_equal(param->legal, "0|1");
+    return false;
+}
+
+/* What matters of a value: words, flags, left out or not, the sign of numbers. */
+static void add_value(struct str *out, const struct finding_evidence *evidence)
+{
+    const char *value = evidence->value;
+    bool negative = false;
+    if (isalpha((unsigned char)*value) || is_flag(evidence)) {
         if (!strchr(value, '[')) /* "float32 [2,3]" is what an input is like */
             str_printf(out, "=%s", value);
         return;
     }
-    for (const char *c = value; *c; c++) {
+    for (const char *c = value; *c; c++)
         negative |= *c == '-' && isdigit((unsigned char)c[1]);
-        zero &= strchr("0,. -", *c) != NULL;
-    }
-    str_add(out, negative ? "<0" : zero && *value ? "=0" : "");
+    str_add(out, negative ? "<0" : "");
 }
 
 static bool has_word(const char *list, const char *word)
@@ -116,25 +129,31 @@ static const char *coarse_type(const char *types)
     return strncmp(types, "int", 3) == 0 ? "integers" : types;
 }
 
-/* The operators of a kind, and what cures them. False when no cure is about a class of inputs. */
+/* "cured by filled", and of which kind that is; CLASS_KINDS and nothing when no cure is about a class. */
+static enum class_kind add_cure(struct str *out, const struct finding_evidence *evidence)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (has_word(evidence->cures, classes[i].cure)) {
+            str_printf(out, "cured by %s", classes[i].cure);
+            return classes[i].kind;
+        }
+    return CLASS_KINDS;
+}
+
+/* The operators of a kind, and what cures them. False when no cure is about a class of inputs. How operands
+ * are brought together all broadcasting operators share. */
 static bool add_classes(struct str *out, const char *name, const struct signature *signature,
                         const struct finding_evidence *evidence)
 {
-    bool broadcasts = is_broadcasting(name), types = false, any = false;
-    struct str words;
-    str_init(&words);
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (has_word(evidence->cures, classes[i].cure)) {
-            str_printf(&words, "%s%s", any ? "+" : "", classes[i].cure);
-            broadcasts &= classes[i].broadcasts;
-            types |= classes[i].types;
-            any = true;
-        }
-    if (any)
-        str_printf(out, "%s|%s|cured by %s", broadcasts ? "elementwise" : cause_mates(name),
-                   types ? coarse_type(signature->types) : "", words.data);
-    str_release(&words);
-    return any;
+    struct str cure;
+    str_init(&cure);
+    enum class_kind kind = add_cure(&cure, evidence);
+    bool operands = kind == CLASS_OPERANDS && is_broadcasting(name);
+    if (kind != CLASS_KINDS)
+        str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name),
+                   coarse_type(signature->types), cure.data);
+    str_release(&cure);
+    return kind != CLASS_KINDS;
 }
 
 static bool names_source(const char *message)
@@ -149,7 +168,16 @@ static bool names_source(const char *message)
 static void add_parameter(struct str *out, const struct finding_evidence *evidence)
 {
     str_printf(out, "parameter %s", evidence->parameter);
-    add_value(out, evidence->value);
+    add_value(out, evidence);
+}
+
+/* Without what follows a message that was passed on at load. */
+static void add_message(struct str *out, const char *message)
+{
+    size_t length = strlen(message);
+    while (length && strchr(" >", message[length - 1]))
+        length--;
+    str_append(out, message, length);
 }
 
 /* The engine's own words tell more than experiments. */
@@ -158,13 +186,17 @@ static bool add_refusal(struct str *out, const struct signature *signature,
 {
     if (!*signature->message)
         return false;
+    size_t start = out->length;
     if (*evidence->passes)
-        str_printf(out, "pass %s|", evidence->passes);
+        str_printf(out, "pass %s", evidence->passes);
     else if (!names_source(signature->message)) {
-        add_without_bodies(out, signature->operators);
-        str_add(out, "|");
+        if (evidence->no_inputs)
+            str_add(out, "no inputs");
+        else
+            add_without_bodies(out, signature->operators);
     }
-    str_add(out, signature->message);
+    str_add(out, out->length > start ? "|" : "");
+    add_message(out, signature->message);
     return true;
 }
 
@@ -223,7 +255,8 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     only_operator(signature, name);
     if (!*name)
         return false;
-    if (*evidence->parameter && text_equal(evidence->owner, name)) {
+    if (*evidence->parameter && text_equal(evidence->owner, name) &&
+        !has_word(evidence->cures, "axes-sorted")) {
         str_printf(out, "%s|", cause_mates(name));
         add_parameter(out, evidence);
         str_printf(out, "|%s", signature->message);

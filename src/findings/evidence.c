@@ -29,6 +29,7 @@ void evidence_write(struct str *out, const struct finding_evidence *evidence)
     json_string(&json, "owner", evidence->owner);
     json_string(&json, "cures", evidence->cures);
     json_bool(&json, "by_operator", evidence->by_operator);
+    json_bool(&json, "no_inputs", evidence->no_inputs);
     json_end(&json);
 }
 
@@ -52,19 +53,25 @@ static const char *read_text(struct arena *arena, const struct json_value *objec
     return text ? arena_strdup(arena, text) : "";
 }
 
+static bool read_bool(const struct json_value *object, const char *name)
+{
+    const struct json_value *value = json_member(object, name);
+    return value && value->kind == JSON_BOOL && value->truth;
+}
+
 void evidence_read(struct finding_evidence *evidence, const char *text, size_t size)
 {
     struct arena arena;
     const struct json_value *top;
     arena_init(&arena);
     if (json_read(&arena, text, size, &top, NULL) == 0) {
-        const struct json_value *whatever = json_member(top, "by_operator");
         evidence->passes = read_text(&evidence->arena, top, "passes");
         evidence->parameter = read_text(&evidence->arena, top, "parameter");
         evidence->value = read_text(&evidence->arena, top, "value");
         evidence->owner = read_text(&evidence->arena, top, "owner");
         evidence->cures = read_text(&evidence->arena, top, "cures");
-        evidence->by_operator = whatever && whatever->kind == JSON_BOOL && whatever->truth;
+        evidence->by_operator = read_bool(top, "by_operator");
+        evidence->no_inputs = read_bool(top, "no_inputs");
     }
     arena_release(&arena);
 }

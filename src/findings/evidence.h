@@ -18,10 +18,11 @@ struct finding_evidence {
         *value; /* of the parameter, or of the first of several; of a list of words those that matter */
     const char *owner; /* the operator that has it */
     /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
-     * "finite" numbers, numbers "above-lowest", the lowest of their type, and "filled" tensors in the place
-     * of empty ones. */
+     * "axes-sorted", operands "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest
+     * of their type, "filled" tensors in the place of empty ones, and data of "another-type". */
     const char *cures;
     bool by_operator; /* it fails whatever its parameters */
+    bool no_inputs;   /* the model computes constants alone */
 };
 
 /* Nothing found yet. The caller releases it. */

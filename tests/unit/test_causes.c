@@ -93,6 +93,19 @@ static void test_one_bug(void **state)
         {"refused|opencv|ArgMax|||net_impl.cpp:#: error: (#:Assertion failed) inputs.size() == #", "{}"},
         {"refused|opencv|Concat+Exp|||net_impl.cpp:#: error: (#:Assertion failed) inputs.size() == #", ""},
     };
+    static const struct row constants[] = {
+        {"refused|opencv|Celu|||an empty network",
+         "{\"cures\": \"initializer-as-input\", \"no_inputs\": true}"},
+        {"refused|opencv|ConstantOfShape|||an empty network", "{\"no_inputs\": true}"},
+    };
+    /* OpenCV 4.10.0: axes in another order; as an attribute, and as a constant. */
+    static const struct row axes[] = {
+        {"wrong|opencv|ReduceMax|f32||", "{\"cures\": \"axes-sorted\", \"parameter\": \"axes\", \"value\": "
+                                         "\"2,3,1,0\", \"owner\": \"ReduceMax\"}"},
+        {"wrong|opencv|ReduceProd|f32||", "{\"cures\": \"axes-sorted\", \"by_operator\": true}"},
+    };
+    same(constants, COUNT(constants));
+    same(axes, COUNT(axes));
     same(empty, COUNT(empty));
     same(recurrent, COUNT(recurrent));
     same(scale, COUNT(scale));
@@ -114,6 +127,11 @@ static void test_other_bugs(void **state)
          "{\"parameter\": \"activations\", \"value\": \"ThresholdedRelu\", \"owner\": \"GRU\"}"},
         {"wrong|onnxruntime|RNN|f32||",
          "{\"parameter\": \"activations\", \"value\": \"HardSigmoid\", \"owner\": \"RNN\"}"},
+        {"wrong|opencv|ReduceProd|f32||", "{\"cures\": \"axes-sorted\", \"by_operator\": true}"},
+        {"wrong|opencv|ReduceL1|f32||", /* an axis of size 1 */
+         "{\"parameter\": \"axes\", \"value\": \"0\", \"owner\": \"ReduceL1\"}"},
+        {"refused|opencv|Celu|||an empty network", "{}"},
+        {"refused|opencv|Reshape|||an empty network", "{}"},
         {"wrong|opencv|Gather|any||", "{\"parameter\": \"axis\", \"value\": \"-1\", \"owner\": \"Gather\"}"},
         {"wrong|opencv|Gather|any||", "{\"parameter\": \"axis\", \"value\": \"1\", \"owner\": \"Gather\"}"},
         {"wrong|opencv|Squeeze|any||",
