@@ -28,7 +28,7 @@ static const struct {
 } data[] = {
     {"axes-sorted", other_data_axes_sorted}, {"expanded", other_data_expanded},
     {"finite", other_data_finite},           {"above-lowest", other_data_above_lowest},
-    {"filled", other_data_filled},
+    {"filled", other_data_filled},           {"ranked", other_data_ranked},
 };
 
 #define CURE_TYPE "another-type"

@@ -101,6 +101,16 @@ static bool fill(struct tensor *tensor)
     return true;
 }
 
+static bool give_rank(struct tensor *tensor)
+{
+    bool scalar = tensor->shape.rank == 0;
+    if (scalar) {
+        tensor->shape.rank = 1;
+        tensor->shape.dims[0] = 1;
+    }
+    return scalar;
+}
+
 static void declare_inputs(struct model *model, const struct test_case *other)
 {
     for (size_t i = 0; i < model->graph->n_input; i++)
@@ -142,6 +152,11 @@ struct test_case *other_data_finite(const struct test_case *test)
 struct test_case *other_data_above_lowest(const struct test_case *test)
 {
     return change_tensors(test, raise_lowest);
+}
+
+struct test_case *other_data_ranked(const struct test_case *test)
+{
+    return change_tensors(test, give_rank);
 }
 
 struct test_case *other_data_filled(const struct test_case *test)

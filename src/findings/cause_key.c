@@ -23,6 +23,7 @@ static const struct {
     {"defaults", CLASS_OTHER},
     {"other-type", CLASS_OTHER},
     {"another-type", CLASS_OTHER},
+    {"ranked", CLASS_OTHER},
     {"finite", CLASS_OTHER},
     {"filled", CLASS_OTHER},
     {"above-lowest", CLASS_OTHER},
