@@ -23,6 +23,15 @@ assay replay campaign/findings | counts 3
 assay replay campaign/findings -e reference:round=on | counts 3
 assay report campaign
 assay report nowhere
+# Two operators, one cause: when both are reduced, the parameter to blame is known.
+quietly fuzz -e reference:fault=pool-default-stride --no-probe --ops MaxPool,AveragePool --blocks 1 --count 40 -o pools
+assay findings pools | tail -n 2
+quietly report pools
+plain() { sed -E 's/-[0-9a-f]{12}/-HASH/g; s/  +/  /g' | cut -d ' ' -f 1-7; }
+assay findings pools | plain
+assay findings pools --all | plain
+assay findings pools --format json | grep -E '"(cause|variants)": ' | sort -u
+assay findings pools --show shape-maxpool | grep '^  cause'
 # A case from elsewhere.
 bn="$cases/node/test_batchnorm_epsilon"
 assay report "$bn" -e reference:fault=bn-sqrt-var -o bundle | sed -E 's/-[0-9a-f]{12}/-HASH/'
