@@ -27,7 +27,7 @@ enum error_code {
 struct error {
     enum error_code code;
     int cause; /* the errno that caused it, or 0 */
-    char message[500];
+    char message[1000];
 };
 
 /* Fills *err (when not NULL) and returns -1, so that `return error_set(...)` reads well. */

@@ -1,43 +1,149 @@
 #include "base/progress.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+/* What the work writes and the thread reads; the condition tells the thread to end. */
+struct progress_line {
+    const char *what;
+    _Atomic size_t total;
+    double started;
+    _Atomic size_t done;
+    _Atomic(const char *) doing;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t condition;
+    bool ended;
+};
+
+static const double first_after = 1, redrawn_after = 0.5; /* seconds */
+
+/* Not through stdio: the work may be writing to stderr itself. */
+static void put(const char *text)
+{
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    (void)written; /* a terminal that is gone shows nothing */
+}
+
+static void draw(struct progress_line *line)
+{
+    char text[300];
+    size_t done = line->done, total = line->total, room = sizeof text, used;
+    const char *doing = line->doing;
+    double seconds = clock_seconds() - line->started, rate = (double)done / seconds;
+    used = (size_t)snprintf(text, room, "\r\033[K%.80s", line->what);
+    if (total)
+        used += (size_t)snprintf(text + used, room - used, " %zu/%zu", done, total);
+    else if (done)
+        used += (size_t)snprintf(text + used, room - used, " %zu", done);
+    if (done)
+        used += (size_t)snprintf(text + used, room - used, "  %.3g/s", rate);
+    if (doing)
+        used += (size_t)snprintf(text + used, room - used, "  %.80s", doing);
+    used += (size_t)snprintf(text + used, room - used, "  %.0f s", seconds);
+    if (done && done < total)
+        snprintf(text + used, room - used, ", %.0f s left", (double)(total - done) / rate);
+    put(text);
+}
+
+static void *redraw(void *context)
+{
+    struct progress_line *line = context;
+    double next = clock_seconds() + first_after;
+    bool drawn = false;
+    pthread_mutex_lock(&line->mutex);
+    while (!line->ended) {
+        struct timespec until = {(time_t)next, (long)((next - (double)(time_t)next) * 1e9)};
+        if (pthread_cond_timedwait(&line->condition, &line->mutex, &until) == 0)
+            continue;
+        draw(line);
+        drawn = true;
+        next = clock_seconds() + redrawn_after;
+    }
+    pthread_mutex_unlock(&line->mutex);
+    if (drawn)
+        put("\r\033[K");
+    return NULL;
+}
+
+/* Signals are for the thread that does the work. */
+static bool start(struct progress_line *line)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&line->thread, NULL, redraw, line) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
 
 void progress_begin(struct progress *progress, const char *what, size_t total)
 {
-    *progress = (struct progress){.what = what, .total = total, .started = clock_ns()};
-    progress->visible = isatty(STDERR_FILENO);
+    *progress = (struct progress){0};
+    if (!isatty(STDERR_FILENO))
+        return;
+    struct progress_line *line = memory_zeroed(1, sizeof *line);
+    pthread_condattr_t attributes;
+    line->what = what;
+    line->total = total;
+    line->started = clock_seconds();
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&line->condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&line->mutex, NULL);
+    if (start(line))
+        progress->line = line;
+    else
+        free(line);
 }
 
-static void draw(const struct progress *progress, int64_t now)
+void progress_total(struct progress *progress, size_t total)
 {
-    double seconds = (double)(now - progress->started) * 1e-9;
-    double rate = seconds > 0 ? (double)progress->done / seconds : 0;
-    fprintf(stderr, "\r\033[K%s %zu", progress->what, progress->done);
-    if (progress->total)
-        fprintf(stderr, "/%zu", progress->total);
-    fprintf(stderr, "  %.0f/s", rate);
-    if (progress->total && rate > 0 && progress->done < progress->total)
-        fprintf(stderr, "  %.0f s left", (double)(progress->total - progress->done) / rate);
-    fflush(stderr);
+    if (progress && progress->line)
+        progress->line->total = total;
 }
 
 void progress_step(struct progress *progress, size_t done)
 {
-    progress->done = done;
-    if (!progress->visible)
-        return;
-    int64_t now = clock_ns();
-    if (now - progress->drawn < 100000000)
-        return;
-    progress->drawn = now;
-    draw(progress, now);
+    if (progress && progress->line)
+        progress->line->done = done;
+}
+
+void progress_add(struct progress *progress)
+{
+    if (progress && progress->line)
+        progress->line->done++;
+}
+
+void progress_doing(struct progress *progress, const char *doing)
+{
+    if (progress && progress->line)
+        progress->line->doing = doing;
 }
 
 void progress_end(struct progress *progress)
 {
-    if (progress->visible && progress->drawn)
-        fputs("\r\033[K", stderr);
+    struct progress_line *line = progress->line;
+    if (!line)
+        return;
+    pthread_mutex_lock(&line->mutex);
+    line->ended = true;
+    pthread_cond_signal(&line->condition);
+    pthread_mutex_unlock(&line->mutex);
+    pthread_join(line->thread, NULL);
+    pthread_cond_destroy(&line->condition);
+    pthread_mutex_destroy(&line->mutex);
+    free(line);
+    progress->line = NULL;
 }

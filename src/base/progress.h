@@ -1,28 +1,37 @@
 /*
- * Progress of long work: one line on stderr, redrawn at most ten times a second, and only when stderr is a
- * terminal. progress_end clears the line, so that results follow on a clean screen.
+ * Progress of long work: one line on stderr, and only when stderr is a terminal. It appears when the work has
+ * taken a second, and is redrawn twice a second by a thread of its own, which does nothing else: so the time
+ * runs on, whatever the work is waiting for. progress_end clears the line, so that results follow on a clean
+ * screen.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+struct progress_line;
+
 struct progress {
-    const char *what;
-    size_t done, total; /* total 0: unknown */
-    int64_t started, drawn;
-    bool visible;
+    struct progress_line *line; /* NULL: nothing is shown */
 };
 
+/* what: "compare", a text that outlives the work. total: how many steps it has; 0: not known. */
 void progress_begin(struct progress *progress, const char *what, size_t total);
+void progress_end(struct progress *progress); /* also of zeroed, or ended, progress */
+
+/* How many steps there are, when that is known later. */
+void progress_total(struct progress *progress, size_t total);
+
+/* So many steps are done; one more is. Progress that was not begun, or NULL, is left alone here and above. */
 void progress_step(struct progress *progress, size_t done);
-void progress_end(struct progress *progress);
+void progress_add(struct progress *progress);
+
+/* What is being done within the step, "settling", in a text that outlives the work; NULL: nothing special. */
+void progress_doing(struct progress *progress, const char *doing);
 
 #ifdef __cplusplus
 }

@@ -191,8 +191,7 @@ static int take(void *context, struct trial_done *done, struct error *err)
             count_engine(check, source->options->known, done, i);
     }
     trial_done_release(done);
-    if (source->options->progress)
-        progress_step(&source->progress, ++source->done);
+    progress_step(&source->progress, ++source->done);
     return 0;
 }
 
@@ -224,8 +223,7 @@ int check_run(struct check *check, struct test_case *origin, const struct check_
         progress_begin(&source.progress, "rewritings", source.list.count + options->random);
     struct trial_source cases = {&source, make, take};
     int status = trials_run(trials, &cases, err);
-    if (options->progress)
-        progress_end(&source.progress);
+    progress_end(&source.progress);
     trials_free(trials);
     rewriting_steps_free(&source.list);
     check->samples++;

@@ -30,15 +30,15 @@ struct check_finding {
     size_t sample;
     struct test_case *test; /* one share of the rewritten case */
     struct verdict verdict;
-    bool by_reference; /* the reference judged the answer to the rewritten form by itself */
-    const char *known; /* where its known issue is written up; NULL: it is not a known issue */
-    char text[320];    /* what is wrong, one line, with the operator to blame where it is known */
+    bool by_reference;       /* the reference judged the answer to the rewritten form by itself */
+    const char *known;       /* where its known issue is written up; NULL: it is not a known issue */
+    char text[VERDICT_LINE]; /* what is wrong, one line, with the operator to blame where it is known */
 };
 
 struct check_engine {
     size_t answers[CHECK_CHANGED + 1]; /* rewritings by enum check_answer */
     struct verdict origin;             /* on the model as it is, of the first sample where it is a finding */
-    char lacking[200];                 /* the first message of a rewritten form that it does not run */
+    char lacking[VERDICT_TEXT];        /* the first message of a rewritten form that it does not run */
 };
 
 struct check {

@@ -2,6 +2,7 @@
 #include "releases/bisect.h"
 
 #include "base/json.h"
+#include "base/progress.h"
 #include "cli/casefile.h"
 #include "report/text_table.h"
 
@@ -28,7 +29,7 @@ static void write_stretches(const struct bisect *bisect, struct str *out, bool c
         const struct bisect_stretch *stretch = &bisect->stretches[i];
         const char *first = release_name(bisect, stretch->first), *last = release_name(bisect, stretch->last);
         str_clear(&message);
-        text_print(&message, stretch->verdict.text, 120);
+        text_print(&message, stretch->verdict.text, 0);
         if (stretch->verdict.by_answer)
             str_add(&message, " (by the case's expected outputs)");
         table_add(&table, STYLE_PLAIN, "%s%s%s", first, stretch->first == stretch->last ? "" : " to ",
@@ -224,7 +225,10 @@ static int bisect_case(const struct settings *settings, const char *path, struct
             .step = (size_t)settings->step,
             .no_knobs = settings->no_knobs,
         };
+        struct progress progress;
+        progress_begin(&progress, "bisect", 0);
         status = bisect_run(&bisect, test, &options, err);
+        progress_end(&progress);
         if (!status && settings->no_knobs && bisect.n_releases < 2)
             status =
                 error_set(err, ERROR_USAGE,

@@ -1,6 +1,7 @@
 #include "cli/campaign_run.h"
 
 #include "base/clock.h"
+#include "base/wrap.h"
 #include "campaign/fuzz_shared.h"
 #include "cli/interrupt.h"
 #include "report/fault_map.h"
@@ -9,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Seconds between two drawings of the screen, and between two lines of a log. */
@@ -23,12 +23,6 @@ struct view {
     size_t lines; /* of the screen that stands there now */
 };
 
-static size_t terminal_width(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 static void draw(struct view *view, const struct fuzz_status *status)
 {
     struct str text;
@@ -36,7 +30,7 @@ static void draw(struct view *view, const struct fuzz_status *status)
     if (view->lines)
         str_printf(&text, "\033[%zuA\033[J", view->lines);
     size_t start = text.length;
-    fuzz_screen(&text, status, view->colour, terminal_width());
+    fuzz_screen(&text, status, view->colour, terminal_width(STDERR_FILENO));
     view->lines = 0;
     for (size_t i = start; i < text.length; i++)
         view->lines += text.data[i] == '\n';
@@ -90,7 +84,7 @@ static int write_summary(const struct common *common, const struct fuzz_status *
                          const struct fuzz_shared_options *shared, const struct standing *standing,
                          struct view *view, struct error *err)
 {
-    struct common to_stdout = {0};
+    struct common to_stdout = {.format = common->format};
     struct str text;
     str_init(&text);
     if (view->terminal && view->lines)

@@ -150,7 +150,7 @@ static void print_findings(const struct check *check, size_t engine, struct str 
         style_print(out, colour, verdict_style(finding->verdict.kind), "%s",
                     verdict_name(finding->verdict.kind));
         str_add(out, ": ");
-        text_print(out, finding->text, 300);
+        text_print(out, finding->text, 0);
         if (finding->known)
             str_printf(out, " (known: %s)", finding->known);
         str_add(out, "\n");
@@ -164,14 +164,14 @@ static void print_doubts(const struct check_engine *engine, struct str *out)
                    engine->answers[CHECK_UNCOMPARED]);
     if (engine->answers[CHECK_LACKING] && engine->origin.unanswered) {
         str_add(out, "  It does not answer the model as it is: ");
-        text_print(out, engine->origin.text, 200);
+        text_print(out, engine->origin.text, 0);
         str_add(out, "\n");
     } else if (engine->answers[CHECK_LACKING]) {
         str_printf(out,
                    "  It refuses %zu of the rewritten forms, in which something is new that it may lack; the "
                    "first: ",
                    engine->answers[CHECK_LACKING]);
-        text_print(out, engine->lacking, 200);
+        text_print(out, engine->lacking, 0);
         str_add(out, "\n");
     }
 }
@@ -192,7 +192,7 @@ static void print_wrong(const struct checked *entry, size_t engine, const char *
     str_printf(out, "%s: %s ", file_base(entry->path), label);
     style_print(out, colour, STYLE_BAD, "%s", verdict_row(kind)->sentence);
     str_printf(out, ", with the model as it is and on %zu rewritings alike: ", of->answers[CHECK_WRONG]);
-    text_print(out, wrong ? wrong->text : of->origin.text, 300);
+    text_print(out, wrong ? wrong->text : of->origin.text, 0);
     str_add(out, "\n");
 }
 

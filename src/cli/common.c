@@ -1,7 +1,9 @@
 #include "cli/common.h"
 
+#include "base/clean.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "config.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
@@ -106,10 +108,15 @@ static void tell_broken(const struct session *session)
 {
     for (size_t i = 0; i < session->panel.count; i++) {
         const struct engine_info *info = panel_engine(&session->panel, i);
-        if (info->problem)
-            fprintf(stderr,
-                    "assay: %s does not start: %s\n'assay engines %s' shows its versions and knobs.\n",
-                    info->label, info->problem, info->name);
+        if (!info->problem)
+            continue;
+        struct str text;
+        str_init(&text);
+        str_printf(&text, "assay: %s does not start: ", info->label);
+        clean_add(&text, info->problem);
+        str_printf(&text, "\n'assay engines %s' shows its versions and knobs.\n", info->name);
+        wrap_print(stderr, text.data);
+        str_release(&text);
     }
 }
 
@@ -193,8 +200,10 @@ int output_check_bundle(const struct common *common, const char *const *inputs, 
 
 int output_write(const struct common *common, const struct str *text, struct error *err)
 {
-    if (!common->output || common->format != FORMAT_TEXT)
+    if (common->format != FORMAT_TEXT)
         return output_write_plain(common, text, err);
+    if (!common->output)
+        return wrap_print(stdout, text->data) ? 0 : error_errno(err, "cannot write the result");
     struct str headed;
     str_init(&headed);
     str_printf(&headed, OUTPUT_TEXT_MARK ASSAY_VERSION "\n\n%s", text->data);

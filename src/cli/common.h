@@ -100,8 +100,8 @@ int session_valid(struct session *session, const struct job *job, const struct i
 
 /*
  * Writes the result to the output file, as base/output.h says, or to stdout when there is none. In a file,
- * output_write puts a first line before a text for people, by which Assay recognises its own reports;
- * output_write_plain does not.
+ * output_write puts a first line before a text for people, by which Assay recognises its own reports, and on
+ * a terminal it wraps the text (base/wrap.h); output_write_plain does neither.
  */
 int output_write(const struct common *common, const struct str *text, struct error *err);
 int output_write_plain(const struct common *common, const struct str *text, struct error *err);

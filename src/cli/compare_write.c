@@ -113,11 +113,6 @@ static void text_verdicts(const struct compare *compare, const char *const *labe
         str_add(out, " ");
         text_print(out, sentence.data, 0);
         str_add(out, "\n");
-        if (compare->engine[i].last_lines && verdict_is(overall->verdict.kind, CLASS_DEATH)) {
-            str_add(out, "    last on stderr: ");
-            text_print(out, compare->engine[i].last_lines, 0);
-            str_add(out, "\n");
-        }
         if (overall->cause) {
             str_add(out, "    cause: ");
             text_print(out, overall->cause, 0);
@@ -140,7 +135,7 @@ static void text_verdicts(const struct compare *compare, const char *const *labe
         size_t without = compare->verdicts.samples - compare->verdicts.by_reference;
         str_printf(out, "  judged without the reference on %zu of %zu samples: ", without,
                    compare->verdicts.samples);
-        text_print(out, compare->verdicts.reason, 300);
+        text_print(out, compare->verdicts.reason, 0);
         str_add(out, "\n");
     }
     str_release(&sentence);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { SHOWN_FINDINGS = 20, SHOWN_MESSAGE = 160 };
+enum { SHOWN_FINDINGS = 20 };
 
 struct settings {
     struct common common;
@@ -64,7 +64,7 @@ static void text_row(struct table *table, const char *engine, const char *name,
     struct str message;
     str_init(&message);
     if (result->message)
-        text_print(&message, result->message, SHOWN_MESSAGE);
+        text_print(&message, result->message, 0);
     table_add(table, STYLE_PLAIN, "%s", engine);
     table_add(table, STYLE_PLAIN, "%s", name);
     table_add(table, conform_style(result->verdict), "%s", conform_verdict_name(result->verdict));

@@ -1,9 +1,8 @@
-/* assay engines: lists the engines, their versions and knobs, and the bugs that can be planted; checks
- * adapters. */
+/* assay engines: lists the engines, their versions and knobs, and the bugs that can be planted. */
 #include "base/json.h"
 #include "base/memory.h"
-#include "cli/common.h"
-#include "engine/adapter_check.h"
+#include "base/progress.h"
+#include "cli/engines_check.h"
 #include "report/text_table.h"
 
 #include <stdlib.h>
@@ -78,13 +77,17 @@ static void ask(struct list *list, struct registry *registry, struct pool *pool)
         else
             list->entries[i].number = pool_add(pool, spec);
     }
+    struct progress progress;
+    progress_begin(&progress, "starting engines", list->count);
     pool_warm(pool);
     for (size_t i = 0; i < list->count; i++) {
         struct entry *entry = &list->entries[i];
         struct error err = {0};
         if (entry->number >= 0 && pool_starts(pool, entry->number, &err))
             entry->problem = arena_strdup(&list->arena, err.message);
+        progress_step(&progress, i + 1);
     }
+    progress_end(&progress);
 }
 
 static const Assay__Welcome *welcome(const struct entry *entry, const struct pool *pool)
@@ -193,7 +196,7 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
     if (entry->problem) {
         str_add(out, "  ");
         style_print(out, colour, STYLE_BAD, "not usable: ");
-        text_print(out, entry->problem, 300);
+        text_print(out, entry->problem, 0);
         str_add(out, "\n");
     }
     struct table table;
@@ -310,165 +313,12 @@ static int tell_unusable(const struct list *list, struct error *err)
     return 0;
 }
 
-/* The labels to check: those given, and for a file that is given all engines in it. */
-struct labels {
-    struct arena arena;
-    struct registry *registry;
-    const char *file; /* whose engines are added */
-    const char **items;
-    size_t count, capacity;
-};
-
-static void add_label(struct labels *labels, const char *label)
-{
-    labels->items = memory_grow(labels->items, &labels->capacity, labels->count + 1, sizeof *labels->items);
-    labels->items[labels->count++] = arena_strdup(&labels->arena, label);
-}
-
-static int add_of_file(void *context, const char *name, const char *version, const char *path)
-{
-    struct labels *labels = context;
-    (void)version, (void)path;
-    bool again = labels->count && text_equal(labels->items[labels->count - 1], name);
-    if (!again && text_equal(registry_file(labels->registry, name), labels->file))
-        add_label(labels, name);
-    return 0;
-}
-
-static bool is_file(const char *word)
-{
-    return text_ends(word, ".ini");
-}
-
-static int open_for_check(struct labels *labels, const struct common *common, const struct cli_list *words,
-                          struct error *err)
-{
-    size_t count = common->registries.count;
-    const char **files = arena_array(&labels->arena, count + words->count, sizeof *files);
-    for (size_t i = 0; i < count; i++)
-        files[i] = common->registries.items[i];
-    for (size_t i = 0; i < words->count; i++)
-        if (is_file(words->items[i]))
-            files[count++] = words->items[i];
-    if (words->count == 0)
-        return error_set(err, ERROR_USAGE, "--check needs an engine or an engine file");
-    if (registry_open(&labels->registry, files, count, err))
-        return -1;
-    for (size_t i = 0; i < words->count; i++) {
-        labels->file = words->items[i];
-        size_t before = labels->count;
-        if (!is_file(words->items[i]))
-            add_label(labels, words->items[i]);
-        else if (registry_each(labels->registry, add_of_file, labels) || labels->count == before)
-            return error_set(err, ERROR_NOT_FOUND, "%s has no engine", words->items[i]);
-    }
-    return 0;
-}
-
-static const char *const state_words[] = {"not tried", "ok", "FAILED"};
-static const char *const state_names[] = {"not tried", "holds", "fails"};
-
-static void print_check(const char *label, const struct adapter_check *check, struct str *out, bool colour)
-{
-    static const enum style styles[] = {STYLE_DIM, STYLE_GOOD, STYLE_BAD};
-    struct table table;
-    table_init(&table, "ll");
-    style_print(out, colour, STYLE_HEAD, "%s", label);
-    str_add(out, "\n");
-    for (size_t i = 0; i < check->count; i++) {
-        const struct check_step *step = &check->steps[i];
-        bool more = *step->found;
-        table_add(&table, styles[step->state], "%s", state_words[step->state]);
-        table_add(&table, STYLE_PLAIN, "%s%s%s", step->name, more ? ": " : "", step->found);
-        if (step->state != CHECK_FAILS)
-            continue;
-        table_add(&table, STYLE_PLAIN, "%s", "");
-        table_add(&table, STYLE_PLAIN, "To mend: %s", step->mend);
-    }
-    table_print(&table, out, colour, 2);
-    table_release(&table);
-    size_t held = check->count - check->failed - check->not_tried;
-    str_printf(out, "%zu of %zu steps hold", held, check->count);
-    if (check->failed)
-        str_printf(out, ", %zu failed, %zu were not tried", check->failed, check->not_tried);
-    str_add(out, check->failed ? "\n" : ": the adapter keeps the protocol\n");
-}
-
-static void write_check(const char *label, const struct adapter_check *check, struct json *json)
-{
-    json_object(json, NULL);
-    json_string(json, "engine", label);
-    json_bool(json, "keeps_protocol", check->failed == 0);
-    json_array(json, "steps");
-    for (size_t i = 0; i < check->count; i++) {
-        const struct check_step *step = &check->steps[i];
-        json_object(json, NULL);
-        json_string(json, "step", step->name);
-        json_string(json, "result", state_names[step->state]);
-        json_string(json, "found", step->found);
-        json_string(json, "mend", step->state == CHECK_FAILS ? step->mend : NULL);
-        json_end(json);
-    }
-    json_end(json);
-    json_end(json);
-}
-
-static int check_engines(const struct settings *settings, struct labels *labels, struct str *out,
-                         bool *failed, struct error *err)
-{
-    const struct common *common = &settings->common;
-    struct json json;
-    if (common->format == FORMAT_JSON) {
-        output_json(&json, out, true);
-        json_array(&json, "checks");
-    }
-    for (size_t i = 0; i < labels->count; i++) {
-        const struct engine_spec *spec;
-        struct adapter_check check;
-        if (registry_find(labels->registry, labels->items[i], &spec, err))
-            return -1;
-        adapter_check(&check, spec, common->deadline > 0 ? common->deadline : 30);
-        *failed |= check.failed > 0;
-        if (common->format == FORMAT_JSON) {
-            write_check(spec->label, &check, &json);
-        } else {
-            str_add(out, i ? "\n" : "");
-            print_check(spec->label, &check, out, output_colour(common));
-        }
-        adapter_check_release(&check);
-    }
-    if (common->format == FORMAT_JSON) {
-        json_end(&json);
-        json_end(&json);
-    }
-    return 0;
-}
-
-static int run_check(const struct settings *settings, const struct cli_list *words, struct error *err)
-{
-    struct labels labels = {0};
-    struct str out;
-    bool failed = false;
-    arena_init(&labels.arena);
-    str_init(&out);
-    int status = -1;
-    if (!output_check(&settings->common, err) && !open_for_check(&labels, &settings->common, words, err) &&
-        !check_engines(settings, &labels, &out, &failed, err) && !output_write(&settings->common, &out, err))
-        status = failed ? STATUS_FINDINGS : STATUS_AGREE;
-    if (labels.registry)
-        registry_free(labels.registry);
-    free(labels.items);
-    str_release(&out);
-    arena_release(&labels.arena);
-    return status;
-}
-
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
     const struct common *common = &settings->common;
     if (settings->check)
-        return run_check(settings, words, err);
+        return engines_check(common, words, err);
     struct list list = {.wanted = words};
     struct registry *registry = NULL;
     struct pool *pool = NULL;

@@ -134,7 +134,7 @@ static void text_course(const struct train_course *course, const char *label, si
     }
     if (*course->ended) {
         str_printf(out, "%s ended after %zu steps: ", course->departed ? ";" : "", course->steps);
-        text_print(out, course->ended, 300);
+        text_print(out, course->ended, 0);
     } else {
         str_printf(out, "; its parameters end %.2g from the reference's", course->distance);
     }
@@ -150,7 +150,7 @@ void grad_write_text(const struct grad_report *report, bool colour, struct str *
         text_verdict(&g->verdicts.engine[e], report->labels[e], colour, out);
     if (g->verdicts.reason) {
         str_add(out, "  judged without the reference: ");
-        text_print(out, g->verdicts.reason, 300);
+        text_print(out, g->verdicts.reason, 0);
         str_add(out, "\n");
     }
     text_table(report, colour, out);

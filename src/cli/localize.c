@@ -1,6 +1,7 @@
 /* assay localize: finds the operator at fault in a model. */
 #include "cli/localize.h"
 
+#include "base/progress.h"
 #include "engine/handover.h"
 #include "locate/rate.h"
 #include "report/fault_map.h"
@@ -81,16 +82,20 @@ static int choose_sample(struct work *work, struct error *err)
         work->sample = (size_t)number;
         return 0;
     }
-    for (size_t i = 0; work->inputs.samples > 1 && i < work->inputs.samples; i++) {
-        double far;
-        if (distance(work, i, &far, err))
-            return -1;
-        if (far > farthest) {
+    struct progress progress;
+    int status = 0;
+    progress_begin(&progress, "samples", work->inputs.samples);
+    for (size_t i = 0; work->inputs.samples > 1 && i < work->inputs.samples && !status; i++) {
+        double far = 0;
+        status = distance(work, i, &far, err);
+        if (!status && far > farthest) {
             farthest = far;
             work->sample = i;
         }
+        progress_step(&progress, i + 1);
     }
-    return 0;
+    progress_end(&progress);
+    return status;
 }
 
 /* Checks that the case is valid before an engine that gave no answer is blamed. */

@@ -254,7 +254,7 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
         text_class(report, out);
         if (found->unshown) {
             str_add(out, "the engine's intermediate values could not be recorded: ");
-            text_print(out, found->unshown, 200);
+            text_print(out, found->unshown, 0);
             str_add(out, "\n");
         }
         text_path(report, colour, out);

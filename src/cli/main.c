@@ -1,6 +1,7 @@
 #include "base/clean.h"
 #include "base/heap.h"
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "cli/cli.h"
 #include "config.h"
 
@@ -13,8 +14,10 @@ static int trouble(const struct command *command, const struct error *err)
 {
     struct str message;
     str_init(&message);
+    str_printf(&message, "assay %s: ", command->name);
     clean_add(&message, err->message); /* it may quote a file or an engine */
-    fprintf(stderr, "assay %s: %s\n", command->name, message.data);
+    str_add(&message, "\n");
+    wrap_print(stderr, message.data);
     str_release(&message);
     const char *advice = error_advice(err);
     if (err->code == ERROR_USAGE)

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_LIMIT = 160 };
-
 struct settings {
     struct common common;
     const char *release, *known;
@@ -53,11 +51,11 @@ static void write_text(const struct replay *replay, const struct standing *stand
         str_add(out, "\n");
         if (*row->title)
             str_add(out, "  ");
-        text_print(out, row->title, TEXT_LIMIT);
+        text_print(out, row->title, 0);
         str_add(out, *row->title ? "\n" : "");
         if (*row->text)
             str_add(out, "  ");
-        text_print(out, row->text, TEXT_LIMIT);
+        text_print(out, row->text, 0);
         str_add(out, *row->text ? "\n" : "");
     }
     write_fixed(replay, known, out);

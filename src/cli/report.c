@@ -111,7 +111,7 @@ static void say(struct str *out, const struct task *task, const struct follow_up
     text_print(out, task->name, 0);
     if (trouble) {
         str_add(out, ": ");
-        text_print(out, trouble->message, 200);
+        text_print(out, trouble->message, 0);
         str_add(out, "\n");
         return;
     }

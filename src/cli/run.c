@@ -1,6 +1,7 @@
 /* assay run: runs a model on some engines and shows its outputs. */
 #include "base/file.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "cli/common.h"
 #include "engine/handover.h"
 #include "judge/metrics.h"
@@ -229,7 +230,7 @@ static void stand(struct work *work, const char *engine, size_t sample, const st
     if (is_failure(result->outcome))
         standing_finding(&work->standing);
     else if (result->outcome != OUTCOME_OK)
-        standing_trouble(&work->standing, "%s %s on sample %zu: %.380s", engine,
+        standing_trouble(&work->standing, "%s %s on sample %zu: %.1000s", engine,
                          result->outcome == OUTCOME_UNSUPPORTED ? "does not support it" : "gave no answer",
                          sample, words.data);
     str_release(&words);
@@ -277,9 +278,16 @@ static int run_all(struct work *work, struct str *out, struct error *err)
         json_string(&work->json, "model", work->given);
         json_array(&work->json, "results");
     }
-    for (size_t sample = 0; sample < work->inputs.samples; sample++)
-        if (run_sample(work, sample, err))
-            return -1;
+    struct progress progress;
+    int status = 0;
+    progress_begin(&progress, "samples", work->inputs.samples);
+    for (size_t sample = 0; sample < work->inputs.samples && !status; sample++) {
+        status = run_sample(work, sample, err);
+        progress_step(&progress, sample + 1);
+    }
+    progress_end(&progress);
+    if (status)
+        return -1;
     if (text) {
         standing_print(&work->standing, out, output_colour(&screen));
         table_print(&work->table, out, output_colour(&screen), 0);

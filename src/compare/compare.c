@@ -78,6 +78,7 @@ struct work {
     size_t judge_every;
     struct memory *memories;
     size_t n_memories, memories_capacity;
+    struct progress progress;
 };
 
 static bool for_the_judge(const struct work *work, size_t sample)
@@ -347,12 +348,14 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
     struct test_case *test = test_case_view(work->model, inputs, work->inputs->count);
     struct test_case *stacked = stack ? test_case_view(work->model, stack, work->inputs->count) : NULL;
     struct verdict *each = memory_zeroed(work->compare->engines, sizeof *each);
+    progress_doing(&work->progress, "judging and settling");
     sample_verdicts_add(
         &work->compare->verdicts,
         &(struct sample_results){
             .number = sample, .test = test, .stack = stacked, .results = results, .reference = reference},
         each);
     explain_hear(&work->explain, work->compare, sample, each);
+    progress_doing(&work->progress, NULL);
     free(each);
     test_case_free(test);
     test_case_free(stacked);
@@ -376,13 +379,13 @@ static void land_batch(struct work *work, struct parcel *parcel, struct batch *b
     }
 }
 
-static void land(struct work *work, struct parcel *parcel, struct progress *progress)
+static void land(struct work *work, struct parcel *parcel)
 {
     size_t hearing = 0;
     for (size_t i = 0; i < parcel->count; i++) {
         land_batch(work, parcel, &parcel->batches[i], &hearing);
         work->finished += parcel->batches[i].count;
-        progress_step(progress, work->finished);
+        progress_step(&work->progress, work->finished);
     }
     free_parcel(parcel);
     work->folded++;
@@ -390,20 +393,16 @@ static void land(struct work *work, struct parcel *parcel, struct progress *prog
 
 static int run_samples(struct work *work, struct error *err)
 {
-    struct progress progress;
-    progress_begin(&progress, "compare", work->inputs->samples);
-    progress.visible = progress.visible && work->options->progress;
     int status = 0;
     while (status == 0 && work->finished < work->inputs->samples) {
         struct parcel *oldest = &work->parcels[work->folded % PARCELS];
         if (work->folded < work->launched && oldest->pending == 0)
-            land(work, oldest, &progress);
+            land(work, oldest);
         else if (work->next_sample < work->inputs->samples && work->launched - work->folded < PARCELS)
             status = launch(work, err);
         else
             status = receive(work, err);
     }
-    progress_end(&progress);
     return status;
 }
 
@@ -562,6 +561,8 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     fold_init(&work.fold, compare, inputs, options);
     batch_row_init(&work.row, panel->count);
     choose_judged(&work);
+    if (options->progress)
+        progress_begin(&work.progress, "compare", inputs->samples);
     int status = handover_open(&work.handover, panel->pool, model, err);
     handover_give(&work.handover, &work.job);
     if (status == 0)
@@ -574,10 +575,12 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
         fold_conclude(&work.fold);
         status = judge_worst(&work, err);
     }
+    progress_doing(&work.progress, "looking for the cause of differences");
     if (status == 0)
         status = explain_pairs(&work.explain, compare, model, inputs, panel, err);
     if (status == 0)
         compare_causes(compare, model, inputs, panel);
+    progress_end(&work.progress);
     work_release(&work);
     return status;
 }

@@ -165,11 +165,9 @@ int gradients_run(struct gradients *gradients, const struct model *model, const 
             take(&work, runs[i]);
             run_free(runs[i]);
         }
-        if (options->progress)
-            progress_step(&progress, next);
+        progress_step(&progress, next);
     }
-    if (options->progress)
-        progress_end(&progress);
+    progress_end(&progress);
     drain(&work);
     runner_free(work.runner);
     return status;

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "base/wrap.h"
 #include "base/random.h"
 #include "base/str.h"
 #include "case/case_gradient.h"
@@ -150,8 +151,14 @@ static int step_parameters(const struct work *work, struct pupil *pupil, const s
 
 static void end_course(struct train_course *course, const char *at, const struct result *result)
 {
-    snprintf(course->ended, sizeof course->ended, "%s: %s%s%.200s", at, outcome_name(result->outcome),
-             result->message ? ": " : "", result->message ? result->message : "");
+    struct str words;
+    str_init(&words);
+    str_printf(&words, "%s: %s", at, outcome_name(result->outcome));
+    if (result->message)
+        str_printf(&words, ": %s", result->message);
+    result_add_last_lines(result, &words);
+    text_fit(course->ended, sizeof course->ended, words.data);
+    str_release(&words);
 }
 
 static void note_departure(struct train_course *course, const struct work *work, size_t engine,
@@ -324,11 +331,9 @@ int train_run(struct train *train, const struct model *model, const struct input
     for (size_t step = 1; step <= options->steps && !status; step++) {
         for (size_t e = 0; e < all && !status; e++)
             status = make_step(&work, e, step);
-        if (options->progress)
-            progress_step(&progress, step);
+        progress_step(&progress, step);
     }
-    if (options->progress)
-        progress_end(&progress);
+    progress_end(&progress);
     for (size_t e = 0; e < panel->count && !status; e++)
         train->courses[e].distance = distance(&work, &work.pupils[e], &work.pupils[panel->count]);
     for (size_t e = 0; e < all; e++)

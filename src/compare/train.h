@@ -33,11 +33,11 @@ struct train_course {
     double *losses;               /* one for each step that was made */
     size_t steps;                 /* made */
     size_t judged;                /* steps whose gradient the reference could judge */
-    char ended[320];              /* why it ended before the last step; "" when it did not */
+    char ended[VERDICT_LINE];     /* why it ended before the last step; "" when it did not */
     bool departed;                /* a gradient was outside its bounds, first at this step: */
     size_t step;                  /* from 1 on */
     struct verdict verdict;       /* on that gradient */
-    char where[320];              /* "Conv (node c1): the gradient by W[3] is ..." */
+    char where[VERDICT_LINE];     /* "Conv (node c1): the gradient by W[3] is ..." */
     char operator[60], node[120]; /* "" when no node alone is to blame */
     /* Largest difference of a parameter from the reference's, divided by the largest parameter, at the end.
      */

@@ -69,9 +69,9 @@ static void case_stands(const struct conform_result *result, const char *name, c
 {
     const char *message = result->message ? result->message : "";
     if (result->verdict == CONFORM_NO_ENGINE)
-        standing_trouble(standing, "%s gave no answer to %s: %.380s", label, name, message);
+        standing_trouble(standing, "%s gave no answer to %s: %.1000s", label, name, message);
     else if (result->verdict == CONFORM_NOT_RUNNABLE)
-        standing_trouble(standing, "%s is not runnable: %.300s", name, message);
+        standing_trouble(standing, "%s is not runnable: %.1000s", name, message);
     else if (conform_is_unjudged(result))
         standing_trouble(standing, "%s brings no expected outputs, and the answer of %s could not be judged",
                          name, label);
@@ -379,9 +379,9 @@ int conform_run(struct conform *conform, const struct suite *suite, const struct
         .runner = runner_new(panel, &(struct runner_options){0}),
     };
     str_init(&work.why);
-    struct progress progress;
-    progress_begin(&progress, "conform", suite->count);
-    progress.visible = progress.visible && options->progress;
+    struct progress progress = {0};
+    if (options->progress)
+        progress_begin(&progress, "conform", suite->count);
     double start = clock_seconds();
     int status = 0;
     for (size_t next = 0; status == 0 && (next < suite->count || work.flights > 0);) {

@@ -10,7 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 2, COLUMNS = 3, LARGE = 400 * 1000, TO_EXIT = 5 /* seconds */ };
+enum {
+    ROWS = 2,
+    COLUMNS = 3,
+    LARGE = 400 * 1000,
+    SHARED = 2 * WIRE_SHARED_LEAST / ROWS / (int)sizeof(float), /* columns that use the shared memory */
+    TO_EXIT = 5                                                 /* seconds */
+};
 
 /* Operators that leave a positive number as it is: an engine has one of them. */
 static const char *const operators[] = {"Relu", "Identity", "Abs", "LeakyRelu"};
@@ -25,6 +31,7 @@ struct exam {
     const char *operator; /* that the engine has; NULL: none */
     bool cannot_run;      /* a step on which others stand failed: they would fail for the same reason */
     bool gone;            /* the process: nothing more can be tried */
+    bool offered;         /* the shared memory */
     struct str said;      /* of the present step */
     struct wire_message reply;
 };
@@ -248,7 +255,8 @@ static bool step_start(struct exam *exam)
     if (exam->gone)
         return fail(exam, "%s", err.message);
     wire_put_hello(&exam->talk.worker.pending, ++exam->id, exam->spec->knobs, exam->spec->knob_names,
-                   exam->spec->knob_values, 0);
+                   exam->spec->knob_values, exam->talk.worker.shared_size);
+    exam->offered = exam->talk.worker.shared_size > 0;
     hear(exam, "hello");
     static const char launcher[] = "; last on stderr: assay-launch: ";
     const char *refused = strstr(exam->said.data, launcher);
@@ -284,6 +292,8 @@ static bool step_hello(struct exam *exam)
     if (welcome->protocol != WIRE_PROTOCOL)
         return fail(exam, "it speaks protocol %u, and Assay speaks %d", welcome->protocol, WIRE_PROTOCOL);
     exam->gone = false;
+    if (!welcome->shared)
+        worker_unshare(&exam->talk.worker);
     if (!*welcome->name || !*welcome->version)
         return fail(exam, "its welcome has no %s", *welcome->name ? "version" : "name");
     if (!check_knobs(exam, welcome))
@@ -384,6 +394,57 @@ static bool step_large(struct exam *exam)
     bool good = run_model(exam, &plan, 1, NULL);
     if (good)
         str_printf(&exam->said, "%d bytes in chunks of 1 MiB", ROWS * LARGE * 4);
+    return good;
+}
+
+/* A run whose input lies in this half of the shared memory. Gives the room for its answer. */
+static struct wire_place put_run_shared(struct exam *exam, int half, const struct value *input)
+{
+    struct worker *worker = &exam->talk.worker;
+    size_t size = worker->shared_size / 2;
+    wire_out_place(&worker->pending, worker->shared, (struct wire_place){(size_t)half * size, size});
+    put_run(exam, input);
+    return worker->pending.place;
+}
+
+/* The answer to a run, whose payloads may lie in this place. *there: they do. */
+static bool hear_shared(struct exam *exam, struct wire_place room, const struct value *input, bool *there)
+{
+    struct worker *worker = &exam->talk.worker;
+    wire_decoder_share(worker->decoder, worker->shared, room);
+    bool good = hear_values(exam, input, "y");
+    *there = good && exam->reply.reply->payloads;
+    wire_decoder_share(worker->decoder, worker->shared, (struct wire_place){0});
+    return good;
+}
+
+/* Two runs under way, one in each half of the memory, as Assay sends them. */
+static bool step_shared(struct exam *exam)
+{
+    if (!exam->talk.worker.shared) {
+        str_add(&exam->said, exam->offered ? "it does not use it, and need not" : "there is none to offer");
+        return true;
+    }
+    struct plan plan = usual(exam);
+    plan.columns = SHARED;
+    struct value inputs[] = {make_input(53, ROWS, SHARED), make_input(59, ROWS, SHARED)};
+    struct wire_place rooms[2];
+    bool there[2] = {0};
+    put_load(exam, &plan, NULL);
+    for (int i = 0; i < 2; i++)
+        rooms[i] = put_run_shared(exam, i, &inputs[i]);
+    put_unload(exam);
+    bool good = hear_result(exam, "load", ASSAY__REPLY__RESULT_LOADED);
+    for (int i = 0; i < 2 && good; i++)
+        good = hear_shared(exam, rooms[i], &inputs[i], &there[i]);
+    if (good && hear_done(exam))
+        str_printf(&exam->said, "inputs in the shared memory, outputs %s",
+                   there[0] && there[1] ? "too" : "in chunks");
+    else
+        good = false;
+    for (int i = 0; i < 2; i++)
+        value_release(&inputs[i]);
+    exam->gone |= !good; /* some of what was sent may not be answered yet */
     return good;
 }
 
@@ -537,6 +598,12 @@ static const struct {
      "Load.outputs names the outputs to give, in that order; when it is empty, all graph outputs are."},
     {"takes and gives tensors of several chunks", step_large, MORE,
      "A payload comes in frames of at most 1 MiB until its size is reached, and goes out in the same way."},
+    {"takes and gives tensors in the shared memory", step_shared, MORE,
+     "Where a message has a place in payloads, its payloads lie there, in order, each at the next multiple "
+     "of "
+     "64 bytes, and no chunks follow. The outputs may lie in the request's room, and nowhere else. An "
+     "adapter "
+     "that leaves Welcome.shared out need not know of it."},
     {"refuses an unknown operator as unsupported", step_operator, OTHER,
      "Answer Load, or at the latest Run, by an Error of class UNSUPPORTED when the library lacks an "
      "operator: "

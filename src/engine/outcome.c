@@ -74,15 +74,20 @@ void result_last_lines(const char *log, struct str *out)
     add_lines(out, start, end);
 }
 
-void result_words(const struct result *result, struct str *out)
+void result_add_last_lines(const struct result *result, struct str *out)
 {
     struct str lines;
     str_init(&lines);
     result_last_lines(result->log, &lines);
-    str_add(out, result->message && *result->message ? result->message : outcome_name(result->outcome));
     if (lines.length)
         str_printf(out, "; last on stderr: %s", lines.data);
     str_release(&lines);
+}
+
+void result_words(const struct result *result, struct str *out)
+{
+    str_add(out, result->message && *result->message ? result->message : outcome_name(result->outcome));
+    result_add_last_lines(result, out);
 }
 
 void result_release(struct result *result)

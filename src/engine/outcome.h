@@ -52,6 +52,8 @@ struct result {
  */
 void result_words(const struct result *result, struct str *out);
 void result_last_lines(const char *log, struct str *out); /* of a log, joined by " / "; a NULL log has none */
+void result_add_last_lines(const struct result *result,
+                           struct str *out); /* "; last on stderr: ...", where there are any */
 
 void result_init(struct result *result);
 void result_release(struct result *result);

@@ -61,6 +61,24 @@ static const char *signal_text(int number)
     return text ? text : "";
 }
 
+/* How the engine ended, in words, with the last it wrote to stderr. */
+static void say_end(struct verdict *verdict, const struct result *result)
+{
+    struct str text;
+    str_init(&text);
+    if (result->outcome == OUTCOME_HANG)
+        str_add(&text, "no answer within the deadline");
+    else if (result->outcome == OUTCOME_CRASH && result->signal)
+        str_printf(&text, "signal %d, %s", result->signal, signal_text(result->signal));
+    else if (result->outcome == OUTCOME_CRASH && result->exit_status >= 0)
+        str_printf(&text, "exit status %d", result->exit_status);
+    else
+        str_add(&text, result->message && *result->message ? result->message : outcome_name(result->outcome));
+    result_add_last_lines(result, &text);
+    verdict_say(verdict, "at %s: %s", stage_name(result->stage), text.data);
+    str_release(&text);
+}
+
 /* Crash, hang and the like: what the outcome alone decides. True when it did. */
 static bool judge_outcome(struct verdict *verdict, const struct result *result)
 {
@@ -71,27 +89,7 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
         return false;
     verdict->kind = kind;
     verdict->at_stage = true;
-    if (result->outcome == OUTCOME_NO_ENGINE) {
-        struct str words;
-        str_init(&words);
-        result_words(result, &words);
-        snprintf(verdict->text, sizeof verdict->text, "at %s: %s", stage_name(result->stage), words.data);
-        str_release(&words);
-    } else if (result->outcome == OUTCOME_HANG)
-        snprintf(verdict->text, sizeof verdict->text, "at %s: no answer within the deadline",
-                 stage_name(result->stage));
-    else if (result->outcome != OUTCOME_CRASH && result->message)
-        snprintf(verdict->text, sizeof verdict->text, "at %s: %.200s", stage_name(result->stage),
-                 result->message);
-    else if (result->signal)
-        snprintf(verdict->text, sizeof verdict->text, "at %s: signal %d, %s", stage_name(result->stage),
-                 result->signal, signal_text(result->signal));
-    else if (result->exit_status >= 0)
-        snprintf(verdict->text, sizeof verdict->text, "at %s: exit status %d", stage_name(result->stage),
-                 result->exit_status);
-    else
-        snprintf(verdict->text, sizeof verdict->text, "at %s: %s", stage_name(result->stage),
-                 result->message ? result->message : outcome_name(result->outcome));
+    say_end(verdict, result);
     return true;
 }
 
@@ -99,8 +97,7 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
 static void judge_refusal(struct verdict *verdict, const struct result *result, const struct expectation *e,
                           const struct judgement *judgement)
 {
-    snprintf(verdict->text, sizeof verdict->text, "at %s: %.200s", stage_name(result->stage),
-             result->message ? result->message : "");
+    verdict_say(verdict, "at %s: %s", stage_name(result->stage), result->message ? result->message : "");
     verdict->at_stage = true;
     verdict->kind = verdict_of_outcome(result->outcome);
     if (result->outcome == OUTCOME_UNSUPPORTED)
@@ -232,9 +229,7 @@ static void judge_ourselves(struct judgement *judgement, const struct judge_entr
         if (!verdict_is(verdict->kind, CLASS_WRONG_ANSWER))
             continue;
         verdict->kind = VERDICT_MISTRUSTED;
-        char text[sizeof verdict->text];
-        snprintf(text, sizeof text, "all engines agree against the reference: %.180s", verdict->text);
-        memcpy(verdict->text, text, sizeof text);
+        verdict_say(verdict, "all engines agree against the reference: %s", verdict->text);
     }
 }
 
@@ -330,7 +325,7 @@ static void judge_lenience(struct verdict *verdict, const struct result *result,
 {
     if (result->outcome == OUTCOME_OK) {
         *verdict = (struct verdict){.kind = certain ? VERDICT_ACCEPTED : VERDICT_OPEN, .invalid = true};
-        snprintf(verdict->text, sizeof verdict->text, "it answers, but the model is forbidden: %.180s", why);
+        verdict_say(verdict, "it answers, but the model is forbidden: %s", why);
     } else if (result->outcome == OUTCOME_REJECTED || result->outcome == OUTCOME_FAILED) {
         *verdict =
             (struct verdict){.kind = VERDICT_AGREES, .unanswered = true, .at_stage = true, .invalid = true};

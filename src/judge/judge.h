@@ -35,9 +35,9 @@ struct judge_entry judge_entry_of(const struct engine_info *engine, const struct
 
 struct judgement {
     bool by_reference;
-    bool invalid;     /* the reference calls the model or its inputs invalid */
-    char reason[200]; /* why the reference did not judge; "" when it did */
-    size_t count;     /* number of verdicts, one for each entry */
+    bool invalid;              /* the reference calls the model or its inputs invalid */
+    char reason[VERDICT_TEXT]; /* why the reference did not judge; "" when it did */
+    size_t count;              /* number of verdicts, one for each entry */
     struct verdict *verdicts;
     int culprit; /* the entry to blame; -1: none, or several */
 };

@@ -466,8 +466,8 @@ static void judge_refusal(const struct pair *pair, const struct result *rewritte
         return;
     verdict->kind = kind;
     verdict->at_stage = true;
-    snprintf(verdict->text, sizeof verdict->text, "at %s, though it answers the original: %.160s",
-             stage_name(rewritten->stage), rewritten->message ? rewritten->message : "");
+    verdict_say(verdict, "at %s, though it answers the original: %s", stage_name(rewritten->stage),
+                rewritten->message ? rewritten->message : "");
 }
 
 /*
@@ -484,8 +484,8 @@ static void judge_refused_original(const struct pair *pair, const struct result 
         return;
     verdict->kind = kind;
     verdict->at_stage = true;
-    snprintf(verdict->text, sizeof verdict->text, "at %s, though it answers the rewritten form: %.160s",
-             stage_name(original->stage), original->message ? original->message : "");
+    verdict_say(verdict, "at %s, though it answers the rewritten form: %s", stage_name(original->stage),
+                original->message ? original->message : "");
 }
 
 /* What is said when there are no two answers that must be alike. True when that is so. */
@@ -494,8 +494,7 @@ static bool judge_absence(const struct pair *pair, const struct result *original
 {
     verdict->unanswered = rewritten->outcome != OUTCOME_OK;
     if (pair->bad_rewriting)
-        snprintf(verdict->text, sizeof verdict->text, "not judged, as the rewriting is at fault: %.160s",
-                 pair->reason);
+        verdict_say(verdict, "not judged, as the rewriting is at fault: %s", pair->reason);
     else if (pair->random)
         snprintf(verdict->text, sizeof verdict->text, "not judged, as the model draws random numbers");
     else if (pair->invalid)

@@ -41,7 +41,7 @@ void standing_heard(struct standing *standing, const char *engine, enum heard he
         [HEARD_LACK] = "does not support it (name another engine, release or opset)",
         [HEARD_UNJUDGED] = "answered, and the answer could not be judged",
     };
-    char where[60] = "", because[240] = "";
+    char where[60] = "", because[1020] = "";
     if (heard == HEARD_FINDING)
         standing_finding(standing);
     if (!count || !texts[heard])
@@ -49,7 +49,7 @@ void standing_heard(struct standing *standing, const char *engine, enum heard he
     if (all > 1)
         snprintf(where, sizeof where, " on %zu of %zu samples", count, all);
     if (why && *why)
-        snprintf(because, sizeof because, ": %.230s", why);
+        snprintf(because, sizeof because, ": %.1000s", why);
     standing_trouble(standing, "%s %s%s%s", engine, texts[heard], where, because);
 }
 

@@ -20,7 +20,7 @@ enum heard verdict_heard(const struct verdict *verdict);
 
 struct standing {
     size_t findings, troubles;
-    char reason[400]; /* the first trouble, a sentence without its full stop; "" when there is none */
+    char reason[1200]; /* the first trouble, a sentence without its full stop; "" when there is none */
 };
 
 void standing_finding(struct standing *standing);

@@ -1,5 +1,8 @@
 #include "judge/verdict.h"
 
+#include "base/arena.h"
+#include "base/wrap.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -331,6 +334,17 @@ static void judge_elements(struct verdict *verdict, size_t output, const struct 
         if (now.deviations > verdict->deviations)
             verdict->deviations = now.deviations;
     }
+}
+
+void verdict_say(struct verdict *verdict, const char *format, ...)
+{
+    struct arena arena;
+    va_list args;
+    arena_init(&arena);
+    va_start(args, format);
+    text_fit(verdict->text, sizeof verdict->text, arena_vprintf(&arena, format, args));
+    va_end(args);
+    arena_release(&arena);
 }
 
 bool verdict_count(struct verdict *verdict, size_t expected, size_t got)

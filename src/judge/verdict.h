@@ -121,6 +121,11 @@ bool verdict_is_finding(enum verdict_kind kind);
 /* The verdict on an engine that gave no answer to a valid case; VERDICT_UNTESTED when it did answer. */
 enum verdict_kind verdict_of_outcome(enum outcome outcome);
 
+enum {
+    VERDICT_TEXT = 1000,
+    VERDICT_LINE = VERDICT_TEXT + 200 /* with the operator to blame before it */
+};
+
 struct verdict {
     enum verdict_kind kind;
     bool no_evidence; /* of a mistrusted answer: it agrees, but so would a wrong computation */
@@ -138,8 +143,11 @@ struct verdict {
     double deviations;         /* largest error in standard deviations of the likely bound */
     long double expected, got; /* values of the worst element */
     double hard;               /* its hard bound */
-    char text[240];            /* one line for people, without the engine's name */
+    char text[VERDICT_TEXT];   /* one line for people, without the engine's name */
 };
+
+/* Sets the text. One that is too long, as it quotes an engine's message, loses its middle. */
+void verdict_say(struct verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* An error of more standard deviations than this is suspect: see docs/bounds.md for the evidence. */
 #define VERDICT_DEVIATIONS 16.0

@@ -390,8 +390,11 @@ static int localize_refusal(struct localizing *localizing)
     struct search *search = &localizing->search;
     const struct result *ended = &search->whole.answer;
     struct verdict verdict = {.kind = verdict_of_outcome(ended->outcome)};
-    snprintf(verdict.text, sizeof verdict.text, "%s at %s: %.180s", verdict_name(verdict.kind),
-             stage_name(ended->stage), ended->message ? ended->message : "");
+    struct str words;
+    str_init(&words);
+    result_words(ended, &words);
+    verdict_say(&verdict, "%s at %s: %s", verdict_name(verdict.kind), stage_name(ended->stage), words.data);
+    str_release(&words);
     refusal_decide(NULL, search->test.which, ended, &verdict);
     if (!verdict_is_finding(verdict.kind))
         return error_set(search->test.err, ERROR_UNSUPPORTED, "%s: %s", localizing->result->engine,
@@ -403,8 +406,7 @@ static int localize_refusal(struct localizing *localizing)
     search->test.err = &err;
     if (localizing->result->local && search_refused(search, &verdict, ended, &localizing->settlement) &&
         err.code != ERROR_NOT_FOUND)
-        snprintf(localizing->settlement.verdict.text, sizeof localizing->settlement.verdict.text,
-                 "%.100s; not narrowed down: %.100s", verdict.text, err.message);
+        verdict_say(&localizing->settlement.verdict, "%s; not narrowed down: %s", verdict.text, err.message);
     search->test.err = told;
     return 0;
 }
@@ -446,10 +448,9 @@ static int localize_answer(struct localizing *localizing, struct error *err)
     if (localizing->result->rate)
         second_engine_init(&localizing->second, &search->record, localizing->which->second,
                            localizing->which->second_is_reference);
-    progress_begin(&localizing->progress, "localize", localizing->result->n_nodes);
-    localizing->progress.visible = localizing->progress.visible && localizing->which->progress;
     int status = recording_run(&search->record, visit, localizing, &outcome);
-    progress_end(&localizing->progress);
+    progress_step(&localizing->progress, localizing->result->n_nodes);
+    progress_doing(&localizing->progress, "looking for the nodes to blame");
     second_engine_release(&localizing->second);
     if (status)
         return -1;
@@ -521,6 +522,8 @@ int localize(struct localization *localization, const struct localize_case *whic
     prepare(&localizing);
     if (which->method & LOCALIZE_SWAP)
         return localize_swap(&localizing, &settle_case, err);
+    if (which->progress)
+        progress_begin(&localizing.progress, "localize", localization->n_nodes);
     int status = search_init(&localizing.search, &settle_case, err);
     if (!status && which->group_bytes)
         localizing.search.record.group_bytes = which->group_bytes;
@@ -531,10 +534,12 @@ int localize(struct localization *localization, const struct localize_case *whic
                                                                       : localize_refusal(&localizing);
     if (!status) {
         conclude(&localizing);
+        progress_doing(&localizing.progress, which->method & LOCALIZE_CAUSE ? "looking for the cause" : NULL);
         status = conclude_cause(&localizing, err);
     }
     if (!status)
         status = conclude_pairs(&localizing, err);
+    progress_end(&localizing.progress);
     settlement_release(&localizing.settlement);
     search_release(&localizing.search);
     return status;

@@ -112,7 +112,7 @@ void node_judge(struct recording *record, size_t number, bool loose, struct verd
     if (is_folded(record, node))
         snprintf(verdict->text, sizeof verdict->text, "not judged: the engine replaces it by a constant");
     else if (node_expect(record, number, loose, expected, &err))
-        snprintf(verdict->text, sizeof verdict->text, "not judged: %.200s", err.message);
+        verdict_say(verdict, "not judged: %s", err.message);
     else
         judge_recorded(record, node, expected, verdict);
     for (size_t i = 0; i < node->n_output; i++)

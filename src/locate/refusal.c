@@ -329,16 +329,13 @@ static enum answer ask(struct question *question, const struct settle_case *whic
 
 static void tell(const struct question *question, enum answer answer, struct verdict *verdict)
 {
-    char text[sizeof verdict->text];
     if (answer == ANSWER_LACKS) {
         const Onnx__NodeProto *node = question->model->graph->node[question->node];
-        snprintf(text, sizeof text, "%s (node %.40s) is not supported alone: %.120s", node->op_type,
-                 model_node_name(node), question->message);
+        verdict_say(verdict, "%s (node %s) is not supported alone: %s", node->op_type, model_node_name(node),
+                    question->message);
     } else {
-        snprintf(text, sizeof text, "whether the engine lacks an operator could not be asked; %.150s",
-                 verdict->text);
+        verdict_say(verdict, "whether the engine lacks an operator could not be asked; %s", verdict->text);
     }
-    memcpy(verdict->text, text, sizeof text);
     verdict->at_stage = false;
 }
 

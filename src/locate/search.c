@@ -214,8 +214,8 @@ int search_whole(struct search *search, struct settlement *settlement)
      * answer is right, and the bounds of the whole are wrong. */
     if (!search->record.changed && search->judged >= model->graph->n_node) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
-        snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
-                 "every operator is right on the inputs it had, but the whole is not: %.140s", verdict.text);
+        verdict_say(&settlement->verdict,
+                    "every operator is right on the inputs it had, but the whole is not: %s", verdict.text);
         return 0;
     }
     size_t *nodes = arena_array(&search->test.arena, model->graph->n_node, sizeof *nodes);

@@ -41,7 +41,7 @@ void settlement_describe(struct settlement *settlement, const struct model *mode
     }
     if (settlement->count == 1) {
         const Onnx__NodeProto *node = model->graph->node[settlement->nodes[0]];
-        snprintf(settlement->text, sizeof settlement->text, "%s (node %s): %s", who, model_node_name(node),
+        snprintf(settlement->text, sizeof settlement->text, "%s (node %.60s): %s", who, model_node_name(node),
                  settlement->verdict.text);
     } else if (settlement->count) {
         snprintf(settlement->text, sizeof settlement->text, "%s %s: %s", who,

@@ -16,12 +16,12 @@ struct settle_case {
 };
 
 struct settlement {
-    enum verdict_kind kind; /* wrong, nan, shape, dtype, imprecise, agrees; or how a run ended (crash ...) */
-    size_t count;           /* nodes to blame: 1, or a fused group; 0 when there are none */
-    size_t *nodes;          /* numbers in graph->node, ascending */
-    bool fused;             /* the fault vanishes when the values between the nodes are exposed */
-    struct verdict verdict; /* on that node or group, with its recorded inputs */
-    char text[320];         /* one line: "Softmax (node sm3): output y[7] is ..." */
+    enum verdict_kind kind;  /* wrong, nan, shape, dtype, imprecise, agrees; or how a run ended (crash ...) */
+    size_t count;            /* nodes to blame: 1, or a fused group; 0 when there are none */
+    size_t *nodes;           /* numbers in graph->node, ascending */
+    bool fused;              /* the fault vanishes when the values between the nodes are exposed */
+    struct verdict verdict;  /* on that node or group, with its recorded inputs */
+    char text[VERDICT_LINE]; /* one line: "Softmax (node sm3): output y[7] is ..." */
     bool every_node; /* every node is inside its hard bound on the inputs it had, and exposing values changed
                         the answer by no more than the published tolerance */
 };

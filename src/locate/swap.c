@@ -73,8 +73,8 @@ static int swap_all(struct swapping *swapping)
     struct swap_binding *bindings = arena_array(&graph->test.arena, chunk, sizeof *bindings);
     for (size_t i = 0; i < chunk; i++)
         bindings[i] = swap_binding_make(graph);
-    if (graph->progress)
-        graph->progress->total = 2 * n * (2 + (n + chunk - 2) / (chunk - 1)); /* chunks, first and last run */
+    size_t runs = 2 + (n + chunk - 2) / (chunk - 1); /* chunks, first and last run */
+    progress_total(graph->progress, 2 * n * runs);
     for (size_t done = 0; done < n;) {
         size_t count = n - done + 1 < chunk ? n - done + 1 : chunk;
         for (size_t i = 1; i < count; i++) {
@@ -239,7 +239,7 @@ int swap_localize(struct swapped *swapped, const struct settle_case *which, int 
                   const struct swap_options *options, struct arena *arena, struct error *err)
 {
     struct swapping swapping = {.result = swapped, .arena = arena};
-    struct progress progress;
+    struct progress progress = {0};
     *swapped = (struct swapped){
         .t_c = options->t_c > 0 ? options->t_c : SWAP_THRESHOLD,
         .t_g = options->t_g > 0 ? options->t_g : SWAP_THRESHOLD,
@@ -252,8 +252,8 @@ int swap_localize(struct swapped *swapped, const struct settle_case *which, int 
     swapped->n_nodes = swapping.graph.test.model->graph->n_node;
     swapped->n_parameters = swapping.graph.n_parameters;
     swapped->nodes = arena_array(arena, swapped->n_nodes, sizeof *swapped->nodes);
-    progress_begin(&progress, "swap", 0);
-    progress.visible = progress.visible && options->progress;
+    if (options->progress)
+        progress_begin(&progress, "swap", 0);
     swapping.graph.progress = &progress;
     int status = swap_all(&swapping);
     if (status == 0) {

@@ -240,8 +240,7 @@ static void give_results(const struct swap_graph *graph, struct swap_binding *bi
 
 static void step(struct swap_graph *graph)
 {
-    if (graph->progress)
-        progress_step(graph->progress, graph->progress->done + 1);
+    progress_add(graph->progress);
 }
 
 int swap_graph_run(struct swap_graph *graph, struct swap_binding *bindings, size_t count)

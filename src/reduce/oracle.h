@@ -59,10 +59,10 @@ struct oracle {
 
     struct panel panel; /* of the pool, for the runner; both made by oracle_start */
     struct runner *runner;
-    struct signature keep;  /* signature of the smallest case so far */
-    struct verdict verdict; /* the verdict on it */
-    char text[320];         /* what is wrong with it, one line */
-    size_t *blamed;         /* its nodes to blame */
+    struct signature keep;   /* signature of the smallest case so far */
+    struct verdict verdict;  /* the verdict on it */
+    char text[VERDICT_LINE]; /* what is wrong with it, one line */
+    size_t *blamed;          /* its nodes to blame */
     size_t n_blamed;
     bool by_companion;       /* the reference lacks an operator: the engine may not refuse what the companion
                                 answers */

@@ -300,16 +300,14 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
     map_init(&work.record.names);
     map_init(&work.had.names);
     use_trials(&work, from, options);
+    if (options->progress)
+        progress_begin(&work.progress, "reducing", 0);
     int status = start(&work, from, options, err);
     if (!status) {
         stats->first = work.oracle.keep;
         stats->nodes_before = subject_nodes(&work.best);
         stats->elements_before = subject_elements(&work.best);
-        if (options->progress)
-            progress_begin(&work.progress, "reducing", 0);
         run(&work);
-        if (options->progress)
-            progress_end(&work.progress);
         bool hangs = verdict_row(work.oracle.verdict.kind)->to_deadline;
         if ((hangs || !work.oracle.n_blamed) && !oracle_confirm(&work.oracle, &work.best) && hangs)
             status =
@@ -319,6 +317,7 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
     }
     if (!status)
         status = make_case(&work, from, smaller, err);
+    progress_end(&work.progress);
     oracle_release(&work.oracle);
     subject_release(&work.best);
     record_release(&work.record);

@@ -44,7 +44,7 @@ struct reduce_stats {
     bool complete; /* nothing more could go; false: time was up */
     struct signature first, last;
     struct verdict verdict;
-    char text[320]; /* what is wrong with the result, one line */
+    char text[VERDICT_LINE]; /* what is wrong with the result, one line */
 };
 
 /*

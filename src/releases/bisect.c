@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_STEP = 2, AHEAD = 4, TEXT_LIMIT = 200, CLASS_LETTERS = 32 };
+enum { DEFAULT_STEP = 2, AHEAD = 4, CLASS_LETTERS = 32 };
 
 struct work {
     struct bisect *bisect;
@@ -192,8 +192,6 @@ static void judge_release(struct work *work, int engine, const struct judge_entr
     if (!finding)
         hold_against_answer(work, result, verdict, &text);
     decide_refusal(work, engine, result, verdict, &text);
-    if (text.length > TEXT_LIMIT)
-        text.data[TEXT_LIMIT] = '\0';
     *said = (struct bisect_verdict){
         .kind = verdict->kind,
         .stage = result->stage,

@@ -319,8 +319,8 @@ static int run_plan(const struct probe_options *options, const struct plan *plan
                     struct probe_result *results, struct error *err)
 {
     struct probing probing = {.options = options, .plan = plan, .results = results};
-    progress_begin(&probing.progress, "probe", plan->count);
-    probing.progress.visible = probing.progress.visible && options->progress;
+    if (options->progress)
+        progress_begin(&probing.progress, "probe", plan->count);
     int status = trials_run(trials, &(struct trial_source){&probing, make, take}, err);
     progress_end(&probing.progress);
     return status;

@@ -57,7 +57,7 @@ assay engines --check two.ini
 # Each misdeed is seen at its step; what held is left out here.
 for mode in exit-hello segv-hello error-hello segv-load reject-load lack-load segv-run fail-run text garbage wrong-id \
     wrong-length huge die-writing close-output exit-0 no-outputs sequence differ single stale segv-unload ignore-wanted \
-    wrong-class any-model fail-gradient stay; do
+    wrong-class any-model fail-gradient stay shared-differ; do
     assay engines -E "$bad" --check bad:mode=$mode | grep -v '^  ok  \|^  not tried  '
 done
 for mode in hang-hello hang stubborn; do
