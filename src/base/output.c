@@ -36,7 +36,8 @@ bool output_is_report(const char *start, size_t size)
     text[size] = '\0';
     if (text_starts(text, "{")) {
         const char *member = text + 1 + strspn(text + 1, " \n");
-        return text_starts(member, "\"assay\": \"") || text_starts(member, "\"assay\":\"");
+        bool sarif = text_starts(member, "\"$schema\": ") && strstr(text, "\"name\": \"assay\"");
+        return sarif || text_starts(member, "\"assay\": \"") || text_starts(member, "\"assay\":\"");
     }
     if (text_starts(text, "<!doctype html>"))
         return strstr(text, "<title>Assay ") != NULL;

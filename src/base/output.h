@@ -26,8 +26,9 @@
 /* Starts the JSON output of a command: the root object, with the version of Assay as its first member. */
 void output_json(struct json *json, struct str *out, bool indent);
 
-/* Whether the first bytes of a file are those of a report: JSON whose first member is "assay", an HTML page
- * titled "Assay ...", JUnit XML named "assay", or a text with the mark above. */
+/* Whether the first bytes of a file are those of a report: JSON whose first member is "assay", SARIF whose
+ * tool is "assay", an HTML page titled "Assay ...", JUnit XML named "assay", or a text with the mark above.
+ */
 bool output_is_report(const char *start, size_t size);
 
 /* Whether the file can be written, to be asked before the work is done whose results it will hold: it may be

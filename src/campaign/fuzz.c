@@ -99,6 +99,8 @@ static char *describe(const struct fuzz_options *options)
                s->strategy == FUZZ_MCTS ? "mcts" : "random", s->blocks, s->redraw ? "redrawn" : "drawn once",
                options->probe ? "yes" : "no");
     describe_engines(options, &text);
+    if (s->only_blocks)
+        str_printf(&text, ", only blocks %s", s->only_blocks);
     if (s->rules_share > 0)
         str_printf(&text, ", rules %s, share %g, depth %zu", s->rules.rules ? s->rules.rules : "all",
                    s->rules_share, s->rules_depth);
@@ -744,9 +746,12 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
+    struct fuzz_options probing = *o;
     /* Whatever may be wrong with the options comes before the folder. */
     if (options_check(&source.generate, err) || rule_choice_check(&source.rules, err) ||
         open_known(fuzz, err))
+        return -1;
+    if (source.only_blocks && fuzz_source_operators(&source, &fuzz->arena, &probing.source.generate.ops, err))
         return -1;
     if (o->shared ? fuzz_shared_store(&fuzz->store, o->shared, STORE_CREATE, err) : open_folder(fuzz, err))
         return -1;
@@ -754,8 +759,8 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
         return -1;
     if (o->search)
         return search_source_new(&fuzz->source, o->search, o->panel, o->folder, err);
-    if (o->probe && (o->shared ? fuzz_probe_share(&fuzz->probe, o, fuzz->store, err)
-                               : fuzz_probe_load(&fuzz->probe, o, err)))
+    if (o->probe && (o->shared ? fuzz_probe_share(&fuzz->probe, &probing, fuzz->store, err)
+                               : fuzz_probe_load(&fuzz->probe, &probing, err)))
         return -1;
     source.n_engines = fuzz->probe.n_engines;
     source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;

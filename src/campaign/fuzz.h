@@ -45,7 +45,7 @@ struct fuzz_engine {
     size_t silent;        /* cases in a row on which it did not start */
 };
 
-enum { FUZZ_TITLE = 160 };
+enum { FUZZ_TITLE = VERDICT_LINE + 100 };
 
 /* How a search (campaign/search_source.h) fares on one model. */
 struct search_figures {

@@ -36,6 +36,7 @@ struct fuzz_source {
     size_t *ops;            /* rows of coverage of the allowed blocks, one block's behind the other's */
     double *needs;          /* running sum over the allowed blocks; see weigh_needs */
     double guided;          /* chance of a block to be drawn by its need */
+    struct str single;      /* with only_blocks: the allowed operators, "A,B", for cases of one operator */
     struct trace traces[2]; /* of the best candidate so far, and of the one at hand */
     int best;
     /* Nodes of the search tree, for each case of the range. */
@@ -96,6 +97,46 @@ static void collect_blocks(struct fuzz_source *source)
         for (size_t k = 0; k < block->n_ops; k++)
             coverage_add_row(source->coverage, block->ops[k]);
     }
+}
+
+static int open_blocks(struct blocks **blocks, const struct fuzz_source_options *options, struct error *err)
+{
+    *blocks = blocks_new();
+    if (blocks_add_usual(*blocks, err))
+        return -1;
+    return options->only_blocks ? blocks_keep(*blocks, options->only_blocks, err) : 0;
+}
+
+int fuzz_source_operators(const struct fuzz_source_options *options, struct arena *arena, const char **ops,
+                          struct error *err)
+{
+    struct blocks *blocks;
+    struct str names;
+    bool *seen = memory_zeroed(op_count() + 1, sizeof *seen);
+    int status = open_blocks(&blocks, options, err);
+    str_init(&names);
+    for (size_t i = 0; i < blocks_count(blocks) && !status; i++)
+        for (size_t k = 0; k < blocks_at(blocks, i)->n_ops; k++) {
+            const struct op *op = blocks_at(blocks, i)->ops[k];
+            size_t row = 0;
+            while (row < op_count() && op_at(row) != op)
+                row++;
+            if (!seen[row] && options_allow(&options->generate, op))
+                str_printf(&names, "%s%s", names.length ? "," : "", op->name);
+            seen[row] = true;
+        }
+    *ops = arena_strdup(arena, names.data);
+    str_release(&names);
+    free(seen);
+    blocks_free(blocks);
+    return status;
+}
+
+static void list_single(struct fuzz_source *source)
+{
+    for (size_t i = 0; i < source->n_allowed && source->options.only_blocks; i++)
+        if (source->allowed[i]->op)
+            str_printf(&source->single, "%s%s", source->single.length ? "," : "", source->allowed[i]->name);
 }
 
 static void plant_tree(struct fuzz_source *source)
@@ -160,13 +201,14 @@ int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *
     trace_init(&source->traces[0]);
     trace_init(&source->traces[1]);
     limit_opset(source);
-    source->blocks = blocks_new();
+    str_init(&source->single);
     *out = NULL;
-    if (blocks_add_usual(source->blocks, err)) {
+    if (open_blocks(&source->blocks, options, err)) {
         fuzz_source_free(source);
         return -1;
     }
     collect_blocks(source);
+    list_single(source);
     if (options->strategy == FUZZ_MCTS)
         plant_tree(source);
     *out = source;
@@ -187,6 +229,7 @@ void fuzz_source_free(struct fuzz_source *source)
     free(source->allowed);
     free(source->ops);
     free(source->needs);
+    str_release(&source->single);
     blocks_free(source->blocks);
     trace_release(&source->traces[0]);
     trace_release(&source->traces[1]);
@@ -207,9 +250,12 @@ static void avoid(const struct fuzz_source *source, uint64_t index, struct gener
 static int make_one(struct fuzz_source *source, uint64_t index, const struct generate_options *generate,
                     struct test_case **made, struct error *err)
 {
+    struct generate_options single = *generate;
     int status = -1;
+    if (source->options.only_blocks)
+        single.ops = source->single.data;
     for (uint64_t i = 0; i < ATTEMPTS && status; i++)
-        status = generate_one(source->options.seed, index * ATTEMPTS + i, generate, made, err);
+        status = generate_one(source->options.seed, index * ATTEMPTS + i, &single, made, err);
     return status;
 }
 
@@ -348,7 +394,8 @@ int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_cas
     *node = (size_t)NO_NODE;
     generate.trace = &source->traces[0];
     avoid(source, index, &generate);
-    if (!blocks && index % 3 == 0) {
+    bool has_single = !source->options.only_blocks || source->single.length;
+    if (!blocks && index % 3 == 0 && has_single) {
         status = make_one(source, index, &generate, out, err);
         if (!status)
             coverage_add(source->coverage, &source->traces[0]);

@@ -24,7 +24,8 @@ struct fuzz_source_options {
     size_t candidates; /* models drawn for a case, of which the one that adds most coverage is taken; at most
                           16; 0: 1, as each costs as much as running it on the reference */
     size_t blocks;     /* of every graph; 0: 2 to 15, and a third of the cases are single operators */
-    bool redraw;       /* a graph that adds no coverage is drawn again, three times at most */
+    const char *only_blocks;          /* shell patterns "A,B*" for the names of blocks to use; NULL: all */
+    bool redraw;                      /* a graph that adds no coverage is drawn again, three times at most */
     struct generate_options generate; /* ops, opset, types ... */
     /* This part of the cases, from 0 to 1, is rewritten by at most `rules_depth` of the chosen rules; where
      * none applies, the case stays as it is. */
@@ -41,6 +42,11 @@ struct fuzz_source_options {
 };
 
 struct fuzz_source;
+
+/* Of options with only_blocks: the operators inside these blocks, "A,B", in the arena. Fails with ERROR_USAGE
+ * when a pattern matches no block. */
+int fuzz_source_operators(const struct fuzz_source_options *options, struct arena *arena, const char **ops,
+                          struct error *err);
 
 /* The lists in the options are borrowed. Fails when the options leave no operator to draw. */
 int fuzz_source_new(struct fuzz_source **source, const struct fuzz_source_options *options,

@@ -4,10 +4,13 @@
 #include "base/wrap.h"
 #include "campaign/fuzz_shared.h"
 #include "cli/interrupt.h"
+#include "cli/keys.h"
 #include "report/fault_map.h"
+#include "report/finding_export.h"
 #include "report/fuzz_report.h"
 #include "report/text_table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,20 +24,33 @@ struct view {
     bool terminal, colour;
     double drawn;
     size_t lines; /* of the screen that stands there now */
+    struct keys keys;
+    bool legend; /* shown below the screen; the key ? turns it on and off */
 };
 
 static void draw(struct view *view, const struct fuzz_status *status)
 {
-    struct str text;
+    struct str text, screen;
+    size_t width = terminal_width(STDERR_FILENO);
     str_init(&text);
+    str_init(&screen);
+    fuzz_screen(&text, status, view->colour, width);
+    if (view->legend) {
+        str_add(&text, "\n");
+        fuzz_legend(&text, status, view->colour);
+    }
+    if (view->keys.open)
+        style_print(&text, view->colour, STYLE_DIM, "  ? %s\n",
+                    view->legend ? "hides the legend" : "explains the abbreviations");
     if (view->lines)
-        str_printf(&text, "\033[%zuA\033[J", view->lines);
-    size_t start = text.length;
-    fuzz_screen(&text, status, view->colour, terminal_width(STDERR_FILENO));
+        str_printf(&screen, "\033[%zuA\033[J", view->lines);
+    size_t start = screen.length;
+    wrap_text(&screen, text.data, width);
     view->lines = 0;
-    for (size_t i = start; i < text.length; i++)
-        view->lines += text.data[i] == '\n';
-    fputs(text.data, stderr);
+    for (size_t i = start; i < screen.length; i++)
+        view->lines += screen.data[i] == '\n';
+    fputs(screen.data, stderr);
+    str_release(&screen);
     str_release(&text);
 }
 
@@ -51,6 +67,13 @@ static bool watch(void *context, const struct fuzz_status *status)
 {
     struct view *view = context;
     double now = clock_seconds();
+    bool asked = false;
+    for (int key; view->terminal && (key = keys_next(&view->keys));)
+        asked |= key == '?';
+    if (asked) {
+        view->legend = !view->legend;
+        view->drawn = 0;
+    }
     if (now - view->drawn >= (view->terminal ? DRAW_SECONDS : LOG_SECONDS)) {
         view->drawn = now;
         if (view->terminal)
@@ -101,9 +124,44 @@ static int write_summary(const struct common *common, const struct fuzz_status *
     return result;
 }
 
-int campaign_run(struct fuzz_options *options, const struct common *common, struct session *session,
-                 struct error *err)
+static int add_finding(void *context, const struct stored *stored, struct error *err)
 {
+    (void)err;
+    finding_export_add(context, stored, stored->state == STATE_KNOWN);
+    return 0;
+}
+
+/* Engines on which nothing was found pass. */
+static void add_passes(struct finding_export *export, const struct fuzz_status *status)
+{
+    struct str what;
+    str_init(&what);
+    str_printf(&what, "%" PRIu64 " cases", status->cases);
+    for (size_t i = 0; i < status->judged_engines && export->junit_path; i++)
+        if (!status->engines[i].findings)
+            finding_export_pass(export, status->engines[i].label, what.data);
+    str_release(&what);
+}
+
+/* The findings of the campaign for CI servers and code hosts. */
+static int write_files(struct finding_export *export, const struct fuzz_status *status,
+                       const struct standing *standing, struct error *err)
+{
+    struct store *store = NULL;
+    if (!export->junit_path && !export->sarif_path)
+        return 0;
+    int result = store_open(&store, status->folder, STORE_READ, err);
+    if (!result)
+        result = store_list(store, &(struct store_filter){0}, add_finding, export, err);
+    store_close(store);
+    add_passes(export, status);
+    return result ? -1 : finding_export_write(export, standing->reason, err);
+}
+
+int campaign_run(struct fuzz_options *options, const struct common *common,
+                 const struct campaign_files *files, struct session *session, struct error *err)
+{
+    struct finding_export export;
     const char *objection = getenv("NO_COLOR");
     struct view view = {.terminal = isatty(STDERR_FILENO), .drawn = clock_seconds()};
     view.colour = view.terminal && !(objection && *objection);
@@ -115,14 +173,22 @@ int campaign_run(struct fuzz_options *options, const struct common *common, stru
     options->registry = session->registry;
     options->watch = watch;
     options->context = &view;
-    struct fuzz_status status;
+    struct fuzz_status status = {0};
     struct standing standing = {0};
+    int result = finding_export_open(&export, files->junit, files->sarif, common->output, common->force, err);
     interrupt_block();
-    int result = fuzz_run(options, &status, err);
+    if (!result) {
+        keys_open(&view.keys);
+        result = fuzz_run(options, &status, err);
+        keys_close(&view.keys);
+    }
     if (!result) {
         fuzz_stands(&status, &standing);
-        result = write_summary(common, &status, options->shared, &standing, &view, err);
+        result = write_files(&export, &status, &standing, err);
     }
+    if (!result)
+        result = write_summary(common, &status, options->shared, &standing, &view, err);
+    finding_export_release(&export);
     fuzz_status_release(&status);
     return result ? -1 : standing_status(&standing);
 }

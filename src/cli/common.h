@@ -51,6 +51,11 @@ struct common {
     {0, "known", OPTION_TEXT, "FILE", offsetof(type, known),                                        \
      "read known issues from FILE besides those that Assay brings along (docs/known-issues.md)"},   \
     {0, "no-known", OPTION_FLAG, NULL, offsetof(type, no_known), "do not use the known issues that Assay brings along"}
+#define COMMON_EXPORT(type)                                                                         \
+    {0, "junit", OPTION_TEXT, "FILE", offsetof(type, junit),                                        \
+     "also write the findings to FILE as JUnit XML; known ones are skipped tests"},                 \
+    {0, "sarif", OPTION_TEXT, "FILE", offsetof(type, sarif),                                        \
+     "also write the findings to FILE as SARIF 2.1.0; known ones are suppressed"}
 #define COMMON_OUTPUT(type, formats)                                                                \
     {0, "format", OPTION_CHOICE, formats, offsetof(type, common.format), "how the result is written"}, \
     {'o', "output", OPTION_TEXT, "FILE", offsetof(type, common.output),                             \

@@ -8,6 +8,7 @@
 #include "judge/verdict.h"
 #include "locate/classify.h"
 #include "ops/op.h"
+#include "report/finding_export.h"
 #include "report/text_table.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ enum { SHOWN_OCCURRENCES = 10, TITLE_LIMIT = 100 };
 
 struct settings {
     struct common common;
-    const char *engine, *op, *kind, *class, *show, *known, *mute, *because;
+    const char *engine, *op, *kind, *class, *show, *known, *mute, *because, *junit, *sarif;
     bool all, merged, gone, unknown, no_known;
 };
 
@@ -30,9 +31,11 @@ struct writer {
     struct known_issues known;
     bool unknown_only, all;
     struct finding_causes causes;
+    struct finding_export export;
     struct table table;
     struct json json;
     struct str *out;
+    struct str entries; /* for known issues, one for each finding that is shown; not wrapped on a terminal */
     const char *folder;
     bool colour;
 };
@@ -154,6 +157,28 @@ static void show_class(struct str *out, const char *word)
     str_release(&text);
 }
 
+/* The entry that would make the finding a known issue. False when the campaign has no facts of it. */
+static bool add_entry(struct str *out, struct store *store, const struct stored *stored)
+{
+    struct finding_facts facts;
+    if (stored->state == STATE_KNOWN || known_facts(&facts, store, stored->signature, NULL))
+        return false;
+    known_write(out, stored->name, stored->title, stored->bundle, &facts);
+    facts_release(&facts);
+    return true;
+}
+
+static void show_entry(struct writer *writer, const struct stored *stored)
+{
+    struct str entry;
+    str_init(&entry);
+    if (add_entry(&entry, writer->store, stored))
+        str_printf(&writer->entries,
+                   "\n# This entry in a file for --known, or in %s/" KNOWN_FILE ", mutes %s:\n%s",
+                   writer->folder, stored->name, entry.data);
+    str_release(&entry);
+}
+
 static int show_text(struct writer *writer, const struct stored *stored, const char *cause, struct error *err)
 {
     struct str *out = writer->out;
@@ -181,6 +206,7 @@ static int show_text(struct writer *writer, const struct stored *stored, const c
     if (store_occurrences(writer->store, stored->signature, SHOWN_OCCURRENCES, show_occurrence, writer, err))
         return -1;
     str_add(out, "  other engines\n");
+    show_entry(writer, stored);
     return store_history_list(writer->store, stored->signature, show_history, writer, err);
 }
 
@@ -227,6 +253,10 @@ static int json_finding(struct writer *writer, const struct stored *stored, cons
         if (status == 0)
             status = store_history_list(writer->store, stored->signature, json_history, json, err);
         json_end(json);
+        struct str entry;
+        str_init(&entry);
+        json_string(json, "known_issue", add_entry(&entry, writer->store, stored) ? entry.data : NULL);
+        str_release(&entry);
     }
     json_end(json);
     return status;
@@ -260,12 +290,14 @@ static int take(void *context, const struct stored *stored, struct error *err)
             document = known_document(issue);
             str_printf(&status, "%s: %s", finding_state_word(STATE_KNOWN), document);
             now.status = status.data;
+            now.state = STATE_KNOWN;
         }
         facts_release(&facts);
     }
-    int result = document && writer->unknown_only
-                     ? 0
-                     : causes_add(&writer->causes, writer->store, &now, document, err);
+    bool wanted = !document || !writer->unknown_only;
+    if (wanted)
+        finding_export_add(&writer->export, &now, document != NULL);
+    int result = wanted ? causes_add(&writer->causes, writer->store, &now, document, err) : 0;
     str_release(&status);
     return result;
 }
@@ -453,6 +485,17 @@ static int check_mute(const struct settings *settings, struct error *err)
                      settings->mute ? settings->mute : "");
 }
 
+/* The entries stay as they are on a terminal, too, because they are there to be copied. */
+static int write_out(const struct common *common, struct str *out, const struct str *entries,
+                     struct error *err)
+{
+    if (common->output) {
+        str_add(out, entries->data);
+        return output_write(common, out, err);
+    }
+    return output_write(common, out, err) || output_write_plain(common, entries, err) ? -1 : 0;
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
@@ -481,17 +524,27 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     }
     str_init(&out);
     causes_init(&writer.causes);
+    str_init(&writer.entries);
     struct known_files files = {settings->known, words->items[0], settings->no_known};
     int status = known_open(&writer.known, &files, err);
+    if (finding_export_open(&writer.export, settings->junit, settings->sarif, words->items[0],
+                            settings->common.force, err))
+        status = -1;
     if (status == 0)
         status = write_all(&writer, settings, err);
     if (status == 0 && settings->show && !writer.causes.count)
         status = error_set(err, ERROR_NOT_FOUND, "no finding '%s'; 'assay findings %s' lists them",
                            settings->show, words->items[0]);
+    if (status == 0 && !writer.causes.n_findings && settings->junit)
+        finding_export_pass(&writer.export, words->items[0], "no findings");
     if (status == 0)
-        status = output_write(&settings->common, &out, err);
+        status = finding_export_write(&writer.export, "", err);
+    if (status == 0)
+        status = write_out(&settings->common, &out, &writer.entries, err);
     size_t found = writer.causes.n_findings;
     causes_release(&writer.causes);
+    str_release(&writer.entries);
+    finding_export_release(&writer.export);
     known_release(&writer.known);
     store_close(writer.store);
     str_release(&out);
@@ -507,7 +560,8 @@ static const struct cli_option options[] = {
     {0, "class", OPTION_TEXT, "WORD", offsetof(struct settings, class),
      "only of this class: 'engine bug', difference, precision or unknown"},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
-     "all about one finding, by its name, the start of its name, or its signature"},
+     "all about one finding, by its name, the start of its name, or its signature, and the entry that would "
+     "make it a known issue"},
     {0, "all", OPTION_FLAG, NULL, offsetof(struct settings, all), "list every variant of a cause below it"},
     {0, "merged", OPTION_FLAG, NULL, offsetof(struct settings, merged),
      "also list findings that turned out to be another one when they were reduced"},
@@ -520,6 +574,7 @@ static const struct cli_option options[] = {
      "make a known issue of this finding, in DIR/known.ini or in the file of --known"},
     {0, "because", OPTION_TEXT, "TEXT", offsetof(struct settings, because),
      "of --mute: the cause, or where it is written up"},
+    COMMON_EXPORT(struct settings),
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 
@@ -541,6 +596,7 @@ const struct command command_findings = {
                 "  assay findings campaign --class 'engine bug'\n"
                 "  assay findings campaign --show wrong-resize\n"
                 "  assay findings campaign --unknown\n"
+                "  assay findings campaign --junit findings.xml --sarif findings.sarif\n"
                 "  assay findings campaign --mute wrong-resize --because 'reported as issue 123'\n"
                 "  assay findings campaign --format json\n",
     .options = options,

@@ -15,7 +15,7 @@ struct settings {
     double time;
     long long count, seed, blocks, opset;
     int strategy;
-    const char *ops, *known, *replay, *rules;
+    const char *ops, *only_blocks, *known, *replay, *rules, *junit, *sarif;
     double rules_share;
     long long rules_depth;
     bool gradients, no_known, no_probe, no_reduce;
@@ -25,10 +25,10 @@ struct settings {
 };
 
 /* What makes the cases and the verdicts: the same for all workers of a shared campaign. */
-static const char *const agreed[] = {"engine",   "no-reference", "deadline",    "memory",    "count",
-                                     "seed",     "strategy",     "blocks",      "ops",       "opset",
-                                     "rules",    "rules-share",  "rules-depth", "gradients", "no-known",
-                                     "no-probe", "no-reduce",    NULL};
+static const char *const agreed[] = {"engine",   "no-reference", "deadline",    "memory",      "count",
+                                     "seed",     "strategy",     "blocks",      "only-blocks", "ops",
+                                     "opset",    "rules",        "rules-share", "rules-depth", "gradients",
+                                     "no-known", "no-probe",     "no-reduce",   NULL};
 
 static int fuzz(const struct settings *settings, const struct fuzz_shared_options *shared,
                 struct session *session, struct error *err)
@@ -37,6 +37,7 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         .source = {.seed = (uint64_t)settings->seed,
                    .strategy = settings->strategy ? FUZZ_RANDOM : FUZZ_MCTS,
                    .blocks = (size_t)settings->blocks,
+                   .only_blocks = settings->only_blocks,
                    .redraw = true,
                    .rules_share = settings->rules ? settings->rules_share : 0,
                    .rules_depth = (size_t)settings->rules_depth,
@@ -52,7 +53,8 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         .reduce = !settings->no_reduce,
         .shared = shared,
     };
-    return campaign_run(&options, &settings->common, session, err);
+    struct campaign_files files = {settings->junit, settings->sarif};
+    return campaign_run(&options, &settings->common, &files, session, err);
 }
 
 /* A row for each engine; `form` says which of two equivalent cases it is about, "" where there is one. */
@@ -151,6 +153,10 @@ static int check(const struct settings *settings, const struct cli_list *words, 
         return error_set(err, ERROR_USAGE, "name the campaign in the database with --campaign");
     if (!database && (settings->campaign || settings->range || settings->lease > 0))
         return error_set(err, ERROR_USAGE, "--campaign, --range and --lease go with --db");
+    if ((settings->junit || settings->sarif) && (database || settings->replay))
+        return error_set(err, ERROR_USAGE,
+                         "--junit and --sarif exclude --db and --replay; 'assay campaign export' and 'assay "
+                         "findings' write them for a campaign in a database");
     if (!settings->replay && !settings->common.output && !database)
         return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
     return 0;
@@ -232,6 +238,8 @@ static const struct cli_option options[] = {
      "how blocks are chosen"},
     {0, "blocks", OPTION_SEVERAL, "N", offsetof(struct settings, blocks),
      "blocks in each model (default: 2 to 15, and a third of the cases are single operators)"},
+    {0, "only-blocks", OPTION_TEXT, "A,B*,...", offsetof(struct settings, only_blocks),
+     "use only blocks with these names or patterns ('assay blocks list --operators'), also for probing"},
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops),
      "use only these operators, also for probing"},
     {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset),
@@ -251,8 +259,10 @@ static const struct cli_option options[] = {
      "keep findings as they were found: do not reduce them, write no bundles"},
     {0, "replay", OPTION_TEXT, "RECIPE", offsetof(struct settings, replay),
      "make this one case again, run it and judge it"},
+    COMMON_EXPORT(struct settings),
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the summary is written"},
+    COMMON_FORCE(struct settings, "overwrite the files of --junit and --sarif whatever they are"),
 };
 
 static const struct settings defaults = {
@@ -283,6 +293,8 @@ const struct command command_fuzz = {
     .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
                 "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
                 "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
+                "  assay fuzz -e onnxruntime --only-blocks 'Reduce*,attention,conv-*' --time 10m -o some\n"
+                "  assay fuzz -e onnxruntime --known ours.ini --time 1h -o night --junit night.xml\n"
                 "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"
                 "  assay fuzz -e torch -e onednn -e dlib --gradients --time 30m -o gradients\n"
                 "  assay fuzz -e onnxruntime -e torch --db postgresql://host/assay --campaign night\n"

@@ -101,7 +101,7 @@ static int search(const struct settings *settings, const struct fuzz_shared_opti
         .reduce = !settings->no_reduce,
         .shared = shared,
     };
-    return campaign_run(&options, &settings->common, session, err);
+    return campaign_run(&options, &settings->common, &(struct campaign_files){0}, session, err);
 }
 
 static int check_words(const struct settings *settings, const struct cli_list *words, struct error *err)

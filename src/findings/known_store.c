@@ -1,6 +1,7 @@
 /* Known issues and the findings of a store. */
 #include "findings/known_issues.h"
 
+#include "base/clean.h"
 #include "base/memory.h"
 #include "engine/label.h"
 
@@ -198,9 +199,12 @@ void known_write(struct str *out, const char *name, const char *because, const c
         str_add(out, "\n");
     }
     str_add(out, "cause = ");
-    for (const char *c = because; *c; c++)
-        str_append(out, *c == '\n' ? " " : c, 1);
-    str_printf(out, "\n");
+    for (const char *c = because; *c;) { /* one line, in which nothing hides */
+        size_t blank = strspn(c, "\n\t");
+        str_add(out, blank ? " " : "");
+        c += blank ? blank : clean_add_character(out, c, "?");
+    }
+    str_add(out, "\n");
     if (*document)
         str_printf(out, "case = %s\n", document);
 }

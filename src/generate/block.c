@@ -9,6 +9,7 @@
 #include "generate/planner.h"
 #include "generate/subgraph.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,53 @@ const struct block *blocks_find(const struct blocks *blocks, const char *name)
 {
     size_t number;
     return map_get(&blocks->names, name, &number) ? blocks->list[number] : NULL;
+}
+
+/* Keeps in *kept which blocks match the pattern; false when none does. */
+static bool mark_matching(const struct blocks *blocks, const char *pattern, bool *kept)
+{
+    bool any = false;
+    for (size_t i = 0; i < blocks->count; i++)
+        if (fnmatch(pattern, blocks->list[i]->name, 0) == 0)
+            kept[i] = any = true;
+    return any;
+}
+
+static void keep_marked(struct blocks *blocks, const bool *kept)
+{
+    size_t count = 0;
+    map_release(&blocks->names);
+    map_init(&blocks->names);
+    for (size_t i = 0; i < blocks->count; i++)
+        if (kept[i]) {
+            map_set(&blocks->names, blocks->list[i]->name, count);
+            blocks->list[count++] = blocks->list[i];
+        }
+    blocks->count = count;
+}
+
+int blocks_keep(struct blocks *blocks, const char *patterns, struct error *err)
+{
+    bool *kept = memory_zeroed(blocks->count + 1, sizeof *kept);
+    char *copy = memory_strdup(patterns), *rest = copy;
+    int status = 0;
+    while (rest && !status) {
+        char *pattern = rest + strspn(rest, " "), *comma = strchr(pattern, ',');
+        rest = comma ? comma + 1 : NULL;
+        if (comma)
+            *comma = '\0';
+        if (!mark_matching(blocks, pattern, kept))
+            status =
+                error_set(err, ERROR_USAGE,
+                          "no block is called '%.100s'; 'assay blocks list --operators' lists them, and * "
+                          "stands for any letters",
+                          pattern);
+    }
+    if (!status)
+        keep_marked(blocks, kept);
+    free(copy);
+    free(kept);
+    return status;
 }
 
 /* ---- Subgraphs ---- */

@@ -43,6 +43,10 @@ int blocks_add_usual(struct blocks *blocks, struct error *err);
 /* Adds a block from its text; the name is copied. */
 int blocks_add_text(struct blocks *blocks, const char *name, const char *text, struct error *err);
 
+/* Keeps only the blocks whose names match one of the shell patterns "A,B*". Fails with ERROR_USAGE when a
+ * pattern matches none. */
+int blocks_keep(struct blocks *blocks, const char *patterns, struct error *err);
+
 size_t blocks_count(const struct blocks *blocks);
 const struct block *blocks_at(const struct blocks *blocks, size_t index);
 const struct block *blocks_find(const struct blocks *blocks, const char *name); /* NULL: none */

@@ -152,6 +152,56 @@ void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour,
     add_suspects(out, status);
 }
 
+struct abbreviation {
+    const char *word, *meaning;
+};
+
+static const struct abbreviation of_engines[] = {
+    {"time", "the engine's part of the time that all engines and the reference took"},
+    {"agrees", "answers within the bounds of the reference"},
+    {"lacks", "cases that the engine says it does not support"},
+    {"unsure", "answers that cannot be judged, are only imprecise, or have no reference"},
+    {"failing", "cases with a wrong answer, a refusal, a crash or a hang, before the same ones are joined"},
+    {"distinct", "findings: failing cases with the same signature count once"},
+    {"MCF", "model conversion failure, by the graph-fuzzing paper: the case ends at load"},
+    {"IF", "inference failure: it ends at run"},
+    {"DCF", "data comparison failure: fewer than 99.9 % of the elements are within 0.1 %"},
+    {"DCP", "data comparison pass: at least so many are"},
+    {"known", "findings that a known issue explains (docs/known-issues.md)"},
+};
+
+static const struct abbreviation of_coverage[] = {
+    {"mcts",
+     "blocks are chosen by Monte Carlo tree search, towards what is covered least; random: they are not"},
+    {"OTC", "operator type coverage: operators that occurred"},
+    {"IDC", "input degree coverage: numbers of inputs that operators had, of those they can have"},
+    {"ODC", "output degree coverage: the same of the nodes that use their results"},
+    {"SEC", "single edge coverage: pairs of operators of which one feeds the other"},
+    {"SPC", "shape and parameter coverage: different shapes and parameters of an operator"},
+    {"OLC", "operator-level coverage: the mean of these five"},
+    {"pairs", "pairs of parameter values of one operator that occurred together"},
+    {"tree", "nodes of the search tree"},
+};
+
+static void add_abbreviations(struct table *table, const struct abbreviation *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        table_add(table, STYLE_HEAD, "%s", rows[i].word);
+        table_add(table, STYLE_PLAIN, "%s", rows[i].meaning);
+    }
+}
+
+void fuzz_legend(struct str *out, const struct fuzz_status *status, bool colour)
+{
+    struct table table;
+    table_init(&table, "ll");
+    if (!status->n_searched)
+        add_abbreviations(&table, of_coverage, sizeof of_coverage / sizeof *of_coverage);
+    add_abbreviations(&table, of_engines, sizeof of_engines / sizeof *of_engines);
+    table_print(&table, out, colour, 2);
+    table_release(&table);
+}
+
 static void json_coverage(struct json *json, const struct coverage_figures *c)
 {
     json_object(json, "coverage");

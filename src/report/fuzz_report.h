@@ -11,6 +11,9 @@
 /* Several lines, each ended by a newline and cut to `width` columns (0: not cut). */
 void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour, size_t width);
 
+/* What the abbreviations of the screen mean, a line each. */
+void fuzz_legend(struct str *out, const struct fuzz_status *status, bool colour);
+
 /* One line: "0:01:00  61234 cases (1020/s)  OLC 61.5 %  12 findings (5 known), newest 0:00:07 ago". */
 void fuzz_line(struct str *out, const struct fuzz_status *status);
 

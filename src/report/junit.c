@@ -51,7 +51,16 @@ void junit_release(struct junit *junit)
 void junit_suite(struct junit *junit, const char *name)
 {
     junit->suites = memory_grow(junit->suites, &junit->capacity, junit->count + 1, sizeof *junit->suites);
+    junit->current = junit->count;
     junit->suites[junit->count++] = (struct junit_suite){.name = arena_strdup(&junit->arena, name)};
+}
+
+void junit_suite_of(struct junit *junit, const char *name)
+{
+    for (junit->current = 0; junit->current < junit->count; junit->current++)
+        if (text_equal(junit->suites[junit->current].name, name))
+            return;
+    junit_suite(junit, name);
 }
 
 static const char *copy(struct junit *junit, const char *text)
@@ -62,7 +71,7 @@ static const char *copy(struct junit *junit, const char *text)
 void junit_case(struct junit *junit, const struct junit_case *entry)
 {
     assert(junit->count > 0);
-    struct junit_suite *suite = &junit->suites[junit->count - 1];
+    struct junit_suite *suite = &junit->suites[junit->current];
     suite->cases = memory_grow(suite->cases, &suite->capacity, suite->count + 1, sizeof *suite->cases);
     struct junit_case *kept = &suite->cases[suite->count++];
     *kept = *entry;

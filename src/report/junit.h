@@ -26,6 +26,7 @@ struct junit {
     struct arena arena;
     size_t count, capacity;
     struct junit_suite *suites;
+    size_t current; /* the suite that cases are added to */
 };
 
 void junit_init(struct junit *junit);
@@ -33,6 +34,8 @@ void junit_release(struct junit *junit);
 
 /* Begins a suite (of an engine, or a pair of engines), to which the cases added after it belong. */
 void junit_suite(struct junit *junit, const char *name);
+/* The same, but goes on with the suite of that name where there is one. */
+void junit_suite_of(struct junit *junit, const char *name);
 void junit_case(struct junit *junit, const struct junit_case *entry); /* strings are copied */
 
 /* Adds a suite of one case that is an error: why not everything was judged. */
