@@ -38,7 +38,7 @@ assay fuzz -e reference --only-blocks '' --count 20 -o none
 ls
 quietly fuzz -e reference:fault=bn-sqrt-var --only-blocks 'Batch*,Rel?' $few --count 40 -o some
 assay findings some --format json | grep -oE '"operators": .*' | sort -u
-for name in $(assay findings some --format json | grep -oE '"wrong-[a-z]*-[0-9a-f]{12}"' | tr -d '"'); do
+for name in $(assay findings some --format json | grep -oE '"wrong-[a-z]*-[0-9a-f]{12}"' | tr -d '"' | sort -u); do
     assay findings some --show $name
 done | grep -oE '(ops|blocks)=.*' | tr ',=' '\n\n' | grep -E '^[A-Z]' | sort -u
 assay fuzz -e reference:fault=bn-sqrt-var --only-blocks Relu $few --count 40 -o some | hash
@@ -86,7 +86,7 @@ NIGHT=first sh nightly.sh >out 2>log
 echo "status $?, $(grep -c '<failure' findings.xml) failed and $(grep -c '<skipped' findings.xml) skipped tests" |
     sed -E 's/[1-9][0-9]* failed/N failed/'
 tail -n 1 out | sed -E 's/^[0-9]+/N/'
-for name in $(assay findings first --unknown --format json | grep -oE '"(wrong|nan)-[a-z]*-[0-9a-f]{12}"' | tr -d '"'); do
+for name in $(assay findings first --unknown --format json | grep -oE '"(wrong|nan)-[a-z]*-[0-9a-f]{12}"' | tr -d '"' | sort -u); do
     "$build/src/cli/assay" findings first --show $name | sed -n '/^\[/,$p'
 done >>known.ini
 NIGHT=second sh nightly.sh >out 2>log
