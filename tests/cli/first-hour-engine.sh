@@ -1,6 +1,4 @@
 # The first hour with an engine of one's own: what is wrong with it is said in words, with what to do next.
-# Built with sanitizers, the search for leaks cannot work in an engine's sandbox, and its complaint is the exit status.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 one="$cases/node/test_identity"
 script() # NAME LINE...: a program and its engine
 {
