@@ -212,16 +212,17 @@ static struct number base_of(const struct lrn *lrn, const struct sum *sum, enum 
     return base;
 }
 
-/* A power of the base, which multiplies its relative error; pow has 8 units plus those of its argument's
- * logarithm. */
+/* A power of the base, which multiplies its relative error. As exp(exponent ln base), pow has 8 units of exp
+ * and 10 of its argument: 8 of the logarithm, one each of the product and of the exponent. */
 static struct number power_of(struct number base, double exponent, double unit)
 {
     long double power = powl(base.v, exponent), high = powl(base.v + base.h, exponent),
                 low = powl(base.v - base.h, exponent);
     long double ends = fmaxl(fabsl(high - power), fabsl(power - low));
     long double steepest = fmaxl(fabsl(logl(base.v + base.h)), fabsl(logl(base.v - base.h)));
-    long double own = (8 + fabs(exponent) * steepest) * unit * fmaxl(high, low);
-    return (struct number){power, ends + own, likely_add(power * base.l / base.v * fabs(exponent), own / 3)};
+    long double size = unit * fmaxl(high, low), argument = fabs(exponent) * steepest;
+    return (struct number){power, ends + (8 + 10 * argument) * size,
+                           likely_add(power * base.l / base.v * fabs(exponent), (8 + argument) * size / 3)};
 }
 
 /* x / (bias + alpha/size * sum of squares)^beta */

@@ -45,22 +45,36 @@ static void put_average(const struct pooling *pool, size_t at, const struct sum 
     }
 }
 
-/* Adds |x|^p with the 8 units of pow (p = 1: none, p = 2: one rounding); the error from the bound of the
- * input is also added to *inherited. */
+/* The units of e ln x in exp(e ln x): 8 of the logarithm, one each of the product and of the exponent. */
+static const long double argument_units = 10;
+
+/* The largest |p ln v| v^p in [low, high], of which there is a turn of 1/e below 1. */
+static long double argument_of_power(long double low, long double high, double p, long double most)
+{
+    if (most == 0)
+        return 0;
+    long double at_high = most * p * fabsl(logl(high));
+    return low > 0 ? fmaxl(at_high, most * p * fabsl(logl(low))) : fmaxl(at_high, 0.4L);
+}
+
+/* Adds |x|^p with the error of pow (p = 1: none, p = 2: one rounding); the error from the bound of the input
+ * is also added to *inherited. */
 static void add_power(struct sum *sum, long double *inherited, const struct bounded *x, size_t at, double p,
                       double unit)
 {
     long double v = fabsl(x->value[at]), h = bounded_hard(x, at), power = powl(v, p);
     bool exact = h == 0 && power == floorl(power) && power * unit <= 1 && p <= 2;
     long double most = h > 0 ? powl(v + h, p) : power, reach = most - power;
-    long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * most;
+    long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * most, usual = own;
+    if (p > 2)
+        own += argument_units * unit * argument_of_power(v - h, v + h, p, most);
     long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
     if (isinf(power)) { /* of an infinity, or of a number that is too large even for long double */
-        own = likely = 0;
+        own = usual = likely = 0;
         reach = isinf(v) && h == 0 ? 0 : INFINITY;
     }
     *inherited += reach;
-    sum_add(sum, power, own + reach, likely_add(own / 2, likely));
+    sum_add(sum, power, own + reach, likely_add(usual / 2, likely));
 }
 
 /* The error of a root when its argument s has the error h; with `near`, s may be larger as well. */
@@ -100,11 +114,14 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
         reach += root_reach(s, inherited, inverse, false);
     bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
     /* pow's error grows with its argument, also below 1 where the logarithm does not. */
-    long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p) + fabsl(logl(s + hard > 0 ? s + hard : 1));
+    long double log = fabsl(logl(s + hard > 0 ? s + hard : 1));
+    long double usual = pool->p == 2 ? 2 : fmaxl(8, pool->p) + log;
+    long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p) + fmaxl(1, argument_units * inverse) * log;
     long double own = plain ? 0 : units * unit * most;
     long double slope = s > 0 ? likely * inverse * root / s : powl(likely, inverse),
                 flushed = (powl(s + lost, inverse) - root) / 2;
-    bounded_put(pool->out, at, root, reach + own, likely_add(slope, likely_add(own / 2, flushed)));
+    long double deviation = plain ? 0 : usual * unit * most / 2;
+    bounded_put(pool->out, at, root, reach + own, likely_add(slope, likely_add(deviation, flushed)));
 }
 
 /* Column-major numbering of the spatial coordinates; 0 is row-major and needs no conversion. */

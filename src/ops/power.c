@@ -1,8 +1,8 @@
 /*
  * Pow: base of type T, exponent of any number type, result of type T.
  *
- * Floats: `library` units, and |y ln x| more for implementations that compute exp(y ln x) in the type itself,
- * or that first bring the exponent into the base's type. Integers go through pow of float64 in most
+ * Floats: `library` units of exp, and those of its argument for implementations that compute exp(y ln x) in
+ * the type itself. Integers go through pow of float64 in most
  * implementations: exact up to 2^53, and by a float exponent up to 2^24 only when it is whole. Open: a
  * negative power of an integer (NumPy refuses it), and where C and JavaScript disagree (1 to a NaN, +-1 to an
  * infinity).
@@ -12,6 +12,10 @@
 #include <math.h>
 
 static const long double library = 8;
+
+/* The relative error of y ln x in units, which exp multiplies by |y ln x|: 8 of the logarithm, one of the
+ * product, and one of the exponent, which may be brought into the base's type. */
+static const long double argument_units = 10;
 
 static bool is_whole(long double y)
 {
@@ -108,12 +112,15 @@ static struct number raise(const struct pair *p)
     long double log_base = p->a == 0 || !isfinite(p->a) ? 0 : logl(fabsl(p->a));
     long double growth = fabsl(p->b * log_base);
     long double unit = unit_of(p->type);
-    long double own = isfinite(z) && isfinite(growth) ? (library + growth) * unit * fabsl(z) : 0;
+    bool finite = isfinite(z) && isfinite(growth);
+    long double own = finite ? (library + argument_units * growth) * unit * fabsl(z) : 0;
+    long double likely = finite ? (1 + growth / library) * unit * fabsl(z) : 0;
     if (p->exact)
-        return (struct number){z, own, own / library};
+        return (struct number){z, own, likely};
     long double far = reach(z, p->a, p->hard_a, p->b, p->hard_b), most = fabsl(z) + far;
-    long double widest = isfinite(most) ? unit * (library * most + growth_within(p, most)) : own;
-    return (struct number){z, far + fmaxl(own, widest), likely_add(own / library, deviation(z, p, log_base))};
+    long double widest =
+        isfinite(most) ? unit * (library * most + argument_units * growth_within(p, most)) : own;
+    return (struct number){z, far + fmaxl(own, widest), likely_add(likely, deviation(z, p, log_base))};
 }
 
 static void put_float(const struct pair *p, struct bounded *out, size_t i)

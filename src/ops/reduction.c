@@ -344,7 +344,8 @@ static void finish(struct bounded *out, size_t i, const struct gathered *g, enum
 
 /*
  * m + log(sum exp(x - m)). Deviations are weighted by the softmax. Own errors: x - m is
- * rounded (unit |x_j - m|, which p_j weighs), exp has 8 units, the sum its growth, log 8 units of itself (of
+ * rounded, and the product and the factor of 2^((x - m) log2 e) are (3 unit |x_j - m|, which p_j weighs), exp
+ * has 8 units, the sum its growth, log 8 units of itself (of
  * the whole result when no maximum is subtracted), and the last addition two roundings.
  */
 static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded *x, const struct plan *plan,
@@ -384,8 +385,8 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
         if (up == 0)
             continue;
         spread += e * bounded_likely(x, at) * e * bounded_likely(x, at);
-        deepest = fmaxl(deepest, fabsl(d) + 8);
-        own += up * unit * (fabsl(d) + 8);
+        deepest = fmaxl(deepest, 3 * fabsl(d) + 8);
+        own += up * unit * (3 * fabsl(d) + 8);
     } while (odometer_next(index, &plan->inner));
     long double result = m + logl(s);
     /* Opset 18 defines it by a function that applies exp directly, in float64: there, these are infinite. */
@@ -397,7 +398,7 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
     /* It is monotone in every input: the ends are those with all inputs at theirs. Weights are at most e^h /
      * least, and 1 in total; m moves by the largest bound, so x - m by twice as much. */
     long double rounded =
-        fminl(own / least + 2 * unit * largest * most / least, unit * (deepest + 2 * largest));
+        fminl(own / least + 6 * unit * largest * most / least, unit * (deepest + 6 * largest));
     long double hard = worst + rounded + rounding_growth(unit, n) +
                        unit * (8 * fabsl(logl(s)) + 8 * fabsl(result) + fabsl(m) + 16 * worst + 9 * largest) +
                        (long double)n * dtype_precision(out->type).tiny;

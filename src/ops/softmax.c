@@ -13,8 +13,9 @@ enum kind { SOFTMAX, LOG_SOFTMAX, HARDMAX };
 
 extern const struct op ops_softmax[];
 
-/* A vectorised exp has 8 units; x - m is rounded too. */
-static const int exp_units = 8;
+/* A vectorised exp has 8 units, and 3 of its argument: x - m is rounded, and so are the product and the
+ * factor of 2^((x - m) log2 e). */
+static const int exp_units = 8, argument_units = 3;
 
 /* One lane: elements base + k * step. */
 struct lane {
@@ -30,7 +31,9 @@ static size_t lane_at(const struct lane *lane, size_t k)
 /*
  * What the normalisation of a lane is made of: the maximum m, S = sum exp(x - m), and for the weights
  * p = exp(x - m)/S the bound and deviation of log S as implementations compute it. Own errors of exp(x_j - m)
- * are relative: unit (|x_j - m| + 8). Input bounds move log S by sum p_j h_j, to first order; the weights
+ * are relative: unit (3 |x_j - m| + 8). In one pass over the lane, with a running maximum, the sum so far is
+ * multiplied by an exponential whenever the maximum grows: 9 units each; the arguments of these add up to
+ * x_j - m. Input bounds move log S by sum p_j h_j, to first order; the weights
  * themselves may move by exp(2 h), and x - m by 2 h.
  */
 struct normaliser {
@@ -53,18 +56,25 @@ static struct normaliser normalise(const struct lane *lane, long double m, doubl
 {
     struct normaliser n = {.m = m};
     long double s = 0, own = 0, own_squares = 0, drift = 0, spread = 0, largest = 0, deepest = 0;
+    long double top = -INFINITY, rescaled = 0, rescalings = 0; /* of the sum so far */
     for (size_t k = 0; k < lane->length; k++) {
         size_t at = lane_at(lane, k);
         long double d = lane->x->value[at] - m, e = expl(d);
         long double h = bounded_hard(lane->x, at), l = bounded_likely(lane->x, at);
+        if (s > 0 && d + h > top) {
+            rescaled += s;
+            rescalings++;
+        }
+        top = fmaxl(top, d - h);
         s += e;
         largest = fmaxl(largest, h);
         if (e == 0)
             continue;
         deepest = fmaxl(deepest, fabsl(d));
-        long double error = e * unit * (fabsl(d) + exp_units);
+        long double error = e * unit * (argument_units * fabsl(d) + exp_units);
+        long double usual = e * unit * (fabsl(d) + exp_units);
         own += error;
-        own_squares += error * error / 9;
+        own_squares += usual * usual / 9;
         drift += e * h;
         spread += e * l * e * l;
     }
@@ -74,8 +84,10 @@ static struct normaliser normalise(const struct lane *lane, long double m, doubl
     n.drift = isinf(largest) ? INFINITY : fminl(drift / s * shift, largest);
     n.largest = largest;
     n.spread = sqrtl(spread) / s;
-    long double worst = unit * (deepest + exp_units + 2 * largest);
-    n.hard = fminl((own / s + 2 * unit * largest) * shift, worst) + rounding_growth(unit, lane->length);
+    long double worst = unit * (argument_units * (deepest + 2 * largest) + exp_units);
+    n.hard = fminl((own / s + 2 * argument_units * unit * largest) * shift, worst) +
+             (exp_units + 1) * unit * fminl(rescaled / s * shift, rescalings) +
+             rounding_growth(unit, lane->length);
     n.likely = likely_add(sqrtl(own_squares) / s, unit * sqrtl((long double)lane->length / 3));
     return n;
 }
@@ -88,8 +100,8 @@ static void put_softmax(struct bounded *out, size_t at, const struct lane *lane,
         bounded_put(out, at, 0, isinf(n->drift) ? INFINITY : 0, 0);
         return;
     }
-    long double relative =
-        unit * (fabsl(d) + 2 * n->largest + exp_units + 3) + n->hard + n->drift + bounded_hard(lane->x, at);
+    long double relative = unit * (argument_units * (fabsl(d) + 2 * n->largest) + exp_units + 3) + n->hard +
+                           n->drift + bounded_hard(lane->x, at);
     long double deviation = unit * (fabsl(d) + exp_units) / 3;
     deviation =
         likely_add(deviation, likely_add(n->likely, likely_add(n->spread, bounded_likely(lane->x, at))));
