@@ -116,7 +116,7 @@ static float split_erf(float x)
     return copysignf(1 - cephes_exp(-a - a * horner(a, big, 7)), x);
 }
 
-/* Abramowitz and Stegun 7.1.26, which oneDNN and OpenCV use: an error of 1.5e-7. */
+/* Abramowitz and Stegun 7.1.26, which oneDNN and TensorFlow.js use: an error of 1.5e-7. */
 static float handbook_erf(float x)
 {
     static const float p[] = {1.061405429f, -1.453152027f, 1.421413741f, -0.284496736f, 0.254829592f};
@@ -173,14 +173,10 @@ static float newton_root(float x)
     return x == 0 ? 0 : x * r;
 }
 
-static struct machine narrow(struct machine m)
-{
-    return m;
-}
-
+/* A result in float32 as a number of the machine. */
 static double as_float(struct machine m, float y)
 {
-    return rounded(narrow(m), (double)y);
+    return rounded(m, (double)y);
 }
 
 double library_exp(struct machine m, double x)
