@@ -46,7 +46,7 @@ static void draw(struct progress_line *line)
         used += (size_t)snprintf(text + used, room - used, " %zu/%zu", done, total);
     else if (done)
         used += (size_t)snprintf(text + used, room - used, " %zu", done);
-    if (done)
+    if (done && done != total)
         used += (size_t)snprintf(text + used, room - used, "  %.3g/s", rate);
     if (doing)
         used += (size_t)snprintf(text + used, room - used, "  %.80s", doing);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SHOWN_FINDINGS = 20, MESSAGE_LIMIT = 70 };
+enum { SHOWN_FINDINGS = 20 };
 
 /* The order of a cell's letters: frequent types first. */
 static const enum dtype type_order[] = {
@@ -92,23 +92,19 @@ static void print_finds(const struct probe_result *results, size_t count, struct
     struct table table;
     size_t shown = 0, all = 0;
     table_init(&table, "lllrll");
-    table_head(&table, "engine|operator|verdict|cases|message of the first|recipe of the first");
+    table_head(&table, "engine|operator|verdict|cases|recipe of the first|message of the first");
     for (size_t i = 0; i < count; i++)
         for (size_t op = 0; op < results[i].n_ops; op++)
             for (size_t k = 0; k < results[i].ops[op].n_finds; k++) {
                 const struct probe_find *find = &results[i].ops[op].finds[k];
                 if (verdict_is(find->verdict, CLASS_LACK) || all++ >= SHOWN_FINDINGS)
                     continue;
-                struct str message;
-                str_init(&message);
-                text_print(&message, find->message, MESSAGE_LIMIT);
                 table_add(&table, STYLE_PLAIN, "%s", results[i].engine);
                 table_add(&table, STYLE_PLAIN, "%s", results[i].ops[op].name);
                 table_add(&table, STYLE_BAD, "%s", verdict_name(find->verdict));
                 table_add(&table, STYLE_PLAIN, "%zu", find->count);
-                table_add(&table, STYLE_PLAIN, "%s", message.data);
                 table_add(&table, STYLE_PLAIN, "%s", find->recipe);
-                str_release(&message);
+                table_add(&table, STYLE_PLAIN, "%s", find->message);
                 shown++;
             }
     if (shown) {

@@ -31,11 +31,16 @@ drawn 'compare 0/1  2 s$'
 terminal 80 localize "$one/model.onnx" -E "$bad" -e bad:mode=hang --deadline 3s | grep '^\['
 drawn 'localize 0/1  2 s$'
 assay run "$one/model.onnx" -E "$bad" -e bad:mode=hang --deadline 2s | tr '\r' '#'
+# So do the tools that fetch.
+printf '. "$1/tools/progress.sh"\nwith_progress thing . log sleep 3; echo "status $?"\nwith_progress thing . log false; echo "status $?"\n' >fetch.sh
+script -qec "bash fetch.sh '$source'" /dev/null </dev/null >screen
+drawn 'status .*|thing: [0-9.]+[KMG]?, 2 s' | sed -E 's/[0-9.]+[KMG]?,/SIZE,/'
+bash fetch.sh "$source" </dev/null
 # Blocks by name or pattern: nothing else is placed, and single operators are drawn from them, too.
 few='--no-reduce --no-probe --strategy random'
 assay fuzz -e reference --only-blocks 'Reduce*,conv-x*' --count 20 -o none
 assay fuzz -e reference --only-blocks '' --count 20 -o none
-ls
+ls -d none 2>&1
 quietly fuzz -e reference:fault=bn-sqrt-var --only-blocks 'Batch*,Rel?' $few --count 40 -o some
 assay findings some --format json | grep -oE '"operators": .*' | sort -u
 for name in $(assay findings some --format json | grep -oE '"wrong-[a-z]*-[0-9a-f]{12}"' | tr -d '"' | sort -u); do
