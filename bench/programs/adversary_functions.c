@@ -615,6 +615,6 @@ const struct implementation functions[] = {
     {"Div", "product with the reciprocal", 0, .size = {{1, 8}}, .lay_out = quotient_inputs,
      .compute = divide},
     {"Div", "reciprocal by one Newton step", 1, .size = {{1, 8}}, .lay_out = quotient_inputs,
-     .compute = divide},
+     .compute = divide, .refused = true},
     {0},
 };

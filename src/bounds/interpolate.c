@@ -188,6 +188,26 @@ void taps_visit(size_t base, int rank, const struct tap_list *lists, tap_visit *
     }
 }
 
+/*
+ * What underflow may take: each term is multiplied once per axis and added, and what is lost on one axis may
+ * be multiplied by the weights of the others.
+ */
+static long double lost_by_underflow(const struct total *t, enum dtype type, int rank,
+                                     const struct tap_list *lists)
+{
+    if (!dtype_is_float(type) || t->size == 0)
+        return 0;
+    struct dtype_precision p = dtype_precision(type);
+    long double lost = (type == DTYPE_FLOAT16 ? p.smallest : p.tiny) * (long double)t->terms * (rank + 1);
+    for (int a = 0; a < rank; a++) {
+        long double sum = 0;
+        for (size_t k = 0; k < lists[a].count; k++)
+            sum += fabsl(lists[a].taps[k].weight) + lists[a].taps[k].hard;
+        lost *= fmaxl(sum, 1);
+    }
+    return lost;
+}
+
 /* Whether an intermediate result may overflow although the whole is small: an implementation that goes axis
  * by axis has not yet applied the weights of the other axes. */
 static bool may_overflow(const struct total *t, enum dtype type, int rank, const struct tap_list *lists)
@@ -220,7 +240,8 @@ void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, si
     struct total t = adding.total;
     double unit = unit_of(out->type);
     /* Each term is multiplied once per axis and added once. */
-    long double own = rounding_growth(unit, t.terms + 2 * (size_t)rank) * t.size;
+    long double own = rounding_growth(unit, t.terms + 2 * (size_t)rank) * t.size +
+                      lost_by_underflow(&t, out->type, rank, lists);
     long double likely = likely_add(sqrtl(t.variance), unit * t.size * sqrtl((long double)t.terms));
     if (t.strange || may_overflow(&t, out->type, rank, lists))
         bounded_put_undecided(out, i, isnan(t.value) ? 0 : t.value);
