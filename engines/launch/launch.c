@@ -1,18 +1,24 @@
 /*
  * assay-launch: puts an engine into its box, then becomes it.
  *
- *     assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--bubblewrap] [--plain] -- COMMAND...
+ *     assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--sandbox strict|default|off]
+ *                  [--see PATH]... [--plain] -- COMMAND...
+ *     assay-launch --scratch FOLDER --walls
  *
- * Own session and process group, death with the parent, no core files, few open files, an address-space
- * limit, no new privileges, the scratch folder as current and temporary folder, and a seccomp filter against
- * sockets and ptrace. With --bubblewrap also a file system that is read-only outside the scratch folder, and
- * namespaces of its own. With --plain (the command is itself a launcher: ssh, docker, adb) only session and
- * parent.
+ * Own session and process group, death with the parent, no core files, few open files, limits on address
+ * space and on the size of files, no new privileges, the scratch folder as current and temporary folder, and
+ * a seccomp filter against sockets, ptrace and what could take walls down. With a sandbox also the walls of
+ * sandbox.h, where --see names what the engine may read; strict refuses to run where one of them is missing.
+ * With --plain (the command is itself a launcher: ssh, docker, adb) only session and parent. --walls prints
+ * which walls stand.
  */
 #define _GNU_SOURCE
+#include "sandbox.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,19 +26,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { EXIT_LAUNCH = 125, MAX_FILES = 1024, MAX_ARGUMENTS = 64 };
+enum {
+    EXIT_LAUNCH = 125,
+    MAX_FILES = 1024,
+    MAX_TASKS = 1024, /* processes and threads, where its own are counted alone */
+    FIRST_FREE = 4,   /* the first descriptor that is nobody's: behind the shared memory */
+};
 
 struct box {
     long parent;
     const char *scratch;
     unsigned long long memory;
-    bool bubblewrap, plain;
+    enum { SANDBOX_OFF, SANDBOX_DEFAULT, SANDBOX_STRICT } mode;
+    struct sandbox sandbox;
+    bool plain, walls;
     char **command;
 };
 
@@ -44,9 +56,9 @@ __attribute__((noreturn)) static void fail(const char *what)
 
 __attribute__((noreturn)) static void usage(void)
 {
-    fprintf(stderr,
-            "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--bubblewrap] [--plain]"
-            " -- COMMAND...\n");
+    fprintf(stderr, "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] "
+                    "[--sandbox strict|default|off] [--see PATH]... [--plain] -- COMMAND...\n"
+                    "       assay-launch --scratch FOLDER --walls\n");
     _exit(EXIT_LAUNCH);
 }
 
@@ -60,15 +72,37 @@ static unsigned long long number(const char *text)
     return value;
 }
 
+static void parse_mode(struct box *box, const char *text)
+{
+    if (!strcmp(text, "strict"))
+        box->mode = SANDBOX_STRICT;
+    else if (!strcmp(text, "default"))
+        box->mode = SANDBOX_DEFAULT;
+    else if (strcmp(text, "off") != 0)
+        usage();
+}
+
+static void see(struct box *box, const char *path)
+{
+    struct sandbox *sandbox = &box->sandbox;
+    if (*path != '/' || sandbox->n_seen == SANDBOX_MAX_SEEN)
+        usage();
+    sandbox->seen[sandbox->n_seen++] = path;
+}
+
 static void parse(struct box *box, int argc, char **argv)
 {
     int i = 1;
     for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
         bool more = i + 1 < argc;
-        if (!strcmp(argv[i], "--bubblewrap"))
-            box->bubblewrap = true;
-        else if (!strcmp(argv[i], "--plain"))
+        if (!strcmp(argv[i], "--plain"))
             box->plain = true;
+        else if (!strcmp(argv[i], "--walls"))
+            box->walls = true;
+        else if (!strcmp(argv[i], "--sandbox") && more)
+            parse_mode(box, argv[++i]);
+        else if (!strcmp(argv[i], "--see") && more)
+            see(box, argv[++i]);
         else if (!strcmp(argv[i], "--parent") && more)
             box->parent = (long)number(argv[++i]);
         else if (!strcmp(argv[i], "--memory") && more)
@@ -78,9 +112,10 @@ static void parse(struct box *box, int argc, char **argv)
         else
             usage();
     }
-    if (i + 1 >= argc)
+    if (box->walls ? !box->scratch : i + 1 >= argc)
         usage();
     box->command = argv + i + 1;
+    box->sandbox.scratch = box->scratch;
 }
 
 static void die_with_parent(const struct box *box)
@@ -105,6 +140,7 @@ static void default_signals(void)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error to hear of, not a crash */
 }
 
 /* Never above what we were given ourselves. */
@@ -127,9 +163,9 @@ static void set_limits(const struct box *box)
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow memory takes terabytes of address space */
     if (box->memory)
         limit(RLIMIT_AS, (rlim_t)box->memory);
-#else
-    (void)box;
 #endif
+    if (box->memory)
+        limit(RLIMIT_FSIZE, (rlim_t)box->memory);
 }
 
 static void enter_scratch(const struct box *box)
@@ -139,9 +175,12 @@ static void enter_scratch(const struct box *box)
     if (chdir(box->scratch) < 0)
         fail(box->scratch);
     setenv("TMPDIR", box->scratch, 1);
+    if (box->mode != SANDBOX_OFF)
+        setenv("HOME", box->scratch, 1);
 }
 
-/* No network, no looking into other processes. io_uring is a second door to sockets. */
+/* No network, no looking into other processes, no other mounts and namespaces, no extension of the kernel.
+ * io_uring is a second door to sockets, and opening by handle one around the view of files. */
 static scmp_filter_ctx make_filter(void)
 {
     static const int denied[] = {
@@ -153,6 +192,24 @@ static scmp_filter_ctx make_filter(void)
         SCMP_SYS(process_vm_readv),
         SCMP_SYS(process_vm_writev),
         SCMP_SYS(io_uring_setup),
+        SCMP_SYS(mount),
+        SCMP_SYS(umount2),
+        SCMP_SYS(pivot_root),
+        SCMP_SYS(chroot),
+        SCMP_SYS(open_tree),
+        SCMP_SYS(move_mount),
+        SCMP_SYS(fsopen),
+        SCMP_SYS(fsmount),
+        SCMP_SYS(mount_setattr),
+        SCMP_SYS(unshare),
+        SCMP_SYS(setns),
+        SCMP_SYS(open_by_handle_at),
+        SCMP_SYS(bpf),
+        SCMP_SYS(perf_event_open),
+        SCMP_SYS(userfaultfd),
+        SCMP_SYS(add_key),
+        SCMP_SYS(request_key),
+        SCMP_SYS(keyctl),
     };
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     if (!filter)
@@ -176,50 +233,6 @@ static void load_filter(void)
         errno = -result;
         fail("cannot load the filter");
     }
-}
-
-/* bwrap makes its namespaces with calls the filter denies, so it gets the filter in a file and loads it last.
- */
-static int filter_file(void)
-{
-    scmp_filter_ctx filter = make_filter();
-    int fd = memfd_create("filter", 0);
-    if (fd < 0)
-        fail("cannot make a file for the filter");
-    int result = seccomp_export_bpf(filter, fd);
-    seccomp_release(filter);
-    if (result || lseek(fd, 0, SEEK_SET) < 0)
-        fail("cannot write the filter");
-    return fd;
-}
-
-static void exec_bubblewrap(const struct box *box)
-{
-    char filter[16];
-    snprintf(filter, sizeof filter, "%d", filter_file());
-    const char *scratch = box->scratch ? box->scratch : "/tmp";
-    const char *fixed[] = {
-        "bwrap",     "--ro-bind",     "/",
-        "/",         "--dev",         "/dev",
-        "--proc",    "/proc",         "--bind",
-        scratch,     scratch,         "--chdir",
-        scratch,     "--unshare-all", "--die-with-parent",
-        "--seccomp", filter,          "--",
-    };
-    size_t count = sizeof fixed / sizeof *fixed;
-    char *argv[MAX_ARGUMENTS + sizeof fixed / sizeof *fixed + 1];
-    for (size_t i = 0; i < count; i++)
-        argv[i] = (char *)(unsigned long)fixed[i];
-    for (size_t i = 0; box->command[i]; i++) {
-        if (i == MAX_ARGUMENTS) {
-            errno = E2BIG;
-            fail(box->command[0]);
-        }
-        argv[count++] = box->command[i];
-    }
-    argv[count] = NULL;
-    execvp("bwrap", argv);
-    fail("cannot run bwrap (package bubblewrap)");
 }
 
 __attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...)
@@ -309,6 +322,44 @@ static void check_command(const char *name)
     check_format(path);
 }
 
+static void print_walls(const struct walls *walls)
+{
+    printf("files=%s\nprocesses=%s\nnetwork=%s\nwhy=%s\n",
+           walls->view       ? "namespace"
+           : walls->landlock ? "landlock"
+                             : "none",
+           walls->processes ? "namespace" : "none", walls->network ? "namespace" : "seccomp", walls->why);
+    exit(0);
+}
+
+static void enter_sandbox(struct box *box)
+{
+    struct walls walls;
+    sandbox_enter(&box->sandbox, &walls);
+    if (walls.network)
+        limit(RLIMIT_NPROC, MAX_TASKS);
+    if (box->walls)
+        print_walls(&walls);
+    if (box->mode == SANDBOX_STRICT && !(walls.view && walls.processes && walls.network))
+        refuse("the sandbox is strict and cannot be complete: %s; run with --sandbox default to do without",
+               walls.why);
+}
+
+static void run_boxed(struct box *box)
+{
+    if (close_range(FIRST_FREE, UINT_MAX, 0) < 0 && errno != ENOSYS)
+        fail("cannot close what is not the engine's");
+    set_limits(box);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        fail("cannot give up privileges");
+    enter_scratch(box);
+    if (!box->walls)
+        check_command(box->command[0]);
+    if (box->mode != SANDBOX_OFF || box->walls)
+        enter_sandbox(box);
+    load_filter();
+}
+
 int main(int argc, char **argv)
 {
     struct box box = {0};
@@ -316,18 +367,14 @@ int main(int argc, char **argv)
     die_with_parent(&box);
     own_session();
     default_signals();
-    if (!box.plain) {
-        set_limits(&box);
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-            fail("cannot give up privileges");
-        enter_scratch(&box);
+    if (!box.plain)
+        run_boxed(&box);
+    else
         check_command(box.command[0]);
-        if (box.bubblewrap)
-            exec_bubblewrap(&box);
-        load_filter();
-    } else {
-        check_command(box.command[0]);
-    }
     execvp(box.command[0], box.command);
+    if (box.mode != SANDBOX_OFF && (errno == ENOENT || errno == EACCES))
+        refuse("%s cannot be executed in the sandbox, where it or its interpreter is not seen; name their "
+               "folder with 'see' in the engine file, or run with --sandbox off",
+               box.command[0]);
     fail(box.command[0]);
 }

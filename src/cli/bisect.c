@@ -220,7 +220,9 @@ static int bisect_case(const struct settings *settings, const char *path, struct
         struct bisect bisect;
         struct bisect_options options = {
             .registry = registry,
-            .limits = {.deadline = settings->common.deadline, .memory = (size_t)settings->common.memory},
+            .limits = {.deadline = settings->common.deadline,
+                       .memory = (size_t)settings->common.memory,
+                       .sandbox = (enum sandbox_mode)settings->common.sandbox},
             .engine = settings->common.engines.items[0],
             .step = (size_t)settings->step,
             .no_knobs = settings->no_knobs,

@@ -90,6 +90,7 @@ int session_open(struct session *session, const struct common *common, size_t le
         .memory = (size_t)common->memory,
         .workers = (int)(common->workers < 64 ? common->workers : 64),
         .fresh = common->fresh,
+        .sandbox = (enum sandbox_mode)common->sandbox,
     };
     session->labels = engines.items;
     if (panel_open(&session->panel, session->registry, engines.items, engines.count, &limits, err))

@@ -9,6 +9,7 @@
 #include "case/inputs.h"
 #include "cli/cli.h"
 #include "engine/panel.h"
+#include "engine/sandbox.h"
 #include "report/standing.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
@@ -23,6 +24,7 @@ struct common {
     long long memory;
     long long workers;
     bool fresh;
+    int sandbox; /* enum sandbox_mode */
     bool no_reference;
     bool force;
 };
@@ -43,7 +45,9 @@ struct common {
     {0, "workers", OPTION_SEVERAL, "N", offsetof(type, common.workers),                               \
      "processes for each engine (default 1)"},                                                      \
     {0, "fresh", OPTION_FLAG, NULL, offsetof(type, common.fresh),                                   \
-     "start a new process for every case, so that no case sees what another left in memory"}
+     "start a new process for every case, so that no case sees what another left in memory"},       \
+    {0, "sandbox", OPTION_CHOICE, SANDBOX_MODES, offsetof(type, common.sandbox),                    \
+     "walls around engines: as far as the system allows, refuse to run without, or limits alone"}
 #define COMMON_REFERENCE(type)                                                                      \
     {0, "no-reference", OPTION_FLAG, NULL, offsetof(type, common.no_reference),                     \
      "do not use the reference engine: engines are judged only by vote"}

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/engines_check.h"
+#include "engine/paths.h"
 #include "report/text_table.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 struct settings {
     struct common common;
-    bool faults, check;
+    bool faults, check, sandbox;
 };
 
 /* The help text of a knob that plants faults has a line for each, its fields separated by tabs. */
@@ -313,12 +314,25 @@ static int tell_unusable(const struct list *list, struct error *err)
     return 0;
 }
 
+static int print_walls(const struct common *common, struct error *err)
+{
+    struct str out;
+    char *libexec = paths_libexec();
+    str_init(&out);
+    int status = sandbox_describe(libexec, &out, err) || output_write(common, &out, err) ? -1 : STATUS_AGREE;
+    str_release(&out);
+    free(libexec);
+    return status;
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
     const struct common *common = &settings->common;
     if (settings->check)
         return engines_check(common, words, err);
+    if (settings->sandbox)
+        return print_walls(common, err);
     struct list list = {.wanted = words};
     struct registry *registry = NULL;
     struct pool *pool = NULL;
@@ -358,6 +372,8 @@ static const struct cli_option options[] = {
      "list the published bugs that an engine can plant: paper, operator and parameter at fault"},
     {0, "check", OPTION_FLAG, NULL, offsetof(struct settings, check),
      "check that adapters keep the protocol, step by step, and say what to mend"},
+    {0, "sandbox", OPTION_FLAG, NULL, offsetof(struct settings, sandbox),
+     "say which walls stand around engines on this machine"},
     {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
      "for an engine to answer each request (default 30s)"},
     COMMON_OUTPUT(struct settings, "text|json"),
@@ -366,7 +382,7 @@ static const struct cli_option options[] = {
 const struct command command_engines = {
     .name = "engines",
     .summary = "list engines, their versions and knobs",
-    .usage = "[NAME...] | --check ENGINE|FILE.ini...",
+    .usage = "[NAME...] | --check ENGINE|FILE.ini... | --sandbox",
     .about =
         "Starts each engine once and prints what it reports about itself. An engine is named\n"
         "name[@version][:knob=value,...]; the plain name means its newest version.\n"
@@ -384,6 +400,7 @@ const struct command command_engines = {
                 "  assay engines onnxruntime --format json\n"
                 "  assay engines reference --faults\n"
                 "  assay engines -E my-engines.ini\n"
+                "  assay engines --sandbox\n"
                 "  assay engines --check my-engine.ini\n"
                 "  assay engines --check onnxruntime@1.30.0:opt=none --format json\n",
     .options = options,

@@ -5,6 +5,7 @@
 #include "case/case_gradient.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Engines work in folders of their own. Links in the path stay: external data lies beside the name given. */
@@ -34,6 +35,21 @@ static bool goes_as_bytes(struct pool *pool, const struct model *model)
     return model_size(model) <= HANDOVER_BYTES || !pool_is_local(pool);
 }
 
+/* Lets the engines see the model's folder, where its weights lie, too, and where a link to it leads. */
+static void show_folder(struct pool *pool, const char *path)
+{
+    char *folder = memory_strdup(path), *whole = realpath(path, NULL);
+    if (strrchr(folder, '/') > folder)
+        *strrchr(folder, '/') = '\0';
+    pool_see(pool, folder);
+    if (whole && strrchr(whole, '/') > whole) {
+        *strrchr(whole, '/') = '\0';
+        pool_see(pool, whole);
+    }
+    free(whole);
+    free(folder);
+}
+
 static int open_path(struct handover *handover, struct pool *pool, const struct model *model,
                      struct error *err)
 {
@@ -46,6 +62,8 @@ static int open_path(struct handover *handover, struct pool *pool, const struct 
         handover->file = absolute(model->path, err);
     else if (write_out(handover, pool, model, err))
         return -1;
+    if (model->path && handover->file)
+        show_folder(pool, handover->file);
     handover->path = handover->file;
     return handover->path ? 0 : -1;
 }

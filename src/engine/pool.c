@@ -1,6 +1,7 @@
 #include "engine/pool.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/knobs.h"
@@ -56,8 +57,10 @@ struct pool {
     struct task_list finished, spare;
     struct pollfd *polls;
     size_t poll_room;
-    uint8_t *buffer; /* for reading, shared by all workers */
-    int64_t left;    /* when the workers were last looked after */
+    uint8_t *buffer;   /* for reading, shared by all workers */
+    int64_t left;      /* when the workers were last looked after */
+    const char **seen; /* what workers may read, NULL-terminated; or NULL */
+    size_t n_seen, seen_room;
 };
 
 struct pool *pool_new(const struct pool_options *options)
@@ -196,6 +199,39 @@ int pool_folder(struct pool *pool, char **folder, struct error *err)
 {
     if (!pool->scratch.folder && scratch_open(&pool->scratch, err))
         return -1;
+    return scratch_add_handed(&pool->scratch, folder, err);
+}
+
+/* Whether the path lies in one of the folders that are seen already. */
+static bool is_seen(const struct pool *pool, const char *path)
+{
+    for (size_t i = 0; i < pool->n_seen; i++) {
+        size_t length = strlen(pool->seen[i]);
+        if (strncmp(path, pool->seen[i], length) == 0 && (path[length] == '/' || !path[length]))
+            return true;
+    }
+    return false;
+}
+
+void pool_see(struct pool *pool, const char *path)
+{
+    if (is_seen(pool, path))
+        return;
+    pool->seen = memory_grow(pool->seen, &pool->seen_room, pool->n_seen + 2, sizeof *pool->seen);
+    pool->seen[pool->n_seen++] = arena_strdup(&pool->arena, path);
+    pool->seen[pool->n_seen] = NULL;
+    for (size_t i = 0; i < pool->n_seats; i++)
+        pool->seats[i]->outdated = pool->seats[i]->worker.wrapped;
+}
+
+/* A folder for a worker, in a view that has what was handed over. */
+static int worker_folder(struct pool *pool, char **folder, struct error *err)
+{
+    if (!pool->scratch.folder && scratch_open(&pool->scratch, err))
+        return -1;
+    char *handed = file_join(pool->scratch.folder, SCRATCH_HANDED);
+    pool_see(pool, handed);
+    free(handed);
     return scratch_add(&pool->scratch, folder, err);
 }
 
@@ -230,13 +266,14 @@ static void start_worker(struct pool *pool, int number)
     struct seat *seat = NULL;
     struct error err;
     char *scratch = NULL;
-    int status = pool_folder(pool, &scratch, &err);
+    int status = worker_folder(pool, &scratch, &err);
     if (!status) {
         struct worker_box box = {.spec = engine->spec,
                                  .libexec = pool->libexec,
                                  .scratch = scratch,
                                  .memory = engine->limits.memory,
-                                 .bubblewrap = pool->options.bubblewrap};
+                                 .sandbox = pool->options.sandbox,
+                                 .seen = pool->seen};
         status = seat_start(&seat, &box, &engine->limits, &err);
     }
     free(scratch);
@@ -268,7 +305,7 @@ static struct seat *least_busy(struct pool *pool, int engine)
     struct seat *best = NULL;
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *seat = pool->seats[i];
-        if (seat->engine == engine && seat->state == SEAT_READY && seat->worker.in >= 0 &&
+        if (seat->engine == engine && seat->state == SEAT_READY && seat->worker.in >= 0 && !seat->outdated &&
             can_take(pool, seat) && (!best || seat->tasks.count < best->tasks.count))
             best = seat;
     }
@@ -304,8 +341,8 @@ static struct staff count_staff(const struct pool *pool, int engine)
         if (seat->engine != engine || seat->finished ||
             (seat->state == SEAT_ENDING && !seat_is_starting(seat)))
             continue;
-        staff.active += !seat->succeeded;
-        staff.ready += seat->state == SEAT_READY && !seat->tired;
+        staff.active += !seat->succeeded && !seat->outdated;
+        staff.ready += seat->state == SEAT_READY && !seat->tired && !seat->outdated;
         staff.tasks += seat->tasks.count;
     }
     return staff;
@@ -318,9 +355,14 @@ static void relieve(struct pool *pool, int number)
     struct staff staff = count_staff(pool, number);
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *seat = pool->seats[i];
-        if (seat->engine != number || seat->state != SEAT_READY || !seat->tired)
+        if (seat->engine != number || seat->state != SEAT_READY || (!seat->tired && !seat->outdated))
             continue;
-        if (pool->options.fresh) {
+        if (seat->outdated) {
+            if (seat->tasks.count)
+                continue;
+            engine->counters.recycled++;
+            seat_end(seat, CAUSE_RETIRED, NULL);
+        } else if (pool->options.fresh) {
             engine->counters.recycled++;
             seat_end(seat, CAUSE_RETIRED, NULL);
         } else if (!seat->succeeded && !engine->broken) {
@@ -342,7 +384,7 @@ static struct seat *choose_seat(struct pool *pool, int engine)
     struct seat *fresh = NULL;
     for (size_t i = 0; i < pool->n_seats; i++) {
         struct seat *other = pool->seats[i];
-        if (other->engine == engine && other->state == SEAT_READY && !other->tired &&
+        if (other->engine == engine && other->state == SEAT_READY && !other->tired && !other->outdated &&
             other->tasks.count < TASKS_AHEAD && (!fresh || other->tasks.count < fresh->tasks.count))
             fresh = other;
     }
@@ -723,6 +765,7 @@ void pool_free(struct pool *pool)
     scratch_close(&pool->scratch);
     free(pool->engines);
     free(pool->seats);
+    free(pool->seen);
     free(pool->polls);
     free(pool->buffer);
     free(pool->libexec);

@@ -33,7 +33,7 @@ struct pool_options {
     size_t recycle; /* jobs before a worker is replaced; 0: 5000 */
     bool fresh;  /* a new worker for every job, none sent ahead: no case sees what another left in memory */
     int workers; /* for each engine; 0: 1 */
-    bool bubblewrap; /* also run workers under bwrap */
+    enum sandbox_mode sandbox;
 };
 
 /* What is known about an engine, most of it from its answer to hello. Strings live in the pool. */
@@ -68,6 +68,10 @@ bool pool_is_local(const struct pool *pool);
 
 /* The smallest memory limit of the engines in the pool, in bytes. */
 size_t pool_memory(const struct pool *pool);
+
+/* From now on workers can read this file or folder in their sandboxes; those that cannot are replaced before
+ * the next job. */
+void pool_see(struct pool *pool, const char *path);
 
 /* Makes a new folder that all workers can read; *folder is a heap path. It is removed with the pool at the
  * latest. */

@@ -22,6 +22,8 @@ struct pair {
 /* A section. Strings live in the registry's arena. */
 struct entry {
     const char *name, *command, *library, *versions, *fetch, *file;
+    const char *see, *pass;
+    enum sandbox_mode sandbox;
     bool launcher;
     size_t memory;
     struct pair knob_variables[MAX_KNOBS], variables[MAX_KNOBS];
@@ -104,6 +106,18 @@ static int parse_yes(const char *text, bool *yes, struct error *err)
     return 0;
 }
 
+static int parse_sandbox(const char *text, enum sandbox_mode *mode, struct error *err)
+{
+    static const char *const names[] = {
+        [SANDBOX_DEFAULT] = "default", [SANDBOX_STRICT] = "strict", [SANDBOX_OFF] = "off"};
+    for (int i = 0; i < 3; i++)
+        if (text_equal(text, names[i])) {
+            *mode = (enum sandbox_mode)i;
+            return 0;
+        }
+    return error_set(err, ERROR_FORMAT, "sandbox must be strict, default or off, not '%s'", text);
+}
+
 /* The folder of the file that the section stands in. */
 static char *folder_of(struct registry *registry, const char *file)
 {
@@ -160,11 +174,11 @@ static int set_profile(struct registry *registry, struct entry *entry, const cha
 {
     int status = profile_set(&entry->profile, &registry->arena, key, value, err);
     if (status == 1)
-        return error_set(
-            err, ERROR_FORMAT,
-            "no key '%s'; there are command, library, versions, fetch, launcher, memory, like, program, "
-            "environment.NAME, knob-environment.KNOB, %s",
-            key, profile_keys);
+        return error_set(err, ERROR_FORMAT,
+                         "no key '%s'; there are command, library, versions, fetch, launcher, memory, see, "
+                         "pass, sandbox, like, "
+                         "program, environment.NAME, knob-environment.KNOB, %s",
+                         key, profile_keys);
     return status;
 }
 
@@ -185,6 +199,12 @@ static int visit_key(void *context, const char *section, const char *key, const 
         entry->versions = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "fetch"))
         entry->fetch = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "see"))
+        entry->see = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "pass"))
+        entry->pass = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "sandbox"))
+        return parse_sandbox(value, &entry->sandbox, err);
     else if (text_equal(key, "launcher"))
         return parse_yes(value, &entry->launcher, err);
     else if (text_equal(key, "memory"))
@@ -426,13 +446,13 @@ static const char *const *as_list(struct registry *registry, const struct str *t
     return list;
 }
 
-/* Cuts a command into words at spaces; "..." holds a word with spaces together. */
-static int split_command(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
-                         const char *library, struct error *err)
+/* Cuts a text into words at spaces; "..." holds a word with spaces together. */
+static int split_words(struct registry *registry, const struct entry *entry, const char *text,
+                       const char *library, const char *const **list, struct error *err)
 {
     struct str words;
     str_init(&words);
-    const char *at = entry->command;
+    const char *at = text;
     int result = 0;
     while (*(at += strspn(at, " \t"))) {
         bool quoted = *at == '"';
@@ -440,7 +460,7 @@ static int split_command(struct registry *registry, struct engine_spec *spec, co
         size_t length = strcspn(at, quoted ? "\"" : " \t");
         if (quoted && at[length] != '"') {
             result =
-                error_set(err, ERROR_FORMAT, "engine %s: a quote is not closed in its command", spec->name);
+                error_set(err, ERROR_FORMAT, "engine %s: a quote is not closed in '%s'", entry->name, text);
             break;
         }
         char *word = arena_copy(&registry->arena, at, length + 1);
@@ -451,12 +471,30 @@ static int split_command(struct registry *registry, struct engine_spec *spec, co
         }
         at += length + (quoted ? 1 : 0);
     }
-    if (!result && words.length == 0)
-        result = error_set(err, ERROR_FORMAT, "engine %s has an empty command", spec->name);
     if (!result)
-        spec->argv = as_list(registry, &words);
+        *list = as_list(registry, &words);
     str_release(&words);
     return result;
+}
+
+static int split_command(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
+                         const char *library, struct error *err)
+{
+    if (split_words(registry, entry, entry->command, library, &spec->argv, err))
+        return -1;
+    return spec->argv[0] ? 0 : error_set(err, ERROR_FORMAT, "engine %s has an empty command", spec->name);
+}
+
+/* What the engine's section says of its sandbox. */
+static int set_sandbox(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
+                       struct error *err)
+{
+    spec->folder = folder_of(registry, entry->file);
+    spec->sandbox = entry->sandbox;
+    return (entry->see && split_words(registry, entry, entry->see, "", &spec->see, err)) ||
+                   (entry->pass && split_words(registry, entry, entry->pass, "", &spec->pass, err))
+               ? -1
+               : 0;
 }
 
 static const char *const *one_word(struct registry *registry, const char *word)
@@ -576,6 +614,8 @@ int registry_find(struct registry *registry, const char *text, const struct engi
     spec->memory = entry->memory;
     spec->profile = &entry->profile;
     const char *library;
+    if (set_sandbox(registry, spec, entry, err))
+        return -1;
     if (choose_library(registry, entry, part_text(registry, label.version), spec, &library, err))
         return -1;
     if (entry->versions && spec->version) {

@@ -14,6 +14,9 @@
  *     environment.OMP_NUM_THREADS = 1
  *     launcher = yes
  *     memory = 4G
+ *     see = {here}/weights /dev/nvidia0
+ *     pass = MY_LICENCE_FILE
+ *     sandbox = strict
  *
  *     [opencv]
  *     command = {libexec}/assay-engine-opencv
@@ -26,8 +29,10 @@
  * there, the engine is not found. versions: the path of adapters that were built with other versions of the
  * library; opencv@4.10.0 runs the adapter of that version, plain opencv runs the command. knob-environment: a
  * knob that must be set before the library is loaded; it is passed in that environment variable and not in
- * hello. launcher: the command brings its own isolation (ssh, docker). The other keys declare facts about the
- * engine itself (profile.h); like = NAME copies those of an earlier section.
+ * hello. launcher: the command brings its own isolation (ssh, docker). see: further files and folders that
+ * the engine may read in its sandbox, devices also to write. pass: further environment variables that it
+ * gets. sandbox: strict, default or off. The other keys declare facts about the engine itself (profile.h);
+ * like = NAME copies those of an earlier section.
  *
  * Every engine has the knob `perturb`, which goes to the environment variable MALLOC_PERTURB_.
  */
@@ -47,6 +52,10 @@ extern "C" {
 
 struct registry;
 
+/* How an engine is walled in: as far as the system allows, not at all unless completely, or by limits alone.
+ */
+enum sandbox_mode { SANDBOX_DEFAULT, SANDBOX_STRICT, SANDBOX_OFF };
+
 /* A knob of every engine: memory is filled with this pattern, 1 to 255, when it is allocated and freed. */
 #define KNOB_PERTURB "perturb"
 
@@ -60,8 +69,11 @@ struct engine_spec {
     size_t knobs;
     const char *const *knob_names, *const *knob_values;
     const char *const *hidden_knobs; /* "NAME=value": those that go into the environment; NULL-terminated */
-    bool launcher;                   /* runs without Assay's isolation */
-    size_t memory;                   /* bytes of address space, 0: the default */
+    const char *folder;              /* of its engine file */
+    const char *const *see, *const *pass; /* of its engine file: further paths and variables; or NULL */
+    enum sandbox_mode sandbox;
+    bool launcher; /* runs without Assay's isolation */
+    size_t memory; /* bytes of address space, 0: the default */
     const struct engine_profile *profile;
 };
 

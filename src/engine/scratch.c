@@ -84,6 +84,14 @@ static bool make_locked(struct scratch *scratch, const char *root)
     return false;
 }
 
+static int make_handed(const struct scratch *scratch)
+{
+    char *path = file_join(scratch->folder, SCRATCH_HANDED);
+    int status = mkdir(path, 0700);
+    free(path);
+    return status;
+}
+
 int scratch_open(struct scratch *scratch, struct error *err)
 {
     *scratch = (struct scratch){.lock = -1};
@@ -93,18 +101,18 @@ int scratch_open(struct scratch *scratch, struct error *err)
         remove_abandoned(root);
         for (int attempt = 0; attempt < 5 && !scratch->folder; attempt++)
             make_locked(scratch, root);
-        if (!scratch->folder)
+        if (!scratch->folder || make_handed(scratch))
             result = error_errno(err, "cannot make a scratch folder in %s", root);
     }
     free(root);
     return result;
 }
 
-int scratch_add(struct scratch *scratch, char **folder, struct error *err)
+static int make_folder(struct scratch *scratch, const char *under, char **folder, struct error *err)
 {
     struct str path;
     str_init(&path);
-    str_printf(&path, "%s/%zu", scratch->folder, scratch->made++);
+    str_printf(&path, "%s%s/%zu", scratch->folder, under, scratch->made++);
     if (mkdir(path.data, 0700) < 0) {
         int result = error_errno(err, "cannot make folder %s", path.data);
         str_release(&path);
@@ -112,6 +120,16 @@ int scratch_add(struct scratch *scratch, char **folder, struct error *err)
     }
     *folder = path.data;
     return 0;
+}
+
+int scratch_add(struct scratch *scratch, char **folder, struct error *err)
+{
+    return make_folder(scratch, "", folder, err);
+}
+
+int scratch_add_handed(struct scratch *scratch, char **folder, struct error *err)
+{
+    return make_folder(scratch, "/" SCRATCH_HANDED, folder, err);
 }
 
 void scratch_close(struct scratch *scratch)

@@ -25,6 +25,10 @@ int scratch_open(struct scratch *scratch, struct error *err);
 /* Makes a new folder for a worker; *folder is a heap path. */
 int scratch_add(struct scratch *scratch, char **folder, struct error *err);
 
+/* The same for files that all workers are to read, in the folder SCRATCH_HANDED of this process's. */
+#define SCRATCH_HANDED "handed"
+int scratch_add_handed(struct scratch *scratch, char **folder, struct error *err);
+
 /* Removes everything. Accepts a scratch that was never opened (zeroed). */
 void scratch_close(struct scratch *scratch);
 

@@ -63,6 +63,7 @@ struct seat {
     uint64_t log_now, log_before; /* position in its stderr at the last two rounds */
     size_t jobs;                  /* finished */
     bool tired;                   /* it should be replaced */
+    bool outdated;                /* it cannot read what was added to the pool's view: no further jobs */
     bool succeeded;               /* the pool has started a successor */
     bool finished;                /* the process has ended and only `news` is left */
     struct seat_news news;

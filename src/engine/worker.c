@@ -4,6 +4,7 @@
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "engine/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,6 @@ enum {
     SHARED_SIZE = 64 << 20,
     SHARED_PART = 16, /* of the engine's address space, at most this part */
 };
-
-extern char **environ;
 
 struct pipes {
     int in[2], out[2], err[2];
@@ -100,13 +99,20 @@ void worker_unshare(struct worker *worker)
     worker->shared_size = 0;
 }
 
+static enum sandbox_mode mode_of(const struct worker_box *box)
+{
+    return box->spec->launcher ? SANDBOX_OFF : sandbox_mode_for(box->sandbox, box->spec);
+}
+
 static char **make_arguments(const struct worker_box *box, struct arena *arena)
 {
-    size_t count = 0;
+    const char *const *seen = sandbox_sees(box->spec, box->libexec, box->seen, arena);
+    size_t count = 0, n_seen = 0, n = 0;
     while (box->spec->argv[count])
         count++;
-    char **argv = arena_array(arena, count + 12, sizeof *argv);
-    size_t n = 0;
+    while (seen[n_seen])
+        n_seen++;
+    char **argv = arena_array(arena, count + 2 * n_seen + 12, sizeof *argv);
     argv[n++] = arena_printf(arena, "%s/assay-launch", box->libexec);
     argv[n++] = arena_strdup(arena, "--parent");
     argv[n++] = arena_printf(arena, "%ld", (long)getpid());
@@ -117,41 +123,17 @@ static char **make_arguments(const struct worker_box *box, struct arena *arena)
         argv[n++] = arena_strdup(arena, box->scratch);
         argv[n++] = arena_strdup(arena, "--memory");
         argv[n++] = arena_printf(arena, "%zu", box->memory);
-        if (box->bubblewrap)
-            argv[n++] = arena_strdup(arena, "--bubblewrap");
+        argv[n++] = arena_strdup(arena, "--sandbox");
+        argv[n++] = arena_strdup(arena, sandbox_mode_name(mode_of(box)));
+        for (size_t i = 0; seen[i]; i++) {
+            argv[n++] = arena_strdup(arena, "--see");
+            argv[n++] = arena_strdup(arena, seen[i]);
+        }
     }
     argv[n++] = arena_strdup(arena, "--");
     for (size_t i = 0; i < count; i++)
         argv[n++] = arena_strdup(arena, box->spec->argv[i]);
     return argv;
-}
-
-/* True when `variable` ("NAME=value") sets the same name as one of the spec's. */
-static bool is_replaced(const char *variable, const char *const *environment)
-{
-    const char *equals = strchr(variable, '=');
-    size_t length = equals ? (size_t)(equals - variable) + 1 : strlen(variable);
-    for (size_t i = 0; environment && environment[i]; i++)
-        if (strncmp(environment[i], variable, length) == 0)
-            return true;
-    return false;
-}
-
-static char **make_environment(const struct worker_box *box, struct arena *arena)
-{
-    const char *const *added = box->spec->environment;
-    size_t ours = 0, theirs = 0, n = 0;
-    while (environ[ours])
-        ours++;
-    while (added && added[theirs])
-        theirs++;
-    char **list = arena_array(arena, ours + theirs + 1, sizeof *list);
-    for (size_t i = 0; i < ours; i++)
-        if (!is_replaced(environ[i], added))
-            list[n++] = environ[i];
-    for (size_t i = 0; i < theirs; i++)
-        list[n++] = arena_strdup(arena, added[i]);
-    return list;
 }
 
 static int spawn(struct worker *worker, const struct worker_box *box, const struct pipes *pipes, int shared,
@@ -170,7 +152,8 @@ static int spawn(struct worker *worker, const struct worker_box *box, const stru
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID); /* a group to kill from the first moment on */
     char **argv = make_arguments(box, &arena);
-    errno = posix_spawn(&worker->pid, argv[0], &actions, &attributes, argv, make_environment(box, &arena));
+    errno = posix_spawn(&worker->pid, argv[0], &actions, &attributes, argv,
+                        sandbox_environment(box->spec, mode_of(box), &arena));
     int result = errno ? error_errno(err, "cannot start %s", argv[0]) : 0;
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -191,7 +174,7 @@ int worker_start(struct worker *worker, const struct worker_box *box, struct err
     worker->process = worker->in = worker->out = worker->err = -1;
     worker->exit_status = -1;
     worker->resident_before = own_peak();
-    worker->wrapped = box->bubblewrap && !box->spec->launcher;
+    worker->wrapped = mode_of(box) != SANDBOX_OFF;
     if (pipes_open(&pipes, err))
         return -1;
     int shared = share(worker, box), spawned = spawn(worker, box, &pipes, shared, err);
@@ -254,10 +237,6 @@ static void keep_status(struct worker *worker, int status)
         worker->signal = WTERMSIG(status);
     else
         worker->exit_status = WEXITSTATUS(status);
-    if (worker->wrapped && worker->exit_status > 128) {
-        worker->signal = worker->exit_status - 128;
-        worker->exit_status = -1;
-    }
 }
 
 bool worker_reap(struct worker *worker)
@@ -335,10 +314,11 @@ void worker_describe_end(const struct worker *worker, struct str *out)
         str_printf(out, "ended with exit status %d", worker->exit_status);
 }
 
-size_t worker_resident(const struct worker *worker)
+/* The private memory of a process, in bytes. */
+static size_t resident_of(long pid)
 {
     char path[64], text[128];
-    snprintf(path, sizeof path, "/proc/%ld/statm", (long)worker->pid);
+    snprintf(path, sizeof path, "/proc/%ld/statm", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
@@ -349,4 +329,24 @@ size_t worker_resident(const struct worker *worker)
     if (sscanf(text, "%lu %lu %lu", &total, &resident, &shared) != 3 || shared > resident)
         return 0;
     return (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+size_t worker_resident(const struct worker *worker)
+{
+    size_t sum = resident_of((long)worker->pid);
+    if (!worker->wrapped)
+        return sum;
+    char path[80], text[256], *end = text;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)worker->pid, (long)worker->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    for (const char *at = text;; at = end) {
+        long child = strtol(at, &end, 10);
+        if (end == at)
+            return sum;
+        sum += resident_of(child);
+    }
 }

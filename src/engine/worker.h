@@ -26,7 +26,8 @@ struct worker_box {
     const char *libexec; /* folder of assay-launch */
     const char *scratch; /* the worker's own folder */
     size_t memory;       /* bytes that it may take */
-    bool bubblewrap;
+    enum sandbox_mode sandbox;
+    const char *const *seen; /* folders that it may read besides its own; NULL-terminated, or NULL */
 };
 
 struct worker {
@@ -41,7 +42,7 @@ struct worker {
     size_t log_length;
     uint64_t log_total; /* bytes it ever wrote there */
     char *scratch;
-    bool wrapped;         /* its exit status is that of bwrap, which reports signal n as 128 + n */
+    bool wrapped;         /* the engine is a child of the process, which ends as it does */
     bool killed;          /* Assay sent SIGKILL */
     long resident_before; /* Assay's own resident memory when the worker was started, in KB: a child's
                              ru_maxrss is never below it */

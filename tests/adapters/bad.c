@@ -170,7 +170,7 @@ static const char *escape(void)
         return "ptrace";
     if (ftruncate(RAW_SHARED, 0) == 0 || errno != EPERM)
         return "to cut off the shared memory";
-    if (ftruncate(RAW_SHARED, (off_t)1 << 40) == 0 || errno != EPERM)
+    if (ftruncate(RAW_SHARED, (off_t)1 << 40) == 0 || (errno != EPERM && errno != EFBIG))
         return "to enlarge the shared memory";
     char folder[PATH_MAX];
     if (!getcwd(folder, sizeof folder) || strcmp(folder, getenv("TMPDIR")) != 0 || access(".", W_OK))
