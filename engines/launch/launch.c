@@ -2,15 +2,15 @@
  * assay-launch: puts an engine into its box, then becomes it.
  *
  *     assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--sandbox strict|default|off]
- *                  [--see PATH]... [--plain] -- COMMAND...
+ *                  [--see PATH]... [--write FILE]... [--plain] -- COMMAND...
  *     assay-launch --scratch FOLDER --walls
  *
  * Own session and process group, death with the parent, no core files, few open files, limits on address
  * space and on the size of files, no new privileges, the scratch folder as current and temporary folder, and
  * a seccomp filter against sockets, ptrace and what could take walls down. With a sandbox also the walls of
- * sandbox.h, where --see names what the engine may read; strict refuses to run where one of them is missing.
- * With --plain (the command is itself a launcher: ssh, docker, adb) only session and parent. --walls prints
- * which walls stand.
+ * sandbox.h, where --see names what the engine may read and --write files that it may write; strict refuses
+ * to run where one of them is missing. With --plain (the command is itself a launcher: ssh, docker, adb) only
+ * session and parent. --walls prints which walls stand.
  */
 #define _GNU_SOURCE
 #include "sandbox.h"
@@ -56,9 +56,10 @@ __attribute__((noreturn)) static void fail(const char *what)
 
 __attribute__((noreturn)) static void usage(void)
 {
-    fprintf(stderr, "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] "
-                    "[--sandbox strict|default|off] [--see PATH]... [--plain] -- COMMAND...\n"
-                    "       assay-launch --scratch FOLDER --walls\n");
+    fprintf(stderr,
+            "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] "
+            "[--sandbox strict|default|off] [--see PATH]... [--write FILE]... [--plain] -- COMMAND...\n"
+            "       assay-launch --scratch FOLDER --walls\n");
     _exit(EXIT_LAUNCH);
 }
 
@@ -82,12 +83,11 @@ static void parse_mode(struct box *box, const char *text)
         usage();
 }
 
-static void see(struct box *box, const char *path)
+static void add_path(const char **paths, size_t *count, size_t most, const char *path)
 {
-    struct sandbox *sandbox = &box->sandbox;
-    if (*path != '/' || sandbox->n_seen == SANDBOX_MAX_SEEN)
+    if (*path != '/' || *count == most)
         usage();
-    sandbox->seen[sandbox->n_seen++] = path;
+    paths[(*count)++] = path;
 }
 
 static void parse(struct box *box, int argc, char **argv)
@@ -102,7 +102,9 @@ static void parse(struct box *box, int argc, char **argv)
         else if (!strcmp(argv[i], "--sandbox") && more)
             parse_mode(box, argv[++i]);
         else if (!strcmp(argv[i], "--see") && more)
-            see(box, argv[++i]);
+            add_path(box->sandbox.seen, &box->sandbox.n_seen, SANDBOX_MAX_SEEN, argv[++i]);
+        else if (!strcmp(argv[i], "--write") && more)
+            add_path(box->sandbox.written, &box->sandbox.n_written, SANDBOX_MAX_WRITTEN, argv[++i]);
         else if (!strcmp(argv[i], "--parent") && more)
             box->parent = (long)number(argv[++i]);
         else if (!strcmp(argv[i], "--memory") && more)

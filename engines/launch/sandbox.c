@@ -36,7 +36,7 @@ struct piece {
 };
 
 struct view {
-    struct piece pieces[SANDBOX_MAX_SEEN + 32];
+    struct piece pieces[SANDBOX_MAX_SEEN + SANDBOX_MAX_WRITTEN + 32];
     size_t count;
 };
 
@@ -106,6 +106,17 @@ static bool is_device(const char *path)
     return strncmp(path, "/dev/", 5) == 0;
 }
 
+/* Whether it is seen already as a part of the system. */
+static bool is_system(const char *path)
+{
+    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++) {
+        size_t length = strlen(system_folders[i]);
+        if (strncmp(path, system_folders[i], length) == 0 && (path[length] == '/' || !path[length]))
+            return true;
+    }
+    return false;
+}
+
 static bool is_link(const char *path)
 {
     struct stat status;
@@ -130,7 +141,11 @@ static int take_all(struct view *view, const struct sandbox *sandbox)
         if (take(view, devices[i], false, true))
             return -1;
     for (size_t i = 0; i < sandbox->n_seen; i++)
-        if (take(view, sandbox->seen[i], !is_device(sandbox->seen[i]), is_device(sandbox->seen[i])))
+        if (!is_system(sandbox->seen[i]) &&
+            take(view, sandbox->seen[i], !is_device(sandbox->seen[i]), is_device(sandbox->seen[i])))
+            return -1;
+    for (size_t i = 0; i < sandbox->n_written; i++)
+        if (take(view, sandbox->written[i], false, false))
             return -1;
     if (take(view, sandbox->scratch, false, false))
         return -1;
@@ -358,6 +373,8 @@ static bool lock_files(const struct sandbox *sandbox)
     allow(rules, "/proc/self", reading);
     allow(rules, "/proc/cpuinfo", reading);
     allow(rules, "/proc/meminfo", reading);
+    for (size_t i = 0; i < sandbox->n_written; i++)
+        allow(rules, sandbox->written[i], reading | writing);
     allow(rules, sandbox->scratch, reading | writing);
     bool locked = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
     close(rules);

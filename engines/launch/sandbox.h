@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SANDBOX_MAX_SEEN = 64 };
+enum { SANDBOX_MAX_SEEN = 64, SANDBOX_MAX_WRITTEN = 8 };
 
 struct sandbox {
-    const char *scratch;                /* the only folder that it may write to */
+    const char *scratch;                /* the folder that it may write to */
     const char *seen[SANDBOX_MAX_SEEN]; /* files and folders that it may read */
     size_t n_seen;
+    const char *written[SANDBOX_MAX_WRITTEN]; /* files that it may write */
+    size_t n_written;
 };
 
 /* Which walls stand. */

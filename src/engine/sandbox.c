@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-enum { MAX_SEEN = 56 };
+enum { MAX_SEEN = 56, MAX_WRITTEN = 8 };
 
 /* Names, or beginnings of names with an underscore at the end: what tells libraries how to compute, where to
  * find themselves and how to speak, and what the tools of developers need. */
@@ -178,6 +178,21 @@ const char *const *sandbox_sees(const struct engine_spec *spec, const char *libe
         add(&seen, further[i]);
     const char **list = arena_array(arena, seen.count + 1, sizeof *list);
     memcpy(list, seen.paths, seen.count * sizeof *list);
+    return list;
+}
+
+const char *const *sandbox_writes(const struct engine_spec *spec, struct arena *arena)
+{
+    const char **list = arena_array(arena, MAX_WRITTEN + 1, sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; i < spec->knobs && count < MAX_WRITTEN; i++) {
+        const char *path = spec->knob_values[i];
+        int file = *path == '/' ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+        if (file < 0)
+            continue; /* no path, or one where the engine would fail as well */
+        close(file);
+        list[count++] = path;
+    }
     return list;
 }
 

@@ -104,15 +104,31 @@ static enum sandbox_mode mode_of(const struct worker_box *box)
     return box->spec->launcher ? SANDBOX_OFF : sandbox_mode_for(box->sandbox, box->spec);
 }
 
+static size_t count_of(const char *const *list)
+{
+    size_t count = 0;
+    while (list[count])
+        count++;
+    return count;
+}
+
+/* Adds the option before each of the values. Returns how many arguments there are then. */
+static size_t add_options(char **argv, size_t n, const char *option, const char *const *values,
+                          struct arena *arena)
+{
+    for (size_t i = 0; values[i]; i++) {
+        argv[n++] = arena_strdup(arena, option);
+        argv[n++] = arena_strdup(arena, values[i]);
+    }
+    return n;
+}
+
 static char **make_arguments(const struct worker_box *box, struct arena *arena)
 {
     const char *const *seen = sandbox_sees(box->spec, box->libexec, box->seen, arena);
-    size_t count = 0, n_seen = 0, n = 0;
-    while (box->spec->argv[count])
-        count++;
-    while (seen[n_seen])
-        n_seen++;
-    char **argv = arena_array(arena, count + 2 * n_seen + 12, sizeof *argv);
+    const char *const *written = sandbox_writes(box->spec, arena);
+    size_t n = 0, count = count_of(box->spec->argv);
+    char **argv = arena_array(arena, count + 2 * count_of(seen) + 2 * count_of(written) + 12, sizeof *argv);
     argv[n++] = arena_printf(arena, "%s/assay-launch", box->libexec);
     argv[n++] = arena_strdup(arena, "--parent");
     argv[n++] = arena_printf(arena, "%ld", (long)getpid());
@@ -125,10 +141,8 @@ static char **make_arguments(const struct worker_box *box, struct arena *arena)
         argv[n++] = arena_printf(arena, "%zu", box->memory);
         argv[n++] = arena_strdup(arena, "--sandbox");
         argv[n++] = arena_strdup(arena, sandbox_mode_name(mode_of(box)));
-        for (size_t i = 0; seen[i]; i++) {
-            argv[n++] = arena_strdup(arena, "--see");
-            argv[n++] = arena_strdup(arena, seen[i]);
-        }
+        n = add_options(argv, n, "--see", seen, arena);
+        n = add_options(argv, n, "--write", written, arena);
     }
     argv[n++] = arena_strdup(arena, "--");
     for (size_t i = 0; i < count; i++)

@@ -309,14 +309,14 @@ static void models_load_by_path(void **state)
     struct error err = {0};
     struct bench bench;
     struct result result;
-    char path[] = "/tmp/assay-test-XXXXXX.onnx";
-    int file = mkstemps(path, 5);
-    assert_true(file >= 0);
-    close(file);
+    char folder[] = "/tmp/assay-test-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
     struct value x = input("x", DTYPE_FLOAT, 1, &(float){3}, 4);
     struct model *model = chain("Neg", DTYPE_FLOAT, 1, 13);
     assert_int_equal(model_save(model, path, &err), 0);
     bench_open(&bench, "onnxruntime@1.17.0");
+    pool_see(bench.pool, folder);
     struct job job = {.engine = bench.engine, .path = path, .inputs = &x, .n_inputs = 1};
     result_init(&result);
     assert_int_equal(pool_run_one(bench.pool, &job, &result, &err), 0);
@@ -328,6 +328,7 @@ static void models_load_by_path(void **state)
     expect_failure(&result, OUTCOME_FAILED, STAGE_LOAD);
     model_free(model);
     value_release(&x);
+    rmdir(folder);
     bench_close(&bench);
 }
 
