@@ -9,8 +9,8 @@
  * weights in memory. An engine that does not see this machine's file system (a launcher: ssh, docker) always
  * gets bytes, up to protobuf's 2 GB.
  *
- * Workers see the whole file system. Under bubblewrap they can write only to their own scratch folder, which
- * is never a folder of a handover.
+ * In their sandboxes workers read the folders of handovers and those of models that go by path, which
+ * handover_open shows to the pool; they write only to their own scratch folders.
  */
 #ifndef ENGINE_HANDOVER_H
 #define ENGINE_HANDOVER_H

@@ -5,7 +5,9 @@
 #define _GNU_SOURCE
 #include "adapter.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -178,6 +180,44 @@ static const char *escape(void)
     return NULL;
 }
 
+static int count_processes(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc");
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+/* What an engine has no business with. Gives the first thing that it could reach, or NULL. */
+static const char *survey(void)
+{
+    static const char *const files[] = {"/etc/passwd",   "/etc/shadow", "/etc/hostname", "/root/.profile",
+                                        "/root/.bashrc", "/var/log",    "/boot",         "/home"};
+    static const char *const places[] = {"/usr/assay-survey", "/var/tmp/assay-survey", "/assay-survey",
+                                         "/dev/assay-survey"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (access(files[i], R_OK) == 0)
+            return files[i];
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int file = open(places[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (file >= 0) {
+            close(file);
+            unlink(places[i]);
+            return places[i];
+        }
+    }
+    if (getenv("SURVEY_SECRET"))
+        return "an environment variable";
+    if (count_processes() > 2)
+        return "other processes";
+    if (fcntl(WIRE_SHARED_FILE + 6, F_GETFD) >= 0)
+        return "a descriptor of Assay's";
+    return NULL;
+}
+
 static void *nothing_to_do(void *argument)
 {
     return argument;
@@ -294,6 +334,11 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
                      ? (long)tensor_get(&inputs[0].tensors[0], 0)
                      : 0;
     misbehave(call, first, values_size(inputs, count));
+    if (is(call, "survey")) {
+        const char *reached = survey();
+        if (reached)
+            return adapter_fail(call, ADAPTER_FAILED, "reached: %s", reached);
+    }
     if (is(call, "escape")) {
         pthread_t thread;
         const char *possible = escape();

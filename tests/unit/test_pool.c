@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -381,6 +382,34 @@ static void the_box_is_closed(void **state)
     value_release(&input);
 }
 
+/* What an engine can reach: nothing with all walls, something without, which shows that it looks. */
+static void the_view_is_closed(void **state)
+{
+    (void)state;
+    static const enum sandbox_mode modes[] = {SANDBOX_STRICT, SANDBOX_OFF};
+    setenv("SURVEY_SECRET", "no engine's business", 1);
+    int leaked = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
+    assert_true(dup2(leaked, WIRE_SHARED_FILE + 6) >= 0);
+    for (int i = 0; i < 2; i++) {
+        struct registry *registry = open_registry();
+        struct pool *pool = pool_new(&(struct pool_options){.sandbox = modes[i]});
+        struct value input = make_input(10, 1);
+        struct result result = run_one(pool, add(pool, registry, "bad:mode=survey"), &input);
+        bool walls = !(result.message && strstr(result.message, "the sandbox is strict"));
+        if (!walls)
+            print_message("%s", result.message);
+        else if (modes[i] == SANDBOX_STRICT && result.outcome != OUTCOME_OK)
+            fail_msg("%s", result.message);
+        else if (modes[i] == SANDBOX_OFF)
+            assert_non_null(strstr(result.message, "reached: "));
+        result_release(&result);
+        finish(pool, registry, &input);
+    }
+    unsetenv("SURVEY_SECRET");
+    close(leaked);
+    close(WIRE_SHARED_FILE + 6);
+}
+
 /* What a killed process left behind goes when the next one starts; what a living one holds stays. */
 static void abandoned_scratch_is_removed(void **state)
 {
@@ -570,6 +599,7 @@ int main(void)
         cmocka_unit_test(absence_is_no_hang),
         cmocka_unit_test(ends_are_told_with_and_without_a_sandbox),
         cmocka_unit_test(the_box_is_closed),
+        cmocka_unit_test(the_view_is_closed),
         cmocka_unit_test(abandoned_scratch_is_removed),
         cmocka_unit_test(sets_share_a_load),
         cmocka_unit_test(a_crash_is_its_own_sets),
