@@ -20,15 +20,14 @@ extern char **environ;
 
 enum { MAX_SEEN = 56, MAX_WRITTEN = 8 };
 
-/* Names, or beginnings of names with an underscore at the end: what tells libraries how to compute, where to
- * find themselves and how to speak, and what the tools of developers need. */
+/* What tells libraries how to compute, where to find themselves and how to speak, and what the tools of
+ * developers need. Variables of single engines stand in their engine files. */
 static const char *const known_variables[] = {
-    "PATH",   "LANG",    "LANGUAGE",  "LC_",    "TZ",      "TERM",     "LD_",      "OMP_",
-    "GOMP_",  "KMP_",    "OPENBLAS_", "GOTO_",  "BLIS_",   "MKL_",     "DNNL_",    "ONEDNN_",
-    "ORT_",   "TORCH_",  "PYTORCH_",  "ATEN_",  "OPENCV_", "XNN_",     "TF_",      "TFJS_",
-    "CUDA_",  "NVIDIA_", "HIP_",      "ROCM_",  "ROCR_",   "HSA_",     "NODE_",    "PYTHON",
-    "PYENV_", "MALLOC_", "GLIBC_",    "ASAN_",  "UBSAN_",  "LSAN_",    "TSAN_",    "MSAN_",
-    "LLVM_",  "GCOV_",   "PROTOCOL_", "ASSAY_", "CI",      "NO_COLOR", "VALGRIND_"};
+    "PATH",    "LANG",    "LANGUAGE",   "LC_*",     "TZ",         "TERM",       "CI",      "NO_COLOR",
+    "ASSAY_*", "LD_*",    "OMP_*",      "GOMP_*",   "KMP_*",      "OPENBLAS_*", "GOTO_*",  "BLIS_*",
+    "MKL_*",   "CUDA_*",  "NVIDIA_*",   "HIP_*",    "ROCM_*",     "ROCR_*",     "HSA_*",   "NODE_*",
+    "PYTHON*", "PYENV_*", "PROTOCOL_*", "MALLOC_*", "GLIBC_*",    "ASAN_*",     "UBSAN_*", "LSAN_*",
+    "TSAN_*",  "MSAN_*",  "LLVM_*",     "GCOV_*",   "VALGRIND_*", NULL};
 
 struct seen {
     const char *paths[MAX_SEEN + 1];
@@ -207,23 +206,15 @@ static bool is_replaced(const char *variable, const char *const *environment)
     return false;
 }
 
+/* Whether one of the names, NULL-terminated, is the variable's; "NAME*" means all that begin so. */
 static bool is_named(const char *variable, const char *const *names)
 {
     size_t length = strcspn(variable, "=");
-    for (size_t i = 0; names && names[i]; i++)
-        if (strlen(names[i]) == length && strncmp(names[i], variable, length) == 0)
-            return true;
-    return false;
-}
-
-static bool is_known(const char *variable)
-{
-    size_t length = strcspn(variable, "=");
-    for (size_t i = 0; i < sizeof known_variables / sizeof *known_variables; i++) {
-        const char *name = known_variables[i];
-        bool beginning = text_ends(name, "_") || text_equal(name, "PYTHON");
-        if (beginning ? text_starts(variable, name)
-                      : strlen(name) == length && strncmp(name, variable, length) == 0)
+    for (size_t i = 0; names && names[i]; i++) {
+        size_t size = strlen(names[i]);
+        bool beginning = size && names[i][size - 1] == '*';
+        if (beginning ? strncmp(names[i], variable, size - 1) == 0
+                      : size == length && strncmp(names[i], variable, length) == 0)
             return true;
     }
     return false;
@@ -241,7 +232,8 @@ char **sandbox_environment(const struct engine_spec *spec, enum sandbox_mode mod
     char **list = arena_array(arena, ours + theirs + 3, sizeof *list);
     for (size_t i = 0; i < ours; i++)
         if (!is_replaced(environ[i], added) &&
-            (mode == SANDBOX_OFF || is_known(environ[i]) || is_named(environ[i], spec->pass)))
+            (mode == SANDBOX_OFF || is_named(environ[i], known_variables) ||
+             is_named(environ[i], spec->pass)))
             list[n++] = environ[i];
     /* Inside, the home folder is the scratch folder: what is found by it otherwise is named. */
     if (mode != SANDBOX_OFF && !getenv("ASSAY_DATA")) {
