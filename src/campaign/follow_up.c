@@ -7,7 +7,6 @@
 #include "campaign/kept_case.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
-#include "findings/stored_files.h"
 #include "reduce/reduce.h"
 #include "reduce/subject.h"
 #include "releases/bisect.h"
@@ -43,6 +42,12 @@ bool follow_up_signature(const struct panel *panel, size_t engine, const struct 
 {
     const struct engine_info *info = panel_engine(panel, engine);
     return signature_of_trial(signature, info->label, info->profile, done, engine);
+}
+
+static void be_alive(const struct follow_up_options *options)
+{
+    if (options->alive)
+        options->alive(options->context);
 }
 
 /* From here on the engine in question is the first of the panel. */
@@ -102,7 +107,10 @@ static void look_back(struct past *past, const struct follow_up_options *options
         return;
     struct bisect bisect;
     char *engine = label_at(label, NULL);
-    struct bisect_options how = {.registry = options->registry, .engine = engine};
+    struct bisect_options how = {.registry = options->registry,
+                                 .engine = engine,
+                                 .alive = options->alive,
+                                 .context = options->context};
     if (bisect_run(&bisect, done->test, &how, NULL) == 0)
         note_stretches(past, &bisect, label);
     bisect_release(&bisect);
@@ -164,26 +172,39 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     return status;
 }
 
+/* The path of the bundle within the campaign's folder, and where it is on disk. */
+struct place {
+    char *bundle, *folder;
+};
+
+static struct place place_of(const struct follow_up_options *options, const struct signature *signature)
+{
+    struct place place = {.bundle = file_join("findings", signature->name)};
+    place.folder = file_join(options->folder, place.bundle);
+    return place;
+}
+
+static void place_release(struct place *place)
+{
+    free(place->bundle);
+    free(place->folder);
+}
+
 static int write_finding(const struct follow_up_options *options, const struct trial_done *done,
                          const struct signature *signature, const struct past *past, struct error *err)
 {
+    struct place place = place_of(options, signature);
     struct finding_evidence evidence;
-    struct str path;
+    char *above = file_join(options->folder, "findings");
     evidence_init(&evidence);
-    str_init(&path);
-    str_printf(&path, "%s/findings", options->folder);
-    int status = file_make_folders(path.data, err);
-    str_printf(&path, "/%s", signature->name);
+    int status = file_make_folders(above, err);
     if (status == 0)
-        status = write_bundle(options, done, signature, past, &evidence, path.data, true, err);
+        status = write_bundle(options, done, signature, past, &evidence, place.folder, true, err);
     if (status == 0)
         status = evidence_store(options->store, signature->text, &evidence, err);
-    if (status == 0 && options->stored) {
-        status = stored_files_put(options->store, signature->text, path.data, err);
-        file_remove_tree(path.data, NULL);
-    }
     evidence_release(&evidence);
-    str_release(&path);
+    free(above);
+    place_release(&place);
     return status;
 }
 
@@ -214,61 +235,82 @@ static int find_present(struct store *store, const char *signature, struct prese
     return store_list(store, &filter, note_present, present, err);
 }
 
+static void kept_facts(const struct follow_up_options *options, const struct trial_done *done,
+                       struct finding_facts *facts)
+{
+    const struct engine_info *info = engine_of(options);
+    facts_of(facts, &(struct facts_source){.engine = info->label,
+                                           .version = info->version,
+                                           .verdict = &done->judgement.verdicts[0],
+                                           .settlement = &done->settlements[0],
+                                           .result = &done->results[0],
+                                           .test = trial_done_subject(done, 0)});
+}
+
+static const struct known_issues *known_of(const struct follow_up_options *options)
+{
+    static const struct known_issues none;
+    return options->known ? options->known : &none;
+}
+
 static int look_up(const struct follow_up_options *options, const struct trial_done *done,
                    const struct signature *signature, struct error *err)
 {
-    static const struct known_issues none;
-    const struct engine_info *info = engine_of(options);
     struct finding_facts facts;
-    facts_of(&facts, &(struct facts_source){.engine = info->label,
-                                            .version = info->version,
-                                            .verdict = &done->judgement.verdicts[0],
-                                            .settlement = &done->settlements[0],
-                                            .result = &done->results[0],
-                                            .test = trial_done_subject(done, 0)});
-    int status =
-        known_mark(options->known ? options->known : &none, options->store, signature->text, &facts, err);
+    kept_facts(options, done, &facts);
+    int status = known_mark(known_of(options), options->store, signature->text, &facts, err);
     facts_release(&facts);
     return status;
+}
+
+/* The smaller case as a finding. The title is the caller's, and must outlive it. */
+static int kept_finding(const struct follow_up_options *options, const struct trial_done *done,
+                        const struct signature *signature, size_t nodes, struct str *title,
+                        struct finding *finding, struct error *err)
+{
+    const struct engine_info *info = engine_of(options);
+    struct bundle_engine engine;
+    struct bundle_case which;
+    const struct model *model = test_case_model(trial_done_subject(done, 0), err);
+    if (!model)
+        return -1;
+    describe(options, done, signature, &engine, 1, &which);
+    bundle_title(title, &which, model);
+    *finding = (struct finding){
+        .signature = signature->text,
+        .name = signature->name,
+        .kind = verdict_name(done->judgement.verdicts[0].kind),
+        .engine = info->label,
+        .operators = signature->operators,
+        .title = title->data,
+        .recipe = done->test->recipe,
+        .factor = done->judgement.verdicts[0].factor,
+        .nodes = (int64_t)nodes,
+    };
+    return 0;
 }
 
 static int store_kept(const struct follow_up_options *options, const char *from,
                       const struct trial_done *done, const struct signature *signature, size_t nodes,
                       bool known, struct error *err)
 {
-    const struct engine_info *info = engine_of(options);
-    struct bundle_engine engine;
-    struct bundle_case which;
+    struct finding finding;
     struct str title;
-    const struct model *model = test_case_model(trial_done_subject(done, 0), err);
-    if (!model)
-        return -1;
     str_init(&title);
-    describe(options, done, signature, &engine, 1, &which);
-    bundle_title(&title, &which, model);
-    struct finding finding = {
-        .signature = signature->text,
-        .name = signature->name,
-        .kind = verdict_name(done->judgement.verdicts[0].kind),
-        .engine = info->label,
-        .operators = signature->operators,
-        .title = title.data,
-        .recipe = done->test->recipe,
-        .factor = done->judgement.verdicts[0].factor,
-        .nodes = (int64_t)nodes,
-    };
-    char *bundle = file_join("findings", signature->name);
+    struct place place = place_of(options, signature);
+    int status = kept_finding(options, done, signature, nodes, &title, &finding, err);
     struct settled settled = {/* what is written up stays so */
                               .state = known ? STATE_UNCHANGED : STATE_BUNDLED,
-                              .bundle = bundle,
+                              .bundle = place.bundle,
                               .title = title.data,
                               .nodes = (int64_t)nodes};
-    int status = strcmp(from, signature->text) == 0 ? 0 : store_add(options->store, &finding, NULL, err);
+    if (status == 0)
+        status = strcmp(from, signature->text) == 0 ? 0 : store_add(options->store, &finding, NULL, err);
     if (status == 0)
         status = store_settle(options->store, signature->text, &settled, err);
     if (status == 0)
         status = look_up(options, done, signature, err);
-    free(bundle);
+    place_release(&place);
     str_release(&title);
     return status;
 }
@@ -288,6 +330,64 @@ static size_t count_nodes(const struct test_case *test)
 {
     const struct model *model = test_case_model(test->equivalence ? test->equivalence->origin : test, NULL);
     return model ? model->graph->n_node : 0;
+}
+
+/* Its bundle, if that is wanted, goes to the database with all that is known of it. */
+static int hand_in_finding(const struct follow_up_options *options, const char *from,
+                           const struct trial_done *trial, const struct follow_up_done *done,
+                           const struct finding *finding, struct error *err)
+{
+    struct past past = {0};
+    struct place place = place_of(options, &done->signature);
+    bool wanted;
+    int status = work_wants_bundle(options->work, from, finding, &wanted, err);
+    arena_init(&past.arena);
+    if (status == 0 && wanted) {
+        look_back(&past, options, trial);
+        status = write_finding(options, trial, &done->signature, &past, err);
+    }
+    struct work_verdict *history = memory_zeroed(past.count + 1, sizeof *history);
+    for (size_t i = 0; i < past.count; i++)
+        history[i] = (struct work_verdict){past.history[i].engine, past.history[i].verdict};
+    struct work_outcome outcome = {.from = from,
+                                   .state = STATE_BUNDLED,
+                                   .finding = finding,
+                                   .bundle = place.bundle,
+                                   .folder = wanted ? place.folder : NULL,
+                                   .n_history = past.count,
+                                   .history = history};
+    if (status == 0)
+        status = work_follow_up_done(options->work, &outcome, err);
+    if (wanted)
+        file_remove_tree(place.folder, NULL);
+    free(history);
+    arena_release(&past.arena);
+    place_release(&place);
+    return status;
+}
+
+static int hand_in(const struct follow_up_options *options, const char *from, const struct trial_done *trial,
+                   struct follow_up_done *done, struct error *err)
+{
+    struct finding finding;
+    struct finding_facts facts;
+    struct str title, text;
+    str_init(&title);
+    str_init(&text);
+    kept_facts(options, trial, &facts);
+    facts_write(&text, &facts);
+    const struct known_issue *issue = known_find(known_of(options), &facts);
+    int status = kept_finding(options, trial, &done->signature, done->nodes_after, &title, &finding, err);
+    finding.known = issue ? known_document(issue) : NULL;
+    finding.facts = text.data;
+    if (status == 0)
+        status = hand_in_finding(options, from, trial, done, &finding, err);
+    if (!text_equal(from, done->signature.text))
+        done->end = FOLLOW_UP_MERGED;
+    facts_release(&facts);
+    str_release(&title);
+    str_release(&text);
+    return status;
 }
 
 /* Bundled, unless the bundle of another finding of the same bug is as small, or that one is written up. A
@@ -349,9 +449,13 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
         .panel = options->panel,
         .registry = options->registry,
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
+        .most = options->reduce_most,
+        .alive = options->alive,
+        .context = options->context,
     };
     struct reduce_stats stats = {0};
     struct test_case *smaller;
+    be_alive(options);
     if (reduce_case(&smaller, test, &how, &stats, NULL))
         return false;
     done->reduce_seconds += stats.seconds;
@@ -480,10 +584,15 @@ static int follow_up(const struct follow_up_options *options, const char *signat
         status = 0;
     }
     if (status == 0)
-        return store_settle(options->store, signature, &(struct settled){.state = STATE_GONE}, err);
+        return options->work
+                   ? work_follow_up_done(options->work,
+                                         &(struct work_outcome){.from = signature, .state = STATE_GONE}, err)
+                   : store_settle(options->store, signature, &(struct settled){.state = STATE_GONE}, err);
     if (status < 0)
         return -1;
-    status = bundle_it(options, signature, &trial, done, err);
+    be_alive(options);
+    status = options->work ? hand_in(options, signature, &trial, done, err)
+                           : bundle_it(options, signature, &trial, done, err);
     trial_done_release(&trial);
     return status;
 }

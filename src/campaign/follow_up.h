@@ -4,7 +4,8 @@
  *
  * When the reduced case has another signature than the original one, both are one bug, and the original
  * finding is merged into the other. When several cases end in one signature, the bundle of the first stays,
- * unless a later one has fewer nodes.
+ * unless a later one has fewer nodes. In a campaign of many workers findings/work_follow_up.h says what
+ * stays.
  */
 #ifndef CAMPAIGN_FOLLOW_UP_H
 #define CAMPAIGN_FOLLOW_UP_H
@@ -12,7 +13,7 @@
 #include "findings/bundle.h"
 #include "findings/known_issues.h"
 #include "findings/signature.h"
-#include "findings/store.h"
+#include "findings/work_follow_up.h"
 #include "trial/trial.h"
 
 struct follow_up_options {
@@ -25,7 +26,12 @@ struct follow_up_options {
     const struct panel *panel;
     struct store *store;
     const char *folder; /* of the campaign */
-    bool stored; /* bundles go to the database (findings/stored_files.h), and do not stay in the folder */
+    /* Of a campaign of many workers, under whose lease this is; bundles go to its database, and do not stay
+     * in the folder. NULL: of no such campaign. */
+    struct work *work;
+    /* Called again and again, so that the lease can be renewed; may be NULL. */
+    void (*alive)(void *context);
+    void *context;
     /*
      * Reduced cases are looked up here again, as they may match an issue that the original did not; NULL:
      * none.
@@ -36,6 +42,7 @@ struct follow_up_options {
     bool again; /* write an existing bundle again: it may lack what is known now, such as the releases */
     bool force; /* follow_up_case replaces an existing bundle; those of a campaign always are replaced */
     double reduce_seconds; /* limit for one case; 0: 60 */
+    size_t reduce_most;    /* candidates that are tried for one case; 0: no limit */
 };
 
 enum follow_up_end {

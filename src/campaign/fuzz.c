@@ -36,9 +36,14 @@
 #define REDUCE_SHARE 0.33
 #define REDUCE_SECONDS 15
 
-/* In a shared campaign other releases are asked as well. When a worker dies, another begins after this long.
+/*
+ * In a shared campaign other releases are asked as well. When a worker dies, another begins after this long.
+ * How far a finding is reduced shall not hang on how fast the machine is, so that the number of candidates is
+ * limited; the time only ends what is out of proportion.
  */
-#define FOLLOW_UP_SECONDS 180
+#define FOLLOW_UP_SECONDS 60
+#define SHARED_REDUCE_SECONDS 300
+enum { SHARED_REDUCE_MOST = 4000 };
 
 enum { SILENT_CASES = 20 };
 
@@ -264,6 +269,7 @@ static int record(struct fuzz *fuzz, size_t number, const struct trial_done *don
         recorder.buffer = &fuzz->shared.findings;
         recorder.state = &fuzz->state;
         recorder.number = number;
+        recorder.first = fuzz->shared.lease.first;
     }
     int status = fuzz->source.kind->bred ? record_bred(fuzz, &recorder, done, err)
                                          : fuzz_record(&recorder, done, met, fuzz, err);
@@ -451,20 +457,44 @@ static int fetch_case(struct fuzz *fuzz, const char *recipe, struct error *err)
     return status;
 }
 
+/* A finding that this worker follows up. */
+struct followed {
+    struct fuzz *fuzz;
+    const char *signature;
+    double renewed; /* clock */
+};
+
+/* Should the lease be lost all the same, another finds out what this worker would have. */
+static void renew_follow_up(void *context)
+{
+    struct followed *followed = context;
+    struct fuzz *fuzz = followed->fuzz;
+    bool held;
+    if (clock_seconds() - followed->renewed < FOLLOW_UP_SECONDS / 4.0)
+        return;
+    followed->renewed = clock_seconds();
+    work_follow_up_renew(fuzz->shared.work, followed->signature, FOLLOW_UP_SECONDS, &held, NULL);
+}
+
 static int reduce_one(struct fuzz *fuzz, const char *signature, const char *recipe, const char *engine,
                       struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
+    bool sharing = fuzz->sharing;
+    struct followed followed = {fuzz, signature, clock_seconds()};
     struct follow_up_options options = {
         .panel = o->panel,
         .store = fuzz->store,
         .folder = o->folder,
-        .stored = fuzz->sharing,
+        .work = sharing ? fuzz->shared.work : NULL,
+        .alive = sharing ? renew_follow_up : NULL,
+        .context = &followed,
         .draw = o->draw,
         .known = &fuzz->known,
         .registry = o->registry,
-        .no_bisect = !fuzz->sharing,
-        .reduce_seconds = REDUCE_SECONDS,
+        .no_bisect = !sharing,
+        .reduce_seconds = sharing ? SHARED_REDUCE_SECONDS : REDUCE_SECONDS,
+        .reduce_most = sharing ? SHARED_REDUCE_MOST : 0,
     };
     struct follow_up_done done;
     struct error why = {0};
@@ -473,8 +503,10 @@ static int reduce_one(struct fuzz *fuzz, const char *signature, const char *reci
         !follow_up_finding(&options, signature, recipe, engine, &done, &why))
         return 0;
     snprintf(reason, sizeof reason, "%.180s", why.message);
-    return store_settle(fuzz->store, signature, &(struct settled){.state = STATE_FAILED, .detail = reason},
-                        err);
+    struct work_outcome failed = {.from = signature, .state = STATE_FAILED, .detail = reason};
+    return sharing ? work_follow_up_done(fuzz->shared.work, &failed, err)
+                   : store_settle(fuzz->store, signature,
+                                  &(struct settled){.state = STATE_FAILED, .detail = reason}, err);
 }
 
 /* The next finding that nobody has looked at: 1, 0 when there is none. */
@@ -499,10 +531,8 @@ static int reduce_leased(struct fuzz *fuzz, struct error *err)
     work_finding_init(&finding);
     int status = work_follow_up(fuzz->shared.work, FOLLOW_UP_SECONDS, &finding, &found, err);
     if (!status && found)
-        status = reduce_one(fuzz, finding.signature.data, finding.recipe.data, finding.engine.data, err) ||
-                         work_follow_up_done(fuzz->shared.work, finding.signature.data, err)
-                     ? -1
-                     : 1;
+        status =
+            reduce_one(fuzz, finding.signature.data, finding.recipe.data, finding.engine.data, err) ? -1 : 1;
     work_finding_release(&finding);
     return status;
 }

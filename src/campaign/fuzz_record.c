@@ -162,6 +162,7 @@ static void keep_back(const struct fuzz_recorder *recorder, struct finding *find
     const struct known_issue *issue = known_find(recorder->known, &facts);
     finding->known = issue ? known_document(issue) : NULL;
     finding->facts = text.data;
+    finding->number = recorder->first + (int64_t)recorder->number;
     finding_buffer_add(recorder->buffer, finding, hash, recorder->number);
     facts_release(&facts);
     str_release(&text);

@@ -70,3 +70,8 @@ int database_reserve(struct database *database, int (*body)(void *context, struc
 {
     return transact(database, true, body, context, err);
 }
+
+int database_lock(struct database *database, const char *name, struct error *err)
+{
+    return database->driver->lock ? database->driver->lock(database, name, err) : 0;
+}

@@ -69,6 +69,9 @@ struct database_driver {
      * NULL: every transaction is like that.
      */
     int (*reserve)(struct database *database, struct error *err);
+    /* Until the transaction ends, no other one of the campaign gets the lock of this name. NULL: there is
+     * only one transaction at a time. */
+    int (*lock)(struct database *database, const char *name, struct error *err);
     void (*close)(struct database *database);
     const char *now; /* what {now} stands for */
 };
@@ -93,7 +96,10 @@ int database_run(struct database *database, const char *sql, const struct cell *
 int database_transact(struct database *database, int (*body)(void *context, struct error *err), void *context,
                       struct error *err);
 
-/* The same, after the driver's `reserve`. */
+/* Within a transaction: waits until no other one has the lock of this name. */
+int database_lock(struct database *database, const char *name, struct error *err);
+
+/* The same as database_transact, after the driver's `reserve`. */
 int database_reserve(struct database *database, int (*body)(void *context, struct error *err), void *context,
                      struct error *err);
 

@@ -278,6 +278,12 @@ static int reserve(struct database *database, struct error *err)
                         CELLS(cell_text(database->place)), NULL, NULL, err);
 }
 
+static int lock(struct database *database, const char *name, struct error *err)
+{
+    return database_run(database, "SELECT pg_advisory_xact_lock(5641281, hashtext($1 || $2))",
+                        CELLS(cell_text(database->place), cell_text(name)), NULL, NULL, err);
+}
+
 static void close_it(struct database *database)
 {
     struct postgres *pg = (struct postgres *)database;
@@ -293,6 +299,7 @@ static const struct database_driver driver = {
     .end = end,
     .again = again,
     .reserve = reserve,
+    .lock = lock,
     .close = close_it,
     .now = "extract(epoch FROM clock_timestamp())::double precision",
 };

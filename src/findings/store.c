@@ -112,6 +112,12 @@ const char *finding_state_word(enum finding_state state)
     return state_words[state];
 }
 
+void finding_status_write(struct str *out, enum finding_state state, const char *detail)
+{
+    bool more = detail && *detail;
+    str_printf(out, "%s%s%s", state_words[state], more ? detail_mark : "", more ? detail : "");
+}
+
 /* The database's clock, as what happens on many machines is put in order by it. */
 #define SECONDS_NOW "CAST({now} AS BIGINT)"
 
@@ -124,27 +130,25 @@ static int note_row(void *context, const struct cell *cells, size_t count, struc
     return 0;
 }
 
-/* Only while there are fewer than `most`. */
-static int insert_occurrence(struct store *store, const struct finding *f, int64_t most, struct error *err)
+/* `number` of its case; negative: of none. */
+static int insert_occurrence(struct store *store, const struct finding *f, int64_t number, struct error *err)
 {
     return run(store,
-               "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen) "
-               "SELECT $1, $2, $3, $4, $5, $6, " SECONDS_NOW
-               " WHERE (SELECT count(*) FROM @occurrences WHERE signature = $1) < $7 "
-               "ON CONFLICT (signature, engine, recipe) DO NOTHING",
+               "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen, number) "
+               "VALUES ($1, $2, $3, $4, $5, $6, " SECONDS_NOW
+               ", $7) ON CONFLICT (signature, engine, recipe) DO UPDATE SET number = excluded.number "
+               "WHERE occurrences.number < excluded.number",
                CELLS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
                      cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
-                     cell_int(most)),
+                     cell_int(number)),
                NULL, NULL, err);
 }
-
-static void write_status(struct str *out, enum finding_state state, const char *detail);
 
 static int insert_finding(struct store *store, const struct finding *f, bool *is_new, struct error *err)
 {
     struct str state;
     str_init(&state);
-    write_status(&state, f->known ? STATE_KNOWN : STATE_NEW, f->known);
+    finding_status_write(&state, f->known ? STATE_KNOWN : STATE_NEW, f->known);
     int status =
         run(store,
             "INSERT INTO @findings (signature, name, kind, engine, version, operators, title, recipe, "
@@ -164,32 +168,111 @@ static int insert_finding(struct store *store, const struct finding *f, bool *is
  * newer versions of this program read each other's campaigns. */
 #define CLASS_KEY "class "
 
-/* What is kept of a finding under a key; NULL: nothing. */
-static int insert_note(struct store *store, const char *prefix, const char *signature, const char *value,
-                       struct error *err)
+/* What is kept of a finding under a key, in place of what there is; NULL: as it is. */
+static int set_note(struct store *store, const char *prefix, const char *signature, const char *value,
+                    struct error *err)
 {
     if (!value)
         return 0;
     struct str key;
     str_init(&key);
     str_printf(&key, "%s%s", prefix, signature);
-    int status = run(store, "INSERT INTO @state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-                     CELLS(cell_text(key.data), cell_text(value)), NULL, NULL, err);
+    int status = store_set(store, key.data, value, err);
     str_release(&key);
     return status;
 }
 
-int store_add_inside(struct store *store, const struct finding *finding, int64_t most, bool *is_new,
-                     struct error *err)
+int store_describe(struct store *store, const char *signature, const char *class, const char *facts,
+                   struct error *err)
+{
+    return set_note(store, CLASS_KEY, signature, class, err) ||
+                   set_note(store, STORE_FACTS_KEY, signature, facts, err)
+               ? -1
+               : 0;
+}
+
+/* The finding itself, when it is not there yet. */
+static int add_finding(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
 {
     *is_new = false;
     if (!finding->signature || !*finding->signature)
         return error_set(err, ERROR_USAGE, "a finding needs a signature");
-    if (insert_finding(store, finding, is_new, err) ||
-        (*is_new && (insert_note(store, CLASS_KEY, finding->signature, finding->class, err) ||
-                     insert_note(store, STORE_FACTS_KEY, finding->signature, finding->facts, err))))
+    if (insert_finding(store, finding, is_new, err))
         return -1;
-    return insert_occurrence(store, finding, most, err);
+    return *is_new ? store_describe(store, finding->signature, finding->class, finding->facts, err) : 0;
+}
+
+int store_add_inside(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
+{
+    return add_finding(store, finding, is_new, err) || insert_occurrence(store, finding, -1, err) ? -1 : 0;
+}
+
+/* The occurrences of a finding in ranges. */
+struct numbered {
+    int64_t count, lowest, highest;
+};
+
+static int take_numbered(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct numbered *numbered = context;
+    if (count != 3)
+        return error_set(err, ERROR_FORMAT, "occurrences have %zu columns", count);
+    *numbered = (struct numbered){cell_as_int(&cells[0]), cell_as_int(&cells[1]), cell_as_int(&cells[2])};
+    return 0;
+}
+
+/* The finding as a lower case has it. What it was reduced to before it was ever met stays, unless it turns
+ * out to be written up. */
+static int lower_finding(struct store *store, const struct finding *f, struct error *err)
+{
+    struct str state;
+    bool lowered = false;
+    str_init(&state);
+    finding_status_write(&state, f->known ? STATE_KNOWN : STATE_NEW, f->known);
+    int status = run(
+        store,
+        "UPDATE @findings SET kind = $1, engine = $2, version = $3, operators = $4, recipe = $5, factor = "
+        "$6, status = $7, title = CASE WHEN bundle = '' OR $8 = 1 THEN $9 ELSE title END, nodes = CASE "
+        "WHEN bundle = '' OR $8 = 1 THEN $10 ELSE nodes END, bundle = CASE WHEN $8 = 1 THEN '' ELSE "
+        "bundle END WHERE signature = $11 AND NOT EXISTS (SELECT 1 FROM @follow_ups u WHERE u.signature "
+        "= $11 AND u.finished > 0) RETURNING signature",
+        CELLS(cell_text(or_empty(f->kind)), cell_text(or_empty(f->engine)), cell_text(or_empty(f->version)),
+              cell_text(or_empty(f->operators)), cell_text(or_empty(f->recipe)), cell_real(f->factor),
+              cell_text(state.data), cell_int(f->known != NULL), cell_text(or_empty(f->title)),
+              cell_int(f->nodes), cell_text(f->signature)),
+        note_row, &lowered, err);
+    str_release(&state);
+    if (status || !lowered)
+        return status;
+    if (f->known && (run(store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(f->signature)),
+                         NULL, NULL, err) ||
+                     run(store, "DELETE FROM @history WHERE signature = $1", CELLS(cell_text(f->signature)),
+                         NULL, NULL, err)))
+        return -1;
+    return store_describe(store, f->signature, f->class, f->facts, err);
+}
+
+int store_add_case(struct store *store, const struct finding *finding, int64_t most, bool *is_new,
+                   struct error *err)
+{
+    struct numbered numbered = {0};
+    if (database_lock(store->database, finding->signature, err) || add_finding(store, finding, is_new, err))
+        return -1;
+    if (run(store,
+            "SELECT count(*), min(number), max(number) FROM @occurrences WHERE signature = $1 AND number >= "
+            "0",
+            CELLS(cell_text(finding->signature)), take_numbered, &numbered, err))
+        return -1;
+    if (!*is_new && (!numbered.count || finding->number < numbered.lowest) &&
+        lower_finding(store, finding, err))
+        return -1;
+    if (numbered.count >= most && finding->number >= numbered.highest)
+        return 0;
+    if (numbered.count >= most &&
+        run(store, "DELETE FROM @occurrences WHERE signature = $1 AND number = $2",
+            CELLS(cell_text(finding->signature), cell_int(numbered.highest)), NULL, NULL, err))
+        return -1;
+    return insert_occurrence(store, finding, finding->number, err);
 }
 
 struct adding {
@@ -201,7 +284,7 @@ struct adding {
 static int add_all(void *context, struct error *err)
 {
     struct adding *adding = context;
-    return store_add_inside(adding->store, adding->finding, INT64_MAX, &adding->is_new, err);
+    return store_add_inside(adding->store, adding->finding, &adding->is_new, err);
 }
 
 int store_add(struct store *store, const struct finding *finding, bool *is_new, struct error *err)
@@ -211,13 +294,6 @@ int store_add(struct store *store, const struct finding *finding, bool *is_new, 
     if (is_new)
         *is_new = adding.is_new;
     return status;
-}
-
-/* "known: DOCUMENT", "new". */
-static void write_status(struct str *out, enum finding_state state, const char *detail)
-{
-    bool more = detail && *detail;
-    str_printf(out, "%s%s%s", state_words[state], more ? detail_mark : "", more ? detail : "");
 }
 
 /* What it does not know it shows: the state of another version of this program. */
@@ -237,7 +313,7 @@ int store_settle(struct store *store, const char *signature, const struct settle
 {
     struct str text;
     str_init(&text);
-    write_status(&text, settled->state, settled->detail);
+    finding_status_write(&text, settled->state, settled->detail);
     int status =
         run(store,
             "UPDATE @findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "

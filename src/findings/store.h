@@ -61,6 +61,7 @@ struct finding {
     int64_t nodes;         /* of the case */
     const char *known;     /* what a known issue is called that explains it (known_document), or NULL */
     const char *facts;     /* for known_again (findings/known_issues.h), or NULL */
+    int64_t number;        /* of the case in a campaign of many workers; only store_add_case reads it */
 };
 
 /* The facts of a finding are text under this key and its signature. */
@@ -194,10 +195,22 @@ int store_get(struct store *store, const char *key, struct str *value, bool *fou
 int store_agree(struct store *store, const char *key, const char *value, struct str *agreed,
                 struct error *err);
 
-/* For the files of this folder that have tables of their own, and what they do with findings in a
- * transaction: an occurrence is stored only while the finding has fewer than `most`. */
+/*
+ * For the files of this folder that have tables of their own, and what they do with findings in a transaction
+ * of theirs. store_add_inside is store_add. store_add_case is that for the finding of a range's case, so that
+ * it does not matter in which order ranges come: the finding becomes that of the case with the lowest number,
+ * unless it was followed up, and of its occurrences the `most` with the lowest numbers are kept.
+ */
 struct database *store_database(struct store *store);
-int store_add_inside(struct store *store, const struct finding *finding, int64_t most, bool *is_new,
-                     struct error *err);
+int store_add_inside(struct store *store, const struct finding *finding, bool *is_new, struct error *err);
+int store_add_case(struct store *store, const struct finding *finding, int64_t most, bool *is_new,
+                   struct error *err);
+
+/* What the store holds as the status of a finding, "known: DOCUMENT". */
+void finding_status_write(struct str *out, enum finding_state state, const char *detail);
+
+/* Keeps facts and class of a finding, in place of what there is. NULL: as it is. */
+int store_describe(struct store *store, const char *signature, const char *class, const char *facts,
+                   struct error *err);
 
 #endif

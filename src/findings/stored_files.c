@@ -86,13 +86,18 @@ static int put_folder(const struct putting *putting, const char *folder, const c
     return status;
 }
 
+int stored_files_put_inside(struct store *store, const char *key, const char *folder, struct error *err)
+{
+    struct putting putting = {store, key, folder};
+    if (run(store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(key)), NULL, NULL, err))
+        return -1;
+    return put_folder(&putting, folder, "", 1, err);
+}
+
 static int put_inside(void *context, struct error *err)
 {
     const struct putting *putting = context;
-    if (run(putting->store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(putting->key)), NULL,
-            NULL, err))
-        return -1;
-    return put_folder(putting, putting->folder, "", 1, err);
+    return stored_files_put_inside(putting->store, putting->key, putting->folder, err);
 }
 
 int stored_files_put(struct store *store, const char *key, const char *folder, struct error *err)

@@ -18,6 +18,9 @@ bool stored_path_is_plain(const char *path);
 /* Stores all files of a folder and of those in it, in place of what the key had, in one transaction. */
 int stored_files_put(struct store *store, const char *key, const char *folder, struct error *err);
 
+/* The same within a transaction of the caller's. */
+int stored_files_put_inside(struct store *store, const char *key, const char *folder, struct error *err);
+
 /* Visits the files of a key, by path. What has no plain path or is damaged fails with ERROR_FORMAT. */
 int stored_files_visit(struct store *store, const char *key,
                        int (*visit)(void *context, const char *path, const void *data, size_t size,

@@ -21,7 +21,6 @@ enum {
     MOST_ISLANDS = 4096,
     GROWTH = 4,            /* a generation is this part of all before it */
     FOLD_SECONDS = 60,     /* how long the lease of a snapshot is */
-    MOST_ATTEMPTS = 3,     /* to reduce one finding */
     RANGES_PER_COUNT = 64, /* of a campaign whose number of cases is given */
 };
 static const int64_t MOST_CASES = INT64_C(1) << 50;
@@ -169,6 +168,16 @@ const struct work_settings *work_settings_of(const struct work *work)
     return &work->settings;
 }
 
+struct store *work_store_of(const struct work *work)
+{
+    return work->store;
+}
+
+const char *work_owner_of(const struct work *work)
+{
+    return work->owner;
+}
+
 static int note_row(void *context, const struct cell *cells, size_t count, struct error *err)
 {
     (void)cells;
@@ -293,22 +302,18 @@ int work_task(struct work *work, const char *name, double seconds, bool *mine, s
 {
     *mine = false;
     return run(work->store,
-               "INSERT INTO @follow_ups (signature, owner, attempts, until, finished) VALUES ($1, $2, 1, "
-               "{now} + $3, 0) ON CONFLICT (signature) DO UPDATE SET owner = excluded.owner, until = "
+               "INSERT INTO @follow_ups (signature, number, target, nodes, owner, attempts, until, finished) "
+               "VALUES ($1, -1, '', 0, $2, 1, {now} + $3, 0) "
+               "ON CONFLICT (signature) DO UPDATE SET owner = excluded.owner, until = "
                "excluded.until WHERE follow_ups.finished = 0 AND (follow_ups.until < {now} OR "
                "follow_ups.owner = excluded.owner) RETURNING signature",
                CELLS(cell_text(name), cell_text(work->owner), cell_real(seconds)), note_row, mine, err);
 }
 
-static int end_follow_up(struct store *store, const char *signature, struct error *err)
-{
-    return run(store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
-               CELLS(cell_text(signature)), NULL, NULL, err);
-}
-
 int work_task_done(struct work *work, const char *name, struct error *err)
 {
-    return end_follow_up(work->store, name, err);
+    return run(work->store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
+               CELLS(cell_text(name)), NULL, NULL, err);
 }
 
 /* One worker folds, and the others wait for it; when it dies, the next one does. */
@@ -492,7 +497,7 @@ static int return_inside(void *context, struct error *err)
     for (size_t i = 0; i < range->n_findings; i++) {
         size_t at = returning->order[i];
         bool is_new;
-        if (store_add_inside(returning->work->store, &range->findings[at], WORK_OCCURRENCES, &is_new, err))
+        if (store_add_case(returning->work->store, &range->findings[at], WORK_OCCURRENCES, &is_new, err))
             return -1;
         if (range->is_new)
             range->is_new[at] = is_new;
@@ -664,130 +669,4 @@ int work_result_of(struct store *store, int64_t first, struct str *result, bool 
                      CELLS(cell_int(first)), take_result, &got, err);
     *found = got.found;
     return status;
-}
-
-void work_finding_init(struct work_finding *finding)
-{
-    str_init(&finding->signature);
-    str_init(&finding->recipe);
-    str_init(&finding->engine);
-}
-
-void work_finding_release(struct work_finding *finding)
-{
-    str_release(&finding->signature);
-    str_release(&finding->recipe);
-    str_release(&finding->engine);
-}
-
-struct following {
-    struct work *work;
-    struct work_finding *finding;
-    double seconds;
-    bool found;
-    int64_t attempts; /* before this one */
-};
-
-static int take_finding(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    struct following *following = context;
-    if (count != 4)
-        return error_set(err, ERROR_FORMAT, "a finding has %zu columns", count);
-    str_add(&following->finding->signature, cell_as_text(&cells[0]));
-    str_add(&following->finding->recipe, cell_as_text(&cells[1]));
-    str_add(&following->finding->engine, cell_as_text(&cells[2]));
-    following->attempts = cell_as_int(&cells[3]);
-    following->found = true;
-    return 0;
-}
-
-static int find_finding(struct following *following, struct error *err)
-{
-    struct work_finding *finding = following->finding;
-    following->found = false;
-    str_clear(&finding->signature);
-    str_clear(&finding->recipe);
-    str_clear(&finding->engine);
-    return run(following->work->store,
-               "SELECT f.signature, f.recipe, f.engine, u.attempts FROM @findings f "
-               "LEFT JOIN @follow_ups u ON u.signature = f.signature "
-               "WHERE f.status = $1 AND f.same_as = '' AND (u.signature IS NULL OR "
-               "(u.finished = 0 AND u.until < {now})) ORDER BY f.first_seen, f.signature LIMIT 1",
-               CELLS(cell_text(finding_state_word(STATE_NEW))), take_finding, following, err);
-}
-
-/* Its worker died after the last thing it had to do: to say so. */
-static int end_finished(const struct following *following, struct error *err)
-{
-    return run(following->work->store,
-               "UPDATE @follow_ups SET finished = {now} WHERE finished = 0 AND until < {now} AND EXISTS "
-               "(SELECT 1 FROM @findings f WHERE f.signature = follow_ups.signature AND "
-               "(f.status <> $1 OR f.same_as <> ''))",
-               CELLS(cell_text(finding_state_word(STATE_NEW))), NULL, NULL, err);
-}
-
-static int give_up(const struct following *following, struct error *err)
-{
-    const char *signature = following->finding->signature.data;
-    struct settled failed = {.state = STATE_FAILED, .detail = "several workers ended while they reduced it"};
-    return store_settle(following->work->store, signature, &failed, err) ||
-                   end_follow_up(following->work->store, signature, err)
-               ? -1
-               : 0;
-}
-
-static int follow_inside(void *context, struct error *err)
-{
-    struct following *following = context;
-    const struct work *work = following->work;
-    if (end_finished(following, err))
-        return -1;
-    for (;;) {
-        if (find_finding(following, err))
-            return -1;
-        if (!following->found)
-            return 0;
-        if (following->attempts < MOST_ATTEMPTS)
-            break;
-        if (give_up(following, err))
-            return -1;
-    }
-    return run(work->store,
-               "INSERT INTO @follow_ups (signature, owner, attempts, until, finished) "
-               "VALUES ($1, $2, 1, {now} + $3, 0) ON CONFLICT (signature) DO UPDATE SET "
-               "owner = excluded.owner, attempts = follow_ups.attempts + 1, until = excluded.until",
-               CELLS(cell_text(following->finding->signature.data), cell_text(work->owner),
-                     cell_real(following->seconds)),
-               NULL, NULL, err);
-}
-
-int work_follow_up(struct work *work, double seconds, struct work_finding *finding, bool *found,
-                   struct error *err)
-{
-    struct following following = {.work = work, .finding = finding, .seconds = seconds};
-    int status = database_reserve(store_database(work->store), follow_inside, &following, err);
-    *found = following.found;
-    return status;
-}
-
-int work_follow_up_done(struct work *work, const char *signature, struct error *err)
-{
-    return end_follow_up(work->store, signature, err);
-}
-
-int work_follow_up_back(struct work *work, const char *signature, struct error *err)
-{
-    return run(work->store,
-               "UPDATE @follow_ups SET until = 0, attempts = attempts - 1 WHERE signature = $1 AND "
-               "owner = $2 AND finished = 0",
-               CELLS(cell_text(signature), cell_text(work->owner)), NULL, NULL, err);
-}
-
-int work_follow_ups_left(struct work *work, bool *left, struct error *err)
-{
-    *left = false;
-    return run(work->store,
-               "SELECT 1 FROM @findings f LEFT JOIN @follow_ups u ON u.signature = f.signature "
-               "WHERE u.finished = 0 OR (u.signature IS NULL AND f.status = $1 AND f.same_as = '') LIMIT 1",
-               CELLS(cell_text(finding_state_word(STATE_NEW))), note_row, left, err);
 }

@@ -9,6 +9,8 @@
  * is still going on. The first ones are small, that the snapshots come soon; each later one is a quarter of
  * all before it.
  *
+ * What is found is followed up under leases as well (findings/work_follow_up.h).
+ *
  * A search has islands in place of generations: range r goes on from the result of range r - islands.
  *
  * A range is a row when it is leased, and is written once more when it is returned, in one transaction with
@@ -22,7 +24,8 @@
 
 #include "findings/store.h"
 
-/* OCCURRENCES: of a finding that are stored, about; that it is met again and again is told by counters. */
+/* OCCURRENCES: of a finding that are stored, those of the lowest cases; that it is met again and again is
+ * told by counters. */
 enum { WORK_LAG = 2, WORK_RANGE_MOST = 4096, WORK_OCCURRENCES = 5 };
 
 /* How a campaign is cut. The first worker stores it, and all others take what is stored. */
@@ -55,6 +58,8 @@ struct work;
 int work_open(struct work **work, struct store *store, const char *owner, double seconds, struct error *err);
 void work_close(struct work *work);
 const struct work_settings *work_settings_of(const struct work *work);
+struct store *work_store_of(const struct work *work);
+const char *work_owner_of(const struct work *work);
 
 enum work_kind {
     WORK_RANGE, /* run these cases, then work_return or work_hand_back */
@@ -121,23 +126,6 @@ int work_results(struct store *store, const struct work_settings *settings, int6
 
 /* The result of one range. *found is false when it was not returned. */
 int work_result_of(struct store *store, int64_t first, struct str *result, bool *found, struct error *err);
-
-/*
- * Leases a finding that nobody has looked at yet, for reducing: no two workers have one at the same time. One
- * that ended several workers is given up: its state becomes STATE_FAILED.
- */
-struct work_finding {
-    struct str signature, recipe, engine;
-};
-void work_finding_init(struct work_finding *finding);
-void work_finding_release(struct work_finding *finding);
-int work_follow_up(struct work *work, double seconds, struct work_finding *finding, bool *found,
-                   struct error *err);
-int work_follow_up_done(struct work *work, const char *signature, struct error *err);
-int work_follow_up_back(struct work *work, const char *signature, struct error *err);
-
-/* Whether a finding waits to be looked at, or somebody still does. */
-int work_follow_ups_left(struct work *work, bool *left, struct error *err);
 
 /*
  * Something that one worker does for the whole campaign. *mine: this one shall, for so many seconds; false

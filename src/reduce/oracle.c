@@ -687,9 +687,10 @@ static struct flight *next_flight(struct oracle *oracle, size_t *next, size_t co
     return NULL;
 }
 
-static bool time_is_up(const struct oracle *oracle)
+/* Whether time is up, or enough candidates were made. */
+static bool is_enough(const struct oracle *oracle)
 {
-    return oracle->end_ns && clock_ns() >= oracle->end_ns;
+    return (oracle->end_ns && clock_ns() >= oracle->end_ns) || (oracle->most && oracle->made >= oracle->most);
 }
 
 long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make make, void *context,
@@ -701,8 +702,10 @@ long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make
     int status = 1;
     while (status == 1) {
         struct flight *flight;
-        stop = stop || time_is_up(oracle);
-        while (!stop && has_room(oracle) && (flight = next_flight(oracle, &next, count, make, context)))
+        if (oracle->alive)
+            oracle->alive(oracle->context);
+        while (!(stop = stop || is_enough(oracle)) && has_room(oracle) &&
+               (flight = next_flight(oracle, &next, count, make, context)))
             launch(oracle, flight);
         status = receive(oracle, &flight, NULL);
         if (status != 1)

@@ -41,7 +41,10 @@ struct oracle {
     const char *label; /* of the engine */
     double deadline; /* for each request; 0: derived from how long the case itself takes, see oracle_start */
     int64_t end_ns;  /* time after which no new candidates are tried; 0: no limit */
+    size_t most;     /* candidates that are made; 0: no limit */
     size_t ahead;    /* candidates under way; 0: 8 */
+    void (*alive)(void *context); /* called between runs of the engine; may be NULL */
+    void *context;
 
     /* Of a rewritten case: what is applied to every candidate, as heap text, or NULL. The trials have the
      * engine as their first; the caller makes them and oracle_release frees them. */

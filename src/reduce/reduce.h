@@ -31,9 +31,12 @@ struct reduce_options {
     const struct panel *panel;
     struct registry *registry;
     double seconds;  /* time limit, after which the smallest case so far is the result; 0: none */
+    size_t most;     /* the same for candidates, so that it does not hang on the machine's speed; 0: none */
     double deadline; /* for each request; 0: derived from how long the case itself takes */
     size_t ahead;    /* candidates under way; 0: 8 */
     bool progress;
+    void (*alive)(void *context); /* called between runs of the engine; may be NULL */
+    void *context;
 };
 
 struct reduce_stats {
@@ -41,7 +44,7 @@ struct reduce_stats {
     /* Candidates made; those not valid; engine runs; candidates that kept the failure. */
     size_t made, invalid, runs, held;
     double seconds;
-    bool complete; /* nothing more could go; false: time was up */
+    bool complete; /* nothing more could go; false: a limit was reached */
     struct signature first, last;
     struct verdict verdict;
     char text[VERDICT_LINE]; /* what is wrong with the result, one line */

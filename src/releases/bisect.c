@@ -82,6 +82,8 @@ static int run_engines(struct work *work, const int *engines, size_t count, stru
             job.user = &results[sent];
             runner_submit_to(runner, &job, &engines[sent], 1, ASK_NEVER);
         }
+        if (work->options->alive)
+            work->options->alive(work->options->context);
         status = runner_next(runner, &run, work->err);
         if (status == 1) {
             *(struct result *)run->job.user = run_take(run, 0, 0);

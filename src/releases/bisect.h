@@ -24,10 +24,12 @@
 struct bisect_options {
     struct registry *registry;
     struct pool_options limits;
-    const char *engine; /* name[@version][:knobs]; with a version only knobs and passes are tried */
-    size_t step;        /* of change_search; 0: 2 */
-    bool no_knobs;      /* try releases only */
-    bool passes_only;   /* of the knobs try only the one that names passes */
+    const char *engine;           /* name[@version][:knobs]; with a version only knobs and passes are tried */
+    size_t step;                  /* of change_search; 0: 2 */
+    bool no_knobs;                /* try releases only */
+    bool passes_only;             /* of the knobs try only the one that names passes */
+    void (*alive)(void *context); /* called between runs of the engine; may be NULL */
+    void *context;
 };
 
 /* The verdict on one engine's answer to the case. */

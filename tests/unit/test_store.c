@@ -3,65 +3,18 @@
  * the address of a server (tools/with-postgres), the same in PostgreSQL, and what only a server can do:
  * vanish.
  */
-#include "findings/store.h"
-
-#include "base/file.h"
 #include "base/memory.h"
 #include "campaign/fuzz_record.h"
+#include "campaign_store.h"
 #include "findings/database.h"
 #include "findings/schema.h"
 #include "findings/work.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-static char folder[64];
-static const char *server; /* NULL: SQLite */
-static char campaign[40];
-
-/* Every test has a campaign of its own. */
-static int make_campaign(void **state)
-{
-    static int number;
-    (void)state;
-    snprintf(campaign, sizeof campaign, "test-%d-%d", (int)getpid(), number++);
-    return 0;
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/assay-store-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return file_remove_tree(folder, NULL);
-}
-
-static struct store *open_store(enum store_mode mode)
-{
-    struct store *store;
-    struct error err = {0};
-    if (server ? store_open_campaign(&store, server, campaign, mode, &err)
-               : store_open(&store, folder, mode, &err))
-        fail_msg("%s", err.message);
-    return store;
-}
 
 static bool add(struct store *store, const char *signature, const char *engine, const char *recipe)
 {
@@ -551,10 +504,20 @@ static void make_old(void)
 {
     struct str sql;
     str_init(&sql);
-    str_add(&sql, "DROP TABLE generations; DROP TABLE leases; DROP TABLE follow_ups; DROP TABLE files; ");
-    for (const char *c = schema_statement(schema_statements(1) - 1); *c; c++)
-        if (*c != '@')
-            str_append(&sql, c, 1);
+    str_add(&sql, "DROP TABLE generations; DROP TABLE leases; DROP TABLE follow_ups; DROP TABLE files; "
+                  "CREATE TABLE moved AS SELECT * FROM occurrences; DROP TABLE occurrences; ");
+    for (size_t i = 0; i < schema_statements(1); i++) {
+        const char *statement = schema_statement(i);
+        if (!strstr(statement, "@occurrences") && !strstr(statement, "@ranges"))
+            continue;
+        for (const char *c = statement; *c; c++)
+            if (*c != '@')
+                str_append(&sql, c, 1);
+        str_add(&sql, "; ");
+    }
+    str_add(&sql,
+            "INSERT INTO occurrences SELECT signature, engine, recipe, version, title, factor, seen FROM "
+            "moved; DROP TABLE moved");
     if (server)
         str_printf(&sql, "; UPDATE assay.campaigns SET tables = 7 WHERE name = '%s'", campaign);
     else
