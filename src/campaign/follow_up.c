@@ -44,6 +44,35 @@ bool follow_up_signature(const struct panel *panel, size_t engine, const struct 
     return signature_of_trial(signature, info->label, info->profile, done, engine);
 }
 
+/* Of a rewritten case the original counts as well. */
+static bool has_signature(const struct panel *panel, size_t engine, const struct trial_done *done,
+                          const char *text)
+{
+    const struct trial_done *both[] = {done, done->original};
+    struct signature signature;
+    for (size_t i = 0; i < 2; i++)
+        if (both[i] && follow_up_signature(panel, engine, both[i], &signature) &&
+            text_equal(signature.text, text))
+            return true;
+    return false;
+}
+
+bool follow_up_shows(const struct follow_up_options *options, const struct finding *finding)
+{
+    long engine = panel_find(options->panel, finding->engine);
+    struct test_case *made;
+    struct trial_done done;
+    if (engine < 0 || campaign_case(options->folder, finding->recipe, &made, NULL))
+        return true;
+    int status = try_case(options->panel, options->registry, made, &done, NULL);
+    test_case_free(made);
+    if (status)
+        return true;
+    bool shows = has_signature(options->panel, (size_t)engine, &done, finding->signature);
+    trial_done_release(&done);
+    return shows;
+}
+
 static void be_alive(const struct follow_up_options *options)
 {
     if (options->alive)

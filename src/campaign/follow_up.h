@@ -78,6 +78,13 @@ int follow_up_try(const struct panel *panel, struct test_case *test, struct tria
                   struct error *err);
 
 /*
+ * Whether a finding of a campaign shows again when its case is made anew and run in fresh processes. What an
+ * engine answers only because of what earlier cases left in its memory does not. True also when that cannot
+ * be tried.
+ */
+bool follow_up_shows(const struct follow_up_options *options, const struct finding *finding);
+
+/*
  * The signature of what the trial found on an engine (its place in the panel); false when that is no finding.
  */
 bool follow_up_signature(const struct panel *panel, size_t engine, const struct trial_done *done,

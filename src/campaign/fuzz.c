@@ -686,9 +686,33 @@ static int return_range(struct fuzz *fuzz, struct error *err)
     return fuzz_recount(fuzz->status, fuzz->store, err);
 }
 
+/*
+ * What a leased range found counts when a fresh process shows it again: else the range would differ with what
+ * its worker had run before. Only what the campaign does not know yet is there.
+ */
+static int confirm_findings(struct fuzz *fuzz, struct error *err)
+{
+    struct finding_buffer *found = &fuzz->shared.findings;
+    const struct fuzz_options *o = fuzz->options;
+    struct follow_up_options options = {.panel = o->panel, .registry = o->registry, .folder = o->folder};
+    for (size_t i = 0; i < found->count && !fuzz->lost;) {
+        if (follow_up_shows(&options, &found->findings[i])) {
+            i++;
+        } else {
+            fuzz->state.marks[found->numbers[i]] = MARK_DONE;
+            finding_buffer_drop(found, i);
+        }
+        if (keep(fuzz, false, err))
+            return -1;
+    }
+    return 0;
+}
+
 /* Lets the source hear of it, and goes on to the next. */
 static int end_range(struct fuzz *fuzz, struct error *err)
 {
+    if (fuzz->sharing && !fuzz->source.kind->bred && confirm_findings(fuzz, err))
+        return -1;
     if (fuzz->source.kind->end(fuzz->source.self, fuzz->state.marks, fuzz->range.count, err))
         return -1;
     if (fuzz->sharing)

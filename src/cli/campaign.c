@@ -319,14 +319,18 @@ static int run_export(const struct request *request, struct error *err)
         return error_set(err, ERROR_USAGE, "name the folder to write to with -o");
     if (campaign_export(request->url, request->name, folder, &result, err))
         return -1;
-    printf("%s: %zu finding%s, %zu with a bundle; 'assay findings %s' lists them\n", folder, result.findings,
-           result.findings == 1 ? "" : "s", result.bundles, folder);
+    printf("%s: %zu finding%s, %zu with a bundle", folder, result.findings, result.findings == 1 ? "" : "s",
+           result.bundles);
+    if (result.cases)
+        printf(", %zu case%s of a search", result.cases, result.cases == 1 ? "" : "s");
+    printf("; 'assay findings %s' lists them\n", folder);
     if (result.left_out) {
         struct str text;
         str_init(&text);
-        str_printf(&text,
-                   "%zu row%s or bundles of the database were left out, as Assay does not write such: ",
-                   result.left_out, result.left_out == 1 ? "" : "s");
+        str_printf(
+            &text,
+            "%zu row%s, bundles or cases of the database were left out, as Assay does not write such: ",
+            result.left_out, result.left_out == 1 ? "" : "s");
         text_print(&text, result.why, 0);
         fprintf(stderr, "assay campaign: %s\n", text.data);
         str_release(&text);

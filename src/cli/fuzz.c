@@ -175,10 +175,12 @@ static int check_cases(const struct settings *settings, struct error *err)
     return 0;
 }
 
-static int run_campaign(const struct settings *settings, const struct fuzz_shared_options *shared,
+static int run_campaign(void *raw, const struct fuzz_shared_options *shared, const struct cli_list *words,
                         struct error *err)
 {
+    const struct settings *settings = raw;
     struct session session = {0};
+    (void)words;
     if (check_cases(settings, err))
         return -1;
     int status = session_open(&session, &settings->common, 1, true, err);
@@ -188,32 +190,18 @@ static int run_campaign(const struct settings *settings, const struct fuzz_share
     return status;
 }
 
-/* As one worker of many. */
-static int take_part(struct settings *settings, struct error *err)
+static int run(void *raw, const struct cli_list *words, struct error *err)
 {
+    struct settings *settings = raw;
     struct fuzz_shared_options shared = {.database = settings->database,
                                          .campaign = settings->campaign,
                                          .range = settings->range,
                                          .lease = settings->lease};
-    struct arena arena;
-    struct str text;
-    arena_init(&arena);
-    str_init(&text);
-    int status = shared_options_agree(&command_fuzz, agreed, &shared, settings, &arena, &text, err);
-    shared.words = text.data;
-    if (status == 0)
-        status = run_campaign(settings, &shared, err);
-    str_release(&text);
-    arena_release(&arena);
-    return status;
-}
-
-static int run(void *raw, const struct cli_list *words, struct error *err)
-{
-    struct settings *settings = raw;
     if (check(settings, words, err))
         return -1;
-    return settings->database ? take_part(settings, err) : run_campaign(settings, NULL, err);
+    return settings->database
+               ? shared_options_take_part(&command_fuzz, agreed, &shared, settings, words, run_campaign, err)
+               : run_campaign(settings, NULL, words, err);
 }
 
 static const struct cli_option options[] = {

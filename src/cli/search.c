@@ -131,9 +131,10 @@ static int check_engines(const struct settings *settings, const struct session *
                      "judge this one by the reference with --goal bound");
 }
 
-static int run_search(const struct settings *settings, const struct fuzz_shared_options *shared,
-                      const struct cli_list *words, struct error *err)
+static int run_search(void *raw, const struct fuzz_shared_options *shared, const struct cli_list *words,
+                      struct error *err)
 {
+    const struct settings *settings = raw;
     struct session session = {0};
     struct opened *opened = memory_zeroed(words->count, sizeof *opened);
     struct search_seed *models = memory_zeroed(words->count, sizeof *models);
@@ -158,32 +159,18 @@ static int run_search(const struct settings *settings, const struct fuzz_shared_
     return status;
 }
 
-/* As one worker of many. */
-static int take_part(struct settings *settings, const struct cli_list *words, struct error *err)
+static int run(void *raw, const struct cli_list *words, struct error *err)
 {
+    struct settings *settings = raw;
     struct fuzz_shared_options shared = {.database = settings->database,
                                          .campaign = settings->campaign,
                                          .range = settings->range,
                                          .lease = settings->lease};
-    struct arena arena;
-    struct str text;
-    arena_init(&arena);
-    str_init(&text);
-    int status = shared_options_agree(&command_search, agreed, &shared, settings, &arena, &text, err);
-    shared.words = text.data;
-    if (status == 0)
-        status = run_search(settings, &shared, words, err);
-    str_release(&text);
-    arena_release(&arena);
-    return status;
-}
-
-static int run(void *raw, const struct cli_list *words, struct error *err)
-{
-    struct settings *settings = raw;
     if (check_words(settings, words, err))
         return -1;
-    return settings->database ? take_part(settings, words, err) : run_search(settings, NULL, words, err);
+    return settings->database
+               ? shared_options_take_part(&command_search, agreed, &shared, settings, words, run_search, err)
+               : run_search(settings, NULL, words, err);
 }
 
 static const struct cli_option options[] = {

@@ -186,3 +186,21 @@ int shared_options_agree(const struct command *command, const char *const *names
     str_release(&stored);
     return status;
 }
+
+int shared_options_take_part(const struct command *command, const char *const *names,
+                             const struct fuzz_shared_options *shared, void *settings,
+                             const struct cli_list *words, shared_run *run, struct error *err)
+{
+    struct fuzz_shared_options own = *shared;
+    struct arena arena;
+    struct str text;
+    arena_init(&arena);
+    str_init(&text);
+    int status = shared_options_agree(command, names, shared, settings, &arena, &text, err);
+    own.words = text.data;
+    if (status == 0)
+        status = run(settings, &own, words, err);
+    str_release(&text);
+    arena_release(&arena);
+    return status;
+}

@@ -21,4 +21,14 @@ int shared_options_agree(const struct command *command, const char *const *names
                          const struct fuzz_shared_options *shared, void *settings, struct arena *arena,
                          struct str *text, struct error *err);
 
+/*
+ * A command as one worker of many: agrees on the options and calls `run` with what was agreed on. The words
+ * of `shared` are filled in.
+ */
+typedef int shared_run(void *settings, const struct fuzz_shared_options *shared, const struct cli_list *words,
+                       struct error *err);
+int shared_options_take_part(const struct command *command, const char *const *names,
+                             const struct fuzz_shared_options *shared, void *settings,
+                             const struct cli_list *words, shared_run *run, struct error *err);
+
 #endif

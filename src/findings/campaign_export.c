@@ -79,7 +79,7 @@ static const struct copied_table tables[] = {
     {"state", 1, {{"name", COLUMN_TEXT}, {"value", COLUMN_LONG}}},
 };
 
-/* A finding that may have a bundle. */
+/* A finding that may have a bundle: one that is merged into another has none of use. */
 struct exported {
     const char *signature, *name;
 };
@@ -94,6 +94,8 @@ struct export
     double bytes;
     size_t count, capacity;
     struct exported *findings;
+    size_t n_cases, cases_capacity;
+    const char **cases; /* their keys */
     /* the table that is copied now */
     const struct copied_table *table;
     size_t n_columns;
@@ -131,7 +133,7 @@ static void note_finding(struct export *export, const struct cell *cells)
 {
     struct exported finding = {cell_as_text(&cells[0]), cell_as_text(&cells[1])};
     export->result->findings++;
-    if (!finding_name_is_plain(finding.name))
+    if (!finding_name_is_plain(finding.name) || *cell_as_text(&cells[10]))
         return;
     finding.signature = arena_strdup(&export->arena, finding.signature);
     finding.name = arena_strdup(&export->arena, finding.name);
@@ -284,17 +286,18 @@ static int copy_tables(void *context, struct error *err)
     return 0;
 }
 
-/* A bundle on its way to disk. */
+/* A bundle or a case on its way to disk. */
 struct unpacking {
     struct export *export;
     const char *folder;
+    const struct output_layout *layout;
 };
 
 static int write_file(void *context, const char *path, const void *data, size_t size, struct error *err)
 {
     const struct unpacking *unpacking = context;
-    if (!output_layout_has(&bundle_layout, path))
-        return error_set(err, ERROR_FORMAT, "its files are not those of a bundle");
+    if (!output_layout_has(unpacking->layout, path))
+        return error_set(err, ERROR_FORMAT, "its files are not those of a %s", unpacking->layout->what);
     unpacking->export->bytes += (double)size;
     if (unpacking->export->bytes > MOST_BYTES)
         return error_set(err, ERROR_LIMIT, "the campaign is too large to be exported");
@@ -339,51 +342,106 @@ static int note_bundle(struct export *export, const struct exported *finding, co
                         CELLS(cell_text(bundle), cell_text(finding->signature)), NULL, NULL, err);
 }
 
-/* What is wrong with one bundle is no reason to do without the others, unless the disk is full. */
-static int write_bundle(struct export *export, const struct exported *finding, struct error *err)
+/*
+ * Writes the files of a key to a place within the folder. What is wrong with some is no reason to do without
+ * the others, unless the disk is full.
+ */
+static int unpack(struct export *export, const char *key, const char *place,
+                  const struct output_layout *layout, bool *written, struct error *err)
 {
     struct measured measured = {0};
     struct error why = {0};
-    if (export->source->version < 2) /* without the table */
-        return 0;
-    if (measure(export, finding->signature, &measured, err))
+    *written = false;
+    if (measure(export, key, &measured, err))
         return -1;
     if (!(measured.files > 0))
         return 0;
-    char *bundle = file_join("findings", finding->name), *folder = file_join(export->part, bundle);
-    struct unpacking unpacking = {export, folder};
+    char *folder = file_join(export->part, place);
+    const char *name = strrchr(place, '/') + 1;
+    struct unpacking unpacking = {export, folder, layout};
     int status = 0;
     if (file_exists(folder)) {
-        leave_out(export, 1, finding->name, "another finding has the same name");
+        leave_out(export, 1, name, "another has the same name");
     } else if (!(measured.files <= MOST_FILES && measured.bytes <= MOST_BUNDLE)) {
-        leave_out(export, 1, finding->name, "the bundle is too large");
-    } else if (stored_files_visit(export->from, finding->signature, write_file, &unpacking, &why)) {
-        leave_out(export, 1, finding->name, why.message);
+        leave_out(export, 1, name, "its files are too large");
+    } else if (stored_files_visit(export->from, key, write_file, &unpacking, &why)) {
+        leave_out(export, 1, name, why.message);
         status = file_exists(folder) ? file_remove_tree(folder, err) : 0;
         if (!status && why.cause) /* of the system: the next one would fare no better */
             status = error_set(err, why.code, "%s", why.message);
     } else {
-        status = note_bundle(export, finding, bundle, err);
+        *written = true;
     }
-    free(bundle);
     free(folder);
     return status;
+}
+
+static int write_bundle(struct export *export, const struct exported *finding, struct error *err)
+{
+    bool written;
+    char *bundle = file_join("findings", finding->name);
+    int status = unpack(export, finding->signature, bundle, &bundle_layout, &written, err);
+    if (!status && written)
+        status = note_bundle(export, finding, bundle, err);
+    free(bundle);
+    return status;
+}
+
+/* Cases that a search kept, as suite_write writes them. */
+static const struct output_layout case_layout = {
+    .what = "case",
+    .marks = (const char *const[]){"model.onnx", NULL},
+    .files = (const char *const[]){"test_data_set_0/input_*.pb", "test_data_set_0/output_*.pb", NULL},
+    .folders = (const char *const[]){"test_data_set_0", NULL},
+};
+
+static int note_case(void *context, const char *key, struct error *err)
+{
+    static const char prefix[] = "case cases/"; /* recipes of such cases, see campaign/kept_case.h */
+    struct export *export = context;
+    (void)err;
+    if (!text_starts(key, prefix))
+        return 0;
+    const char *name = key + strlen(prefix);
+    if (!stored_path_is_plain(name) || strchr(name, '/')) {
+        leave_out(export, 1, key, "the case has no plain name");
+        return 0;
+    }
+    export->cases =
+        memory_grow(export->cases, &export->cases_capacity, export->n_cases + 1, sizeof *export->cases);
+    export->cases[export->n_cases++] = arena_strdup(&export->arena, key);
+    return 0;
+}
+
+static int write_cases(struct export *export, struct error *err)
+{
+    if (stored_files_keys(export->from, note_case, export, err))
+        return -1;
+    for (size_t i = 0; i < export->n_cases; i++) {
+        bool written;
+        if (unpack(export, export->cases[i], export->cases[i] + strlen("case "), &case_layout, &written, err))
+            return -1;
+        export->result->cases += written;
+    }
+    return 0;
 }
 
 static int write_bundles(void *context, struct error *err)
 {
     struct export *export = context;
+    if (export->source->version < 2) /* without files */
+        return 0;
     for (size_t i = 0; i < export->count; i++)
         if (write_bundle(export, &export->findings[i], err))
             return -1;
-    return 0;
+    return write_cases(export, err);
 }
 
 static const struct output_layout campaign_layout = {
     .what = "campaign",
     .marks = (const char *const[]){"assay.db", NULL},
     .files = (const char *const[]){NULL},
-    .folders = (const char *const[]){"findings", NULL},
+    .folders = (const char *const[]){"findings", "cases", NULL},
 };
 
 static int write_folder(struct export *export, struct error *err)
@@ -431,6 +489,7 @@ int campaign_export(const char *url, const char *name, const char *folder, struc
     for (size_t i = 0; i < MAX_COLUMNS; i++)
         str_release(&export.last[i]);
     free(export.findings);
+    free(export.cases);
     arena_release(&export.arena);
     store_close(export.from);
     return status;

@@ -250,41 +250,42 @@ static void json_finding(struct json *json, const struct campaign_finding *findi
     json_end(json);
 }
 
-static void json_series(struct json *json, const struct campaign_view *view)
+static void json_point(struct json *json, const struct campaign_point *point)
 {
-    json_array(json, "over_time");
-    for (size_t i = 0; i < view->n_points; i++) {
-        json_object(json, NULL);
-        json_double(json, "seconds", view->points[i].seconds);
-        json_double(json, "rate", view->points[i].rate);
-        json_int(json, "findings", (int64_t)view->points[i].findings);
-        json_end(json);
-    }
-    json_end(json);
-    json_array(json, "coverage");
-    for (size_t i = 0; i < view->n_coverage; i++) {
-        json_object(json, NULL);
-        json_double(json, "seconds", view->coverage[i].seconds);
-        json_double(json, "olc", view->coverage[i].olc);
-        json_double(json, "pairs", view->coverage[i].pairs);
-        json_end(json);
-    }
+    json_object(json, NULL);
+    json_double(json, "seconds", point->seconds);
+    json_double(json, "rate", point->rate);
+    json_int(json, "findings", (int64_t)point->findings);
     json_end(json);
 }
 
-static void json_groups(struct json *json, const struct campaign_view *view)
+static void json_coverage(struct json *json, const struct coverage_view *coverage)
 {
-    json_array(json, "groups");
-    for (size_t i = 0; i < view->n_groups; i++) {
-        json_object(json, NULL);
-        json_string(json, "engine", view->groups[i].engine);
-        json_string(json, "class", view->groups[i].class);
-        json_int(json, "count", (int64_t)view->groups[i].count);
-        json_int(json, "known", (int64_t)view->groups[i].known);
-        json_end(json);
-    }
+    json_object(json, NULL);
+    json_double(json, "seconds", coverage->seconds);
+    json_double(json, "olc", coverage->olc);
+    json_double(json, "pairs", coverage->pairs);
     json_end(json);
 }
+
+static void json_group(struct json *json, const struct campaign_group *group)
+{
+    json_object(json, NULL);
+    json_string(json, "engine", group->engine);
+    json_string(json, "class", group->class);
+    json_int(json, "count", (int64_t)group->count);
+    json_int(json, "known", (int64_t)group->known);
+    json_end(json);
+}
+
+/* An array of so many objects, each written by `one`. */
+#define JSON_ARRAY(json, name, one, items, count) \
+    do {                                          \
+        json_array(json, name);                   \
+        for (size_t i = 0; i < (count); i++)      \
+            one(json, &(items)[i]);               \
+        json_end(json);                           \
+    } while (0)
 
 void campaign_json(struct json *json, const struct campaign_view *view, size_t findings)
 {
@@ -311,14 +312,10 @@ void campaign_json(struct json *json, const struct campaign_view *view, size_t f
     for (int i = 0; i < WORKER_STATES; i++)
         json_int(json, worker_state_word((enum worker_state)i), (int64_t)view->states[i]);
     json_end(json);
-    json_array(json, "workers");
-    for (size_t i = 0; i < view->n_workers; i++)
-        json_worker(json, &view->workers[i]);
-    json_end(json);
-    json_groups(json, view);
-    json_series(json, view);
-    json_array(json, "newest");
-    for (size_t i = 0; i < view->n_findings && i < findings; i++)
-        json_finding(json, &view->findings[i]);
-    json_end(json);
+    JSON_ARRAY(json, "workers", json_worker, view->workers, view->n_workers);
+    JSON_ARRAY(json, "groups", json_group, view->groups, view->n_groups);
+    JSON_ARRAY(json, "over_time", json_point, view->points, view->n_points);
+    JSON_ARRAY(json, "coverage", json_coverage, view->coverage, view->n_coverage);
+    JSON_ARRAY(json, "newest", json_finding, view->findings,
+               view->n_findings < findings ? view->n_findings : findings);
 }
