@@ -62,9 +62,10 @@ bool follow_up_shows(const struct follow_up_options *options, const struct findi
     long engine = panel_find(options->panel, finding->engine);
     struct test_case *made;
     struct trial_done done;
-    if (engine < 0 || campaign_case(options->folder, finding->recipe, &made, NULL))
+    struct error why = {0};
+    if (engine < 0 || campaign_case(options->folder, finding->recipe, &made, &why))
         return true;
-    int status = try_case(options->panel, options->registry, made, &done, NULL);
+    int status = try_case(options->panel, options->registry, made, &done, &why);
     test_case_free(made);
     if (status)
         return true;
