@@ -9,7 +9,7 @@
  * Cures that name a class of inputs; the others tell only that the graph must look just so. The first that
  * cures counts: an equivalent form proves more than other data, which may hide a failure by chance.
  */
-enum class_kind { CLASS_AXES, CLASS_OPERANDS, CLASS_OTHER, CLASS_KINDS };
+enum class_kind { CLASS_AXES, CLASS_OPERANDS, CLASS_OTHER, CLASS_LOWEST, CLASS_KINDS };
 static const struct {
     const char *cure;
     enum class_kind kind;
@@ -26,7 +26,7 @@ static const struct {
     {"ranked", CLASS_OTHER},
     {"finite", CLASS_OTHER},
     {"filled", CLASS_OTHER},
-    {"above-lowest", CLASS_OTHER},
+    {"above-lowest", CLASS_LOWEST}, /* of whatever type */
 };
 
 static bool are_mates(const struct op *a, const struct op *b)
@@ -152,7 +152,7 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
     bool operands = kind == CLASS_OPERANDS && is_broadcasting(name);
     if (kind != CLASS_KINDS)
         str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name),
-                   coarse_type(signature->types), cure.data);
+                   kind == CLASS_LOWEST ? "any" : coarse_type(signature->types), cure.data);
     str_release(&cure);
     return kind != CLASS_KINDS;
 }
@@ -249,6 +249,16 @@ static bool add_pass(struct str *out, const struct signature *signature,
     return true;
 }
 
+/* An engine that dies of a model without inputs, always in the same place. */
+static bool add_death(struct str *out, const struct signature *signature,
+                      const struct finding_evidence *evidence)
+{
+    if (kin_of(signature) != KIN_CRASH || !evidence->no_inputs || !*signature->message)
+        return false;
+    str_printf(out, "no inputs|%s|%s", signature->types, signature->message);
+    return true;
+}
+
 static bool add_experiment(struct str *out, const struct signature *signature,
                            const struct finding_evidence *evidence)
 {
@@ -281,7 +291,8 @@ void cause_key(struct str *out, const struct signature *signature, const struct 
     str_printf(out, "%s|%s|", symptom_word(signature->symptom), signature->engine);
     if (!own && (kin_of(signature) == KIN_REFUSAL
                      ? add_refusal(out, signature, evidence)
-                     : add_pass(out, signature, evidence) || add_experiment(out, signature, evidence)))
+                     : add_pass(out, signature, evidence) || add_death(out, signature, evidence) ||
+                           add_experiment(out, signature, evidence)))
         return;
     cut(out, start);
     str_add(out, signature->text);
