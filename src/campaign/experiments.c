@@ -29,6 +29,7 @@ static const struct {
     {"axes-sorted", other_data_axes_sorted}, {"expanded", other_data_expanded},
     {"finite", other_data_finite},           {"above-lowest", other_data_above_lowest},
     {"filled", other_data_filled},           {"ranked", other_data_ranked},
+    {"two-dims", other_data_two_dims},
 };
 
 #define CURE_TYPE "another-type"

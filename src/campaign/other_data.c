@@ -111,6 +111,14 @@ static bool give_rank(struct tensor *tensor)
     return scalar;
 }
 
+static bool make_row(struct tensor *tensor)
+{
+    bool list = tensor->shape.rank == 1;
+    if (list)
+        tensor->shape = (struct shape){.rank = 2, .dims = {1, tensor->shape.dims[0]}};
+    return list;
+}
+
 static void declare_inputs(struct model *model, const struct test_case *other)
 {
     for (size_t i = 0; i < model->graph->n_input; i++)
@@ -121,17 +129,19 @@ static void declare_inputs(struct model *model, const struct test_case *other)
                                                          &other->inputs[k].tensors[0].shape);
 }
 
-static struct test_case *change_tensors(const struct test_case *test, bool (*change)(struct tensor *tensor))
+static bool change_inputs(struct test_case *other, struct model *model, bool (*change)(struct tensor *tensor))
 {
-    struct model *model;
-    struct test_case *other = begin(test, &model);
     bool changed = false;
-    if (!other)
-        return NULL;
     for (size_t i = 0; i < other->n_inputs; i++)
         if (other->inputs[i].kind == VALUE_TENSOR)
             changed |= change(&other->inputs[i].tensors[0]);
     declare_inputs(model, other);
+    return changed;
+}
+
+static bool change_constants(struct model *model, bool (*change)(struct tensor *tensor))
+{
+    bool changed = false;
     for (size_t i = 0; i < model->graph->n_initializer; i++) {
         struct tensor tensor;
         if (model_tensor_read(model->graph->initializer[i], &tensor, NULL))
@@ -141,6 +151,17 @@ static struct test_case *change_tensors(const struct test_case *test, bool (*cha
             changed = true;
         tensor_release(&tensor);
     }
+    return changed;
+}
+
+static struct test_case *change_tensors(const struct test_case *test, bool (*change)(struct tensor *tensor))
+{
+    struct model *model;
+    struct test_case *other = begin(test, &model);
+    if (!other)
+        return NULL;
+    bool changed = change_inputs(other, model, change);
+    changed |= change_constants(model, change);
     return finish(other, model, changed);
 }
 
@@ -157,6 +178,13 @@ struct test_case *other_data_above_lowest(const struct test_case *test)
 struct test_case *other_data_ranked(const struct test_case *test)
 {
     return change_tensors(test, give_rank);
+}
+
+struct test_case *other_data_two_dims(const struct test_case *test)
+{
+    struct model *model;
+    struct test_case *other = begin(test, &model);
+    return other ? finish(other, model, change_inputs(other, model, make_row)) : NULL;
 }
 
 struct test_case *other_data_filled(const struct test_case *test)

@@ -19,6 +19,9 @@ struct test_case *other_data_above_lowest(const struct test_case *test);
 /* Every scalar becomes a list of one element. */
 struct test_case *other_data_ranked(const struct test_case *test);
 
+/* Every list among the inputs becomes a matrix of one row. */
+struct test_case *other_data_two_dims(const struct test_case *test);
+
 /* Every dimension of 0 becomes 2; what was empty holds ones. */
 struct test_case *other_data_filled(const struct test_case *test);
 

@@ -15,6 +15,7 @@ static const struct {
     enum class_kind kind;
 } classes[] = {
     {"axes-sorted", CLASS_AXES},
+    {"two-dims", CLASS_OPERANDS},
     {"expanded", CLASS_OPERANDS},
     {"broadcast-expanded", CLASS_OPERANDS},
     {"pairwise", CLASS_OPERANDS},
@@ -249,6 +250,17 @@ static bool add_pass(struct str *out, const struct signature *signature,
     return true;
 }
 
+/* Axes in another order are not about their values; the operands of a broadcasting operator are no
+ * parameters. */
+static bool is_class_first(const char *name, const struct finding_evidence *evidence)
+{
+    struct str cure;
+    str_init(&cure);
+    enum class_kind kind = add_cure(&cure, evidence);
+    str_release(&cure);
+    return kind == CLASS_AXES || (kind == CLASS_OPERANDS && is_broadcasting(name));
+}
+
 /* An engine that dies of a model without inputs, always in the same place. */
 static bool add_death(struct str *out, const struct signature *signature,
                       const struct finding_evidence *evidence)
@@ -266,14 +278,13 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     only_operator(signature, name);
     if (!*name)
         return false;
-    if (*evidence->parameter && text_equal(evidence->owner, name) &&
-        !has_word(evidence->cures, "axes-sorted")) {
+    bool done = is_class_first(name, evidence) && add_classes(out, name, signature, evidence);
+    if (!done && *evidence->parameter && text_equal(evidence->owner, name)) {
         str_printf(out, "%s|", cause_mates(name));
         add_parameter(out, evidence);
-        str_printf(out, "|%s", signature->message);
-        return true;
+        done = true;
     }
-    if (add_classes(out, name, signature, evidence)) {
+    if (done || add_classes(out, name, signature, evidence)) {
         str_printf(out, "|%s", signature->message);
         return true;
     }

@@ -19,8 +19,8 @@ struct finding_evidence {
     const char *owner; /* the operator that has it */
     /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
      * "axes-sorted", operands "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest
-     * of their type, "filled" tensors in the place of empty ones, "ranked" ones of scalars, and data of
-     * "another-type". */
+     * of their type, "filled" tensors in the place of empty ones, "ranked" ones of scalars, inputs of
+     * "two-dims" in the place of lists, and data of "another-type". */
     const char *cures;
     bool by_operator; /* it fails whatever its parameters */
     bool no_inputs;   /* the model computes constants alone */
