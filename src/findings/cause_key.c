@@ -9,7 +9,7 @@
  * Cures that name a class of inputs; the others tell only that the graph must look just so. The first that
  * cures counts: an equivalent form proves more than other data, which may hide a failure by chance.
  */
-enum class_kind { CLASS_AXES, CLASS_OPERANDS, CLASS_OTHER, CLASS_LOWEST, CLASS_KINDS };
+enum class_kind { CLASS_AXES, CLASS_OPERANDS, CLASS_TYPES, CLASS_OTHER, CLASS_LOWEST, CLASS_KINDS };
 static const struct {
     const char *cure;
     enum class_kind kind;
@@ -22,8 +22,8 @@ static const struct {
     {"initializer-as-input", CLASS_OPERANDS},
     {"input-as-initializer", CLASS_OPERANDS},
     {"defaults", CLASS_OTHER},
-    {"other-type", CLASS_OTHER},
-    {"another-type", CLASS_OTHER},
+    {"other-type", CLASS_TYPES},
+    {"another-type", CLASS_TYPES},
     {"ranked", CLASS_OTHER},
     {"finite", CLASS_OTHER},
     {"filled", CLASS_OTHER},
@@ -143,14 +143,14 @@ static enum class_kind add_cure(struct str *out, const struct finding_evidence *
 }
 
 /* The operators of a kind, and what cures them. False when no cure is about a class of inputs. How operands
- * are brought together all broadcasting operators share. */
+ * are brought together, and which types they may have, all broadcasting operators share. */
 static bool add_classes(struct str *out, const char *name, const struct signature *signature,
                         const struct finding_evidence *evidence)
 {
     struct str cure;
     str_init(&cure);
     enum class_kind kind = add_cure(&cure, evidence);
-    bool operands = kind == CLASS_OPERANDS && is_broadcasting(name);
+    bool operands = (kind == CLASS_OPERANDS || kind == CLASS_TYPES) && is_broadcasting(name);
     if (kind != CLASS_KINDS)
         str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name),
                    kind == CLASS_LOWEST ? "any" : coarse_type(signature->types), cure.data);
@@ -191,12 +191,12 @@ static bool add_refusal(struct str *out, const struct signature *signature,
     size_t start = out->length;
     if (*evidence->passes)
         str_printf(out, "pass %s", evidence->passes);
-    else if (!names_source(signature->message)) {
-        if (evidence->no_inputs)
-            str_add(out, "no inputs");
-        else
-            add_without_bodies(out, signature->operators);
-    }
+    else if (names_source(signature->message)) /* many callers may come to that place, each in its way */
+        add_cure(out, evidence);
+    else if (evidence->no_inputs)
+        str_add(out, "no inputs");
+    else
+        add_without_bodies(out, signature->operators);
     str_add(out, out->length > start ? "|" : "");
     add_message(out, signature->message);
     return true;

@@ -130,6 +130,12 @@ static void test_other_bugs(void **state)
         {"wrong|opencv|ReduceProd|f32||", "{\"cures\": \"axes-sorted\", \"by_operator\": true}"},
         {"wrong|opencv|ReduceL1|f32||", /* an axis of size 1 */
          "{\"parameter\": \"axes\", \"value\": \"0\", \"owner\": \"ReduceL1\"}"},
+        {"refused|opencv|nary_eltwise_layers.cpp|||nary_eltwise_layers.cpp:#: error: (#:Assertion failed) "
+         "shape[i] == # || outShape[i] == # in function 'findCommonShape'",
+         "{\"cures\": \"two-dims\"}"},
+        {"refused|opencv|nary_eltwise_layers.cpp|||nary_eltwise_layers.cpp:#: error: (#:Assertion failed) "
+         "shape[i] == # || outShape[i] == # in function 'findCommonShape' > ",
+         "{\"cures\": \"filled\"}"},
         {"refused|opencv|Celu|||an empty network", "{}"},
         {"refused|opencv|Reshape|||an empty network", "{}"},
         {"wrong|opencv|Gather|any||", "{\"parameter\": \"axis\", \"value\": \"-1\", \"owner\": \"Gather\"}"},
