@@ -9,7 +9,15 @@
  * Cures that name a class of inputs; the others tell only that the graph must look just so. The first that
  * cures counts: an equivalent form proves more than other data, which may hide a failure by chance.
  */
-enum class_kind { CLASS_AXES, CLASS_OPERANDS, CLASS_TYPES, CLASS_OTHER, CLASS_LOWEST, CLASS_KINDS };
+enum class_kind {
+    CLASS_AXES,
+    CLASS_OPERANDS,
+    CLASS_CONSTANTS,
+    CLASS_TYPES,
+    CLASS_OTHER,
+    CLASS_LOWEST,
+    CLASS_KINDS
+};
 static const struct {
     const char *cure;
     enum class_kind kind;
@@ -19,8 +27,8 @@ static const struct {
     {"expanded", CLASS_OPERANDS},
     {"broadcast-expanded", CLASS_OPERANDS},
     {"pairwise", CLASS_OPERANDS},
-    {"initializer-as-input", CLASS_OPERANDS},
-    {"input-as-initializer", CLASS_OPERANDS},
+    {"initializer-as-input", CLASS_CONSTANTS},
+    {"input-as-initializer", CLASS_CONSTANTS},
     {"defaults", CLASS_OTHER},
     {"other-type", CLASS_TYPES},
     {"another-type", CLASS_TYPES},
@@ -142,6 +150,12 @@ static enum class_kind add_cure(struct str *out, const struct finding_evidence *
     return CLASS_KINDS;
 }
 
+/* How operands are brought together, and which types they may have, all broadcasting operators share. */
+static bool is_shared(enum class_kind kind)
+{
+    return kind == CLASS_OPERANDS || kind == CLASS_CONSTANTS || kind == CLASS_TYPES;
+}
+
 /* The operators of a kind, and what cures them. False when no cure is about a class of inputs. How operands
  * are brought together, and which types they may have, all broadcasting operators share. */
 static bool add_classes(struct str *out, const char *name, const struct signature *signature,
@@ -150,7 +164,7 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
     struct str cure;
     str_init(&cure);
     enum class_kind kind = add_cure(&cure, evidence);
-    bool operands = (kind == CLASS_OPERANDS || kind == CLASS_TYPES) && is_broadcasting(name);
+    bool operands = is_shared(kind) && is_broadcasting(name);
     if (kind != CLASS_KINDS)
         str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name),
                    kind == CLASS_LOWEST ? "any" : coarse_type(signature->types), cure.data);
@@ -191,9 +205,11 @@ static bool add_refusal(struct str *out, const struct signature *signature,
     size_t start = out->length;
     if (*evidence->passes)
         str_printf(out, "pass %s", evidence->passes);
-    else if (names_source(signature->message)) /* many callers may come to that place, each in its way */
-        add_cure(out, evidence);
-    else if (evidence->no_inputs)
+    else if (names_source(signature->message)) {
+        /* Many callers may come to that place, each with inputs of its own; constants come with most. */
+        if (add_cure(out, evidence) == CLASS_CONSTANTS)
+            cut(out, start);
+    } else if (evidence->no_inputs)
         str_add(out, "no inputs");
     else
         add_without_bodies(out, signature->operators);
@@ -258,7 +274,7 @@ static bool is_class_first(const char *name, const struct finding_evidence *evid
     str_init(&cure);
     enum class_kind kind = add_cure(&cure, evidence);
     str_release(&cure);
-    return kind == CLASS_AXES || (kind == CLASS_OPERANDS && is_broadcasting(name));
+    return kind == CLASS_AXES || (is_shared(kind) && is_broadcasting(name));
 }
 
 /* An engine that dies of a model without inputs, always in the same place. */
@@ -278,6 +294,11 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     only_operator(signature, name);
     if (!*name)
         return false;
+    if (kin_of(signature) == KIN_TYPE) { /* a wrong element type follows from the types of the inputs alone */
+        str_printf(out, "%s|%s", is_broadcasting(name) ? "elementwise" : cause_mates(name),
+                   coarse_type(signature->types));
+        return true;
+    }
     bool done = is_class_first(name, evidence) && add_classes(out, name, signature, evidence);
     if (!done && *evidence->parameter && text_equal(evidence->owner, name)) {
         str_printf(out, "%s|", cause_mates(name));
