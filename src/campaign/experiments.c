@@ -199,6 +199,19 @@ static void leave_out_passes(const struct experiments *how, struct test_case *te
     bisect_release(&bisect);
 }
 
+/* The first output of a wrong element type, as it came. */
+static const char *type_made(const struct trial_done *done)
+{
+    const struct result *result = &done->results[0], *reference = &done->reference;
+    for (size_t i = 0; i < result->count && i < reference->count; i++) {
+        const struct value *got = &result->outputs[i], *right = &reference->outputs[i];
+        if (got->kind == VALUE_TENSOR && right->kind == VALUE_TENSOR &&
+            got->tensors[0].type != right->tensors[0].type)
+            return dtype_name(got->tensors[0].type);
+    }
+    return "";
+}
+
 char *experiments_run(const struct experiments *how, const struct trial_done *done,
                       struct finding_evidence *evidence)
 {
@@ -212,6 +225,7 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
     struct experiments own = *how;
     own.deadly = verdict_is(verdict->kind, CLASS_DEATH);
     evidence->no_inputs = subject->n_inputs == 0;
+    evidence->made = type_made(done);
     leave_out_passes(&own, done->test, evidence);
     try_forms(&own, done->test, evidence);
     return vary_parameters(&own, subject, evidence);

@@ -167,7 +167,8 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
     bool operands = is_shared(kind) && is_broadcasting(name);
     if (kind != CLASS_KINDS)
         str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name),
-                   kind == CLASS_LOWEST ? "any" : coarse_type(signature->types), cure.data);
+                   kind == CLASS_LOWEST || kind == CLASS_OPERANDS ? "any" : coarse_type(signature->types),
+                   cure.data);
     str_release(&cure);
     return kind != CLASS_KINDS;
 }
@@ -294,9 +295,8 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     only_operator(signature, name);
     if (!*name)
         return false;
-    if (kin_of(signature) == KIN_TYPE) { /* a wrong element type follows from the types of the inputs alone */
-        str_printf(out, "%s|%s", is_broadcasting(name) ? "elementwise" : cause_mates(name),
-                   coarse_type(signature->types));
+    if (kin_of(signature) == KIN_TYPE && *evidence->made) { /* an engine without integers has them nowhere */
+        str_printf(out, "%s>%s", coarse_type(signature->types), evidence->made);
         return true;
     }
     bool done = is_class_first(name, evidence) && add_classes(out, name, signature, evidence);

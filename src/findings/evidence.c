@@ -8,8 +8,8 @@
 
 void evidence_init(struct finding_evidence *evidence)
 {
-    *evidence =
-        (struct finding_evidence){.passes = "", .parameter = "", .value = "", .owner = "", .cures = ""};
+    *evidence = (struct finding_evidence){
+        .passes = "", .parameter = "", .value = "", .owner = "", .cures = "", .made = ""};
     arena_init(&evidence->arena);
 }
 
@@ -28,6 +28,7 @@ void evidence_write(struct str *out, const struct finding_evidence *evidence)
     json_string(&json, "value", evidence->value);
     json_string(&json, "owner", evidence->owner);
     json_string(&json, "cures", evidence->cures);
+    json_string(&json, "made", evidence->made);
     json_bool(&json, "by_operator", evidence->by_operator);
     json_bool(&json, "no_inputs", evidence->no_inputs);
     json_end(&json);
@@ -70,6 +71,7 @@ void evidence_read(struct finding_evidence *evidence, const char *text, size_t s
         evidence->value = read_text(&evidence->arena, top, "value");
         evidence->owner = read_text(&evidence->arena, top, "owner");
         evidence->cures = read_text(&evidence->arena, top, "cures");
+        evidence->made = read_text(&evidence->arena, top, "made");
         evidence->by_operator = read_bool(top, "by_operator");
         evidence->no_inputs = read_bool(top, "no_inputs");
     }

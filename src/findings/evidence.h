@@ -22,6 +22,7 @@ struct finding_evidence {
      * of their type, "filled" tensors in the place of empty ones, "ranked" ones of scalars, inputs of
      * "two-dims" in the place of lists, and data of "another-type". */
     const char *cures;
+    const char *made; /* the element type that came in the place of the right one, "float32" */
     bool by_operator; /* it fails whatever its parameters */
     bool no_inputs;   /* the model computes constants alone */
 };
