@@ -65,6 +65,15 @@ static enum kin kin_of(const struct signature *signature)
     return verdict_row(symptom_verdict(signature->symptom))->kin;
 }
 
+/* The operators to blame that are not inside a body. */
+static size_t count_outer(const struct signature *signature)
+{
+    size_t count = signature->larger;
+    for (size_t i = 0; i < signature->n_named; i++)
+        count += signature->named[i].outer < 0;
+    return count;
+}
+
 /* The only operator to blame that is not inside a body; "" when there are several. */
 static void only_operator(const struct signature *signature, char name[SIGNATURE_PART_SIZE + 1])
 {
@@ -115,7 +124,7 @@ static void add_value(struct str *out, const struct finding_evidence *evidence)
     }
     for (const char *c = value; *c; c++)
         negative |= *c == '-' && isdigit((unsigned char)c[1]);
-    str_add(out, negative ? "<0" : "");
+    str_add(out, negative && !strchr(value, '.') ? "<0" : ""); /* of data the sign is chance */
 }
 
 static bool has_word(const char *list, const char *word)
@@ -207,9 +216,14 @@ static bool add_refusal(struct str *out, const struct signature *signature,
     if (*evidence->passes)
         str_printf(out, "pass %s", evidence->passes);
     else if (names_source(signature->message)) {
-        /* Many callers may come to that place, each with inputs of its own; constants come with most. */
+        /* Many callers may come to that place, each with inputs of its own; constants come with most. Of
+         * several nodes, those in front may be why it is reached. */
         if (add_cure(out, evidence) == CLASS_CONSTANTS)
             cut(out, start);
+        if (signature->blame == BLAME_OPERATORS && count_outer(signature) != 1) {
+            cut(out, start);
+            add_without_bodies(out, signature->operators);
+        }
     } else if (evidence->no_inputs)
         str_add(out, "no inputs");
     else
