@@ -34,7 +34,7 @@ assay run "$one/model.onnx" -E "$bad" -e bad:mode=hang --deadline 2s | tr '\r' '
 # So do the tools that fetch.
 printf '. "$1/tools/progress.sh"\nwith_progress thing . log sleep 3; echo "status $?"\nwith_progress thing . log false; echo "status $?"\n' >fetch.sh
 script -qec "bash fetch.sh '$source'" /dev/null </dev/null >screen
-drawn 'status .*|thing: [0-9.]+[KMG]?, 2 s' | sed -E 's/[0-9.]+[KMG]?,/SIZE,/'
+drawn 'status .*|thing: [0-9.]+[KMG]?, 2 s' | sed -E 's/[0-9.]+[KMG]?,/SIZE,/' | sort -u
 bash fetch.sh "$source" </dev/null
 # Blocks by name or pattern: nothing else is placed, and single operators are drawn from them, too.
 few='--no-reduce --no-probe --strategy random'

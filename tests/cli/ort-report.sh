@@ -17,7 +17,7 @@ assay findings campaign --no-known | names | cut -c -60
 # The case of one that others were merged into, made again whole, has a signature of those: it is the same finding.
 quietly fuzz -e onnxruntime@1.12.0 --no-probe --no-known --no-reduce --blocks 3 --ops ConvTranspose,Relu,Add --count 200 --seed 4 -o merging
 quietly report merging --no-known --no-bisect
-listed() { assay findings merging --no-known "$@" | grep -oE '^(wrong|refused)-.*-[0-9a-f]{12} |^[0-9]+ findings?$|  merged ' | sort; }
+listed() { assay findings merging --no-known --all "$@" | grep -oE '^ *(wrong|refused)-.*-[0-9a-f]{12} |^[0-9]+ findings?$|  merged ' | sort; }
 listed >before
 listed --merged | grep -c '^  merged '
 assay report merging --no-known --again --no-reduce --no-bisect | tail -n 3
