@@ -266,7 +266,8 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
         hard += growth * g->product.reach;
         likely = likely_add(likely, unit * magnitude * sqrtl((long double)g->count / 3));
     }
-    if (g->product.small < p.tiny) {
+    /* A partial product that is not below the smallest normal number may be rounded to one that is. */
+    if (g->product.small * (1 - growth) < p.tiny) {
         hard += p.tiny * g->product.large;
         likely = likely_add(likely, p.tiny * g->product.large / 2);
     }
@@ -337,6 +338,15 @@ static void finish(struct bounded *out, size_t i, const struct gathered *g, enum
     case REDUCE_MEAN:
         put_mean(out, i, &g->sum, unit);
         break;
+    case REDUCE_SUM_SQUARE: {
+        /* Each square, and with fused products each partial sum, may underflow. */
+        long double lost = g->sum.inexact && dtype_is_float(out->type)
+                               ? (long double)g->count * dtype_precision(out->type).tiny
+                               : 0;
+        bounded_put(out, i, sum_value(&g->sum), sum_hard(&g->sum, unit) + lost,
+                    likely_add(sum_likely(&g->sum, unit), lost / 3));
+        break;
+    }
     default:
         bounded_put(out, i, sum_value(&g->sum), sum_hard(&g->sum, unit), sum_likely(&g->sum, unit));
     }
