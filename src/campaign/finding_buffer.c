@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void finding_buffer_init(struct finding_buffer *buffer)
 {
@@ -58,12 +57,4 @@ void finding_buffer_add(struct finding_buffer *buffer, const struct finding *fin
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i])
             *texts[i] = arena_strdup(&buffer->arena, *texts[i]);
-}
-
-void finding_buffer_drop(struct finding_buffer *buffer, size_t at)
-{
-    size_t behind = --buffer->count - at;
-    memmove(buffer->findings + at, buffer->findings + at + 1, behind * sizeof *buffer->findings);
-    memmove(buffer->numbers + at, buffer->numbers + at + 1, behind * sizeof *buffer->numbers);
-    memmove(buffer->hashes + at, buffer->hashes + at + 1, behind * sizeof *buffer->hashes);
 }

@@ -28,7 +28,4 @@ bool finding_buffer_wants(const struct finding_buffer *buffer, uint64_t signatur
 void finding_buffer_add(struct finding_buffer *buffer, const struct finding *finding, uint64_t signature,
                         size_t number);
 
-/* Drops the finding at a place; those behind it move up. */
-void finding_buffer_drop(struct finding_buffer *buffer, size_t at);
-
 #endif

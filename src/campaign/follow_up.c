@@ -44,34 +44,17 @@ bool follow_up_signature(const struct panel *panel, size_t engine, const struct 
     return signature_of_trial(signature, info->label, info->profile, done, engine);
 }
 
-/* Of a rewritten case the original counts as well. */
-static bool has_signature(const struct panel *panel, size_t engine, const struct trial_done *done,
-                          const char *text)
+int follow_up_again(const struct panel *panel, struct registry *registry, const char *folder,
+                    const char *recipe, struct trial_done *done, struct error *err)
 {
-    const struct trial_done *both[] = {done, done->original};
-    struct signature signature;
-    for (size_t i = 0; i < 2; i++)
-        if (both[i] && follow_up_signature(panel, engine, both[i], &signature) &&
-            text_equal(signature.text, text))
-            return true;
-    return false;
-}
-
-bool follow_up_shows(const struct follow_up_options *options, const struct finding *finding)
-{
-    long engine = panel_find(options->panel, finding->engine);
+    struct panel fresh = *panel;
     struct test_case *made;
-    struct trial_done done;
-    struct error why = {0};
-    if (engine < 0 || campaign_case(options->folder, finding->recipe, &made, &why))
-        return true;
-    int status = try_case(options->panel, options->registry, made, &done, &why);
+    fresh.pool = panel_fresh(panel); /* for the parts of a model, too */
+    if (campaign_case(folder, recipe, &made, err))
+        return -1;
+    int status = try_case(&fresh, registry, made, done, err);
     test_case_free(made);
-    if (status)
-        return true;
-    bool shows = has_signature(options->panel, (size_t)engine, &done, finding->signature);
-    trial_done_release(&done);
-    return shows;
+    return status;
 }
 
 static void be_alive(const struct follow_up_options *options)

@@ -78,11 +78,12 @@ int follow_up_try(const struct panel *panel, struct test_case *test, struct tria
                   struct error *err);
 
 /*
- * Whether a finding of a campaign shows again when its case is made anew and run in fresh processes. What an
- * engine answers only because of what earlier cases left in its memory does not. True also when that cannot
- * be tried.
+ * Makes a case of a campaign again from its recipe, and runs, judges and settles it in fresh processes alone:
+ * what an engine answers because of what earlier cases left in its memory does not show. The caller releases
+ * *done.
  */
-bool follow_up_shows(const struct follow_up_options *options, const struct finding *finding);
+int follow_up_again(const struct panel *panel, struct registry *registry, const char *folder,
+                    const char *recipe, struct trial_done *done, struct error *err);
 
 /*
  * The signature of what the trial found on an engine (its place in the panel); false when that is no finding.

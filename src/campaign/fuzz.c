@@ -686,26 +686,47 @@ static int return_range(struct fuzz *fuzz, struct error *err)
     return fuzz_recount(fuzz->status, fuzz->store, err);
 }
 
+/* What fresh processes find on a case of the range at hand. What cannot be run again stays as it is. */
+static int record_again(struct fuzz *fuzz, const struct finding *finding, size_t number, uint64_t hash,
+                        struct error *err)
+{
+    const struct fuzz_options *o = fuzz->options;
+    struct finding_buffer *found = &fuzz->shared.findings;
+    struct fuzz_recorder recorder = {.known = &fuzz->known,
+                                     .panel = o->panel,
+                                     .buffer = found,
+                                     .state = &fuzz->state,
+                                     .number = number,
+                                     .first = fuzz->shared.lease.first};
+    struct trial_done done;
+    struct error why = {0};
+    if (follow_up_again(o->panel, o->registry, o->folder, finding->recipe, &done, &why)) {
+        finding_buffer_add(found, finding, hash, number);
+        return 0;
+    }
+    fuzz->fresh = false;
+    int status = fuzz_record(&recorder, &done, met, fuzz, err);
+    fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
+    trial_done_release(&done);
+    return status;
+}
+
 /*
- * What a leased range found counts when a fresh process shows it again: else the range would differ with what
- * its worker had run before. Only what the campaign does not know yet is there.
+ * What a leased range found is found again in fresh processes, and that counts: else the range would differ
+ * with what its worker had run before. Only what the campaign does not know yet is there.
  */
 static int confirm_findings(struct fuzz *fuzz, struct error *err)
 {
-    struct finding_buffer *found = &fuzz->shared.findings;
-    const struct fuzz_options *o = fuzz->options;
-    struct follow_up_options options = {.panel = o->panel, .registry = o->registry, .folder = o->folder};
-    for (size_t i = 0; i < found->count && !fuzz->lost;) {
-        if (follow_up_shows(&options, &found->findings[i])) {
-            i++;
-        } else {
-            fuzz->state.marks[found->numbers[i]] = MARK_DONE;
-            finding_buffer_drop(found, i);
-        }
-        if (keep(fuzz, false, err))
-            return -1;
+    struct finding_buffer first = fuzz->shared.findings;
+    int status = 0;
+    finding_buffer_init(&fuzz->shared.findings);
+    for (size_t i = 0; i < first.count && !fuzz->lost && !status; i++) {
+        status = record_again(fuzz, &first.findings[i], first.numbers[i], first.hashes[i], err);
+        if (!status)
+            status = keep(fuzz, false, err);
     }
-    return 0;
+    finding_buffer_release(&first);
+    return status;
 }
 
 /* Lets the source hear of it, and goes on to the next. */
