@@ -168,6 +168,11 @@ const char *const *sandbox_sees(const struct engine_spec *spec, const char *libe
     for (size_t i = 1; spec->argv[i]; i++)
         if (*spec->argv[i] == '/')
             add_with_folder(&seen, spec->argv[i]);
+    for (size_t i = 0; spec->environment && spec->environment[i]; i++) {
+        const char *value = strchr(spec->environment[i], '=');
+        if (value && value[1] == '/')
+            add_with_folder(&seen, value + 1); /* a library may be a link out of the data folder */
+    }
     if (spec->folder && !is_home(spec->folder))
         add(&seen, spec->folder);
     add_user_packages(&seen);
