@@ -65,6 +65,7 @@ struct search_figures {
 
 struct search_words {
     const char *goal, *level, *fitness;
+    char start[300]; /* the samples that the first model is searched from, in words */
 };
 
 struct fuzz_status {

@@ -569,7 +569,13 @@ static void give_figures(const void *raw, struct fuzz_status *status)
         status->searched = memory_zeroed(source->n_models, sizeof *status->searched);
     status->n_searched = source->n_models;
     status->search_words =
-        (struct search_words){search_goal_name(o->goal), level_name(o), search_fitness_name(o->fitness)};
+        (struct search_words){search_goal_name(o->goal), level_name(o), search_fitness_name(o->fitness), ""};
+    struct str start;
+    str_init(&start);
+    if (o->n_models)
+        inputs_describe(o->models[0].inputs, &start);
+    snprintf(status->search_words.start, sizeof status->search_words.start, "%s", start.data);
+    str_release(&start);
     for (size_t i = 0; i < source->n_models; i++)
         status->searched[i] = source->models[i].figures;
 }

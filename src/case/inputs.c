@@ -1,6 +1,11 @@
 #include "case/inputs.h"
 
 #include "base/memory.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+
+enum { DESCRIBED = 4 }; /* inputs */
 
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err)
 {
@@ -14,9 +19,8 @@ int inputs_get(const struct inputs *inputs, size_t sample, struct value **values
         const struct inputs_slot *slot = &inputs->slots[i];
         struct tensor tensor;
         tensor_init(&tensor);
-        status = inputs->kind == INPUTS_RANDOM
-                     ? inputs_random_tensor(slot, inputs->seed, sample, &tensor, err)
-                     : inputs_slice(slot, inputs->samples, sample, &tensor, err);
+        status = inputs->kind == INPUTS_RANDOM ? inputs_random_tensor(inputs, slot, sample, &tensor, err)
+                                               : inputs_slice(slot, inputs->samples, sample, &tensor, err);
         if (status == 0)
             value_set_tensor(&made[i], &tensor);
         tensor_release(&tensor);
@@ -33,6 +37,58 @@ int inputs_get(const struct inputs *inputs, size_t sample, struct value **values
     return status;
 }
 
+/* "1 x 3 x 32 x 32", with the symbols of open dimensions in place of sizes that vary. */
+static void add_shape(struct str *out, const struct inputs *inputs, const struct inputs_slot *slot,
+                      const struct shape *shape, bool symbols)
+{
+    if (shape->rank == 0)
+        str_add(out, "a scalar");
+    for (int i = 0; i < shape->rank; i++) {
+        str_add(out, i ? " x " : "");
+        if (symbols && slot->open[i])
+            str_add(out, inputs->sizes[slot->open[i] - 1].name);
+        else
+            str_printf(out, "%" PRId64, shape->dims[i]);
+    }
+}
+
+static void add_shapes(struct str *out, const struct inputs *inputs)
+{
+    struct value *values = NULL;
+    if (inputs->count && inputs_get(inputs, 0, &values, NULL))
+        return;
+    str_add(out, inputs->count ? " of " : " without inputs");
+    for (size_t i = 0; i < inputs->count && i < DESCRIBED; i++) {
+        str_add(out, i ? ", " : "");
+        if (inputs->count > 1)
+            str_printf(out, "%s ", inputs->slots[i].name);
+        if (values[i].kind == VALUE_TENSOR)
+            add_shape(out, inputs, &inputs->slots[i], &values[i].tensors[0].shape,
+                      inputs->kind == INPUTS_RANDOM);
+        else
+            str_add(out, values[i].kind == VALUE_SEQUENCE ? "a sequence" : "an empty optional");
+    }
+    if (inputs->count > DESCRIBED)
+        str_printf(out, " and %zu more input%s", inputs->count - DESCRIBED,
+                   inputs->count == DESCRIBED + 1 ? "" : "s");
+    if (values)
+        values_free(values, inputs->count);
+}
+
+void inputs_describe(const struct inputs *inputs, struct str *out)
+{
+    bool random = inputs->kind == INPUTS_RANDOM;
+    str_printf(out, "%zu %ssample%s", inputs->samples, random && inputs->count ? "random " : "",
+               inputs->samples == 1 ? "" : "s");
+    if (inputs->from)
+        str_printf(out, " from %s", inputs->from);
+    add_shapes(out, inputs);
+    if (inputs->n_sizes) {
+        str_add(out, " with ");
+        inputs_sizes_text(inputs, out);
+    }
+}
+
 int inputs_check(const struct inputs *inputs, struct error *err)
 {
     size_t count = inputs->kind == INPUTS_FOLDERS ? inputs->samples : 1;
@@ -47,8 +103,9 @@ int inputs_check(const struct inputs *inputs, struct error *err)
 
 int inputs_invalid(const struct inputs *inputs, size_t sample, const char *why, struct error *err)
 {
-    return error_set(err, ERROR_INVALID, "sample %zu is not valid for this model: %.300s; %s", sample, why,
-                     inputs->kind == INPUTS_RANDOM
-                         ? "values drawn at random do not suit it: give them with --data"
-                         : "correct the inputs or the model");
+    return error_set(
+        err, ERROR_INVALID, "sample %zu is not valid for this model: %.300s; %s", sample, why,
+        inputs->kind == INPUTS_RANDOM
+            ? "values drawn at random do not suit it: give them with --data, or other sizes with --dim"
+            : "correct the inputs or the model");
 }

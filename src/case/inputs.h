@@ -11,12 +11,16 @@
 #include "case/inputs_fit.h"
 #include "case/inputs_random.h"
 #include "case/inputs_read.h"
+#include "case/inputs_sizes.h"
 
 /*
  * Makes the inputs->count values of one sample; the caller frees them with values_free. Fails as inputs_fit
  * does when they do not fit the model.
  */
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err);
+
+/* Appends "20 random samples of N x 3 x 32 x 32 with N = 1, 2, 3, 7 and 16". */
+void inputs_describe(const struct inputs *inputs, struct str *out);
 
 /*
  * Fails if inputs_get would fail, so that a mistake in the inputs is reported before any engine starts.

@@ -3,7 +3,9 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "case/inputs_sizes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* "NAME=SIZE" for a symbol the model uses. */
@@ -28,6 +30,24 @@ static int parse_dims(struct arena *arena, const char *const *dims, size_t count
     return 0;
 }
 
+/* The number of the open dimension in inputs->sizes, from 1. */
+static size_t open_dim(struct inputs *inputs, const char *symbol, size_t axis)
+{
+    char unnamed[40];
+    snprintf(unnamed, sizeof unnamed, "axis %zu", axis);
+    const char *name = symbol && *symbol ? symbol : unnamed;
+    size_t number = 0;
+    while (number < inputs->n_sizes && !text_equal(inputs->sizes[number].name, name))
+        number++;
+    if (number == inputs->n_sizes)
+        inputs->sizes[inputs->n_sizes++] = (struct inputs_size){.name = arena_strdup(&inputs->arena, name)};
+    inputs->sizes[number].first |= axis == 0;
+    for (size_t row = 0; row < INPUTS_ROWS; row++)
+        inputs->sizes[number].rows[row] = inputs->sizes[number].drawn[row] = 1;
+    return number + 1;
+}
+
+/* The size of a dimension that has one; -1: it is open. */
 static int64_t dim_size(const Onnx__TensorShapeProto__Dimension *dim, struct dim_choice *choices,
                         size_t count)
 {
@@ -41,10 +61,11 @@ static int64_t dim_size(const Onnx__TensorShapeProto__Dimension *dim, struct dim
             }
         }
     }
-    return 1;
+    return -1;
 }
 
-static int choose_form(struct inputs_slot *slot, struct dim_choice *choices, size_t count, struct error *err)
+static int choose_form(struct inputs *inputs, struct inputs_slot *slot, struct dim_choice *choices,
+                       size_t count, struct error *err)
 {
     const Onnx__TypeProto *type = slot->type;
     if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
@@ -60,8 +81,13 @@ static int choose_form(struct inputs_slot *slot, struct dim_choice *choices, siz
         return error_set(err, ERROR_LIMIT, "input %s has %zu dimensions", slot->name, tensor->shape->n_dim);
     slot->dtype = (enum dtype)tensor->elem_type;
     slot->shape.rank = (int)tensor->shape->n_dim;
-    for (size_t i = 0; i < tensor->shape->n_dim; i++)
-        slot->shape.dims[i] = dim_size(tensor->shape->dim[i], choices, count);
+    for (size_t i = 0; i < tensor->shape->n_dim; i++) {
+        const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[i];
+        bool named = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        int64_t size = dim_size(dim, choices, count);
+        slot->shape.dims[i] = size < 0 ? 1 : size;
+        slot->open[i] = size < 0 ? open_dim(inputs, named ? dim->dim_param : NULL, i) : 0;
+    }
     return 0;
 }
 
@@ -76,8 +102,9 @@ int inputs_random(struct inputs *inputs, const struct model *model, size_t sampl
     struct dim_choice *choices = arena_array(&inputs->arena, n_dims + 1, sizeof *choices);
     if (parse_dims(&inputs->arena, dims, n_dims, choices, err))
         return -1;
+    inputs->sizes = arena_array(&inputs->arena, inputs->count * TENSOR_MAX_RANK + 1, sizeof *inputs->sizes);
     for (size_t i = 0; i < inputs->count; i++)
-        if (choose_form(&inputs->slots[i], choices, n_dims, err))
+        if (choose_form(inputs, &inputs->slots[i], choices, n_dims, err))
             return -1;
     for (size_t i = 0; i < n_dims; i++)
         if (!choices[i].used)
@@ -119,12 +146,13 @@ static int fill_strings(struct tensor *tensor, const struct rng *stream, struct 
     return status;
 }
 
-int inputs_random_tensor(const struct inputs_slot *slot, uint64_t seed, size_t sample, struct tensor *tensor,
-                         struct error *err)
+int inputs_random_tensor(const struct inputs *inputs, const struct inputs_slot *slot, size_t sample,
+                         struct tensor *tensor, struct error *err)
 {
-    if (tensor_alloc(tensor, slot->dtype, &slot->shape, 0, err))
+    struct shape shape = inputs_shape(inputs, slot, sample);
+    if (tensor_alloc(tensor, slot->dtype, &shape, 0, err))
         return error_prefix(err, "input %s", slot->name);
-    struct rng root = rng_seed(seed);
+    struct rng root = rng_seed(inputs->seed);
     struct rng of_sample = rng_split(&root, sample);
     struct rng stream = rng_split(&of_sample, hash_text(slot->name));
     if (slot->dtype == DTYPE_STRING)

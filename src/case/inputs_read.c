@@ -6,13 +6,14 @@
 #include "case/idx.h"
 #include "case/inputs_fit.h"
 #include "model/data.h"
+#include "model/npz.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS_LIMIT = 1 << 28 };
+enum { LABELS_LIMIT = 1 << 28, LISTED = 8 };
 
 /* FOLDER/STEM.pb or FOLDER/STEM.npy on the heap, or NULL. */
 static char *find_file(const char *folder, const char *stem)
@@ -54,17 +55,43 @@ static int no_more_inputs(const struct inputs *inputs, const char *folder, struc
     return status;
 }
 
+/* What is there instead of what was looked for: "; it has a, b and 3 more". */
+static void list_found(struct str *out, const char *const *names, size_t count)
+{
+    str_add(out, count ? "; it has " : "; it is empty");
+    for (size_t i = 0; i < count && i < LISTED; i++)
+        str_printf(out, "%s%s", i ? ", " : "", names[i]);
+    if (count > LISTED)
+        str_printf(out, " and %zu more", count - LISTED);
+}
+
+static int no_input_file(const struct inputs *inputs, const char *folder, size_t number, struct error *err)
+{
+    const char *name = inputs->slots[number].name;
+    char **names = NULL;
+    size_t count = 0;
+    struct str found;
+    str_init(&found);
+    if (file_list(folder, &names, &count, NULL) == 0)
+        list_found(&found, (const char *const *)names, count);
+    int status = error_set(
+        err, ERROR_NOT_FOUND,
+        "%s has no data for input %s: looked for input_%zu.pb, input_%zu.npy, %s.pb and %s.npy, for folders "
+        "test_data_set_0, test_data_set_1 ... with such files, for samples%s.npy and for MNIST's idx3-ubyte "
+        "files%s",
+        folder, name, number, number, name, name, inputs->count > 1 ? "_0" : "", found.data);
+    file_names_free(names, count);
+    str_release(&found);
+    return status;
+}
+
 int inputs_folder(const struct inputs *inputs, const char *folder, struct value *values, struct error *err)
 {
+    bool single = !file_is_folder(folder); /* one file for the one input */
     for (size_t i = 0; i < inputs->count; i++) {
-        char *path = find_input(inputs, folder, i);
+        char *path = single ? memory_strdup(folder) : find_input(inputs, folder, i);
         if (!path)
-            return error_set(
-                err, ERROR_NOT_FOUND,
-                "%s has no data for input %s: give input_%zu.pb, input_%zu.npy, %s.pb or %s.npy, "
-                "folders test_data_set_0, test_data_set_1 ... with such files, samples.npy "
-                "for many samples, or MNIST's idx3-ubyte files",
-                folder, inputs->slots[i].name, i, i, inputs->slots[i].name, inputs->slots[i].name);
+            return no_input_file(inputs, folder, i, err);
         int status = data_read(path, inputs->slots[i].type, &values[i], err);
         if (status == 0)
             status = inputs_name_fits(inputs->model, path, values[i].name, inputs->slots[i].name, err);
@@ -73,7 +100,7 @@ int inputs_folder(const struct inputs *inputs, const char *folder, struct value 
             return -1;
         value_set_name(&values[i], inputs->slots[i].name);
     }
-    return no_more_inputs(inputs, folder, err);
+    return single ? 0 : no_more_inputs(inputs, folder, err);
 }
 
 /* The rank the model declares for an input, or -1. */
@@ -272,26 +299,32 @@ static int read_label_text(struct inputs *inputs, const char *path, bool *floats
     return status;
 }
 
+static int labels_of(struct inputs *inputs, const struct tensor *tensor, const char *path, struct error *err)
+{
+    int status = -1;
+    double *numbers = malloc(tensor->count ? tensor->count * sizeof *numbers : 1);
+    if (!numbers)
+        error_set(err, ERROR_MEMORY, "%s: no memory for %zu labels", path, tensor->count);
+    else if (!dtype_in(tensor->type, DTYPES_NUMBER))
+        error_set(err, ERROR_FORMAT, "%s: labels must be numbers, not %s", path, dtype_name(tensor->type));
+    else {
+        for (size_t i = 0; i < tensor->count; i++)
+            numbers[i] = (double)tensor_get(tensor, i);
+        status = set_truth(inputs, numbers, tensor->count, path, err);
+    }
+    if (status)
+        free(numbers);
+    return status;
+}
+
 static int read_label_array(struct inputs *inputs, const char *path, bool *floats, struct error *err)
 {
     struct tensor tensor;
     tensor_init(&tensor);
     if (text_ends(path, "-ubyte") ? idx_read(path, &tensor, err) : read_tensor(path, &tensor, err))
         return -1;
-    int status = -1;
-    double *numbers = malloc(tensor.count ? tensor.count * sizeof *numbers : 1);
     *floats = dtype_is_float(tensor.type);
-    if (!numbers)
-        error_set(err, ERROR_MEMORY, "%s: no memory for %zu labels", path, tensor.count);
-    else if (!dtype_in(tensor.type, DTYPES_NUMBER))
-        error_set(err, ERROR_FORMAT, "%s: labels must be numbers, not %s", path, dtype_name(tensor.type));
-    else {
-        for (size_t i = 0; i < tensor.count; i++)
-            numbers[i] = (double)tensor_get(&tensor, i);
-        status = set_truth(inputs, numbers, tensor.count, path, err);
-    }
-    if (status)
-        free(numbers);
+    int status = labels_of(inputs, &tensor, path, err);
     tensor_release(&tensor);
     return status;
 }
@@ -327,10 +360,142 @@ static int read_labels(struct inputs *inputs, const char *folder, char **names, 
     return status;
 }
 
+/* Whether the first dimension is one that may count samples: open, or 1. */
+static bool first_is_free(const Onnx__TypeProto *type)
+{
+    const Onnx__TensorShapeProto__Dimension *dim = type->tensor_type->shape->dim[0];
+    return dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE || dim->dim_value < 0 ||
+           dim->dim_value == 1;
+}
+
+/* Whether the first axis of an array that is given by itself counts samples. */
+static bool counts_samples(const struct inputs_slot *slot)
+{
+    int rank = slot->array.shape.rank, declared = declared_rank(slot->type);
+    if (rank < 1 || declared < 0 || slot->array.shape.dims[0] < 1 || slot->array.type == DTYPE_STRING)
+        return false;
+    return rank == declared + 1 || (rank == declared && rank > 1 && first_is_free(slot->type));
+}
+
+/* The arrays as many samples where the first axis of each counts them, and as many in each; else as one
+ * sample. */
+static int cut_arrays(struct inputs *inputs, const char *path, struct error *err)
+{
+    bool many = true;
+    for (size_t i = 0; i < inputs->count; i++)
+        many = many && counts_samples(&inputs->slots[i]) &&
+               inputs->slots[i].array.shape.dims[0] == inputs->slots[0].array.shape.dims[0];
+    inputs->kind = INPUTS_ARRAYS;
+    inputs->samples = many && inputs->count ? (size_t)inputs->slots[0].array.shape.dims[0] : 1;
+    for (size_t i = 0; i < inputs->count; i++) {
+        inputs->slots[i].element = inputs->slots[i].array.shape;
+        if (many && choose_samples(&inputs->slots[i], path, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The array of an input by its name, by its number as a file of ours would have it, or by NumPy's own name;
+ * of a single input, whatever there is beside the labels. */
+static const struct npz_array *find_array(const struct inputs *inputs, const struct npz *npz, size_t number)
+{
+    char stems[2][40];
+    snprintf(stems[0], sizeof stems[0], "input_%zu", number);
+    snprintf(stems[1], sizeof stems[1], "arr_%zu", number);
+    const struct npz_array *found = npz_find(npz, inputs->slots[number].name), *only = NULL;
+    for (size_t i = 0; i < 2 && !found; i++)
+        found = npz_find(npz, stems[i]);
+    size_t others = 0;
+    for (size_t i = 0; i < npz->count; i++)
+        if (!text_equal(npz->arrays[i].name, "labels")) {
+            only = &npz->arrays[i];
+            others++;
+        }
+    return found ? found : inputs->count == 1 && others == 1 ? only : NULL;
+}
+
+static int no_array(const struct inputs *inputs, const struct npz *npz, const char *path, size_t number,
+                    struct error *err)
+{
+    const char **names = memory_zeroed(npz->count + 1, sizeof *names);
+    struct str found;
+    str_init(&found);
+    for (size_t i = 0; i < npz->count; i++)
+        names[i] = npz->arrays[i].name;
+    list_found(&found, names, npz->count);
+    int status = error_set(
+        err, ERROR_NOT_FOUND, "%s has no array for input %s: looked for %s, input_%zu and arr_%zu%s", path,
+        inputs->slots[number].name, inputs->slots[number].name, number, number, found.data);
+    str_release(&found);
+    free(names);
+    return status;
+}
+
+static int npz_labels(struct inputs *inputs, const struct npz *npz, const char *path, struct error *err)
+{
+    const struct npz_array *array = npz_find(npz, "labels");
+    struct tensor labels;
+    if (!array)
+        return 0;
+    if (npz_read(npz, array, &labels, err))
+        return error_prefix(err, "%s", path);
+    int status = labels_of(inputs, &labels, path, err);
+    if (status == 0 && !dtype_is_float(labels.type))
+        truth_to_classes(inputs);
+    tensor_release(&labels);
+    return status;
+}
+
+static int read_npz(struct inputs *inputs, const char *path, struct error *err)
+{
+    struct npz npz;
+    int status = npz_open(&npz, path, err);
+    for (size_t i = 0; i < inputs->count && status == 0; i++) {
+        const struct npz_array *array = find_array(inputs, &npz, i);
+        if (!array)
+            status = no_array(inputs, &npz, path, i, err);
+        else if (npz_read(&npz, array, &inputs->slots[i].array, err))
+            status = error_prefix(err, "%s", path);
+    }
+    if (status == 0)
+        status = cut_arrays(inputs, path, err);
+    if (status == 0)
+        status = npz_labels(inputs, &npz, path, err);
+    npz_close(&npz);
+    return status;
+}
+
+/* A file alone: .npz for any number of inputs, .npy and .pb for a model of one. */
+static int read_file(struct inputs *inputs, const char *path, struct error *err)
+{
+    if (text_ends(path, ".npz"))
+        return read_npz(inputs, path, err);
+    bool npy = text_ends(path, ".npy");
+    if (!npy && !text_ends(path, ".pb"))
+        return error_set(err, ERROR_USAGE, "%s: inputs are read from a folder, a .npy, .npz or .pb file",
+                         path);
+    if (inputs->count != 1)
+        return error_set(
+            err, ERROR_INVALID,
+            "%s is one array, and the model has %zu inputs: give a .npz file or a folder that has "
+            "all of them",
+            path, inputs->count);
+    if (npy)
+        return read_tensor(path, &inputs->slots[0].array, err) ? -1 : cut_arrays(inputs, path, err);
+    inputs->kind = INPUTS_FOLDERS;
+    inputs->samples = 1;
+    inputs->folders = arena_array(&inputs->arena, 1, sizeof *inputs->folders);
+    inputs->folders[0] = arena_strdup(&inputs->arena, path);
+    return 0;
+}
+
 int inputs_read(struct inputs *inputs, const struct model *model, const char *folder, struct error *err)
 {
     if (inputs_init(inputs, model, err))
         return -1;
+    inputs->from = arena_strdup(&inputs->arena, folder);
+    if (file_exists(folder) && !file_is_folder(folder))
+        return read_file(inputs, folder, err);
     char **names;
     size_t count;
     if (file_list(folder, &names, &count, err))

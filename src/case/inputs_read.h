@@ -1,7 +1,7 @@
 /*
- * Reads inputs and labels from a folder.
+ * Reads inputs and labels from a folder or a file.
  *
- * The folder has one of these layouts:
+ * A folder has one of these layouts:
  *
  * - input_0.pb, input_1.npy and so on, in the order of the model's inputs, or NAME.pb and NAME.npy by the
  *   names of the inputs: one sample.
@@ -11,15 +11,26 @@
  * - NAME-images-idx3-ubyte, as MNIST is published. Where both the training set and the test set are there,
  *   the test set (t10k) is read. For an input of floats the grey values are divided by 255.
  *
- * Labels are optional: labels.npy, labels.txt with one line for each sample, or NAME-labels-idx1-ubyte. Whole
- * numbers are classes; anything else is the true output vector of each sample.
+ * A file is one of these:
+ *
+ * - FILE.npz, with an array for each input: called as the input, or input_0, input_1 and so on, or arr_0,
+ * arr_1 as NumPy's savez calls them. To a model of one input a single array of any name will do.
+ * - FILE.npy, for a model of one input. Where it has one axis more than the input, or the first dimension of
+ *   the input is open or 1, the first axis counts the samples; so do those of the arrays of a .npz file, when
+ *   all have as many.
+ * - FILE.pb, one sample for a model of one input.
+ *
+ * Labels are optional: labels.npy, labels.txt with one line for each sample, NAME-labels-idx1-ubyte, or the
+ * array labels of a .npz file. Whole numbers are classes; anything else is the true output vector of each
+ * sample.
  */
 #ifndef CASE_INPUTS_READ_H
 #define CASE_INPUTS_READ_H
 
 #include "case/inputs_wanted.h"
 
-/* Finds the samples of a folder. The model must outlive *inputs; release *inputs also after a failure. */
+/* Finds the samples of a folder or file. The model must outlive *inputs; release *inputs also after a
+ * failure. */
 int inputs_read(struct inputs *inputs, const struct model *model, const char *folder, struct error *err);
 
 /* Replaces the labels by those of a file in any of these formats. */

@@ -9,14 +9,24 @@
 
 enum inputs_kind { INPUTS_RANDOM, INPUTS_FOLDERS, INPUTS_ARRAYS };
 
+enum { INPUTS_ROWS = 5 };
+
+/* An open dimension of random inputs, and the sizes it has (inputs_sizes.h). */
+struct inputs_size {
+    const char *name; /* its symbol; of one without a name, "axis 0" and so on */
+    bool first;       /* it is the first dimension of an input */
+    int64_t drawn[INPUTS_ROWS], rows[INPUTS_ROWS];
+};
+
 /* One input of the model. */
 struct inputs_slot {
     const char *name;
     const Onnx__TypeProto *type;
-    enum dtype dtype;     /* random only */
-    struct shape shape;   /* random only: symbols replaced by sizes */
-    struct tensor array;  /* arrays only */
-    struct shape element; /* arrays only: the shape of one sample */
+    enum dtype dtype;             /* random only */
+    struct shape shape;           /* random only: symbols replaced by sizes, open ones by 1 */
+    size_t open[TENSOR_MAX_RANK]; /* random only: for each open dimension its number in `sizes`, from 1 */
+    struct tensor array;          /* arrays only */
+    struct shape element;         /* arrays only: the shape of one sample */
 };
 
 struct inputs {
@@ -28,6 +38,10 @@ struct inputs {
     struct inputs_slot *slots;
     uint64_t seed;
     const char **folders; /* INPUTS_FOLDERS: one for each sample */
+    const char *from;     /* the folder or file that they were read from; NULL: random */
+    size_t n_sizes;       /* open dimensions */
+    struct inputs_size *sizes;
+    size_t rows; /* sample i has the sizes of row i % rows; 0: they are not drawn, and all are 1 */
 
     /* The labels: classes, or true output vectors, or neither (then both are NULL). */
     size_t *classes;

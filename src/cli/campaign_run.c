@@ -8,6 +8,7 @@
 #include "report/fault_map.h"
 #include "report/finding_export.h"
 #include "report/fuzz_report.h"
+#include "report/search_report.h"
 #include "report/text_table.h"
 
 #include <inttypes.h>
@@ -115,7 +116,12 @@ static int write_summary(const struct common *common, const struct fuzz_status *
     if (common->format == FORMAT_JSON)
         fuzz_json(&text, status, standing);
     else {
-        standing_print(standing, &text, output_colour(&to_stdout));
+        if (status->n_searched) {
+            search_answer(&text, status, standing, "\n");
+            str_add(&text, "\n\n");
+        } else {
+            standing_print(standing, &text, output_colour(&to_stdout));
+        }
         fuzz_screen(&text, status, output_colour(&to_stdout), 0);
         add_next(&text, status, shared);
     }

@@ -7,6 +7,7 @@
 #include "campaign/follow_up.h"
 #include "cli/common.h"
 #include "model/valid.h"
+#include "report/answer.h"
 #include "report/fault_map.h"
 #include "report/text_table.h"
 #include "report/verdict_json.h"
@@ -30,6 +31,7 @@ struct settings {
 struct checked {
     const char *path;
     struct check check;
+    char *described; /* the samples in words */
 };
 
 /* --- Running --- */
@@ -63,7 +65,7 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         .sites = settings->all ? 0 : (size_t)settings->sites,
         .depth = (size_t)settings->depth,
         .random = (size_t)settings->random,
-        .seed = (uint64_t)settings->inputs.seed,
+        .seed = settings->inputs.seed,
         .seconds = settings->seconds,
         .progress = true,
     };
@@ -72,6 +74,12 @@ static int check_model(struct checked *entry, const struct settings *settings, s
     struct test_case *test = test_case_new(model);
     test_case_set_name(test, file_base(entry->path));
     int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
+    if (status == 0) {
+        struct str text;
+        str_init(&text);
+        inputs_describe(&inputs, &text);
+        entry->described = str_detach(&text);
+    }
     for (size_t i = 0; status == 0 && i < inputs.samples; i++)
         status = check_sample(&entry->check, test, &inputs, i, &options, err);
     inputs_release(&inputs);
@@ -106,6 +114,64 @@ static void stand(const struct checked *entry, const char *const *labels, struct
             standing_trouble(standing, "%s: no rewriting of %s could be compared%s%s", labels[i],
                              file_base(entry->path), *engine->origin.text ? ": " : "", engine->origin.text);
     }
+}
+
+/* --- The answer --- */
+
+/* What is said of an engine: the fault that the reference sees, else whether its answers change. */
+static struct answer_part part_of(const struct check_engine *engine, const char *label)
+{
+    size_t same = engine->answers[CHECK_SAME], changed = engine->answers[CHECK_CHANGED],
+           wrong = engine->answers[CHECK_WRONG];
+    bool fault = verdict_is_finding(engine->origin.kind);
+    struct answer_part part = {.engine = label};
+    part.kind = changed                                         ? VERDICT_INCONSISTENT
+                : fault                                         ? engine->origin.kind
+                : wrong                                         ? VERDICT_WRONG
+                : same                                          ? VERDICT_AGREES
+                : verdict_is(engine->origin.kind, CLASS_AGREES) ? VERDICT_UNDECIDED
+                                                                : engine->origin.kind;
+    if (changed || (part.kind == VERDICT_WRONG && !fault)) {
+        part.alike = changed ? changed : wrong;
+        part.all = same + changed + wrong;
+    }
+    return part;
+}
+
+static void add_answer(const struct checked *entry, const char *const *labels, const char *between,
+                       struct str *out)
+{
+    const struct check *check = &entry->check;
+    struct answer_part *parts = memory_zeroed(check->n_engines + 1, sizeof *parts);
+    struct standing standing = {0};
+    struct str what, evidence;
+    size_t apart = 0;
+    str_init(&what);
+    str_init(&evidence);
+    for (size_t i = 0; i < check->n_engines; i++) {
+        parts[i] = part_of(&check->engines[i], labels[i]);
+        apart += check->engines[i].answers[CHECK_UNCOMPARED] + check->engines[i].answers[CHECK_LACKING];
+    }
+    stand(entry, labels, &standing);
+    text_print(&what, entry->path, 0);
+    text_print(&evidence, entry->described, 0);
+    str_printf(&evidence, ", %zu rewritten form%s", check->rewritings, check->rewritings == 1 ? "" : "s");
+    if (apart)
+        str_printf(&evidence, ", %zu of whose answers could not be compared", apart);
+    answer_add(out,
+               &(struct answer){
+                   .what = what.data,
+                   .share = "forms",
+                   .agrees = "is answered alike in every form by",
+                   .count = check->n_engines,
+                   .parts = parts,
+                   .evidence = evidence.data,
+                   .standing = &standing,
+               },
+               between);
+    str_release(&what);
+    str_release(&evidence);
+    free(parts);
 }
 
 /* --- Text --- */
@@ -279,17 +345,32 @@ static void json_rules(const struct check *check, struct json *json)
     json_end(json);
 }
 
+static void json_answers(struct json *json, const struct checked *entries, size_t count,
+                         const char *const *labels)
+{
+    struct str text;
+    str_init(&text);
+    for (size_t i = 0; i < count; i++) {
+        str_add(&text, i ? " " : "");
+        add_answer(&entries[i], labels, " ", &text);
+    }
+    json_string(json, "answer", text.data);
+    str_release(&text);
+}
+
 static void write_json(const struct checked *entries, size_t count, const char *const *labels,
                        const struct standing *standing, struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
+    json_answers(&json, entries, count, labels);
     standing_json(standing, &json);
     json_array(&json, "models");
     for (size_t m = 0; m < count; m++) {
         const struct check *check = &entries[m].check;
         json_object(&json, NULL);
         json_string(&json, "model", entries[m].path);
+        json_answers(&json, &entries[m], 1, labels);
         json_int(&json, "samples", (int64_t)check->samples);
         json_int(&json, "rewritings", (int64_t)check->rewritings);
         json_int(&json, "not_tried", (int64_t)check->untried);
@@ -353,7 +434,10 @@ static int report(const struct checked *entries, size_t count, const struct sett
     if (settings->common.format == FORMAT_JSON) {
         write_json(entries, count, session->labels, &standing, &out);
     } else {
-        standing_print(&standing, &out, colour);
+        for (size_t i = 0; i < count; i++) {
+            add_answer(&entries[i], session->labels, "\n", &out);
+            str_add(&out, "\n\n");
+        }
         for (size_t i = 0; i < count; i++)
             print_model(&entries[i], session->labels, &out, colour);
     }
@@ -401,8 +485,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     }
     if (status == 0)
         status = report(entries, words->count, settings, &session, err);
-    for (size_t i = 0; i < words->count; i++)
+    for (size_t i = 0; i < words->count; i++) {
         check_release(&entries[i].check);
+        free(entries[i].described);
+    }
     session_close(&session);
     known_release(&known);
     free(entries);
@@ -427,14 +513,15 @@ static const struct cli_option options[] = {
      "also try settings of the engine that select other kernels, and may round otherwise by intent"},
     {0, "time", OPTION_TIME, "TIME", offsetof(struct settings, seconds),
      "begin no further rewriting after this time, for each sample"},
-    {'d', "data", OPTION_TEXT, "DIR", offsetof(struct settings, inputs.data),
-     "read inputs (.pb, .npy) from DIR"},
+    {'d', "data", OPTION_TEXT, "PATH", offsetof(struct settings, inputs.data),
+     "read inputs from PATH: a folder, a .npy, .npz or .pb file"},
     {'n', "samples", OPTION_SEVERAL, "N", offsetof(struct settings, inputs.random),
      "use N random samples (default 1)"},
-    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, inputs.seed),
+    {0, "seed", OPTION_SEED, "S", offsetof(struct settings, inputs.seed),
      "seed of the random samples and rewritings (default 1)"},
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(struct settings, inputs.dims),
-     "size of a symbolic dimension (default 1); repeatable"},
+     "size of an open dimension (default: 1, 2, 3, 7 and 16 in turn, where the model runs with them); "
+     "repeatable"},
     {0, "bundle", OPTION_TEXT, "DIR", offsetof(struct settings, bundle),
      "reduce the smallest rewriting that changes the answer, and write it to DIR with both models"},
     COMMON_OUTPUT(struct settings, "text|json"),

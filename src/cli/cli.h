@@ -24,6 +24,7 @@ enum option_kind {
     OPTION_MAYBE,   /* const char *: --name=TEXT, or --name alone for "" */
     OPTION_LIST,    /* struct cli_list; repeatable */
     OPTION_COUNT,   /* long long, >= 0 */
+    OPTION_SEED,    /* uint64_t: any number of 64 bits, with or without a sign */
     OPTION_SEVERAL, /* long long, >= 1 */
     OPTION_NUMBER,  /* double, >= 0 */
     OPTION_TIME,    /* double, seconds, > 0: 90, 90s, 5m, 8h */

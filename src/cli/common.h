@@ -131,16 +131,18 @@ bool output_colour(const struct common *common);
 /* Options about where inputs come from; see case/inputs.h. */
 struct input_settings {
     const char *data;
-    long long random, seed;
+    long long random;
+    uint64_t seed;
     struct cli_list dims;
+    bool alike; /* all random samples have the same sizes */
 };
 /* clang-format off */
 #define COMMON_INPUTS(type)                                                                         \
-    {'d', "data", OPTION_TEXT, "DIR", offsetof(type, inputs.data), "read inputs (.pb, .npy) and labels from DIR"}, \
+    {'d', "data", OPTION_TEXT, "PATH", offsetof(type, inputs.data), "read inputs and labels from PATH: a folder, a .npy, .npz or .pb file"}, \
     {'n', "random", OPTION_SEVERAL, "N", offsetof(type, inputs.random), "use N random samples (default 1)"}, \
-    {0, "seed", OPTION_COUNT, "S", offsetof(type, inputs.seed), "seed of the random samples (default 1)"}, \
+    {0, "seed", OPTION_SEED, "S", offsetof(type, inputs.seed), "seed of the random samples (default 1)"}, \
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(type, inputs.dims),                               \
-     "size of a symbolic dimension (default 1); repeatable"}
+     "size of an open dimension (default: 1, 2, 3, 7 and 16 in turn, where the model runs with them); repeatable"}
 /* clang-format on */
 
 int inputs_from_settings(struct inputs *inputs, const struct model *model,

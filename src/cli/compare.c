@@ -36,6 +36,12 @@ static int open_model(struct compare_model *entry, const struct compare_settings
     if (status == 0 && settings->inputs.data)
         status = own_labels(&entry->inputs, entry->path, settings->inputs.data, err);
     entry->classes = entry->inputs.classes != NULL;
+    if (status == 0 && !entry->described) {
+        struct str text;
+        str_init(&text);
+        inputs_describe(&entry->inputs, &text);
+        entry->described = str_detach(&text);
+    }
     return status ? error_prefix(err, "%s", entry->path) : 0;
 }
 
@@ -92,8 +98,7 @@ static int report(const struct compare_model *models, size_t count, const struct
     else if (settings->common.format == FORMAT_JUNIT)
         compare_write_junit(models, count, session->labels, &out);
     else
-        compare_write_text(models, count, session->labels, settings, &standing,
-                           output_colour(&settings->common), &out);
+        compare_write_text(models, count, session->labels, settings, output_colour(&settings->common), &out);
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
@@ -133,8 +138,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status < 0)
         trouble_junit(&settings->common, "compare", err);
     session_close(&session);
-    for (size_t i = 0; i < words->count; i++)
+    for (size_t i = 0; i < words->count; i++) {
         compare_release(&models[i].compare);
+        free(models[i].described);
+    }
     known_release(&known);
     free(models);
     return status;
@@ -166,6 +173,9 @@ static const struct cli_option options[] = {
      "samples checked against the reference, besides the worst (default: all up to 200, else 20)"},
     {0, "keep", OPTION_TEXT, "DIR", offsetof(struct compare_settings, keep),
      "keep the engines' answers in DIR, and do not run what already has an answer there"},
+    {0, "metrics", OPTION_FLAG, NULL, offsetof(struct compare_settings, metrics),
+     "also show each pair of engines with its largest differences and CRADLE's distances, and what they "
+     "mean"},
     COMMON_OUTPUT(struct compare_settings, "text|json|junit"),
 };
 
@@ -184,14 +194,19 @@ const struct command command_compare = {
     .summary = "run models on several engines and compare their outputs",
     .usage = "MODEL... -e ENGINE -e ENGINE... [OPTION...]",
     .about =
-        "Tells for every engine whether it is right. The reference engine and its error bounds decide: "
+        "Tells first, in a sentence, which engines compute the model correctly, and on what evidence: how "
+        "many\n"
+        "samples, of which sizes, how many output values were judged, and what could not be and why. Then\n"
+        "tells for every engine whether it is right. The reference engine and its error bounds decide: "
         "which\n"
         "engine is wrong, at which operator, and by how much more than rounding can explain. Where the\n"
         "reference does not know an operator the engines vote. With the reference, one engine is enough.\n"
         "\n"
         "Also compares every pair of engines on every sample: types, shapes and values of all outputs, and\n"
         "CRADLE's class and MAD distances between the first output and the labels in --data. Without labels\n"
-        "the first engine's top class takes their place; such distances are shown but decide nothing.\n"
+        "the first engine's top class takes their place; such distances decide nothing. Pairs that differ "
+        "are\n"
+        "told in words, all numbers with --metrics.\n"
         "\n"
         "In a large data set the reference checks samples spread evenly over it, and those on which engines\n"
         "failed or differ most. Samples are run in batches where the model's first dimension is open and\n"

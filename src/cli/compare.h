@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "compare/compare.h"
+#include "report/answer.h"
 
 struct compare_settings {
     struct common common;
@@ -17,7 +18,7 @@ struct compare_settings {
     double class, mad, percent;
     long long batch, judge;
     const char *keep, *known;
-    bool no_known;
+    bool no_known, metrics;
 };
 
 /* One model of the command line. */
@@ -26,12 +27,15 @@ struct compare_model {
     struct model *model; /* NULL after it has been run */
     struct inputs inputs;
     struct compare compare;
-    bool classes; /* labels are classes */
+    bool classes;    /* labels are classes */
+    char *described; /* the samples in words */
 };
 
+/* The answer about a model, of which the caller releases the scene. */
+void compare_answer(const struct compare_model *model, const char *const *labels, struct answer_scene *scene);
+
 void compare_write_text(const struct compare_model *models, size_t count, const char *const *labels,
-                        const struct compare_settings *settings, const struct standing *standing, bool colour,
-                        struct str *out);
+                        const struct compare_settings *settings, bool colour, struct str *out);
 void compare_write_json(const struct compare_model *models, size_t count, const char *const *labels,
                         const struct compare_settings *settings, const struct standing *standing,
                         struct str *out);

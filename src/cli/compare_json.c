@@ -169,8 +169,12 @@ static void json_uniques(struct json *json, const struct compare *compare, const
 static void json_model(struct json *json, const struct compare_model *model, const char *const *labels)
 {
     const struct compare *compare = &model->compare;
+    struct answer_scene scene;
+    compare_answer(model, labels, &scene);
     json_object(json, NULL);
     json_string(json, "model", model->path);
+    answer_json(json, &scene.answer);
+    answer_scene_release(&scene);
     json_int(json, "samples", (int64_t)compare->samples);
     json_int(json, "batch", (int64_t)compare->batch);
     json_string(json, "truth", truth_word[compare->truth]);
@@ -192,12 +196,36 @@ static void json_model(struct json *json, const struct compare_model *model, con
     json_end(json);
 }
 
+/* The answers about all models, one after the other. */
+static void add_answers(struct str *text, const struct compare_model *models, size_t count,
+                        const char *const *labels)
+{
+    for (size_t m = 0; m < count; m++) {
+        struct answer_scene scene;
+        compare_answer(&models[m], labels, &scene);
+        str_add(text, m ? " " : "");
+        answer_add(text, &scene.answer, " ");
+        answer_scene_release(&scene);
+    }
+}
+
+static void json_answers(struct json *json, const struct compare_model *models, size_t count,
+                         const char *const *labels)
+{
+    struct str text;
+    str_init(&text);
+    add_answers(&text, models, count, labels);
+    json_string(json, "answer", text.data);
+    str_release(&text);
+}
+
 void compare_write_json(const struct compare_model *models, size_t count, const char *const *labels,
                         const struct compare_settings *settings, const struct standing *standing,
                         struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
+    json_answers(&json, models, count, labels);
     standing_json(standing, &json);
     json_object(&json, "settings");
     json_double(&json, "rtol", settings->rtol);
@@ -280,7 +308,12 @@ void compare_write_junit(const struct compare_model *models, size_t count, const
     junit_init(&junit);
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
+        struct str text;
+        str_init(&text);
+        add_answers(&text, &models[m], 1, labels);
         junit_suite(&junit, models[m].path);
+        junit_answer(&junit, text.data);
+        str_release(&text);
         for (size_t i = 0; i < compare->engines; i++)
             junit_engine(&junit, compare, i, labels[i]);
         for (size_t i = 0; i < compare->pairs; i++)

@@ -56,6 +56,20 @@ void compare_reason(const struct compare *compare, const struct compare_pair *pa
                    pair->mad.triggering, pair->mad.samples);
 }
 
+void compare_answer(const struct compare_model *model, const char *const *labels, struct answer_scene *scene)
+{
+    answer_scene_init(scene, &model->compare.verdicts, labels, model->path, model->described,
+                      model->compare.samples);
+}
+
+static void text_answer(const struct compare_model *model, const char *const *labels, struct str *out)
+{
+    struct answer_scene scene;
+    compare_answer(model, labels, &scene);
+    answer_print(out, &scene.answer);
+    answer_scene_release(&scene);
+}
+
 static void text_outputs(const struct compare_model *model, const char *const *labels, long long top,
                          bool colour, struct str *out)
 {
@@ -196,6 +210,46 @@ static void text_pairs(const struct compare *compare, const char *const *labels,
         str_printf(out, "  %zu %spairs agree, %zu cannot be compared\n", agree,
                    table.count > table.columns ? "other " : "", apart);
     table_release(&table);
+}
+
+/* What the columns of text_pairs mean. */
+static void text_legend(const struct compare_settings *settings, struct str *out)
+{
+    str_add(out, "\n  samples       samples that both engines answered\n");
+    str_printf(
+        out,
+        "  beyond        samples with a value outside the tolerance (%g absolute, %g relative, or %g of "
+        "the largest magnitude)\n",
+        settings->atol, settings->rtol, settings->scale);
+    str_add(out, "  max abs, rel  the largest absolute and relative difference of two values\n"
+                 "  within 0.1 %  the smallest share of an output's values that differ by less\n");
+    str_printf(
+        out,
+        "  class         CRADLE's class distance: how far the true class moves among the top %lld; count: "
+        "samples from %g on\n",
+        settings->top, settings->class);
+    str_printf(
+        out,
+        "  MAD           CRADLE's distance of the mean absolute deviations from the truth, 0 to 1; count: "
+        "samples from %g on\n",
+        settings->mad);
+}
+
+/* In place of the table: how many pairs agree. Those that differ are told below. */
+static void text_agreement(const struct compare *compare, struct str *out)
+{
+    size_t agree = 0, differ = 0;
+    for (size_t i = 0; i < compare->pairs; i++) {
+        differ += compare->pair[i].differs;
+        agree += !compare->pair[i].differs && compare->pair[i].compared;
+    }
+    size_t apart = compare->pairs - agree - differ;
+    str_printf(out, "\n  pairs of engines: %zu agree%s within the tolerance", agree, agree == 1 ? "s" : "");
+    if (differ)
+        str_printf(out, ", %zu differ%s", differ, differ == 1 ? "s" : "");
+    if (apart)
+        str_printf(out, ", %zu cannot be compared", apart);
+    str_add(out, "; --metrics shows the numbers\n");
 }
 
 static void bars(const char *const *names, const size_t *bins, size_t count, struct str *out)
@@ -354,7 +408,7 @@ static void summary_pairs(const struct compare_model *models, size_t count, cons
 }
 
 static void text_summary(const struct compare_model *models, size_t count, const char *const *labels,
-                         bool colour, struct str *out)
+                         bool metrics, bool colour, struct str *out)
 {
     size_t unique = 0, all = 0;
     for (size_t m = 0; m < count; m++) {
@@ -370,36 +424,43 @@ static void text_summary(const struct compare_model *models, size_t count, const
         style_print(out, colour, STYLE_HEAD, "summary of %zu models", count);
         str_add(out, "\n\n");
         summary_verdicts(models, count, labels, colour, out);
-        str_add(out, "\n");
-        summary_pairs(models, count, labels, colour, out);
+        if (metrics) {
+            str_add(out, "\n");
+            summary_pairs(models, count, labels, colour, out);
+        }
     }
     if (unique)
         str_printf(out, "\n%zu unique inconsistenc%s of %zu\n", unique, unique == 1 ? "y" : "ies", all);
 }
 
 void compare_write_text(const struct compare_model *models, size_t count, const char *const *labels,
-                        const struct compare_settings *settings, const struct standing *standing, bool colour,
-                        struct str *out)
+                        const struct compare_settings *settings, bool colour, struct str *out)
 {
-    standing_print(standing, out, colour);
+    for (size_t i = 0; i < count; i++)
+        text_answer(&models[i], labels, out);
     for (size_t i = 0; i < count; i++) {
         const struct compare *compare = &models[i].compare;
         str_add(out, i ? "\n" : "");
         style_print(out, colour, STYLE_HEAD, "%s", models[i].path);
-        str_printf(out, ": %zu sample%s, %s", compare->samples, compare->samples == 1 ? "" : "s",
-                   truth_text[compare->truth]);
+        str_printf(out, ": %zu sample%s", compare->samples, compare->samples == 1 ? "" : "s");
+        if (settings->metrics || compare->truth == TRUTH_CLASSES || compare->truth == TRUTH_VALUES)
+            str_printf(out, ", %s", truth_text[compare->truth]);
         if (compare->batch > 1)
             str_printf(out, "; up to %zu in one batch", compare->batch);
         str_printf(out, compare->batch_why ? "; run one by one: %s\n\n" : "\n\n", compare->batch_why);
         text_verdicts(compare, labels, colour, out);
         text_outputs(&models[i], labels, settings->top, colour, out);
-        if (compare->pairs) {
+        if (compare->pairs && settings->metrics) {
             str_add(out, "\n");
             text_pairs(compare, labels, colour, out);
+            text_legend(settings, out);
+        } else if (compare->pairs) {
+            text_agreement(compare, out);
         }
-        text_patterns(compare, labels, out);
+        if (settings->metrics)
+            text_patterns(compare, labels, out);
         text_reasons(compare, labels, colour, out);
     }
     if (count)
-        text_summary(models, count, labels, colour, out);
+        text_summary(models, count, labels, settings->metrics, colour, out);
 }

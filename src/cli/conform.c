@@ -1,7 +1,9 @@
 /* assay conform: test cases that have expected outputs. */
 #include "base/json.h"
+#include "base/memory.h"
 #include "cli/common.h"
 #include "conform/conform.h"
+#include "report/answer.h"
 #include "report/junit.h"
 #include "report/text_table.h"
 #include "report/verdict_json.h"
@@ -22,6 +24,73 @@ static enum style conform_style(enum conform_verdict verdict)
     if (verdict == CONFORM_PASS)
         return STYLE_GOOD;
     return conform_is_finding(verdict) ? STYLE_BAD : STYLE_WARN;
+}
+
+static enum verdict_kind kind_of(const struct conform_result *result)
+{
+    if (conform_is_beyond_rounding(result))
+        return result->judged->verdict.kind;
+    return conform_is_unjudged(result) ? VERDICT_UNDECIDED : conform_verdict_kind(result->verdict);
+}
+
+/* Adds a case to the part, from `first` on, that tells the same of its engine. */
+static void add_case(struct answer *answer, struct answer_part *parts, size_t first, const char *engine,
+                     enum verdict_kind kind)
+{
+    size_t i = first;
+    while (i < answer->count &&
+           !text_equal(verdict_row(parts[i].kind)->sentence, verdict_row(kind)->sentence))
+        i++;
+    if (i == answer->count)
+        parts[answer->count++] = (struct answer_part){.engine = engine, .kind = kind};
+    parts[i].alike++;
+}
+
+/* What the cases were held against. */
+static void add_evidence(const struct conform *conform, struct str *out)
+{
+    size_t cases = conform->suite->count, bare = 0, judged = 0;
+    for (size_t i = 0; i < cases; i++) {
+        bool seen = false;
+        bare += conform_at(conform, i, 0)->bare;
+        for (size_t engine = 0; engine < conform->engines && !seen; engine++) {
+            const struct conform_result *result = conform_at(conform, i, engine);
+            seen = result->judged && result->judged->judged + result->judged->by_operator > 0 &&
+                   !result->judged->verdict.by_vote;
+        }
+        judged += seen;
+    }
+    str_printf(out, "%zu case%s, %zu with the outputs that they expect", cases, cases == 1 ? "" : "s",
+               cases - bare);
+    if (judged)
+        str_printf(out, "; the reference judged answers to %zu", judged);
+}
+
+static void add_answer(const struct conform *conform, const struct session *session,
+                       const struct standing *standing, const char *between, struct str *out)
+{
+    size_t cases = conform->suite->count;
+    struct answer_part *parts = memory_zeroed(conform->engines * VERDICT_COUNT + 1, sizeof *parts);
+    struct answer answer = {.plural = cases != 1, .counted = true, .parts = parts, .standing = standing};
+    struct str what, evidence;
+    str_init(&what);
+    str_init(&evidence);
+    for (size_t engine = 0; engine < conform->engines; engine++)
+        for (size_t i = 0, first = answer.count; i < cases; i++)
+            add_case(&answer, parts, first, session->labels[engine], kind_of(conform_at(conform, i, engine)));
+    for (size_t i = 0; i < answer.count; i++)
+        parts[i].all = cases;
+    if (cases == 1)
+        text_print(&what, conform->suite->cases[0].name, 0);
+    else
+        str_printf(&what, "the %zu cases", cases);
+    add_evidence(conform, &evidence);
+    answer.what = what.data;
+    answer.evidence = evidence.data;
+    answer_add(out, &answer, between);
+    str_release(&what);
+    str_release(&evidence);
+    free(parts);
 }
 
 static void text_summary(const struct conform *conform, const struct session *session, struct str *out,
@@ -112,7 +181,8 @@ static void text_golden(const struct conform *conform, struct str *out, bool col
 static void write_text(const struct conform *conform, const struct session *session,
                        const struct standing *standing, bool all, struct str *out, bool colour)
 {
-    standing_print(standing, out, colour);
+    add_answer(conform, session, standing, "\n", out);
+    str_add(out, "\n\n");
     size_t findings = 0;
     struct table table;
     struct str judged;
@@ -167,7 +237,12 @@ static void write_json(const struct conform *conform, const struct session *sess
                        const struct standing *standing, struct str *out)
 {
     struct json json;
+    struct str answer;
+    str_init(&answer);
+    add_answer(conform, session, standing, " ", &answer);
     output_json(&json, out, true);
+    json_string(&json, "answer", answer.data);
+    str_release(&answer);
     standing_json(standing, &json);
     json_int(&json, "cases", (int64_t)conform->suite->count);
     json_array(&json, "engines");
@@ -219,10 +294,13 @@ static void write_junit(const struct conform *conform, const struct session *ses
 {
     struct junit junit;
     junit_init(&junit);
-    struct str details;
+    struct str details, answer;
     str_init(&details);
+    str_init(&answer);
+    add_answer(conform, session, standing, " ", &answer);
     for (size_t engine = 0; engine < conform->engines; engine++) {
         junit_suite(&junit, session->labels[engine]);
+        junit_answer(&junit, answer.data);
         for (size_t i = 0; i < conform->suite->count; i++) {
             const struct conform_result *result = conform_at(conform, i, engine);
             str_clear(&details);
@@ -246,6 +324,7 @@ static void write_junit(const struct conform *conform, const struct session *ses
         junit_trouble(&junit, "conform", standing->reason);
     junit_write(&junit, out);
     junit_release(&junit);
+    str_release(&answer);
     str_release(&details);
 }
 

@@ -13,7 +13,8 @@ extern const struct command command_fuzz;
 struct settings {
     struct common common;
     double time;
-    long long count, seed, blocks, opset;
+    long long count, blocks, opset;
+    uint64_t seed;
     int strategy;
     const char *ops, *only_blocks, *known, *replay, *rules, *junit, *sarif;
     double rules_share;
@@ -34,7 +35,7 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
                 struct session *session, struct error *err)
 {
     struct fuzz_options options = {
-        .source = {.seed = (uint64_t)settings->seed,
+        .source = {.seed = settings->seed,
                    .strategy = settings->strategy ? FUZZ_RANDOM : FUZZ_MCTS,
                    .blocks = (size_t)settings->blocks,
                    .only_blocks = settings->only_blocks,
@@ -221,7 +222,7 @@ static const struct cli_option options[] = {
      "stop after this long (a worker ends its range first)"},
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
-    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "seed of all random choices (default 1)"},
+    {0, "seed", OPTION_SEED, "S", offsetof(struct settings, seed), "seed of all random choices (default 1)"},
     {0, "strategy", OPTION_CHOICE, "mcts|random", offsetof(struct settings, strategy),
      "how blocks are chosen"},
     {0, "blocks", OPTION_SEVERAL, "N", offsetof(struct settings, blocks),

@@ -26,7 +26,7 @@ static struct train_options training_of(const struct settings *settings)
         .steps = (size_t)settings->train,
         .rule = settings->rule ? TRAIN_ADAM : TRAIN_SGD,
         .rate = settings->rate,
-        .seed = (uint64_t)settings->inputs.seed,
+        .seed = settings->inputs.seed,
         .loss = settings->loss,
         .progress = true,
     };
@@ -37,7 +37,7 @@ static int differentiate(struct work *work, struct error *err)
     const struct settings *settings = work->settings;
     const struct panel *panel = &work->session.panel;
     struct gradients_options options = {
-        .seed = (uint64_t)settings->inputs.seed, .loss = settings->loss, .progress = true};
+        .seed = settings->inputs.seed, .loss = settings->loss, .progress = true};
     struct train_options training = training_of(settings);
     int status = gradients_run(&work->gradients, work->model, &work->inputs, panel, &options, err);
     if (!status && settings->train)
@@ -67,18 +67,21 @@ static int report(struct work *work, const char *path, struct error *err)
 {
     const struct settings *settings = work->settings;
     struct train_options training = training_of(settings);
+    struct str out, described;
+    str_init(&out);
+    str_init(&described);
+    inputs_describe(&work->inputs, &described);
     struct grad_report said = {
         .path = path,
         .labels = work->session.labels,
         .gradients = &work->gradients,
         .train = settings->train ? &work->train : NULL,
         .training = &training,
-        .seed = (uint64_t)settings->inputs.seed,
+        .seed = settings->inputs.seed,
         .loss = settings->loss,
         .standing = &work->standing,
+        .described = described.data,
     };
-    struct str out;
-    str_init(&out);
     stand(work);
     if (settings->common.format == FORMAT_JSON)
         grad_write_json(&said, &out);
@@ -88,6 +91,7 @@ static int report(struct work *work, const char *path, struct error *err)
         grad_write_text(&said, output_colour(&settings->common), &out);
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
+    str_release(&described);
     return status ? -1 : standing_status(&work->standing);
 }
 

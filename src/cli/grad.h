@@ -15,6 +15,7 @@ struct grad_report {
     uint64_t seed;
     const char *loss; /* NULL: random weights */
     const struct standing *standing;
+    const char *described; /* the samples in words */
 };
 void grad_write_text(const struct grad_report *report, bool colour, struct str *out);
 void grad_write_json(const struct grad_report *report, struct str *out);

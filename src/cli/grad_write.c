@@ -1,7 +1,9 @@
 /* Text, JSON and JUnit of `assay grad`. */
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/seed.h"
 #include "cli/grad.h"
+#include "report/answer.h"
 #include "report/junit.h"
 #include "report/text_table.h"
 #include "report/verdict_json.h"
@@ -13,6 +15,42 @@ static const char *const rule_word[] = {[TRAIN_SGD] = "sgd", [TRAIN_ADAM] = "ada
 static void plural(struct str *out, size_t count, const char *word)
 {
     str_printf(out, "%zu %s%s", count, word, count == 1 ? "" : "s");
+}
+
+/* An engine that departs while it is trained is not called correct for the gradients before. */
+static void add_departure(struct answer_scene *scene, size_t engine, const struct train_course *course)
+{
+    struct answer_part *part = &scene->parts[engine];
+    if (!course->departed || !verdict_is(part->kind, CLASS_AGREES))
+        return;
+    const char *names[] = {course->operator, course->node };
+    part->kind = course->verdict.kind;
+    if (*course->operator)
+        answer_add_nodes(&scene->wheres[engine], &names[0], &names[1], 1);
+    str_printf(&scene->wheres[engine], "%sstep %zu of the training", *course->operator? " in " : "",
+               course->step);
+    part->where = scene->wheres[engine].data;
+}
+
+static void add_answer(const struct grad_report *report, const char *between, struct str *out)
+{
+    const struct gradients *g = report->gradients;
+    struct answer_scene scene;
+    struct str what;
+    str_init(&what);
+    str_printf(&what, "the gradients of %s", report->path);
+    answer_scene_init(&scene, &g->verdicts, report->labels, what.data, report->described, g->samples);
+    scene.answer.plural = true;
+    scene.answer.unit = "gradient value";
+    scene.answer.standing = report->standing;
+    if (report->train)
+        str_printf(&scene.evidence, ", %zu steps of training", report->training->steps);
+    scene.answer.evidence = scene.evidence.data;
+    for (size_t e = 0; report->train && e < report->train->engines; e++)
+        add_departure(&scene, e, &report->train->courses[e]);
+    answer_add(out, &scene.answer, between);
+    answer_scene_release(&scene);
+    str_release(&what);
 }
 
 static void text_head(const struct grad_report *report, bool colour, struct str *out)
@@ -144,7 +182,8 @@ static void text_course(const struct train_course *course, const char *label, si
 void grad_write_text(const struct grad_report *report, bool colour, struct str *out)
 {
     const struct gradients *g = report->gradients;
-    standing_print(report->standing, out, colour);
+    add_answer(report, "\n", out);
+    str_add(out, "\n\n");
     text_head(report, colour, out);
     for (size_t e = 0; e < g->engines; e++)
         text_verdict(&g->verdicts.engine[e], report->labels[e], colour, out);
@@ -226,11 +265,16 @@ void grad_write_json(const struct grad_report *report, struct str *out)
 {
     const struct gradients *g = report->gradients;
     struct json json;
+    struct str answer;
+    str_init(&answer);
+    add_answer(report, " ", &answer);
     output_json(&json, out, true);
+    json_string(&json, "answer", answer.data);
+    str_release(&answer);
     standing_json(report->standing, &json);
     json_string(&json, "model", report->path);
     json_int(&json, "samples", (int64_t)g->samples);
-    json_int(&json, "seed", (int64_t)report->seed);
+    seed_json(&json, "seed", report->seed);
     json_string(&json, "loss", report->loss);
     json_array(&json, "engines");
     for (size_t e = 0; e < g->engines; e++) {
@@ -297,7 +341,12 @@ void grad_write_junit(const struct grad_report *report, struct str *out)
 {
     struct junit junit;
     junit_init(&junit);
+    struct str answer;
+    str_init(&answer);
+    add_answer(report, " ", &answer);
     junit_suite(&junit, report->path);
+    junit_answer(&junit, answer.data);
+    str_release(&answer);
     for (size_t e = 0; e < report->gradients->engines; e++)
         junit_engine(&junit, report, e);
     for (size_t e = 0; report->train && e < report->train->engines; e++)

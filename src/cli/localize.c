@@ -16,6 +16,7 @@ struct settings {
     struct input_settings inputs;
     const char *sample;
     int method;
+    bool metrics;
     long long group, window;
     double tc, tg, t1, t2;
 };
@@ -32,12 +33,18 @@ struct work {
     struct standing standing;
 };
 
+enum { METHOD_UNSAID = -1 };
+
+/* CRADLE's rate is computed where it is asked for, and for JSON, which has all there is. */
 static unsigned method_of(const struct settings *settings)
 {
     static const unsigned methods[] = {LOCALIZE_LOCAL, LOCALIZE_RATE, LOCALIZE_BOTH,
                                        LOCALIZE_BOTH | LOCALIZE_CAUSE | LOCALIZE_RERUN | LOCALIZE_PAIRS,
                                        LOCALIZE_SWAP};
-    return methods[settings->method];
+    bool all = settings->metrics || settings->common.format == LOCALIZE_JSON;
+    if (settings->method == METHOD_UNSAID)
+        return all ? LOCALIZE_BOTH : LOCALIZE_LOCAL;
+    return methods[settings->method] | (settings->metrics && !settings->method ? LOCALIZE_RATE : 0);
 }
 
 /* How much the two engines' answers to one sample differ; infinite when one gives no answer. */
@@ -154,8 +161,12 @@ static int write_map(const struct localize_report *said, struct str *out, struct
     struct str class;
     str_init(&class);
     classification_text(&class, said->class);
-    struct map_source source = {said->path, &index, said->found, class.data};
+    struct str answer;
+    str_init(&answer);
+    localize_answer(said, "\n", &answer);
+    struct map_source source = {said->path, &index, said->found, class.data, answer.data};
     int status = fault_map_html(out, &source, err);
+    str_release(&answer);
     str_release(&class);
     model_index_release(&index);
     return status;
@@ -181,10 +192,20 @@ static void stand(struct work *work)
 static int report(struct work *work, const char *path, struct error *err)
 {
     const struct common *common = &work->settings->common;
-    struct localize_report said = {path,         work->model,     work->sample, work->inputs.samples,
-                                   &work->found, &work->standing, &work->class};
-    struct str out;
+    struct str out, described;
     str_init(&out);
+    str_init(&described);
+    inputs_describe(&work->inputs, &described);
+    struct localize_report said = {
+        .path = path,
+        .model = work->model,
+        .sample = work->sample,
+        .samples = work->inputs.samples,
+        .found = &work->found,
+        .standing = &work->standing,
+        .class = &work->class,
+        .described = described.data,
+    };
     int status = 0;
     stand(work);
     if (common->format == LOCALIZE_JSON)
@@ -196,6 +217,7 @@ static int report(struct work *work, const char *path, struct error *err)
     if (status == 0)
         status = output_write(common, &out, err);
     str_release(&out);
+    str_release(&described);
     return status;
 }
 
@@ -243,8 +265,10 @@ static const struct cli_option options[] = {
     {0, "sample", OPTION_TEXT, "N", offsetof(struct settings, sample),
      "the sample to look at (default: the one on which the two engines differ most)"},
     {0, "method", OPTION_CHOICE, "local|rate|both|causal|swap", offsetof(struct settings, method),
-     "judge every node on the inputs it had, CRADLE's rate between two engines, both (default), both and "
+     "judge every node on the inputs it had (default), CRADLE's rate between two engines, both, both and "
      "the parameter that makes the node fail, or the implementations of two engines swapped node by node"},
+    {0, "metrics", OPTION_FLAG, NULL, offsetof(struct settings, metrics),
+     "also show CRADLE's numbers for each node, as --method both does, and what they mean"},
     {0, "group", OPTION_SIZE, "SIZE", offsetof(struct settings, group),
      "memory for the intermediate values that are held at once (default 32M)"},
     {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
@@ -261,7 +285,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct settings defaults = {.inputs = {.seed = 1},
-                                         .method = 2,
+                                         .method = METHOD_UNSAID,
                                          .t1 = PAIRS_T1,
                                          .t2 = PAIRS_T2,
                                          .tc = SWAP_THRESHOLD,
@@ -278,8 +302,8 @@ const struct command command_localize = {
         "can explain is that node's own fault, whatever came before it. When the fault vanishes as soon as\n"
         "the values between nodes are exposed, it is in a fusion, and the fused nodes are named.\n"
         "\n"
-        "It also shows CRADLE's rate of change R between the engine and OTHER (default: the reference) and\n"
-        "marks the nodes whose R is above the third quartile.\n"
+        "With --metrics it also shows CRADLE's rate of change R between the engine and OTHER (default: the\n"
+        "reference) and marks the nodes whose R is above the third quartile.\n"
         "\n"
         "With --method causal it also looks for the cause: each parameter of the node at fault is given "
         "other\n"

@@ -15,7 +15,11 @@ struct localize_report {
     const struct localization *found;
     const struct standing *standing;
     const struct classification *class; /* of the verdict */
+    const char *described;              /* the samples in words */
 };
+
+/* Appends the answer; its sentences are separated by `between`. */
+void localize_answer(const struct localize_report *report, const char *between, struct str *out);
 
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out);
 void localize_write_json(const struct localize_report *report, struct str *out);

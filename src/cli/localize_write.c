@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/localize.h"
+#include "report/answer.h"
 #include "report/text_table.h"
 #include "report/verdict_json.h"
 
@@ -221,6 +222,17 @@ static void text_rate(const struct localize_report *report, bool colour, struct 
     free(numbers);
 }
 
+/* What the columns of CRADLE's rate mean. */
+static void text_legend(const struct localize_report *report, struct str *out)
+{
+    if (report->found->rate)
+        str_add(
+            out,
+            "  delta  mean absolute difference between the two engines' results of a node\n"
+            "  R      CRADLE's rate of change: how much delta grows from the node's inputs to its result\n"
+            "  high   R is above the third quartile of all nodes\n");
+}
+
 static void text_class(const struct localize_report *report, struct str *out)
 {
     struct str text;
@@ -231,10 +243,93 @@ static void text_class(const struct localize_report *report, struct str *out)
     str_release(&text);
 }
 
+static double largest_factor(const struct localization *found)
+{
+    double largest = 0;
+    for (size_t i = 0; i < found->n_nodes; i++)
+        largest = found->nodes[i].factor > largest ? found->nodes[i].factor : largest;
+    return largest;
+}
+
+/* On what the answer stands: the sample, and how many nodes were judged. */
+static void add_evidence(const struct localize_report *report, struct str *out)
+{
+    const struct localization *found = report->found;
+    bool agrees = verdict_is(found->kind, CLASS_AGREES);
+    if (report->samples > 1)
+        str_printf(out, "sample %zu of %s", report->sample, report->described);
+    else
+        str_add(out, report->described);
+    str_printf(out, ", %zu node%s", found->n_nodes, found->n_nodes == 1 ? "" : "s");
+    if (!found->local || verdict_is(found->kind, CLASS_NO_ANSWER))
+        return;
+    if (found->n_judged == found->n_nodes)
+        str_add(out, found->n_nodes == 1 ? ", judged on the inputs it had"
+                                         : ", all judged, each on the inputs it had");
+    else
+        str_printf(out, ", %zu of them judged on the inputs they had", found->n_judged);
+    if (agrees && found->n_judged && largest_factor(found) > 0)
+        str_printf(out, ", largest error %.2g of what rounding explains", largest_factor(found));
+    else if (agrees && found->n_judged)
+        str_add(out, ", without any error");
+}
+
+/* The first node that could not be judged, and why. */
+static void add_unjudged(const struct localize_report *report, struct str *out)
+{
+    const struct localization *found = report->found;
+    bool judging = found->local && !verdict_is(found->kind, CLASS_NO_ANSWER);
+    for (size_t i = 0; judging && !out->length && i < found->n_nodes; i++) {
+        const struct localized_node *node = &found->nodes[i];
+        if (node->verdict != VERDICT_UNTESTED && !verdict_is(node->verdict, CLASS_UNJUDGED))
+            continue;
+        str_printf(out, "%s %s", node_at(report, i)->op_type, model_node_name(node_at(report, i)));
+        str_printf(out, node->text && *node->text ? ": %s" : "; why is not known", node->text);
+    }
+}
+
+void localize_answer(const struct localize_report *report, const char *between, struct str *out)
+{
+    const struct localization *found = report->found;
+    struct str where, evidence, unjudged, path;
+    struct answer_part part = {.engine = found->engine, .kind = found->kind};
+    struct answer answer = {.count = 1, .parts = &part, .standing = report->standing};
+    str_init(&where);
+    str_init(&evidence);
+    str_init(&unjudged);
+    str_init(&path);
+    for (size_t i = 0; i < found->n_culprits; i++) {
+        const Onnx__NodeProto *node = node_at(report, found->culprits[i]);
+        str_add(&where, !i ? "" : i + 1 < found->n_culprits ? ", " : " and ");
+        text_print(&where, node->op_type, 60);
+        str_add(&where, " ");
+        text_print(&where, model_node_name(node), 120);
+    }
+    if (found->n_culprits > 1)
+        str_add(&where, " together");
+    text_print(&path, report->path, 0);
+    add_evidence(report, &evidence);
+    add_unjudged(report, &unjudged);
+    part.where = where.data;
+    answer.what = path.data;
+    answer.evidence = evidence.data;
+    answer.not_judged = unjudged.length ? unjudged.data : NULL;
+    if (found->swap)
+        answer.said = found->swapped.text;
+    else if (!found->local)
+        answer.said = "Nothing was judged: only CRADLE's rate between two engines was asked for";
+    answer_add(out, &answer, between);
+    str_release(&where);
+    str_release(&evidence);
+    str_release(&unjudged);
+    str_release(&path);
+}
+
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out)
 {
     const struct localization *found = report->found;
-    standing_print(report->standing, out, colour);
+    localize_answer(report, "\n", out);
+    str_add(out, "\n\n");
     text_print(out, report->path, 0);
     str_printf(out, " on %s, sample %zu of %zu, %zu nodes\n", found->engine, report->sample, report->samples,
                found->n_nodes);
@@ -264,6 +359,7 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
     if (found->swap)
         localize_write_swap_text(report, colour, out);
     text_rate(report, colour, out);
+    text_legend(report, out);
     text_pairs(report, out);
 }
 
@@ -367,7 +463,12 @@ void localize_write_json(const struct localize_report *report, struct str *out)
 {
     const struct localization *found = report->found;
     struct json json;
+    struct str answer;
+    str_init(&answer);
+    localize_answer(report, " ", &answer);
     output_json(&json, out, true);
+    json_string(&json, "answer", answer.data);
+    str_release(&answer);
     standing_json(report->standing, &json);
     json_string(&json, "model", report->path);
     json_string(&json, "engine", found->engine);

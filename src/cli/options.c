@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/output.h"
+#include "base/seed.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static int bad_value(const struct cli_option *option, const char *text, struct e
 {
     static const char *const wanted[] = {
         [OPTION_COUNT] = "a whole number",
+        [OPTION_SEED] = "a whole number of 64 bits",
         [OPTION_SEVERAL] = "a whole number of at least 1",
         [OPTION_NUMBER] = "a number of at least 0",
         [OPTION_TIME] = "a time above 0 such as 90, 90s, 5m or 8h",
@@ -149,6 +151,9 @@ static int store(const struct cli_option *option, const char *text, struct arena
     case OPTION_SEVERAL:
         good = text_int64(text, &whole) && whole >= (option->kind == OPTION_SEVERAL);
         *(long long *)member = whole;
+        break;
+    case OPTION_SEED:
+        good = seed_parse(text, member);
         break;
     case OPTION_NUMBER:
         good = text_double(text, &number) && number >= 0;

@@ -13,7 +13,7 @@ struct settings {
     struct common common;
     const char *ops, *keep;
     bool quick, kept;
-    long long seed;
+    uint64_t seed;
 };
 
 /* A partial probe does not replace a complete one, except in a folder that the user names. */
@@ -81,7 +81,7 @@ static int probe(const struct settings *settings, struct session *session, struc
     struct probe_options options = {
         .panel = &session->panel,
         .ops = settings->ops,
-        .seed = (uint64_t)settings->seed,
+        .seed = settings->seed,
         .quick = settings->quick,
         .progress = true,
     };
@@ -116,7 +116,7 @@ static const struct cli_option options[] = {
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops), "only these operators"},
     {'q', "quick", OPTION_FLAG, NULL, offsetof(struct settings, quick),
      "use three opsets and two ranks only: a tenth of the cases"},
-    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, seed), "seed of the cases' data (default 1)"},
+    {0, "seed", OPTION_SEED, "S", offsetof(struct settings, seed), "seed of the cases' data (default 1)"},
     {0, "keep", OPTION_TEXT, "DIR", offsetof(struct settings, keep),
      "where results are kept (default: probe/ in the data folder, for complete probes only)"},
     {0, "kept", OPTION_FLAG, NULL, offsetof(struct settings, kept),

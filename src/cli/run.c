@@ -1,11 +1,13 @@
 /* assay run: runs a model on some engines and shows its outputs. */
 #include "base/file.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
 #include "engine/handover.h"
 #include "judge/metrics.h"
 #include "model/data.h"
+#include "report/answer.h"
 #include "report/text_table.h"
 
 #include <stdlib.h>
@@ -28,6 +30,13 @@ struct work {
     struct table table;
     struct json json;
     struct standing standing;
+    struct run_outcome *outcomes; /* one for each engine */
+};
+
+/* What became of the samples of one engine. */
+struct run_outcome {
+    size_t answered, other; /* samples; other: those with the outcome below */
+    enum outcome outcome;   /* the first that was no answer */
 };
 
 static void first_values(const struct tensor *tensor, struct str *out)
@@ -222,11 +231,17 @@ static bool is_failure(enum outcome outcome)
 }
 
 /* Nothing is judged here: it is enough that every engine answered. */
-static void stand(struct work *work, const char *engine, size_t sample, const struct result *result)
+static void stand(struct work *work, size_t number, size_t sample, const struct result *result)
 {
+    const char *engine = work->session.labels[number];
     struct str words;
     str_init(&words);
     result_words(result, &words);
+    struct run_outcome *kept = &work->outcomes[number];
+    if (result->outcome == OUTCOME_OK)
+        kept->answered++;
+    else if (!kept->other++)
+        kept->outcome = result->outcome;
     if (is_failure(result->outcome))
         standing_finding(&work->standing);
     else if (result->outcome != OUTCOME_OK)
@@ -251,7 +266,7 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
         if (status == 0 && is_failure(result.outcome))
             status = session_valid(&work->session, &job, &work->inputs, sample, err);
         if (status == 0) {
-            stand(work, work->session.labels[i], sample, &result);
+            stand(work, i, sample, &result);
             if (work->settings->common.format == FORMAT_TEXT)
                 text_result(work, work->session.labels[i], sample, &result);
             else
@@ -263,6 +278,39 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
     }
     values_free(values, work->inputs.count);
     return status;
+}
+
+/* Nothing is judged here, and the answer says so. */
+static void add_answer(const struct work *work, const char *between, struct str *out)
+{
+    size_t engines = work->session.panel.count, samples = work->inputs.samples;
+    struct answer_part *parts = memory_zeroed(2 * engines + 1, sizeof *parts);
+    struct answer answer = {.unjudging = true, .parts = parts, .standing = &work->standing};
+    struct str evidence, what;
+    str_init(&evidence);
+    str_init(&what);
+    text_print(&what, work->given, 0);
+    inputs_describe(&work->inputs, &evidence);
+    str_add(&evidence, "; no answer was judged, which 'assay compare' does");
+    for (size_t i = 0; i < engines; i++) {
+        const struct run_outcome *of = &work->outcomes[i];
+        if (of->answered)
+            parts[answer.count++] = (struct answer_part){.engine = work->session.labels[i],
+                                                         .kind = VERDICT_AGREES,
+                                                         .alike = of->answered,
+                                                         .all = samples};
+        if (of->other)
+            parts[answer.count++] = (struct answer_part){.engine = work->session.labels[i],
+                                                         .kind = verdict_of_outcome(of->outcome),
+                                                         .alike = of->other,
+                                                         .all = samples};
+    }
+    answer.what = what.data;
+    answer.evidence = evidence.data;
+    answer_add(out, &answer, between);
+    str_release(&evidence);
+    str_release(&what);
+    free(parts);
 }
 
 static int run_all(struct work *work, struct str *out, struct error *err)
@@ -289,10 +337,16 @@ static int run_all(struct work *work, struct str *out, struct error *err)
     if (status)
         return -1;
     if (text) {
-        standing_print(&work->standing, out, output_colour(&screen));
+        add_answer(work, "\n", out);
+        str_add(out, "\n\n");
         table_print(&work->table, out, output_colour(&screen), 0);
     } else {
+        struct str answer;
+        str_init(&answer);
+        add_answer(work, " ", &answer);
         json_end(&work->json);
+        json_string(&work->json, "answer", answer.data);
+        str_release(&answer);
         standing_json(&work->standing, &work->json);
         json_end(&work->json);
     }
@@ -317,8 +371,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = check_folder(&work, err);
     if (status == 0)
         status = handover_open(&work.handover, work.session.panel.pool, work.model, err);
+    work.outcomes = memory_zeroed(work.session.panel.count + 1, sizeof *work.outcomes);
     if (status == 0)
         status = run_all(&work, &out, err);
+    free(work.outcomes);
     inputs_release(&work.inputs);
     session_close(&work.session);
     handover_close(&work.handover);

@@ -48,6 +48,7 @@ static int open_model(struct opened *opened, const char *path, const struct sett
     struct input_settings inputs = settings->inputs;
     if (!inputs.data)
         inputs.random = RANDOM_SAMPLES;
+    inputs.alike = true;
     if (model_open(&opened->model, path, err))
         return -1;
     if (inputs_from_settings(&opened->inputs, opened->model, &inputs, err))
@@ -80,7 +81,7 @@ static int search(const struct settings *settings, const struct fuzz_shared_opti
                   const struct search_seed *models, size_t count, struct session *session, struct error *err)
 {
     const struct search_source_options source = {
-        .seed = (uint64_t)settings->inputs.seed,
+        .seed = settings->inputs.seed,
         .goal = goal_of(settings, session),
         .network = settings->level == LEVEL_NETWORK,
         .variants = (enum search_variants)settings->variants,
@@ -197,11 +198,11 @@ static const struct cli_option options[] = {
      "stop when N changed samples were run"},
     {0, "until-reached", OPTION_FLAG, NULL, offsetof(struct settings, until_reached),
      "do not search a model any more once the goal is reached on it; end when it is on all"},
-    {'d', "data", OPTION_TEXT, "DIR", offsetof(struct settings, inputs.data),
-     "start from the inputs (.pb, .npy) in DIR (default: 8 random samples)"},
+    {'d', "data", OPTION_TEXT, "PATH", offsetof(struct settings, inputs.data),
+     "start from the inputs in PATH: a folder, a .npy, .npz or .pb file (default: 8 random samples)"},
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(struct settings, inputs.dims),
-     "size of a symbolic dimension of random samples (default 1); repeatable"},
-    {0, "seed", OPTION_COUNT, "S", offsetof(struct settings, inputs.seed),
+     "size of an open dimension of random samples (default: 1 for the first, others drawn from 1, 2, 3, 7 and 16); repeatable"},
+    {0, "seed", OPTION_SEED, "S", offsetof(struct settings, inputs.seed),
      "seed of all random choices (default 1)"},
     {0, "population", OPTION_SEVERAL, "N", offsetof(struct settings, population),
      "genomes of a generation (default 24)"},

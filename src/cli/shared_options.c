@@ -1,5 +1,6 @@
 #include "cli/shared_options.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool is_named(const char *const *names, const char *name, size_t length)
@@ -40,6 +41,7 @@ static size_t size_of(enum option_kind kind)
         [OPTION_COUNT] = sizeof(long long), [OPTION_SEVERAL] = sizeof(long long),
         [OPTION_NUMBER] = sizeof(double),   [OPTION_TIME] = sizeof(double),
         [OPTION_SIZE] = sizeof(long long),  [OPTION_CHOICE] = sizeof(int),
+        [OPTION_SEED] = sizeof(uint64_t),
     };
     return sizes[kind];
 }
@@ -63,6 +65,9 @@ static void write_option(struct str *out, const struct cli_option *option, const
     case OPTION_COUNT:
     case OPTION_SEVERAL:
         str_printf(out, "--%s=%lld\n", option->name, *(const long long *)member);
+        break;
+    case OPTION_SEED:
+        str_printf(out, "--%s=%" PRIu64 "\n", option->name, *(const uint64_t *)member);
         break;
     case OPTION_SIZE:
         str_printf(out, "--%s=%lld\n", option->name, *(const long long *)member);

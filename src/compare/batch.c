@@ -218,7 +218,7 @@ static bool open_dimension(const Onnx__TypeProto *type)
 
 bool batch_possible(const struct inputs *inputs)
 {
-    bool possible = inputs->count > 0 && inputs->samples > 1;
+    bool possible = inputs->count > 0 && inputs->samples > 1 && !inputs_sizes_vary(inputs);
     for (size_t i = 0; i < inputs->count; i++)
         possible = possible && open_dimension(inputs->slots[i].type);
     struct value *first = NULL;

@@ -40,6 +40,11 @@ const char *conform_verdict_name(enum conform_verdict verdict)
     return rows[verdict].word;
 }
 
+enum verdict_kind conform_verdict_kind(enum conform_verdict verdict)
+{
+    return rows[verdict].kind;
+}
+
 bool conform_is(enum conform_verdict verdict, unsigned classes)
 {
     return verdict_is(rows[verdict].kind, classes);

@@ -38,6 +38,9 @@ enum conform_verdict {
 };
 const char *conform_verdict_name(enum conform_verdict verdict); /* "pass", "not runnable" ... */
 
+/* The judge's verdict that says the same. */
+enum verdict_kind conform_verdict_kind(enum conform_verdict verdict);
+
 /*
  * Whether the judge's verdict (judge/verdict.h) that corresponds to this one is of these classes. A pass
  * corresponds to agreement, random to an unspecified result, not runnable to undecided.

@@ -87,6 +87,9 @@ enum kin { KIN_OTHER, KIN_NUMBERS, KIN_SHAPE, KIN_TYPE, KIN_REFUSAL, KIN_CRASH }
 struct verdict_row {
     const char *word;     /* "wrong": in tables, JSON, JUnit and stores, so it never changes */
     const char *sentence; /* without its subject: "is wrong" */
+    const char *says[2];  /* of one engine and of several, with the model after it: "refuses", "refuse"; of
+                             those that agree, with the engines after it: "is computed correctly by" (a model),
+                             and  the same of several things (gradients) */
     const char *deed; /* what happens to an operator, for a report's title: "crashes at"; NULL: such titles
                          are worded otherwise */
     enum verdict_class class;

@@ -4,6 +4,7 @@
 #include "base/json_read.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/seed.h"
 #include "engine/paths.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ void probe_write(const struct probe_result *result, struct json *json, const cha
     json_string(json, "engine", result->engine);
     json_string(json, "name", result->name);
     json_string(json, "version", result->version);
-    json_int(json, "seed", (int64_t)result->seed);
+    seed_json(json, "seed", result->seed);
     json_bool(json, "complete", result->complete);
     json_int(json, "first_opset", OPSET_FIRST);
     write_counts(json, &counts);
@@ -96,6 +97,16 @@ static bool whole(const struct json_value *value, double low, double high)
 {
     return value && value->kind == JSON_NUMBER && value->number >= low && value->number <= high &&
            value->number == floor(value->number);
+}
+
+/* As seed_json writes it. */
+static bool read_seed(const struct json_value *value, uint64_t *seed)
+{
+    if (value && value->kind == JSON_STRING)
+        return seed_parse(value->text, seed);
+    bool good = whole(value, 0, 0x1p53);
+    *seed = good ? (uint64_t)value->number : 0;
+    return good;
 }
 
 static bool is_text(const struct json_value *value)
@@ -182,9 +193,8 @@ int probe_parse(struct probe_result *result, const char *data, size_t size, stru
     result->version = json_text_of(root, "version");
     if (json_number_of(root, "probe", 0) != FORMAT || json_number_of(root, "first_opset", 0) != OPSET_FIRST)
         return bad(err, "it has another format; run 'assay probe' again");
-    if (!result->engine || !result->name || !operators || !whole(seed, 0, 0x1p53))
+    if (!result->engine || !result->name || !operators || !read_seed(seed, &result->seed))
         return bad(err, "a member is missing");
-    result->seed = (uint64_t)seed->number;
     result->complete = complete && complete->kind == JSON_BOOL && complete->truth;
     result->ops = arena_array(&result->arena, operators->count, sizeof *result->ops);
     for (const struct json_value *op = operators->first; op; op = op->next)

@@ -124,6 +124,8 @@ static void write_data(struct str *out, const struct map_source *source)
     json_string(&json, "other", source->result->swap ? source->result->second : NULL);
     json_string(&json, "text", source->result->text);
     json_string(&json, "class", source->class ? source->class : "");
+    json_string(&json, "answer", source->answer ? source->answer : source->result->text);
+    json_bool(&json, "good", verdict_row(source->result->kind)->tone == TONE_GOOD);
     json_array(&json, "path");
     for (size_t i = 0; i < source->result->n_path; i++)
         json_int(&json, NULL, (int64_t)source->result->path[i]);

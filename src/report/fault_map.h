@@ -16,6 +16,8 @@ struct map_source {
     const struct model_index *index;
     const struct localization *result;
     const char *class; /* of the finding, in words (locate/classify.h); NULL or "": none */
+    const char
+        *answer; /* what stands at the top, a sentence a line (report/answer.h); NULL: the result's text */
 };
 
 /*

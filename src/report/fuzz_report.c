@@ -1,6 +1,7 @@
 #include "report/fuzz_report.h"
 
 #include "base/output.h"
+#include "base/seed.h"
 #include "report/search_report.h"
 #include "report/standing.h"
 #include "report/text_table.h"
@@ -239,9 +240,9 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
     output_json(&json, out, true);
     standing_json(standing, &json);
     json_string(&json, "folder", status->folder);
-    json_int(&json, "seed", (int64_t)status->seed);
+    seed_json(&json, "seed", status->seed);
     if (status->n_searched)
-        search_json(&json, status);
+        search_json(&json, status, standing);
     else
         json_string(&json, "strategy", status->strategy == FUZZ_MCTS ? "mcts" : "random");
     json_int(&json, "cases", (int64_t)status->cases);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct junit_suite {
-    const char *name;
+    const char *name, *answer;
     size_t count, capacity;
     struct junit_case *cases;
     size_t totals[JUNIT_SKIPPED + 1];
@@ -61,6 +61,12 @@ void junit_suite_of(struct junit *junit, const char *name)
         if (text_equal(junit->suites[junit->current].name, name))
             return;
     junit_suite(junit, name);
+}
+
+void junit_answer(struct junit *junit, const char *text)
+{
+    assert(junit->count > 0);
+    junit->suites[junit->current].answer = arena_strdup(&junit->arena, text);
 }
 
 static const char *copy(struct junit *junit, const char *text)
@@ -151,6 +157,11 @@ void junit_write(const struct junit *junit, struct str *out)
         attribute(out, "name", suite->name);
         totals(out, suite->count, suite->totals, suite->seconds);
         str_add(out, ">\n");
+        if (suite->answer) {
+            str_add(out, "    <properties>\n      <property name=\"answer\"");
+            attribute(out, "value", suite->answer);
+            str_add(out, "/>\n    </properties>\n");
+        }
         for (size_t k = 0; k < suite->count; k++)
             write_case(out, suite, &suite->cases[k]);
         str_add(out, "  </testsuite>\n");

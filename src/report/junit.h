@@ -36,6 +36,8 @@ void junit_release(struct junit *junit);
 void junit_suite(struct junit *junit, const char *name);
 /* The same, but goes on with the suite of that name where there is one. */
 void junit_suite_of(struct junit *junit, const char *name);
+/* What the suite says as a whole, in words: its property "answer". The text is copied. */
+void junit_answer(struct junit *junit, const char *text);
 void junit_case(struct junit *junit, const struct junit_case *entry); /* strings are copied */
 
 /* Adds a suite of one case that is an error: why not everything was judged. */

@@ -1,5 +1,6 @@
 #include "report/search_report.h"
 
+#include "report/answer.h"
 #include "report/text_table.h"
 
 #include <inttypes.h>
@@ -39,6 +40,42 @@ void search_line(struct str *out, const struct fuzz_status *status)
 {
     str_printf(out, "reached on %zu of %zu model%s", totals_of(status).reached, status->n_searched,
                plural(status->n_searched));
+}
+
+/* What the goal is, after "was made to" or "was not". */
+static const char *goal_in_words(const char *goal)
+{
+    return text_equal(goal, "inconsistency") ? "engines differ in the top class"
+           : text_equal(goal, "nan")         ? "an answer has NaN or infinity"
+                                             : "an answer is beyond its error bound";
+}
+
+void search_answer(struct str *out, const struct fuzz_status *status, const struct standing *standing,
+                   const char *between)
+{
+    struct str said, evidence;
+    size_t reached = totals_of(status).reached, n = status->n_searched;
+    str_init(&said);
+    str_init(&evidence);
+    if (n == 1)
+        str_printf(&said, "%s: %sinput or weights were found with which %s", status->searched[0].model,
+                   reached ? "" : "no ", goal_in_words(status->search_words.goal));
+    else
+        str_printf(&said, "On %zu of %zu models inputs or weights were found with which %s", reached, n,
+                   goal_in_words(status->search_words.goal));
+    if (reached < n)
+        str_add(&said, n == 1 ? ", which does not show that there are none"
+                              : "; of the others this does not show that there are none");
+    str_printf(&said, "; %zu finding%s an engine's fault", status->findings,
+               status->findings == 1 ? " is" : "s are");
+    answer_add_count(&evidence, (size_t)status->cases);
+    str_printf(&evidence, " changed samples in %.0f s, from ", status->elapsed);
+    text_print(&evidence, status->search_words.start, 0);
+    str_add(&evidence, n > 1 ? " for the first model" : "");
+    answer_add(out, &(struct answer){.said = said.data, .evidence = evidence.data, .standing = standing},
+               between);
+    str_release(&said);
+    str_release(&evidence);
 }
 
 static void add_table(struct str *out, const struct fuzz_status *status, bool colour)
@@ -118,8 +155,13 @@ static void json_model(struct json *json, const struct search_figures *f)
     json_end(json);
 }
 
-void search_json(struct json *json, const struct fuzz_status *status)
+void search_json(struct json *json, const struct fuzz_status *status, const struct standing *standing)
 {
+    struct str answer;
+    str_init(&answer);
+    search_answer(&answer, status, standing, " ");
+    json_string(json, "answer", answer.data);
+    str_release(&answer);
     json_string(json, "goal", status->search_words.goal);
     json_string(json, "level", status->search_words.level);
     json_string(json, "fitness", status->search_words.fitness);

@@ -15,6 +15,10 @@ void search_screen(struct str *out, const struct fuzz_status *status, bool colou
 /* "reached on 3 of 5 models". */
 void search_line(struct str *out, const struct fuzz_status *status);
 
-void search_json(struct json *json, const struct fuzz_status *status);
+void search_json(struct json *json, const struct fuzz_status *status, const struct standing *standing);
+
+/* Appends the answer (report/answer.h): whether the goal was reached, and on what evidence. */
+void search_answer(struct str *out, const struct fuzz_status *status, const struct standing *standing,
+                   const char *between);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "locate/refusal.h"
+#include "locate/unjudged.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +192,11 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     bool settled =
         wanted && sample->results[engine].outcome == OUTCOME_OK &&
         (undecided ? settle_undecided : settle_sample)(verdicts, engine, sample, verdict, &settlement);
+    overall->elements += verdict->total;
+    overall->judged += verdict->judged;
+    overall->factor = verdict->factor > overall->factor ? verdict->factor : overall->factor;
+    if (settled && undecided && settlement.every_node && verdict_is(verdict->kind, CLASS_AGREES))
+        overall->by_operator += verdict->total - verdict->judged;
     overall->settled += settled && some && !undecided;
     overall->resolved += settled && undecided;
     overall->counts[verdict->kind]++;
@@ -198,6 +204,20 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     if (loudness(verdict->kind) > loudness(overall->verdict.kind))
         keep(verdicts, overall, sample, verdict, settled ? &settlement : NULL);
     settlement_release(&settlement);
+}
+
+/* Gradients have bounds of their own, of which a run of the model forward tells nothing. */
+static void explain_unjudged(struct sample_verdicts *verdicts, const struct sample_results *sample,
+                             const struct verdict *verdict)
+{
+    if (verdicts->unjudged || !sample->reference || verdict->gradient || verdict->by_vote ||
+        !(verdict->undecided + verdict->open))
+        return;
+    struct str why;
+    str_init(&why);
+    if (unjudged_explain(&why, sample->test, NULL) == 0 && why.length)
+        verdicts->unjudged = arena_strdup(verdicts->arena, why.data);
+    str_release(&why);
 }
 
 void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample,
@@ -213,6 +233,7 @@ void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_r
     if (!judgement.by_reference && !verdicts->reason)
         verdicts->reason = arena_strdup(verdicts->arena, judgement.reason);
     for (size_t i = 0; i < verdicts->engines; i++) {
+        explain_unjudged(verdicts, sample, &judgement.verdicts[i]);
         add_verdict(verdicts, i, sample, &judgement.verdicts[i]);
         if (each)
             each[i] = judgement.verdicts[i];

@@ -33,8 +33,12 @@ struct engine_verdict {
     const char *cause; /* which parameter makes it fail (compare/compare_cause.h); NULL: not known */
     const char *known; /* of a finding: where its known issue is written up; NULL: it is not a known issue */
     bool accepted;     /* the known issue does not count against the engine */
-    size_t settled;    /* suspects that were settled */
-    size_t resolved;   /* answers that could not be judged as a whole and were judged operator by operator */
+    /* Over all samples: elements of its answers, those judged, and those that were judged operator by
+     * operator instead; the largest error of those judged, divided by its hard bound. */
+    size_t elements, judged, by_operator;
+    double factor;
+    size_t settled;  /* suspects that were settled */
+    size_t resolved; /* answers that could not be judged as a whole and were judged operator by operator */
 };
 
 /* A finding, to be looked up among the known issues. */
@@ -57,6 +61,8 @@ struct sample_verdicts {
     size_t samples, by_reference; /* samples judged, and those judged by the reference */
     struct refusals *refusals;    /* what the engines answered about refusals (locate/refusal.h) */
     const char *reason; /* why the reference did not judge the first sample that it did not judge; or NULL */
+    const char *unjudged;    /* why elements of the first sample that has such could not be judged; NULL: all
+                                were,    or nobody knows */
     sample_look_up *look_up; /* called for each finding that becomes the worst; NULL: none are known.
                                 findings/known_issues.h has such a function */
     const void *known;       /* its context */

@@ -1,8 +1,9 @@
 /*
- * Data files: the first byte says which kind the rest is. What is accepted must be written and read back the
- * same.
+ * Data files: the first byte says which kind the rest is; 'P' begins an archive. What is accepted must be
+ * written and read back the same.
  */
 #include "model/data.h"
+#include "model/npz.h"
 #include "tensor/npy.h"
 
 #include <stdlib.h>
@@ -34,6 +35,23 @@ static void try_npy(const uint8_t *data, size_t size)
     tensor_release(&again);
 }
 
+/* An archive: each of its arrays is read or refused with words. */
+static void try_npz(const uint8_t *data, size_t size)
+{
+    struct npz npz;
+    struct error err = {0};
+    if (npz_parse(&npz, data, size, &err))
+        require(err.message[0] != '\0');
+    for (size_t i = 0; i < npz.count; i++) {
+        struct tensor tensor;
+        struct error why = {0};
+        if (npz_read(&npz, &npz.arrays[i], &tensor, &why))
+            require(why.message[0] != '\0');
+        tensor_release(&tensor);
+    }
+    npz_close(&npz);
+}
+
 static void try_proto(const uint8_t *data, size_t size, Onnx__TypeProto__ValueCase kind)
 {
     Onnx__TypeProto type = ONNX__TYPE_PROTO__INIT;
@@ -60,6 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size)
         return 0;
+    if (data[0] == 'P') {
+        try_npz(data, size);
+        return 0;
+    }
     switch (data[0] % 4) {
     case 0:
         try_npy(data + 1, size - 1);

@@ -69,7 +69,7 @@ static void test_page(void **state)
     struct str page;
     str_init(&page);
     assert_int_equal(model_index_init(&index, model, &err), 0);
-    struct map_source source = {hostile, &index, &result, "engine bug: outside"};
+    struct map_source source = {hostile, &index, &result, "engine bug: outside", "</script><b>it is wrong"};
     assert_int_equal(fault_map_html(&page, &source, &err), 0);
     /* Every node once in the whole drawing; three arrows around the culprit in the other. */
     assert_int_equal(occurrences(page.data, "id=\"whole_n"), 61);
@@ -89,6 +89,7 @@ static void test_page(void **state)
     assert_int_equal(json_read(&arena, from, (size_t)(strstr(from, "</script>") - from), &root, &err), 0);
     assert_int_equal(json_member(root, "nodes")->count, 61);
     assert_string_equal(json_member(root, "class")->text, "engine bug: outside");
+    assert_string_equal(json_member(root, "answer")->text, "</script><b>it is wrong");
     arena_release(&arena);
     str_release(&page);
     free(result.nodes);

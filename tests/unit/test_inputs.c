@@ -100,6 +100,41 @@ static void test_dims(void **state)
     }
 }
 
+/* Five samples have all five sizes, the same for one name, and the same again for the same seed. */
+static void test_sizes(void **state)
+{
+    struct fixture *f = *state;
+    struct inputs inputs, again;
+    struct str text;
+    int64_t sum = 0;
+    str_init(&text);
+    assert_int_equal(inputs_random(&inputs, f->model, 12, 7, NULL, 0, NULL), 0);
+    assert_int_equal(inputs_random(&again, f->model, 12, 7, NULL, 0, NULL), 0);
+    inputs_draw_sizes(&inputs, false);
+    inputs_draw_sizes(&again, false);
+    assert_true(inputs_sizes_vary(&inputs));
+    for (size_t i = 0; i < 12; i++) {
+        struct shape x = inputs_shape(&inputs, &inputs.slots[0], i);
+        struct shape mask = inputs_shape(&inputs, &inputs.slots[1], i);
+        struct shape same = inputs_shape(&again, &again.slots[0], i);
+        assert_true(x.dims[0] == mask.dims[0] && shape_equal(&x, &same) && x.dims[1] == 3);
+        assert_true(x.dims[0] == inputs_shape(&inputs, &inputs.slots[0], i % 5).dims[0]);
+        sum += i < 5 ? x.dims[0] : 0;
+    }
+    assert_int_equal(sum, 1 + 2 + 3 + 7 + 16);
+    inputs_describe(&inputs, &text);
+    assert_string_equal(
+        text.data, "12 random samples of x batch x 3, mask batch, index 2 with batch = 1, 2, 3, 7 and 16");
+    inputs_release(&inputs);
+    inputs_release(&again);
+    assert_int_equal(inputs_random(&inputs, f->model, 12, 7, NULL, 0, NULL), 0);
+    inputs_draw_sizes(&inputs, true);
+    assert_false(inputs_sizes_vary(&inputs));
+    assert_int_equal(inputs_shape(&inputs, &inputs.slots[0], 3).dims[0], 1);
+    inputs_release(&inputs);
+    str_release(&text);
+}
+
 /* A version 1.0 .npy file of little-endian numbers. */
 static void write_npy(const char *folder, const char *name, const char *descr, const char *shape,
                       const void *data, size_t size)
@@ -262,6 +297,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_random, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dims, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_samples, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
     };

@@ -1,0 +1,366 @@
+#include "report/answer.h"
+
+#include "base/memory.h"
+#include "report/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMED = 6 }; /* engines that are named, of more */
+
+/* How the judge begins to say why the reference did not judge. */
+static const char reason_head[] = "the reference: ";
+
+void answer_add_count(struct str *out, size_t count)
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%zu", count);
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            str_add(out, ",");
+        str_append(out, &digits[i], 1);
+    }
+}
+
+void answer_add_nodes(struct str *out, const char *const *operators, const char *const *nodes, size_t count)
+{
+    for (size_t i = 0; i < count && i < NAMED; i++) {
+        str_add(out, !i ? "" : i + 1 < count ? ", " : " and ");
+        text_print(out, operators[i], 60);
+        str_add(out, " ");
+        text_print(out, nodes[i], 120);
+    }
+    if (count > NAMED)
+        str_printf(out, " and %zu more", count - NAMED);
+    if (count > 1)
+        str_add(out, " together");
+}
+
+struct answer_part answer_part_of(const struct engine_verdict *overall, const char *engine, struct str *where)
+{
+    size_t all = 0, alike = 0;
+    const char *word = verdict_row(overall->verdict.kind)->sentence;
+    for (int i = 0; i < VERDICT_COUNT; i++) {
+        all += overall->counts[i];
+        if (text_equal(verdict_row((enum verdict_kind)i)->sentence, word))
+            alike += overall->counts[i];
+    }
+    str_clear(where);
+    if (!verdict_is(overall->verdict.kind, CLASS_AGREES))
+        answer_add_nodes(where, overall->operators, overall->nodes, overall->n_nodes);
+    return (struct answer_part){
+        .engine = engine,
+        .kind = overall->verdict.kind,
+        .by_vote = overall->verdict.by_vote,
+        .known = overall->known != NULL,
+        .where = where->data,
+        .alike = alike,
+        .all = all,
+        .elements = overall->elements,
+        .judged = overall->judged,
+        .by_operator = overall->by_operator,
+        .factor = overall->factor,
+    };
+}
+
+void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts *verdicts,
+                       const char *const *labels, const char *path, const char *described, size_t samples)
+{
+    *scene = (struct answer_scene){0};
+    scene->parts = memory_zeroed(verdicts->engines + 1, sizeof *scene->parts);
+    scene->wheres = memory_zeroed(verdicts->engines + 1, sizeof *scene->wheres);
+    str_init(&scene->what);
+    str_init(&scene->evidence);
+    text_print(&scene->what, path, 0);
+    text_print(&scene->evidence, described, 0);
+    if (verdicts->samples < samples) {
+        str_add(&scene->evidence, ", ");
+        answer_add_count(&scene->evidence, verdicts->samples);
+        str_add(&scene->evidence, " of them judged");
+    }
+    for (size_t i = 0; i < verdicts->engines; i++) {
+        str_init(&scene->wheres[i]);
+        scene->parts[i] = answer_part_of(&verdicts->engine[i], labels[i], &scene->wheres[i]);
+        engine_verdict_stands(&verdicts->engine[i], labels[i], &scene->standing);
+    }
+    scene->answer = (struct answer){
+        .what = scene->what.data,
+        .count = verdicts->engines,
+        .parts = scene->parts,
+        .evidence = scene->evidence.data,
+        .unit = "output value",
+        .unjudged = verdicts->unjudged,
+        .without = verdicts->reason,
+        .standing = &scene->standing,
+    };
+}
+
+void answer_scene_release(struct answer_scene *scene)
+{
+    for (size_t i = 0; i < scene->answer.count; i++)
+        str_release(&scene->wheres[i]);
+    free(scene->parts);
+    free(scene->wheres);
+    str_release(&scene->what);
+    str_release(&scene->evidence);
+}
+
+static bool agrees(const struct answer_part *part)
+{
+    return verdict_is(part->kind, CLASS_AGREES);
+}
+
+/* Whether the answer may call the engine correct: some of its values were held against the reference. */
+static bool is_shown(const struct answer *answer, const struct answer_part *part)
+{
+    bool some = !answer->unit || part->judged + part->by_operator > 0;
+    return agrees(part) && !part->by_vote && some;
+}
+
+/* Whether one clause can speak of both. */
+static bool alike(const struct answer *answer, const struct answer_part *a, const struct answer_part *b)
+{
+    const char *here = a->where ? a->where : "", *there = b->where ? b->where : "";
+    return verdict_row(a->kind)->says[0] && verdict_row(b->kind)->says[0] &&
+           text_equal(verdict_row(a->kind)->says[0], verdict_row(b->kind)->says[0]) &&
+           is_shown(answer, a) == is_shown(answer, b) && a->by_vote == b->by_vote && a->known == b->known &&
+           text_equal(here, there) && a->alike * b->all == b->alike * a->all;
+}
+
+/* "A, B and C", of engines that the clause of parts[first] speaks of; returns how many they are. */
+static size_t add_engines(struct str *out, const struct answer *answer, size_t first, bool *done)
+{
+    size_t count = 0, named = 0;
+    for (size_t i = first; i < answer->count; i++)
+        count += !done[i] && alike(answer, &answer->parts[first], &answer->parts[i]);
+    for (size_t i = first; i < answer->count; i++) {
+        if (done[i] || (i > first && !alike(answer, &answer->parts[first], &answer->parts[i])))
+            continue;
+        done[i] = true;
+        if (named < NAMED || count == NAMED + 1)
+            str_printf(out, "%s%s",
+                       !named              ? ""
+                       : named + 1 < count ? ", "
+                                           : " and ",
+                       answer->parts[i].engine);
+        named++;
+    }
+    if (count > NAMED + 1)
+        str_printf(out, " and %zu more", count - NAMED);
+    return count ? count : 1;
+}
+
+/* "model.onnx", or of counted cases "3 of the 12 cases"; it is the subject of the clause or its object. */
+static void add_what(struct str *out, const struct answer *answer, const struct answer_part *part, bool begun,
+                     bool subject)
+{
+    bool partly = answer->counted && part->alike < part->all;
+    if (partly) {
+        answer_add_count(out, part->alike);
+        str_add(out, " of ");
+    }
+    str_add(out, !begun ? answer->what : !answer->plural ? "it" : subject && !partly ? "they" : "them");
+}
+
+static void add_share(struct str *out, const struct answer *answer, const struct answer_part *part)
+{
+    if (answer->counted || part->alike >= part->all)
+        return;
+    str_add(out, " in ");
+    answer_add_count(out, part->alike);
+    str_add(out, " of ");
+    answer_add_count(out, part->all);
+    str_printf(out, " %s", answer->share ? answer->share : "samples");
+}
+
+/* "model.onnx is computed correctly by A and B". */
+static void add_agreement(struct str *out, const struct answer *answer, size_t first, bool begun, bool *done)
+{
+    const struct answer_part *part = &answer->parts[first];
+    bool plural = answer->plural && !(answer->counted && part->alike == 1 && part->all > 1);
+    const char *verb = verdict_row(part->kind)->says[plural];
+    bool partial = part->judged + part->by_operator < part->elements;
+    if (answer->unjudging)
+        verb = plural ? "are answered by" : "is answered by";
+    else if (part->by_vote)
+        verb = plural ? "are computed alike by" : "is computed alike by";
+    else if (answer->unit && !is_shown(answer, part))
+        verb = plural ? "are answered, with nothing to be judged, by"
+                      : "is answered, with nothing to be judged, by";
+    else if (answer->agrees)
+        verb = answer->agrees;
+    add_what(out, answer, part, begun, true);
+    str_printf(out, " %s ", verb);
+    add_engines(out, answer, first, done);
+    add_share(out, answer, part);
+    if (part->by_vote && !answer->unjudging)
+        str_add(out, ", which does not show that they are right");
+    else if (partial && is_shown(answer, part))
+        str_add(out, ", as far as could be judged");
+}
+
+/* "A and B refuse model.onnx at Gemm fc in 3 of 20 samples". */
+static void add_deviation(struct str *out, const struct answer *answer, size_t first, bool begun, bool *done)
+{
+    const struct answer_part *part = &answer->parts[first];
+    const struct verdict_row *row = verdict_row(part->kind);
+    size_t count = add_engines(out, answer, first, done);
+    str_printf(out, " %s ", row->says[count > 1] ? row->says[count > 1] : row->sentence);
+    add_what(out, answer, part, begun, false);
+    if (part->where && *part->where)
+        str_printf(out, " at %s", part->where);
+    add_share(out, answer, part);
+    if (part->known)
+        str_add(out, ", a known issue");
+}
+
+static void add_clauses(struct str *out, const struct answer *answer)
+{
+    bool *done = memory_zeroed(answer->count + 1, sizeof *done);
+    bool begun = false;
+    for (int agreeing = 1; agreeing >= 0; agreeing--)
+        for (size_t i = 0; i < answer->count; i++) {
+            if (done[i] || agrees(&answer->parts[i]) != agreeing)
+                continue;
+            str_add(out, begun ? "; " : "");
+            if (agreeing)
+                add_agreement(out, answer, i, begun, done);
+            else
+                add_deviation(out, answer, i, begun, done);
+            begun = true;
+        }
+    free(done);
+}
+
+static size_t left_of(const struct answer_part *part)
+{
+    return part->elements - part->judged - part->by_operator;
+}
+
+/* The values of that engine of those called correct of which the fewest were judged; without such an engine,
+ * of all whose values could be looked at. The error is the largest of them. */
+static struct answer_part totals(const struct answer *answer)
+{
+    struct answer_part all = {0};
+    bool shown = false;
+    for (size_t i = 0; i < answer->count; i++)
+        shown |= is_shown(answer, &answer->parts[i]);
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct answer_part *part = &answer->parts[i];
+        if (is_shown(answer, part) != shown || !part->elements || verdict_is(part->kind, CLASS_FORM))
+            continue;
+        double factor = part->factor > all.factor ? part->factor : all.factor;
+        if (!all.elements || left_of(part) > left_of(&all) ||
+            (left_of(part) == left_of(&all) && part->elements > all.elements))
+            all = *part;
+        all.factor = factor;
+        all.kind = shown ? VERDICT_AGREES : VERDICT_UNTESTED;
+    }
+    return all;
+}
+
+static void add_values(struct str *out, const struct answer *answer, const struct answer_part *all)
+{
+    if (!all->elements) {
+        str_printf(out, ", no %s judged", answer->unit);
+        return;
+    }
+    str_add(out, ", ");
+    answer_add_count(out, all->elements);
+    str_printf(out, " %s%s, ", answer->unit, all->elements == 1 ? "" : "s");
+    if (all->judged == all->elements) {
+        str_add(out, all->elements == 1 ? "judged" : "all judged");
+    } else {
+        if (all->judged || !all->by_operator)
+            all->judged ? answer_add_count(out, all->judged) : str_add(out, "none");
+        str_add(out, all->judged || !all->by_operator ? " judged" : "");
+        if (all->by_operator) {
+            str_add(out, all->judged ? ", " : "");
+            answer_add_count(out, all->by_operator);
+            str_add(out, " judged operator by operator");
+        }
+    }
+    if (verdict_is(all->kind, CLASS_AGREES) && all->judged && isfinite(all->factor)) {
+        if (all->factor > 0)
+            str_printf(out, ", largest error %.2g of what rounding explains", all->factor);
+        else
+            str_add(out, ", without any error");
+    }
+}
+
+static void add_doubt(struct str *out, const char *between, const char *head, const char *why)
+{
+    str_printf(out, "%s%s: ", between, head);
+    text_print(out, why, 0);
+    str_add(out, text_ends(out->data, ".") ? "" : ".");
+}
+
+static void add_doubts(struct str *out, const struct answer *answer, const struct answer_part *all,
+                       const char *between)
+{
+    size_t left = left_of(all);
+    if (answer->without)
+        add_doubt(out, between, "Judged without the reference",
+                  answer->without + (text_starts(answer->without, reason_head) ? strlen(reason_head) : 0));
+    else if (answer->not_judged)
+        add_doubt(out, between, "Not judged", answer->not_judged);
+    else if (answer->unit && answer->unjudged && all->judged < all->elements)
+        add_doubt(out, between, "Not judged", answer->unjudged);
+    else if (answer->unit && left) {
+        str_printf(out, "%sNot judged: ", between);
+        answer_add_count(out, left);
+        str_add(out, " of ");
+        answer_add_count(out, all->elements);
+        str_printf(out, " %ss; why is not known.", answer->unit);
+    }
+    if (!answer->standing || !answer->standing->troubles)
+        return;
+    str_printf(out, "%sNot everything was judged: ", between);
+    text_print(out, answer->standing->reason, 0);
+    if (answer->standing->troubles > 1)
+        str_printf(out, " (and %zu more such)", answer->standing->troubles - 1);
+    str_add(out, text_ends(out->data, ".") ? "" : ".");
+}
+
+/* A sentence begins with a capital letter, but a path or an engine is called as it is called. */
+static void add_sentence(struct str *out, const struct answer *answer)
+{
+    size_t start = out->length;
+    if (answer->said)
+        str_add(out, answer->said);
+    else
+        add_clauses(out, answer);
+    if (text_starts(out->data + start, "the ") || text_starts(out->data + start, "all "))
+        out->data[start] = (char)(out->data[start] - 'a' + 'A');
+    str_add(out, text_ends(out->data, ".") ? "" : ".");
+}
+
+void answer_add(struct str *out, const struct answer *answer, const char *between)
+{
+    struct answer_part all = totals(answer);
+    add_sentence(out, answer);
+    if (answer->evidence) {
+        str_printf(out, "%sEvidence: %s", between, answer->evidence);
+        if (answer->unit && (all.elements || !answer->without))
+            add_values(out, answer, &all);
+        str_add(out, ".");
+    }
+    add_doubts(out, answer, &all, between);
+}
+
+void answer_print(struct str *out, const struct answer *answer)
+{
+    answer_add(out, answer, "\n");
+    str_add(out, "\n\n");
+}
+
+void answer_json(struct json *json, const struct answer *answer)
+{
+    struct str text;
+    str_init(&text);
+    answer_add(&text, answer, " ");
+    json_string(json, "answer", text.data);
+    str_release(&text);
+}

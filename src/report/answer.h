@@ -1,0 +1,83 @@
+/*
+ * The answer of a command in words, with its evidence and its doubts: what stands first on the terminal, in a
+ * map, in JSON and in JUnit.
+ *
+ *     model.onnx is computed correctly by onnxruntime@1.30.0 and torch; opencv refuses it at Gemm fc.
+ *     Evidence: 20 random samples of 1 x 3 x 32 x 32, 2,240 output values, all judged, largest error 0.3 of
+ * what rounding explains.
+ *
+ * The words for verdicts are those of judge/verdict.c. Never more is claimed than was judged: an engine that
+ * agrees is called correct only if some of its values were judged against the reference; a vote is called a
+ * vote; what was not judged is counted, and why is said as far as it is known.
+ */
+#ifndef REPORT_ANSWER_H
+#define REPORT_ANSWER_H
+
+#include "base/json.h"
+#include "base/str.h"
+#include "judge/standing.h"
+#include "judge/verdict.h"
+#include "trial/sample_verdicts.h"
+
+/* What is said of one engine. */
+struct answer_part {
+    const char *engine;
+    enum verdict_kind kind;
+    bool by_vote;      /* there was no reference */
+    bool known;        /* the finding is a known issue */
+    const char *where; /* "Gemm fc": what is to blame; NULL or "": not known */
+    size_t alike, all; /* so many of all samples (or cases) have this verdict; 0 of 0: not counted */
+    size_t elements, judged, by_operator; /* values of the answers, those judged as a whole, and those whose
+                                             operators were judged instead */
+    double factor;                        /* the largest error divided by its hard bound */
+};
+
+struct answer {
+    const char *what;   /* "model.onnx", "the gradients of model.onnx" */
+    bool plural;        /* it is plural */
+    bool counted;       /* it is a number of cases, of which `alike` are meant, rather than of samples */
+    const char *share;  /* what `alike` counts, unless samples: "forms" */
+    bool unjudging;     /* nothing was to be judged: an engine that agrees merely answered */
+    const char *agrees; /* instead of "is computed correctly by"; NULL: that */
+    const char *said;   /* instead of what is said of the engines; NULL: that */
+    size_t count;
+    const struct answer_part *parts;
+    const char *evidence;   /* "20 random samples of 1 x 3"; NULL: none to tell */
+    const char *unit;       /* of what was judged: "output value"; NULL: values are not counted */
+    const char *not_judged; /* what was not judged, and why, whatever the numbers say; NULL: nothing */
+    const char *unjudged;   /* why values could not be judged; NULL: not known */
+    const char *without;    /* why there was no reference for some samples; NULL: there was */
+    const struct standing *standing; /* NULL: what was not judged is said elsewhere */
+};
+
+/* Appends the answer; its sentences (answer, evidence, doubts) are separated by `between`: "\n", or " ". */
+void answer_add(struct str *out, const struct answer *answer, const char *between);
+
+/* The same for the terminal, with an empty line after it, and as the member "answer" of JSON. */
+void answer_print(struct str *out, const struct answer *answer);
+void answer_json(struct json *json, const struct answer *answer);
+
+/* An answer about the verdicts on samples, and what it is made of. Members of `answer` may be changed. */
+struct answer_scene {
+    struct answer answer;
+    struct answer_part *parts;
+    struct str *wheres; /* one for each part */
+    struct str what, evidence;
+    struct standing standing;
+};
+/* path: the model. described: the samples (inputs_describe), of which `samples` there are. */
+void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts *verdicts,
+                       const char *const *labels, const char *path, const char *described, size_t samples);
+void answer_scene_release(struct answer_scene *scene);
+
+/* The part of an engine that was judged on samples; *where takes the words for what is to blame. */
+struct answer_part answer_part_of(const struct engine_verdict *overall, const char *engine,
+                                  struct str *where);
+
+/* Appends "Gemm fc", or "Conv c1, Relu r1 and Add a1 together". */
+void answer_add_nodes(struct str *out, const char *const *operators, const char *const *nodes, size_t count);
+
+/* Appends a number with a comma at every third digit. */
+void answer_add_count(struct str *out, size_t count);
+
+#endif

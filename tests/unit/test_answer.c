@@ -1,0 +1,187 @@
+/* The answer in words: never more is claimed than was judged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/answer.h"
+
+#include <math.h>
+
+static void expect(const struct answer *answer, const char *text)
+{
+    struct str out;
+    str_init(&out);
+    answer_add(&out, answer, " ");
+    assert_string_equal(out.data, text);
+    str_release(&out);
+}
+
+static struct answer about(const struct answer_part *parts, size_t count)
+{
+    return (struct answer){.what = "m.onnx",
+                           .count = count,
+                           .parts = parts,
+                           .evidence = "20 random samples of 1 x 3 x 32 x 32",
+                           .unit = "output value"};
+}
+
+static void sentence_of_the_example(void **state)
+{
+    (void)state;
+    const struct answer_part parts[] = {
+        {.engine = "opencv", .kind = VERDICT_REJECTED, .where = "Gemm fc", .alike = 20, .all = 20},
+        {.engine = "onnxruntime@1.30.0",
+         .kind = VERDICT_AGREES,
+         .alike = 20,
+         .all = 20,
+         .elements = 2240,
+         .judged = 2240,
+         .factor = 0.3},
+        {.engine = "torch",
+         .kind = VERDICT_AGREES,
+         .alike = 20,
+         .all = 20,
+         .elements = 2240,
+         .judged = 2240,
+         .factor = 0.1},
+    };
+    struct answer answer = about(parts, 3);
+    expect(&answer,
+           "m.onnx is computed correctly by onnxruntime@1.30.0 and torch; opencv refuses it at Gemm fc. "
+           "Evidence: 20 random samples of 1 x 3 x 32 x 32, 2,240 output values, all judged, largest "
+           "error 0.3 of what rounding explains.");
+}
+
+static void failures_alone(void **state)
+{
+    (void)state;
+    const struct answer_part parts[] = {
+        {.engine = "a",
+         .kind = VERDICT_WRONG,
+         .where = "Resize y",
+         .alike = 3,
+         .all = 20,
+         .elements = 40,
+         .judged = 40,
+         .factor = INFINITY},
+        {.engine = "b", .kind = VERDICT_SHAPE, .where = "Resize y", .alike = 3, .all = 20, .elements = 40},
+        {.engine = "c", .kind = VERDICT_CRASH, .known = true, .alike = 20, .all = 20},
+        {.engine = "d", .kind = VERDICT_NO_ENGINE},
+    };
+    struct answer answer = about(parts, 4);
+    expect(&answer,
+           "a and b are wrong on m.onnx at Resize y in 3 of 20 samples; c crashes on it, a known issue; d "
+           "did not start for it. Evidence: 20 random samples of 1 x 3 x 32 x 32, 40 output values, all judged.");
+}
+
+/* An all clear without a judged value is none. */
+static void nothing_judged(void **state)
+{
+    (void)state;
+    const struct answer_part none[] = {{.engine = "a", .kind = VERDICT_AGREES, .alike = 1, .all = 1}};
+    const struct answer_part all[] = {
+        {.engine = "a", .kind = VERDICT_AGREES, .alike = 1, .all = 1, .elements = 4}};
+    const struct answer_part vote[] = {{.engine = "a",
+                                        .kind = VERDICT_AGREES,
+                                        .by_vote = true,
+                                        .alike = 1,
+                                        .all = 1,
+                                        .elements = 4,
+                                        .judged = 4},
+                                       {.engine = "b",
+                                        .kind = VERDICT_AGREES,
+                                        .by_vote = true,
+                                        .alike = 1,
+                                        .all = 1,
+                                        .elements = 4,
+                                        .judged = 4}};
+    struct answer answer = about(none, 1);
+    expect(&answer,
+           "m.onnx is answered, with nothing to be judged, by a. Evidence: 20 random samples of 1 x 3 x 32 x "
+           "32, no output value judged.");
+    answer = about(all, 1);
+    answer.unjudged = "NaN in input x row 3 reaches 4 of 4 output values through Softmax s";
+    expect(&answer,
+           "m.onnx is answered, with nothing to be judged, by a. Evidence: 20 random samples of 1 x 3 x 32 x "
+           "32, 4 output values, none judged. Not judged: NaN in input x row 3 reaches 4 of 4 output values "
+           "through Softmax s.");
+    answer = about(vote, 2);
+    answer.without = "the reference: it lacks the operator Foo";
+    expect(
+        &answer,
+        "m.onnx is computed alike by a and b, which does not show that they are right. Evidence: 20 random "
+        "samples of 1 x 3 x 32 x 32, 4 output values, all judged. Judged without the reference: it lacks "
+        "the operator Foo.");
+}
+
+static void partly_judged(void **state)
+{
+    (void)state;
+    const struct standing standing = {.troubles = 2, .reason = "b gave no answer"};
+    const struct answer_part parts[] = {
+        {.engine = "a", .kind = VERDICT_AGREES, .alike = 2, .all = 2, .elements = 60, .judged = 4},
+        {.engine = "b", .kind = VERDICT_AGREES, .alike = 1, .all = 2, .elements = 60, .by_operator = 60}};
+    struct answer answer = about(parts, 1);
+    answer.standing = &standing;
+    expect(
+        &answer,
+        "m.onnx is computed correctly by a, as far as could be judged. Evidence: 20 random samples of 1 x 3 "
+        "x "
+        "32 x 32, 60 output values, 4 judged, without any error. Not judged: 56 of 60 output values; why is "
+        "not known. Not everything was judged: b gave no answer (and 1 more such).");
+    answer = about(parts + 1, 1);
+    expect(&answer, "m.onnx is computed correctly by b in 1 of 2 samples. Evidence: 20 random samples of 1 x "
+                    "3 x 32 x 32, "
+                    "60 output values, 60 judged operator by operator.");
+}
+
+static void cases_and_runs(void **state)
+{
+    (void)state;
+    const struct answer_part parts[] = {{.engine = "a", .kind = VERDICT_AGREES, .alike = 12, .all = 12},
+                                        {.engine = "b", .kind = VERDICT_AGREES, .alike = 9, .all = 12},
+                                        {.engine = "b", .kind = VERDICT_NAN, .alike = 3, .all = 12}};
+    struct answer answer = {
+        .what = "the 12 cases", .plural = true, .counted = true, .count = 3, .parts = parts};
+    expect(
+        &answer,
+        "The 12 cases are computed correctly by a; 9 of them are computed correctly by b; b is wrong on 3 of "
+        "them.");
+    answer = (struct answer){
+        .what = "m.onnx", .unjudging = true, .count = 2, .parts = parts, .evidence = "1 sample"};
+    expect(&answer, "m.onnx is answered by a; it is answered by b in 9 of 12 samples. Evidence: 1 sample.");
+}
+
+/* Many engines are not all named, and each verdict has its words for one engine and for several. */
+static void words(void **state)
+{
+    (void)state;
+    struct answer_part parts[9] = {0};
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    for (size_t i = 0; i < 9; i++)
+        parts[i] = (struct answer_part){.engine = names[i], .kind = VERDICT_HANG};
+    struct answer answer = about(parts, 9);
+    answer.evidence = NULL;
+    expect(&answer, "a, b, c, d, e, f and 3 more hang on m.onnx.");
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        for (int k = 0; k < 2; k++)
+            assert_non_null(verdict_row((enum verdict_kind)i)->says[k]);
+    struct str text;
+    str_init(&text);
+    answer_add_count(&text, 1234567);
+    assert_string_equal(text.data, "1,234,567");
+    str_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentence_of_the_example), cmocka_unit_test(failures_alone),
+        cmocka_unit_test(nothing_judged),          cmocka_unit_test(partly_judged),
+        cmocka_unit_test(cases_and_runs),          cmocka_unit_test(words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
