@@ -60,8 +60,10 @@ static void add_evidence(const struct conform *conform, struct str *out)
         }
         judged += seen;
     }
-    str_printf(out, "%zu case%s, %zu with the outputs that they expect", cases, cases == 1 ? "" : "s",
-               cases - bare);
+    if (cases == 1)
+        str_add(out, bare ? "1 case, without the outputs to expect" : "1 case, with the outputs to expect");
+    else
+        str_printf(out, "%zu cases, %zu of them with the outputs to expect", cases, cases - bare);
     if (judged)
         str_printf(out, "; the reference judged answers to %zu", judged);
 }

@@ -58,7 +58,7 @@ void search_answer(struct str *out, const struct fuzz_status *status, const stru
     str_init(&said);
     str_init(&evidence);
     if (n == 1)
-        str_printf(&said, "%s: %sinput or weights were found with which %s", status->searched[0].model,
+        str_printf(&said, "%s: %sinputs or weights were found with which %s", status->searched[0].model,
                    reached ? "" : "no ", goal_in_words(status->search_words.goal));
     else
         str_printf(&said, "On %zu of %zu models inputs or weights were found with which %s", reached, n,
@@ -66,8 +66,11 @@ void search_answer(struct str *out, const struct fuzz_status *status, const stru
     if (reached < n)
         str_add(&said, n == 1 ? ", which does not show that there are none"
                               : "; of the others this does not show that there are none");
-    str_printf(&said, "; %zu finding%s an engine's fault", status->findings,
-               status->findings == 1 ? " is" : "s are");
+    if (status->findings)
+        str_printf(&said, "; %zu finding%s faults of an engine", status->findings,
+                   status->findings == 1 ? " shows" : "s show");
+    else
+        str_add(&said, "; no fault of an engine was found");
     answer_add_count(&evidence, (size_t)status->cases);
     str_printf(&evidence, " changed samples in %.0f s, from ", status->elapsed);
     text_print(&evidence, status->search_words.start, 0);
