@@ -35,14 +35,18 @@ static enum verdict_kind kind_of(const struct conform_result *result)
 
 /* Adds a case to the part, from `first` on, that tells the same of its engine. */
 static void add_case(struct answer *answer, struct answer_part *parts, size_t first, const char *engine,
-                     enum verdict_kind kind)
+                     const struct conform_result *result)
 {
+    enum verdict_kind kind = kind_of(result);
+    /* Without outputs to expect and without the reference, other engines agree, which is no proof. */
+    bool vote = result->bare && result->judged && result->judged->verdict.by_vote;
     size_t i = first;
     while (i < answer->count &&
-           !text_equal(verdict_row(parts[i].kind)->sentence, verdict_row(kind)->sentence))
+           !(text_equal(verdict_row(parts[i].kind)->sentence, verdict_row(kind)->sentence) &&
+             parts[i].by_vote == vote))
         i++;
     if (i == answer->count)
-        parts[answer->count++] = (struct answer_part){.engine = engine, .kind = kind};
+        parts[answer->count++] = (struct answer_part){.engine = engine, .kind = kind, .by_vote = vote};
     parts[i].alike++;
 }
 
@@ -72,14 +76,14 @@ static void add_answer(const struct conform *conform, const struct session *sess
                        const struct standing *standing, const char *between, struct str *out)
 {
     size_t cases = conform->suite->count;
-    struct answer_part *parts = memory_zeroed(conform->engines * VERDICT_COUNT + 1, sizeof *parts);
+    struct answer_part *parts = memory_zeroed(conform->engines * 2 * VERDICT_COUNT + 1, sizeof *parts);
     struct answer answer = {.plural = cases != 1, .counted = true, .parts = parts, .standing = standing};
     struct str what, evidence;
     str_init(&what);
     str_init(&evidence);
     for (size_t engine = 0; engine < conform->engines; engine++)
         for (size_t i = 0, first = answer.count; i < cases; i++)
-            add_case(&answer, parts, first, session->labels[engine], kind_of(conform_at(conform, i, engine)));
+            add_case(&answer, parts, first, session->labels[engine], conform_at(conform, i, engine));
     for (size_t i = 0; i < answer.count; i++)
         parts[i].all = cases;
     if (cases == 1)
