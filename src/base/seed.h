@@ -1,5 +1,5 @@
-/* Seeds of random choices as text and JSON. A seed is any number of 64 bits, written with or without a sign: -1
- * is 2^64 - 1. */
+/* Seeds of random choices as text and JSON. A seed is any number of 64 bits, written with or without a sign:
+ * -1 is 2^64 - 1. */
 #ifndef BASE_SEED_H
 #define BASE_SEED_H
 

@@ -233,7 +233,8 @@ int inputs_from_settings(struct inputs *inputs, const struct model *model,
     if (settings->data)
         return inputs_read(inputs, model, settings->data, err) || inputs_check(inputs, err) ? -1 : 0;
     size_t samples = settings->random > 0 ? (size_t)settings->random : 1;
-    if (inputs_random(inputs, model, samples, settings->seed, settings->dims.items, settings->dims.count, err))
+    if (inputs_random(inputs, model, samples, settings->seed, settings->dims.items, settings->dims.count,
+                      err))
         return -1;
     inputs_draw_sizes(inputs, settings->alike);
     return 0;

@@ -201,7 +201,8 @@ static const struct cli_option options[] = {
     {'d', "data", OPTION_TEXT, "PATH", offsetof(struct settings, inputs.data),
      "start from the inputs in PATH: a folder, a .npy, .npz or .pb file (default: 8 random samples)"},
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(struct settings, inputs.dims),
-     "size of an open dimension of random samples (default: 1 for the first, others drawn from 1, 2, 3, 7 and 16); repeatable"},
+     "size of an open dimension of random samples (default: 1 for the first, others drawn from 1, 2, 3, 7 "
+     "and 16); repeatable"},
     {0, "seed", OPTION_SEED, "S", offsetof(struct settings, inputs.seed),
      "seed of all random choices (default 1)"},
     {0, "population", OPTION_SEVERAL, "N", offsetof(struct settings, population),

@@ -74,7 +74,8 @@ static void failures_alone(void **state)
     struct answer answer = about(parts, 4);
     expect(&answer,
            "a and b are wrong on m.onnx at Resize y in 3 of 20 samples; c crashes on it, a known issue; d "
-           "did not start for it. Evidence: 20 random samples of 1 x 3 x 32 x 32, 40 output values, all judged.");
+           "did not start for it. Evidence: 20 random samples of 1 x 3 x 32 x 32, 40 output values, all "
+           "judged.");
 }
 
 /* An all clear without a judged value is none. */
