@@ -224,7 +224,7 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     if (magnitude < p.tiny && b->type != DTYPE_FLOAT16) /* when it is flushed, the error is its whole size */
         spread = likely_add(spread, magnitude);
     /* Rounding to nearest gives infinity from half an ulp above the largest number on. */
-    long double top = highest * (1 + p.unit / 2);
+    long double top = highest * (1 + (long double)p.unit / 2); /* in float64 the sum would be 1 */
     if (magnitude - hard > top) {
         b->value[i] = value < 0 ? -INFINITY : INFINITY;
         set_bounds(b, i, 0, 0);

@@ -70,13 +70,14 @@ static bool is_disputed(const struct sampler *s, int axis, const struct spot *at
     return (low < -margin && high > -2) || (high > length - 1 + margin && low < length + 1);
 }
 
-/* Four roundings of numbers no larger than (|n| + 1) * length. */
+/* Four roundings of numbers no larger than (|n| + 1) * length; ONNX's own evaluator computes them in float32,
+ * also for a grid of float64. */
 static struct spot locate(const struct sampler *s, int axis, const struct bounded *grid, size_t at)
 {
     long double n = grid->value[at], length = (long double)s->dims[axis];
     long double x = s->align ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
-    long double hard = bounded_hard(grid, at);
-    return (struct spot){x, 4 * unit_of(grid->type) * (fabsl(n) + hard + 1) * length + hard * length / 2};
+    long double hard = bounded_hard(grid, at), unit = fmaxl(unit_of(grid->type), 0x1p-24L);
+    return (struct spot){x, 4 * unit * (fabsl(n) + hard + 1) * length + hard * length / 2};
 }
 
 static bool find_nearest(const struct sampler *s, const struct spot *spots, struct nearest *nearest)

@@ -57,16 +57,16 @@ static long double argument_of_power(long double low, long double high, double p
     return low > 0 ? fmaxl(at_high, most * p * fabsl(logl(low))) : fmaxl(at_high, 0.4L);
 }
 
-/* Adds |x|^p with the error of pow (p = 1: none, p = 2: one rounding); the error from the bound of the input
- * is also added to *inherited. */
+/* Adds |x|^p with the error of pow (p = 2: one rounding; p = 1 may go through pow, too); the error from the
+ * bound of the input is also added to *inherited. */
 static void add_power(struct sum *sum, long double *inherited, const struct bounded *x, size_t at, double p,
                       double unit)
 {
     long double v = fabsl(x->value[at]), h = bounded_hard(x, at), power = powl(v, p);
     bool exact = h == 0 && power == floorl(power) && power * unit <= 1 && p <= 2;
     long double most = h > 0 ? powl(v + h, p) : power, reach = most - power;
-    long double own = exact || p == 1 ? 0 : (p == 2 ? 1 : 8 + p) * unit * most, usual = own;
-    if (p > 2)
+    long double own = exact ? 0 : (p == 2 ? 1 : 8 + p) * unit * most, usual = own;
+    if (p != 2 && !exact)
         own += argument_units * unit * argument_of_power(v - h, v + h, p, most);
     long double spread = bounded_likely(x, at), likely = spread * p * (p == 1 ? 1 : powl(v + spread, p - 1));
     if (isinf(power)) { /* of an infinity, or of a number that is too large even for long double */
@@ -112,7 +112,7 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
     long double reach = root_reach(fmaxl(s - inherited, 0), hard - inherited, inverse, inherited > 0);
     if (inherited > 0)
         reach += root_reach(s, inherited, inverse, false);
-    bool plain = pool->p == 1 || (hard == 0 && root == floorl(root) && pool->p == 2);
+    bool plain = hard == 0 && root == floorl(root) && pool->p <= 2;
     /* pow's error grows with its argument, also below 1 where the logarithm does not. */
     long double log = fabsl(logl(s + hard > 0 ? s + hard : 1));
     long double usual = pool->p == 2 ? 2 : fmaxl(8, pool->p) + log;

@@ -111,6 +111,10 @@ static void wrap(mpfr_t value, enum dtype type)
 
 void truth_round(mpfr_t rounded, enum dtype type, mpfr_srcptr truth)
 {
+    if (type == DTYPE_BOOL) { /* an extrapolation value of 10 is true */
+        mpfr_set_ui(rounded, mpfr_zero_p(truth) ? 0 : 1, MPFR_RNDN);
+        return;
+    }
     if (!dtype_is_float(type)) {
         mpfr_rint(rounded, truth, MPFR_RNDZ);
         wrap(rounded, type);

@@ -277,6 +277,25 @@ static void test_large_means(void **state)
     }
 }
 
+/* Less than half an ulp above the largest number: it rounds to that number, and is no infinity. */
+static void test_above_the_largest(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT, DTYPE_DOUBLE};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        long double top = dtype_highest(types[i]), ulp = top * dtype_precision(types[i]).unit;
+        long double more = dtype_round(types[i], ulp / 4), far = dtype_round(types[i], ulp * 2);
+        struct trial t;
+        trial_init(&t, "Add", 20, types[i], FILL_NORMAL, 1);
+        give(&t, types[i], 2, (long double[]){top, top});
+        give(&t, types[i], 2, (long double[]){more, far});
+        assert_int_equal(trial_eval(&t), 0);
+        assert_true(isfinite(t.out[0].value[0]) || isinf(bounded_hard(&t.out[0], 0)));
+        assert_true(isinf(t.out[0].value[1]) && bounded_hard(&t.out[0], 1) == 0);
+        trial_release(&t);
+    }
+}
+
 static void test_clip_order(void **state)
 {
     (void)state;
@@ -538,9 +557,9 @@ int main(void)
         cmocka_unit_test(test_edges),        cmocka_unit_test(test_exp_underflow),
         cmocka_unit_test(test_binary_edges), cmocka_unit_test(test_division_by_given_zero),
         cmocka_unit_test(test_clip_order),   cmocka_unit_test(test_bitwise_not),
-        cmocka_unit_test(test_large_means),  cmocka_unit_test(test_cast),
-        cmocka_unit_test(test_quantize),     cmocka_unit_test(test_propagation),
-        cmocka_unit_test(test_exact_fill),
+        cmocka_unit_test(test_large_means),  cmocka_unit_test(test_above_the_largest),
+        cmocka_unit_test(test_cast),         cmocka_unit_test(test_quantize),
+        cmocka_unit_test(test_propagation),  cmocka_unit_test(test_exact_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
