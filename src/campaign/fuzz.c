@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +262,28 @@ static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const 
     return fuzz_record(recorder, done, met, fuzz, err);
 }
 
+/* Where the second opinion contradicts the reference, one of the two is wrong: the case is written down for
+ * whoever maintains them. */
+static int keep_contradictions(const struct fuzz *fuzz, const struct trial_done *done, struct error *err)
+{
+    const struct fuzz_options *options = fuzz->options;
+    char path[PATH_MAX];
+    for (size_t i = 0; options->panel->second_opinion && options->folder && i < done->n_engines; i++) {
+        const struct verdict *verdict = &done->judgement.verdicts[i];
+        if (!verdict_is(verdict->kind, CLASS_DOUBT) || verdict->no_evidence)
+            continue;
+        snprintf(path, sizeof path, "%s/mistrusted.tsv", options->folder);
+        FILE *file = fopen(path, "a");
+        if (!file)
+            return error_set(err, ERROR_IO, "cannot write %s", path);
+        fprintf(file, "%s\t%s\t%s\n", done->test->recipe, panel_engine(options->panel, i)->label,
+                verdict->text);
+        if (fclose(file))
+            return error_set(err, ERROR_IO, "cannot write %s", path);
+    }
+    return 0;
+}
+
 static int record(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
 {
     struct fuzz_recorder recorder = {
@@ -273,6 +296,8 @@ static int record(struct fuzz *fuzz, size_t number, const struct trial_done *don
     }
     int status = fuzz->source.kind->bred ? record_bred(fuzz, &recorder, done, err)
                                          : fuzz_record(&recorder, done, met, fuzz, err);
+    if (!status)
+        status = keep_contradictions(fuzz, done, err);
     if (status || !fuzz->added)
         return status;
     update_status(fuzz);

@@ -499,6 +499,7 @@ static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
     COMMON_KNOWN(struct settings),
+    COMMON_SECOND_OPINION(struct settings),
     {0, "rules", OPTION_TEXT, "A,B", offsetof(struct settings, rules),
      "apply only these rules ('assay rules' lists them)"},
     {0, "without", OPTION_TEXT, "A,B", offsetof(struct settings, without), "leave these rules out"},

@@ -99,6 +99,10 @@ int session_open(struct session *session, const struct common *common, size_t le
         return error_prefix(
             err,
             "the reference engine does not start, so nobody can judge (use --no-reference to do without it)");
+    if (common->second_opinion && panel_add_second_opinion(&session->panel, session->registry, err))
+        return error_prefix(
+            err, "there is nobody to give a second opinion (tools/fetch-root trixie onnx-reference "
+                 "brings one, then build again)");
     session->referee = session->panel.reference;
     pool_warm(session->panel.pool);
     return 0;

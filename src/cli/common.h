@@ -26,6 +26,7 @@ struct common {
     bool fresh;
     int sandbox; /* enum sandbox_mode */
     bool no_reference;
+    bool second_opinion;
     bool force;
 };
 
@@ -51,6 +52,9 @@ struct common {
 #define COMMON_REFERENCE(type)                                                                      \
     {0, "no-reference", OPTION_FLAG, NULL, offsetof(type, common.no_reference),                     \
      "do not use the reference engine: engines are judged only by vote"}
+#define COMMON_SECOND_OPINION(type)                                                                 \
+    {0, "second-opinion", OPTION_FLAG, NULL, offsetof(type, common.second_opinion),                 \
+     "before an answer is called wrong, ask onnx-reference too (docs/engines/onnx-reference.md)"}
 #define COMMON_KNOWN(type)                                                                          \
     {0, "known", OPTION_TEXT, "FILE", offsetof(type, known),                                        \
      "read known issues from FILE besides those that Assay brings along (docs/known-issues.md)"},   \

@@ -26,10 +26,10 @@ struct settings {
 };
 
 /* What makes the cases and the verdicts: the same for all workers of a shared campaign. */
-static const char *const agreed[] = {"engine",   "no-reference", "deadline",    "memory",      "count",
-                                     "seed",     "strategy",     "blocks",      "only-blocks", "ops",
-                                     "opset",    "rules",        "rules-share", "rules-depth", "gradients",
-                                     "no-known", "no-probe",     "no-reduce",   NULL};
+static const char *const agreed[] = {
+    "engine",      "no-reference", "second-opinion", "deadline", "memory",    "count", "seed",
+    "strategy",    "blocks",       "only-blocks",    "ops",      "opset",     "rules", "rules-share",
+    "rules-depth", "gradients",    "no-known",       "no-probe", "no-reduce", NULL};
 
 static int fuzz(const struct settings *settings, const struct fuzz_shared_options *shared,
                 struct session *session, struct error *err)
@@ -208,6 +208,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
+    COMMON_SECOND_OPINION(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "the campaign's folder: new or empty; an existing campaign is resumed"},
     {0, "db", OPTION_TEXT, "URL", offsetof(struct settings, database),

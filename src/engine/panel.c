@@ -43,6 +43,15 @@ int panel_add_reference(struct panel *panel, struct registry *registry, struct e
     return 0;
 }
 
+int panel_add_second_opinion(struct panel *panel, struct registry *registry, struct error *err)
+{
+    const struct engine_spec *spec;
+    if (registry_find(registry, "onnx-reference", &spec, err))
+        return -1;
+    panel->second_opinion = pool_add(panel->pool, spec) + 1;
+    return 0;
+}
+
 void panel_add_fresh(struct panel *panel)
 {
     if (!panel->fresh)

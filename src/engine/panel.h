@@ -25,6 +25,9 @@ struct panel {
     size_t count;
     int *engines;  /* their numbers in both pools */
     int reference; /* the reference's number in both pools; -1: there is no reference */
+    /* The engine that is asked when an answer is to be called wrong (trial/second_opinion.h): its number in
+     * the shared pool plus 1; 0: none is. */
+    int second_opinion;
 };
 
 /* Finds the engines in the registry, which must outlive the panel. Nothing is started, and there is no
@@ -39,6 +42,9 @@ long panel_add(struct panel *panel, struct registry *registry, const char *label
 
 /* Adds the reference engine, without any planted fault, as the one that arbitrates. */
 int panel_add_reference(struct panel *panel, struct registry *registry, struct error *err);
+
+/* Adds onnx-reference, the evaluator that ONNX itself brings, as the one that gives second opinions. */
+int panel_add_second_opinion(struct panel *panel, struct registry *registry, struct error *err);
 
 /* Makes fresh workers available. They have the same limits as the others and start when they are needed. */
 void panel_add_fresh(struct panel *panel);

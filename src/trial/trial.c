@@ -6,6 +6,7 @@
 #include "locate/refusal.h"
 #include "rules/rewriting.h"
 #include "trial/origin.h"
+#include "trial/second_opinion.h"
 #include "trial/variants.h"
 
 #include <stdio.h>
@@ -488,6 +489,7 @@ static int finish(struct trials *trials, struct flight *flight, struct trial_don
 {
     judge_run(trials, flight, flight->run, done);
     settle_done(trials, flight, done);
+    second_opinion_ask(trials->options.panel, done);
     int status = flight->origin && !flight->hidden ? judge_pairs(trials, flight, done, err) : 0;
     judge_blame(&done->judgement);
     trials->pending -= !flight->hidden;

@@ -263,7 +263,8 @@ LETTERS = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "q", 9: "?", 10: "
 class Model:
     """
     graph: nodes (op_type, domain, inputs, outputs, name, attributes by name), inputs and outputs (each with a name),
-    initializers (Tensors by name). outputs: the names of those that are wanted. opset: of ONNX's own operators.
+    initializers (Tensors by name). outputs: the names of those that are wanted. opset: of ONNX's own operators. data:
+    the model's bytes, for a library that reads models itself; folder: where its other files lie, or None.
     """
 
     def __init__(self, data, folder, wanted):
@@ -275,6 +276,7 @@ class Model:
             raise Rejected("not an ONNX model: it has no graph")
         if model.functions:
             raise Unsupported("functions of a model")
+        self.data, self.folder = data, folder
         self.opset = max([entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")], default=1)
         self.graph = finish_graph(model.graph, folder)
         self.outputs = list(wanted) or [value.name for value in self.graph.outputs]

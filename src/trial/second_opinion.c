@@ -1,0 +1,74 @@
+#include "trial/second_opinion.h"
+
+#include "engine/handover.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Whether the verdict says that numbers, shape or type are wrong, and it is the reference that says so. */
+static bool is_in_question(const struct verdict *verdict)
+{
+    return verdict_is(verdict->kind, CLASS_WRONG_ANSWER) && !verdict->by_vote && !verdict->of_pair &&
+           !verdict->gradient && !verdict->invalid;
+}
+
+/* Runs the case on the engine that gives the second opinion; false when it has none. */
+static bool run(const struct panel *panel, const struct test_case *test, struct result *result)
+{
+    struct error err = {0};
+    struct handover handover = {0};
+    struct job job = {
+        .engine = panel->second_opinion - 1, .n_inputs = test->n_inputs, .inputs = test->inputs};
+    bool done = handover_open_case(&handover, panel->pool, test, &err) == 0;
+    if (done) {
+        handover_give(&handover, &job);
+        done = pool_run_one(panel->pool, &job, result, &err) == 0;
+    }
+    handover_close(&handover);
+    return done && result->outcome == OUTCOME_OK;
+}
+
+/* What the reference says of that answer. */
+static bool contradicts(const struct engine_info *engine, const struct result *result,
+                        const struct result *reference)
+{
+    struct judge_entry entry = judge_entry_of(engine, result, false);
+    struct judgement judgement;
+    judge_case(&judgement, reference, &entry, 1);
+    bool wrong = is_in_question(&judgement.verdicts[0]);
+    judgement_release(&judgement);
+    return wrong;
+}
+
+static void doubt(struct verdict *verdict, struct settlement *settlement, const struct engine_info *second)
+{
+    struct verdict before = *verdict;
+    verdict->kind = VERDICT_MISTRUSTED;
+    snprintf(verdict->text, sizeof verdict->text, "%s contradicts the reference, which says: %s",
+             second->label, before.text);
+    if (settlement->kind == VERDICT_UNTESTED)
+        return;
+    settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
+    char said[sizeof settlement->text];
+    memcpy(said, settlement->text, sizeof said);
+    snprintf(settlement->text, sizeof settlement->text, "%s contradicts the reference, which says: %s",
+             second->label, said);
+}
+
+void second_opinion_ask(const struct panel *panel, struct trial_done *done)
+{
+    bool wanted = false;
+    if (!panel->second_opinion || !done->asked || done->test->forbidden)
+        return;
+    for (size_t i = 0; i < done->n_engines; i++)
+        wanted = wanted || is_in_question(&done->judgement.verdicts[i]);
+    if (!wanted)
+        return;
+    const struct engine_info *second = pool_engine(panel->pool, panel->second_opinion - 1);
+    struct result result = {0};
+    if (run(panel, done->test, &result) && contradicts(second, &result, &done->reference))
+        for (size_t i = 0; i < done->n_engines; i++)
+            if (is_in_question(&done->judgement.verdicts[i]))
+                doubt(&done->judgement.verdicts[i], &done->settlements[i], second);
+    result_release(&result);
+}
