@@ -46,7 +46,10 @@ int panel_add_reference(struct panel *panel, struct registry *registry, struct e
 int panel_add_second_opinion(struct panel *panel, struct registry *registry, struct error *err)
 {
     const struct engine_spec *spec;
-    if (registry_find(registry, "onnx-reference", &spec, err))
+    const char *name = registry_second_opinion(registry);
+    if (!name)
+        return error_set(err, ERROR_NOT_FOUND, "no engine is installed that gives second opinions");
+    if (registry_find(registry, name, &spec, err))
         return -1;
     panel->second_opinion = pool_add(panel->pool, spec) + 1;
     return 0;

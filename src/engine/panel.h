@@ -43,7 +43,7 @@ long panel_add(struct panel *panel, struct registry *registry, const char *label
 /* Adds the reference engine, without any planted fault, as the one that arbitrates. */
 int panel_add_reference(struct panel *panel, struct registry *registry, struct error *err);
 
-/* Adds onnx-reference, the evaluator that ONNX itself brings, as the one that gives second opinions. */
+/* Adds the engine that gives second opinions. */
 int panel_add_second_opinion(struct panel *panel, struct registry *registry, struct error *err);
 
 /* Makes fresh workers available. They have the same limits as the others and start when they are needed. */

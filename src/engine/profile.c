@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char profile_keys[] =
-    "signature-without, made-by-several, reads-model, message.around, message.reason, "
+    "signature-without, made-by-several, reads-model, second-opinion, message.around, message.reason, "
     "message.name, message.no-kernel, message.operator and message.operator.NAME";
 
 bool profile_lists(const char *list, const char *word, size_t length)
@@ -44,6 +44,8 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
         return error_set(err, ERROR_USAGE, "reads-model is adapter or library, not '%.60s'", value);
     else if (text_equal(key, "reads-model"))
         profile->adapter_reads = text_equal(value, "adapter");
+    else if (text_equal(key, "second-opinion"))
+        profile->second_opinion = text_equal(value, "yes");
     else
         return 1;
     return 0;

@@ -24,6 +24,7 @@ struct engine_profile {
     /* The adapter reads the model and calls the library's operators. That it accepts what ONNX forbids is
      * then no fault of the library, which never sees ONNX. */
     bool adapter_reads;
+    bool second_opinion; /* it implements the ONNX text, and is asked before another engine is called wrong */
     const char *made_by_several; /* operators that several of its optimiser passes create */
     const char *program;         /* path of the template for the program in a report; set by the registry */
 };

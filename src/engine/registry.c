@@ -640,6 +640,14 @@ const char *registry_file(const struct registry *registry, const char *name)
     return entry ? entry->file : NULL;
 }
 
+const char *registry_second_opinion(const struct registry *registry)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->entries[i]->profile.second_opinion)
+            return registry->entries[i]->name;
+    return NULL;
+}
+
 int registry_each(struct registry *registry,
                   int (*visit)(void *context, const char *name, const char *version, const char *path),
                   void *context)

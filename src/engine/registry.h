@@ -89,6 +89,9 @@ int registry_find(struct registry *registry, const char *label, const struct eng
 /* The file in which the engine's section stands; NULL when there is no such engine. */
 const char *registry_file(const struct registry *registry, const char *name);
 
+/* The engine that gives second opinions (profile.h); NULL when none is installed. */
+const char *registry_second_opinion(const struct registry *registry);
+
 /*
  * Calls visit(name, version or NULL, library path or NULL) for every engine and each of its versions, in
  * ascending order. Used by `assay engines` and for name@all.
