@@ -17,7 +17,7 @@
 static void put(struct str *out, size_t number, int bytes)
 {
     for (int i = 0; i < bytes; i++)
-        str_append(out, &(char){i < 8 ? (char)(number >> 8 * i) : 0}, 1);
+        str_append(out, &(char){(char)(i < 8 ? number >> 8 * i : 0)}, 1);
 }
 
 /* One file of an archive; what is not set is as it should be. */
