@@ -41,8 +41,9 @@ struct follow_up_options {
     bool no_reduce;
     bool again; /* write an existing bundle again: it may lack what is known now, such as the releases */
     bool force; /* follow_up_case replaces an existing bundle; those of a campaign always are replaced */
-    double reduce_seconds; /* limit for one case; 0: 60 */
-    size_t reduce_most;    /* candidates that are tried for one case; 0: no limit */
+    double reduce_seconds;  /* limit for one case; 0: 60 */
+    double reduce_deadline; /* for each request, unless it is about a hang; 0: by how long the case takes */
+    size_t reduce_most;     /* candidates that are tried for one case; 0: no limit */
 };
 
 enum follow_up_end {

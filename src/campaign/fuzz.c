@@ -44,6 +44,7 @@
  */
 #define FOLLOW_UP_SECONDS 60
 #define SHARED_REDUCE_SECONDS 300
+#define SHARED_REDUCE_DEADLINE 30
 enum { SHARED_REDUCE_MOST = 4000 };
 
 enum { SILENT_CASES = 20 };
@@ -75,6 +76,7 @@ struct fuzz {
     bool lost;                 /* another has taken the range at hand over */
     size_t next;       /* place in the range, or among the probe's finds, of the case to be made next */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
+    const struct trial_done *first_run; /* the same, when it shall be run again if it shows something new */
 };
 
 static void describe_engines(const struct fuzz_options *options, struct str *text)
@@ -210,8 +212,21 @@ static int keep(struct fuzz *fuzz, bool now, struct error *err)
 static void met(void *context, uint64_t signature, bool is_new)
 {
     struct fuzz *fuzz = context;
-    fuzz->fresh |= !fuzz_state_knows(&fuzz->state, signature);
+    bool fresh = !fuzz_state_knows(&fuzz->state, signature);
+    fuzz->fresh |= fresh;
     fuzz->added |= is_new;
+    if (fuzz->first_run && fresh)
+        second_looks_add(&fuzz->shared.looks,
+                         &(struct second_look){.number = (size_t)(uintptr_t)fuzz->first_run->user,
+                                               .recipe = fuzz->first_run->test->recipe,
+                                               .signature = signature});
+}
+
+/* What is run of a leased range is run again, in fresh processes, where something new shows. Bred cases
+ * cannot be made again. */
+static bool looks_twice(const struct fuzz *fuzz, size_t number)
+{
+    return fuzz->sharing && !fuzz->source.kind->bred && number < RANGE_MOST;
 }
 
 /* An engine that started once and no longer does, case after case, is not tested any more. */
@@ -284,7 +299,7 @@ static int keep_contradictions(const struct fuzz *fuzz, const struct trial_done 
     return 0;
 }
 
-static int record(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
+static struct fuzz_recorder recorder_for(struct fuzz *fuzz, size_t number)
 {
     struct fuzz_recorder recorder = {
         .store = fuzz->store, .known = &fuzz->known, .panel = fuzz->options->panel};
@@ -294,6 +309,13 @@ static int record(struct fuzz *fuzz, size_t number, const struct trial_done *don
         recorder.number = number;
         recorder.first = fuzz->shared.lease.first;
     }
+    return recorder;
+}
+
+static int record(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
+{
+    struct fuzz_recorder recorder = recorder_for(fuzz, number);
+    recorder.only_met = fuzz->first_run != NULL;
     int status = fuzz->source.kind->bred ? record_bred(fuzz, &recorder, done, err)
                                          : fuzz_record(&recorder, done, met, fuzz, err);
     if (!status)
@@ -321,16 +343,36 @@ static int count(struct fuzz *fuzz, size_t number, const struct trial_done *done
     return keep(fuzz, fuzz->added, err);
 }
 
+/* A case of a leased range that came to nothing: it is as if it had not been run yet. */
+static int put_off(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
+{
+    second_looks_add(&fuzz->shared.looks,
+                     &(struct second_look){.number = number, .recipe = done->test->recipe, .mishap = true});
+    watch_engines(fuzz, done);
+    return keep(fuzz, false, err);
+}
+
+static int record_and_count(struct fuzz *fuzz, size_t number, const struct trial_done *done,
+                            struct error *err)
+{
+    bool of_range = number < RANGE_MOST;
+    if (!(of_range && fuzz->range.rough) && record(fuzz, number, done, err))
+        return -1;
+    return of_range ? count(fuzz, number, done, err) : 0;
+}
+
 /* One finished case; number: its place in the range, or RANGE_MOST for one of the probe's. */
 static int take(void *context, struct trial_done *done, struct error *err)
 {
     struct fuzz *fuzz = context;
     size_t number = (size_t)(uintptr_t)done->user;
     fuzz->fresh = fuzz->added = false;
-    bool of_range = number < RANGE_MOST;
-    int status = (of_range && fuzz->range.rough) || fuzz->lost ? 0 : record(fuzz, number, done, err);
-    if (!status && of_range && !fuzz->lost)
-        status = count(fuzz, number, done, err);
+    bool of_range = number < RANGE_MOST, twice = looks_twice(fuzz, number);
+    fuzz->first_run = twice ? done : NULL;
+    int status = fuzz->lost              ? 0
+                 : twice && done->mishap ? put_off(fuzz, number, done, err)
+                                         : record_and_count(fuzz, number, done, err);
+    fuzz->first_run = NULL;
     trial_done_release(done);
     if (of_range)
         fuzz->stop |= time_ends_range(fuzz);
@@ -519,6 +561,7 @@ static int reduce_one(struct fuzz *fuzz, const char *signature, const char *reci
         .registry = o->registry,
         .no_bisect = !sharing,
         .reduce_seconds = sharing ? SHARED_REDUCE_SECONDS : REDUCE_SECONDS,
+        .reduce_deadline = sharing ? SHARED_REDUCE_DEADLINE : 0,
         .reduce_most = sharing ? SHARED_REDUCE_MOST : 0,
     };
     struct follow_up_done done;
@@ -711,54 +754,73 @@ static int return_range(struct fuzz *fuzz, struct error *err)
     return fuzz_recount(fuzz->status, fuzz->store, err);
 }
 
-/* What fresh processes find on a case of the range at hand. What cannot be run again stays as it is. */
-static int record_again(struct fuzz *fuzz, const struct finding *finding, size_t number, uint64_t hash,
-                        struct error *err)
+/* An engine that does not start has not been asked: then the range is for a worker where it does. */
+static int check_started(const struct fuzz *fuzz, const struct trial_done *done, struct error *err)
+{
+    for (size_t i = 0; i <= done->n_engines; i++) {
+        const struct result *result = i < done->n_engines ? &done->results[i] : &done->reference;
+        if (result->outcome == OUTCOME_NO_ENGINE)
+            return error_set(err, ERROR_NOT_FOUND,
+                             "%s does not start any more, so that another worker gets this range: %.180s",
+                             fuzz->status->engines[i].label,
+                             result->message ? result->message : "it gave no reason");
+    }
+    return 0;
+}
+
+static int look_again(struct fuzz *fuzz, const struct second_look *look, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
-    struct finding_buffer *found = &fuzz->shared.findings;
-    struct fuzz_recorder recorder = {.known = &fuzz->known,
-                                     .panel = o->panel,
-                                     .buffer = found,
-                                     .state = &fuzz->state,
-                                     .number = number,
-                                     .first = fuzz->shared.lease.first};
     struct trial_done done;
-    struct error why = {0};
-    if (follow_up_again(o->panel, o->registry, o->folder, finding->recipe, &done, &why)) {
-        finding_buffer_add(found, finding, hash, number);
-        return 0;
+    fuzz->fresh = fuzz->added = false;
+    if (follow_up_again(o->panel, o->registry, o->folder, look->recipe, &done, err))
+        return -1;
+    int status = check_started(fuzz, &done, err);
+    if (!status && look->mishap) {
+        status = record_and_count(fuzz, look->number, &done, err);
+    } else if (!status) {
+        struct fuzz_recorder recorder = recorder_for(fuzz, look->number);
+        status = fuzz_record(&recorder, &done, met, fuzz, err);
+        fuzz->state.marks[look->number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
     }
-    fuzz->fresh = false;
-    int status = fuzz_record(&recorder, &done, met, fuzz, err);
-    fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
     trial_done_release(&done);
     return status;
 }
 
 /*
  * What a leased range found is found again in fresh processes, and that counts: else the range would differ
- * with what its worker had run before. Only what the campaign does not know yet is there.
+ * with what its worker had run before, and with how much its machine had to do. Of the cases that showed the
+ * same, it is enough that the first shows it again.
  */
-static int confirm_findings(struct fuzz *fuzz, struct error *err)
+static int look_twice(struct fuzz *fuzz, struct error *err)
 {
-    struct finding_buffer first = fuzz->shared.findings;
-    int status = 0;
-    finding_buffer_init(&fuzz->shared.findings);
-    for (size_t i = 0; i < first.count && !fuzz->lost && !status; i++) {
-        status = record_again(fuzz, &first.findings[i], first.numbers[i], first.hashes[i], err);
-        if (!status)
-            status = keep(fuzz, false, err);
+    struct second_looks *looks = &fuzz->shared.looks;
+    size_t last = RANGE_MOST;
+    second_looks_sort(looks);
+    for (size_t i = 0; i < looks->count && !fuzz->lost && !fuzz->stop; i++) {
+        const struct second_look *look = &looks->looks[i];
+        if (look->number == last ||
+            (!look->mishap && !finding_buffer_wants(&fuzz->shared.findings, look->signature, look->number)))
+            continue;
+        last = look->number;
+        if (look_again(fuzz, look, err) || keep(fuzz, false, err))
+            return -1;
     }
-    finding_buffer_release(&first);
-    return status;
+    return 0;
+}
+
+/* 1: a leased range may be returned. A signal hands it back at once: it may have ended engines as well, so
+ * that what they said last is no answer. */
+static int finish_leased(struct fuzz *fuzz, struct error *err)
+{
+    if ((looks_twice(fuzz, 0) && look_twice(fuzz, err)) || keep(fuzz, true, err))
+        return -1;
+    return !fuzz->stop;
 }
 
 /* Lets the source hear of it, and goes on to the next. */
 static int end_range(struct fuzz *fuzz, struct error *err)
 {
-    if (fuzz->sharing && !fuzz->source.kind->bred && confirm_findings(fuzz, err))
-        return -1;
     if (fuzz->source.kind->end(fuzz->source.self, fuzz->state.marks, fuzz->range.count, err))
         return -1;
     if (fuzz->sharing)
@@ -774,6 +836,8 @@ static int run_ranges(struct fuzz *fuzz, struct error *err)
         fuzz->going_on = false;
         if (status > 0)
             status = run_range(fuzz, err);
+        if (status > 0 && fuzz->sharing)
+            status = finish_leased(fuzz, err);
         if (fuzz->lost && status == 0)
             continue;
         if (status <= 0)

@@ -206,7 +206,9 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
                                   .result = &done->results[i],
                                   .test = subject};
     int status = 0;
-    if (recorder->buffer)
+    if (recorder->only_met)
+        *is_new = false;
+    else if (recorder->buffer)
         keep_back(recorder, &finding, *hash, &source);
     else
         status = store_it(recorder, &finding, &source, is_new, err);

@@ -17,6 +17,7 @@ struct fuzz_recorder {
     struct store *store;
     const struct known_issues *known;
     const struct panel *panel;
+    bool only_met;      /* nothing is kept */
     const char *recipe; /* of the findings; NULL: that of their case */
     /* Where they are kept back, unless the state knows them already; NULL: they go to the store at once. */
     struct finding_buffer *buffer;

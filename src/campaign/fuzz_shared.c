@@ -46,6 +46,7 @@ int fuzz_shared_open(struct fuzz_shared *shared, struct store *store,
     init_counters(&shared->totals, status);
     init_counters(&shared->before, status);
     finding_buffer_init(&shared->findings);
+    second_looks_init(&shared->looks);
     str_init(&shared->text);
     str_init(&shared->owner);
     work_owner(&shared->owner);
@@ -97,6 +98,7 @@ void fuzz_shared_close(struct fuzz_shared *shared)
     fuzz_shared_drop(shared);
     work_close(shared->work);
     finding_buffer_release(&shared->findings);
+    second_looks_release(&shared->looks);
     str_release(&shared->text);
     str_release(&shared->owner);
     free(shared->totals.engines);
@@ -204,6 +206,7 @@ static int begin_range(struct fuzz_shared *shared, enum work_kind *kind, struct 
     shared->state->first = (uint64_t)shared->lease.first;
     fuzz_state_clear(shared->state);
     finding_buffer_clear(&shared->findings);
+    second_looks_clear(&shared->looks);
     copy_counters(&shared->before, shared->status);
     shared->began = shared->renewed = clock_seconds();
     shared->held = true;

@@ -8,6 +8,7 @@
 
 #include "campaign/finding_buffer.h"
 #include "campaign/fuzz_state.h"
+#include "campaign/second_looks.h"
 #include "findings/work.h"
 
 /* Where the campaign is, and how a worker takes part. */
@@ -36,6 +37,7 @@ struct fuzz_shared {
     struct fuzz_status totals;  /* of the last snapshot that was read */
     struct fuzz_status before;  /* counters when the range began */
     struct finding_buffer findings;
+    struct second_looks looks; /* of a range of drawn cases */
     struct work_lease lease;
     bool held;          /* there is a range at hand */
     double began;       /* clock, */

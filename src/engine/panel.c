@@ -66,6 +66,11 @@ struct pool *panel_fresh(const struct panel *panel)
     return panel->fresh ? panel->fresh : panel->pool;
 }
 
+size_t panel_mishaps(const struct panel *panel)
+{
+    return pool_mishaps(panel->pool) + (panel->fresh ? pool_mishaps(panel->fresh) : 0);
+}
+
 const struct engine_info *panel_engine(const struct panel *panel, size_t place)
 {
     return pool_engine(panel->pool, panel->engines[place]);

@@ -53,6 +53,9 @@ void panel_add_fresh(struct panel *panel);
  * else the shared ones. */
 struct pool *panel_fresh(const struct panel *panel);
 
+/* pool_mishaps of both pools. */
+size_t panel_mishaps(const struct panel *panel);
+
 const struct engine_info *panel_engine(const struct panel *panel, size_t place);
 
 /* The place of the engine with this label; -1 when there is none. */

@@ -169,6 +169,16 @@ struct pool_counters pool_counters(const struct pool *pool, int engine)
     return pool->engines[engine]->counters;
 }
 
+size_t pool_mishaps(const struct pool *pool)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pool->n_engines; i++) {
+        const struct pool_counters *counters = &pool->engines[i]->counters;
+        count += counters->hung + counters->garbage + counters->memory + counters->unserved;
+    }
+    return count;
+}
+
 size_t pool_pending(const struct pool *pool, int engine)
 {
     size_t pending = 0;
@@ -314,6 +324,7 @@ static struct seat *least_busy(struct pool *pool, int engine)
 
 static void fail_task(struct pool *pool, struct task *task, const struct result *start)
 {
+    pool->engines[task->job.engine]->counters.unserved++;
     for (size_t set = task->from; set < task->sets; set++) {
         struct result *result = &task->results[set].result;
         result_release(result);
@@ -456,8 +467,8 @@ static void take_news(struct pool *pool, struct seat *seat)
         take_welcome(pool, seat, news->welcome);
     if (news->ended)
         count_end(&engine->counters, news->outcome);
-    if (news->start_failed)
-        engine_failed(pool, seat->engine, &news->start, news->hopeless);
+    if (news->start_failed) /* one that has been up before may be short of time or memory just now */
+        engine_failed(pool, seat->engine, &news->start, news->hopeless && !engine->welcome);
     task_list_append(&pool->finished, &news->finished);
     task_list_prepend(&engine->queue, &news->returned);
     result_release(&news->start);

@@ -112,11 +112,15 @@ int pool_run_one(struct pool *pool, const struct job *job, struct result *result
 void pool_rest(struct pool *pool, int engine);
 
 /* How many workers were started, and how many ended for which reason; for the containment bench and status
- * screens. */
+ * screens. unserved: jobs that none ran, as the engine does not start. */
 struct pool_counters {
-    size_t started, crashed, hung, garbage, memory, recycled;
+    size_t started, crashed, hung, garbage, memory, recycled, unserved;
 };
 struct pool_counters pool_counters(const struct pool *pool, int engine);
+
+/* How often something went wrong so far that may go well another time: a worker passed its deadline or its
+ * memory limit, was killed by somebody else, left its answer unfinished, or could not be started. */
+size_t pool_mishaps(const struct pool *pool);
 
 #ifdef __cplusplus
 }

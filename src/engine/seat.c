@@ -664,16 +664,17 @@ static void describe_launch(struct result *result)
     result->log = NULL;
 }
 
-static void conclude_start(struct seat *seat, enum outcome outcome, char *log)
+static void conclude_start(struct seat *seat, char *log)
 {
     struct seat_news *news = &seat->news;
     news->start_failed = true;
     blame(&news->start, seat, OUTCOME_NO_ENGINE, STAGE_START, log);
     if (seat->worker.exit_status == EXIT_LAUNCH)
         describe_launch(&news->start);
-    /* Only a death may be bad luck; who hangs or babbles at the start, or could not be executed, would do so
-     * again. */
-    news->hopeless = outcome != OUTCOME_CRASH || seat->worker.exit_status == EXIT_LAUNCH;
+    /* Only a death may be bad luck, as when somebody else kills it; who hangs or babbles at the start, or
+     * could not be executed, would do so again. */
+    bool died = seat->cause == CAUSE_NONE && !seat->reason;
+    news->hopeless = !died || seat->worker.exit_status == EXIT_LAUNCH;
 }
 
 void seat_conclude(struct seat *seat, uint8_t *buffer, size_t size)
@@ -693,7 +694,7 @@ void seat_conclude(struct seat *seat, uint8_t *buffer, size_t size)
         seat->news.ended = true;
         seat->news.outcome = outcome_of(seat, log);
         if (!started)
-            conclude_start(seat, seat->news.outcome, log);
+            conclude_start(seat, log);
         else if (seat->tasks.count)
             conclude_task(seat, seat->news.outcome, log);
         else

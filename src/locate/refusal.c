@@ -204,7 +204,7 @@ static bool needs_kernel(const Onnx__NodeProto *node)
     return !node_is_constant(node);
 }
 
-/* An answer that did not come may come another time. */
+/* An answer that did not come, or after a mishap, may be another one the next time. */
 static struct known_answer ask_remembering(struct question *question, size_t number)
 {
     struct refusals *known = question->known;
@@ -212,8 +212,9 @@ static struct known_answer ask_remembering(struct question *question, size_t num
     char *key = key_of(question, number);
     if (map_get(&known->keys, key, &at))
         return known->answers[at];
+    size_t before = pool_mishaps(question->plain.pool);
     struct known_answer answer = ask_node(question, number);
-    if (answer.answer == ANSWER_UNKNOWN)
+    if (answer.answer == ANSWER_UNKNOWN || pool_mishaps(question->plain.pool) != before)
         return answer;
     known->answers = memory_grow(known->answers, &known->capacity, known->count + 1, sizeof *known->answers);
     map_set(&known->keys, key, known->count);

@@ -484,14 +484,32 @@ static int judge_pairs(struct trials *trials, const struct flight *flight, struc
 
 /* --- Taking --- */
 
+/* Ends that have a reason outside of the case now and then. */
+static bool is_mishap(enum outcome outcome)
+{
+    return outcome == OUTCOME_NO_ENGINE || outcome == OUTCOME_HANG || outcome == OUTCOME_MEMORY ||
+           outcome == OUTCOME_GARBAGE;
+}
+
+static bool has_mishap(const struct trial_done *done)
+{
+    bool found =
+        done->asked && (is_mishap(done->reference.outcome) || done->reference.outcome == OUTCOME_CRASH);
+    for (size_t i = 0; i < done->n_engines && !found; i++)
+        found = is_mishap(done->results[i].outcome);
+    return found || (done->original && done->original->mishap);
+}
+
 /* The case of a flight whose run is back, and whose original is. */
 static int finish(struct trials *trials, struct flight *flight, struct trial_done *done, struct error *err)
 {
+    size_t before = panel_mishaps(trials->options.panel); /* after that only questions about this case run */
     judge_run(trials, flight, flight->run, done);
     settle_done(trials, flight, done);
     second_opinion_ask(trials->options.panel, done);
     int status = flight->origin && !flight->hidden ? judge_pairs(trials, flight, done, err) : 0;
     judge_blame(&done->judgement);
+    done->mishap = has_mishap(done) || panel_mishaps(trials->options.panel) != before;
     trials->pending -= !flight->hidden;
     flight->test = NULL;
     flight_free(flight);

@@ -57,6 +57,9 @@ struct trial_done {
     const struct trial_done *original;   /* the original, judged and settled by itself; NULL: not rewritten */
     const struct result *origin_results; /* its results and verdicts */
     const struct verdict *origin_verdicts;
+    /* An engine or the reference hung, was killed, or did not start while the case was run, judged or
+     * settled: on a machine that has too much to do it may come out otherwise the next time. */
+    bool mishap;
     bool bad_rewriting;    /* the reference contradicts itself: the rule at hand is wrong */
     struct origin *origin; /* owns the original */
 };

@@ -222,6 +222,48 @@ static void workers_that_die_change_nothing(void **state)
     free(got);
 }
 
+/* Kills the next of the worker's engines, by turns; also one that is just starting. */
+static void kill_engine(pid_t worker, size_t turn)
+{
+    char path[60];
+    int engines[20];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)worker, (int)worker);
+    FILE *file = fopen(path, "r");
+    while (file && count < 20 && fscanf(file, "%d", &engines[count]) == 1)
+        count++;
+    if (file)
+        fclose(file);
+    if (count)
+        kill(engines[turn % count], SIGKILL);
+}
+
+/* A worker in which an engine does not start any more ends, and is started again, as launchers do. */
+static void engines_that_are_killed_change_nothing(void **state)
+{
+    (void)state;
+    enum { KILLS = 30, STARTS = 8 };
+    char *expected = undisturbed("unhurt", CASES, RANGE);
+    struct part part = {.campaign = "hurt", .count = CASES};
+    pid_t worker = start_worker(&part);
+    size_t kills = 0, starts = 1;
+    int ended = -1;
+    while (ended) {
+        usleep(60000);
+        if (kills < KILLS)
+            kill_engine(worker, kills++);
+        if (waitpid(worker, &ended, WNOHANG) != worker || ended == 0)
+            continue;
+        assert_true(WIFEXITED(ended) && starts++ < STARTS);
+        worker = start_worker(&part);
+    }
+    char *got = end_state(&part);
+    assert_string_equal(got, expected);
+    remove_place(&part);
+    free(expected);
+    free(got);
+}
+
 /* Ends within its first range, as with SIGTERM: the range is handed back, not lost for the time of a lease.
  */
 static bool leave(void *context, const struct fuzz_status *status)
@@ -413,6 +455,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_that_die_change_nothing),
+        cmocka_unit_test(engines_that_are_killed_change_nothing),
         cmocka_unit_test(a_worker_hands_back_and_the_next_goes_on),
         cmocka_unit_test(other_options_are_refused),
         cmocka_unit_test(bundles_live_in_the_database),
