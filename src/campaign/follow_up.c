@@ -490,7 +490,7 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
         .registry = options->registry,
         .seconds = options->reduce_seconds > 0 ? options->reduce_seconds : 60,
         .most = options->reduce_most,
-        .deadline = text_starts(signature, "hang|") ? 0 : options->reduce_deadline,
+        .deadline = signature && text_starts(signature, "hang|") ? 0 : options->reduce_deadline,
         .alive = options->alive,
         .context = options->context,
     };
