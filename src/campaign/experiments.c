@@ -2,9 +2,12 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "campaign/constant_nodes.h"
+#include "campaign/elsewhere.h"
 #include "campaign/other_data.h"
 #include "engine/label.h"
 #include "locate/localize.h"
+#include "findings/signature.h"
 #include "releases/bisect.h"
 #include "rules/rewriting.h"
 
@@ -33,6 +36,16 @@ static const struct {
 };
 
 #define CURE_TYPE "another-type"
+#define CURE_VARIABLES "with-variables"
+#define CURE_FED "fed"
+
+/* Classes of inputs that may be at fault whatever the operator, and the cure that names them. */
+static const struct {
+    const char *name, *cure;
+} classes[ELSEWHERE_CLASSES] = {
+    [ELSEWHERE_CONSTANTS] = {"constants", CURE_FED},
+    [ELSEWHERE_LISTS] = {"lists", "two-dims"},
+};
 
 static const struct verdict *verdict_of(const struct trial_done *done)
 {
@@ -44,23 +57,58 @@ static void join(struct str *out, const char *word)
     str_printf(out, "%s%s", out->length ? "+" : "", word);
 }
 
-/* Whether the engine computes the case right. Gives up the case. */
-static bool is_right(const struct experiments *how, struct test_case *test)
+enum answer {
+    ANSWER_NONE,
+    ANSWER_FAILURE, /* refused, or the engine ended, in another way than on the case itself */
+    ANSWER_WRONG,
+    ANSWER_RIGHT
+};
+
+/* The message of a case without an answer, as in its signature; "" when there is an answer. */
+static void message_of(const struct experiments *how, const struct trial_done *done,
+                       struct signature *signature)
+{
+    const struct engine_info *info = panel_engine(how->panel, 0);
+    if (!verdict_is(verdict_of(done)->kind, CLASS_NO_ANSWER) ||
+        !signature_of_trial(signature, info->label, info->profile, done, 0))
+        signature->message[0] = '\0';
+}
+
+static enum answer answer_of(const struct experiments *how, const struct trial_done *done)
+{
+    enum verdict_kind kind = verdict_of(done)->kind;
+    struct signature signature;
+    if (verdict_is(kind, CLASS_AGREES))
+        return ANSWER_RIGHT;
+    if (verdict_is(kind, CLASS_DEVIATES))
+        return ANSWER_WRONG;
+    message_of(how, done, &signature);
+    return how->message && *signature.message && !text_equal(signature.message, how->message) ? ANSWER_FAILURE
+                                                                                              : ANSWER_NONE;
+}
+
+/* What the engine makes of the case. Gives up the case. */
+static enum answer answer_to(const struct experiments *how, struct test_case *test)
 {
     struct panel alone = *how->panel;
     struct trial_done done;
+    enum answer answer = ANSWER_NONE;
     if (!test)
-        return false;
+        return ANSWER_NONE;
     alone.count = 1;
     /* What ends an engine may have spoilt its memory for the next case. */
     struct trials *trials = trials_new(&(struct trial_options){.panel = &alone, .fresh = how->deadly});
-    bool right = trials_submit(trials, test, NULL, NULL) == 0 && trials_next(trials, &done, NULL) == 1;
-    if (right) {
-        right = verdict_is(verdict_of(&done)->kind, CLASS_AGREES);
+    if (trials_submit(trials, test, NULL, NULL) == 0 && trials_next(trials, &done, NULL) == 1) {
+        answer = answer_of(how, &done);
         trial_done_release(&done);
     }
     trials_free(trials);
-    return right;
+    return answer;
+}
+
+static bool is_right(const struct experiments *how, struct test_case *test)
+{
+    return answer_to(how, test) == ANSWER_RIGHT;
 }
 
 /* The words of a list, such as activations, each of which must be there for the failure; "" when it is no
@@ -146,28 +194,107 @@ static struct test_case *rewritten_alone(struct test_case *test, const char *ste
     return alone;
 }
 
-static void try_forms(const struct experiments *how, struct test_case *test,
+/* The element type of the constant that a step "initializer-as-input@NAME" makes an input; "" of others. */
+static const char *constant_type(const struct test_case *test, const char *step)
+{
+    static const char rule[] = "initializer-as-input@";
+    const struct model *model = test_case_model(test, NULL);
+    for (size_t i = 0; strncmp(step, rule, sizeof rule - 1) == 0 && i < model->graph->n_initializer; i++)
+        if (text_equal(model->graph->initializer[i]->name, step + sizeof rule - 1))
+            return dtype_name((enum dtype)model->graph->initializer[i]->data_type);
+    return "";
+}
+
+static void try_rules(const struct experiments *how, struct test_case *test, struct str *cures,
                       struct finding_evidence *evidence)
 {
     struct rewriting_steps steps = {0};
     struct rule_choice choice = {.rules = form_rules, .no_runs = true};
-    struct str cures;
     double start = clock_seconds();
     const struct rule *last = NULL; /* the steps of a rule stand together; one cure of it is enough */
-    str_init(&cures);
     if (rewriting_steps(&steps, test, &choice, NULL) == 0)
         for (size_t i = 0; i < steps.count && clock_seconds() - start < FORM_SECONDS; i++) {
             if (steps.rules[i] == last || !is_right(how, rewritten_alone(test, steps.steps[i])))
                 continue;
-            join(&cures, steps.rules[i]->name);
+            join(cures, steps.rules[i]->name);
+            if (!*evidence->constant)
+                evidence->constant = constant_type(test, steps.steps[i]);
             last = steps.rules[i];
         }
-    for (size_t i = 0; i < sizeof data / sizeof *data; i++)
-        if (is_right(how, data[i].make(test)))
+    rewriting_steps_free(&steps);
+}
+
+/* Of no answer, any answer is the cure, and so is another failure: they are other bugs. */
+static bool is_cured_by_feeding(const struct experiments *how, const struct test_case *test)
+{
+    const struct model *model = test_case_model(test, NULL);
+    double start = clock_seconds();
+    for (size_t i = 0; i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS; i++)
+        if (answer_to(how, constant_nodes_fed(test, i)) != ANSWER_NONE)
+            return true;
+    return false;
+}
+
+/*
+ * Without an answer, constants are looked into: they may be all that the model computes, or that a node does.
+ * Returns the case for further experiments, a share that the caller gives up; NULL when none is needed. A
+ * model that computes constants alone may be refused whatever its nodes are.
+ */
+static struct test_case *try_constants(const struct experiments *how, struct test_case *test,
+                                       struct str *cures)
+{
+    struct test_case *with = how->message ? constant_nodes_with_variables(test) : NULL;
+    enum answer answer = with ? answer_to(how, test_case_share(with)) : ANSWER_FAILURE;
+    if (answer == ANSWER_WRONG || answer == ANSWER_RIGHT) {
+        join(cures, CURE_VARIABLES);
+        test_case_free(with);
+        return NULL;
+    }
+    if (answer == ANSWER_NONE && (is_cured_by_feeding(how, test) || is_cured_by_feeding(how, with)))
+        join(cures, CURE_FED);
+    if (answer == ANSWER_NONE && !test->n_inputs)
+        return with;
+    test_case_free(with);
+    return test_case_share(test);
+}
+
+static void try_forms(const struct experiments *how, struct test_case *test,
+                      struct finding_evidence *evidence)
+{
+    struct str cures;
+    str_init(&cures);
+    struct test_case *base = try_constants(how, test, &cures);
+    if (base)
+        try_rules(how, base, &cures, evidence);
+    for (size_t i = 0; base && i < sizeof data / sizeof *data; i++)
+        if (is_right(how, data[i].make(base)))
             join(&cures, data[i].cure);
     evidence->cures = arena_strdup(&evidence->arena, cures.data);
-    rewriting_steps_free(&steps);
+    test_case_free(base);
     str_release(&cures);
+}
+
+static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class class)
+{
+    struct experiments own = *how;
+    size_t failing = 0;
+    own.deadly = true; /* some operators may die of what others refuse */
+    for (size_t i = 0; i < ELSEWHERE_OPERATORS && failing < ELSEWHERE_ENOUGH; i++)
+        failing += is_right(&own, elsewhere_case(class, i, false)) &&
+                   !is_right(&own, elsewhere_case(class, i, true));
+    return failing == ELSEWHERE_ENOUGH;
+}
+
+/* Which classes of inputs, of those whose lack cures the case, other operators fail on as well. */
+static void look_elsewhere(const struct experiments *how, struct finding_evidence *evidence)
+{
+    struct str general;
+    str_init(&general);
+    for (size_t i = 0; i < ELSEWHERE_CLASSES; i++)
+        if (evidence_has_cure(evidence, classes[i].cure) && fails_elsewhere(how, (enum elsewhere_class)i))
+            join(&general, classes[i].name);
+    evidence->general = arena_strdup(&evidence->arena, general.data);
+    str_release(&general);
 }
 
 static bool has_passes(const struct experiments *how)
@@ -199,17 +326,19 @@ static void leave_out_passes(const struct experiments *how, struct test_case *te
     bisect_release(&bisect);
 }
 
-/* The first output of a wrong element type, as it came. */
-static const char *type_made(const struct trial_done *done)
+/* The first output of a wrong element type: which was wanted, and which came. */
+static void note_types(const struct trial_done *done, struct finding_evidence *evidence)
 {
     const struct result *result = &done->results[0], *reference = &done->reference;
     for (size_t i = 0; i < result->count && i < reference->count; i++) {
         const struct value *got = &result->outputs[i], *right = &reference->outputs[i];
-        if (got->kind == VALUE_TENSOR && right->kind == VALUE_TENSOR &&
-            got->tensors[0].type != right->tensors[0].type)
-            return dtype_name(got->tensors[0].type);
+        if (got->kind != VALUE_TENSOR || right->kind != VALUE_TENSOR ||
+            got->tensors[0].type == right->tensors[0].type)
+            continue;
+        evidence->wanted = dtype_name(right->tensors[0].type);
+        evidence->made = dtype_name(got->tensors[0].type);
+        return;
     }
-    return "";
 }
 
 char *experiments_run(const struct experiments *how, const struct trial_done *done,
@@ -224,9 +353,13 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
         return NULL;
     struct experiments own = *how;
     own.deadly = verdict_is(verdict->kind, CLASS_DEATH);
+    struct signature signature;
+    message_of(&own, done, &signature);
+    own.message = *signature.message ? signature.message : NULL;
     evidence->no_inputs = subject->n_inputs == 0;
-    evidence->made = type_made(done);
+    note_types(done, evidence);
     leave_out_passes(&own, done->test, evidence);
     try_forms(&own, done->test, evidence);
+    look_elsewhere(&own, evidence);
     return vary_parameters(&own, subject, evidence);
 }

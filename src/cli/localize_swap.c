@@ -126,8 +126,6 @@ static void text_way_back(const struct localize_report *report, struct str *out)
 void localize_write_swap_text(const struct localize_report *report, bool colour, struct str *out)
 {
     const struct swapped *swapped = &report->found->swapped;
-    text_print(out, swapped->text, 0);
-    str_add(out, "\n");
     if (swapped->n_suspects) {
         text_verified(swapped, out);
         text_judged(report, out);

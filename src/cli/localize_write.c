@@ -288,16 +288,31 @@ static void add_unjudged(const struct localize_report *report, struct str *out)
     }
 }
 
+/* What swapping told, and of the first suspect what the reference says. */
+static void add_swapped(const struct localize_report *report, struct str *out)
+{
+    const struct swapped *swapped = &report->found->swapped;
+    text_print(out, report->path, 0);
+    str_add(out, ": ");
+    text_print(out, swapped->text, 0);
+    const struct swapped_node *first = swapped->n_suspects ? &swapped->nodes[swapped->suspects[0]] : NULL;
+    for (int e = 0; first && first->judged && e < 2; e++)
+        if (verdict_is_finding(first->verdicts[e]))
+            str_printf(out, "; by the reference, %s is %s there", swapped->engines[e],
+                       verdict_name(first->verdicts[e]));
+}
+
 void localize_answer(const struct localize_report *report, const char *between, struct str *out)
 {
     const struct localization *found = report->found;
-    struct str where, evidence, unjudged, path;
+    struct str where, evidence, unjudged, path, said;
     struct answer_part part = {.engine = found->engine, .kind = found->kind};
     struct answer answer = {.count = 1, .parts = &part, .standing = report->standing};
     str_init(&where);
     str_init(&evidence);
     str_init(&unjudged);
     str_init(&path);
+    str_init(&said);
     for (size_t i = 0; i < found->n_culprits; i++) {
         const Onnx__NodeProto *node = node_at(report, found->culprits[i]);
         str_add(&where, !i ? "" : i + 1 < found->n_culprits ? ", " : " and ");
@@ -314,15 +329,17 @@ void localize_answer(const struct localize_report *report, const char *between, 
     answer.what = path.data;
     answer.evidence = evidence.data;
     answer.not_judged = unjudged.length ? unjudged.data : NULL;
-    if (found->swap)
-        answer.said = found->swapped.text;
-    else if (!found->local)
+    if (found->swap) {
+        add_swapped(report, &said);
+        answer.said = said.data;
+    } else if (!found->local)
         answer.said = "Nothing was judged: only CRADLE's rate between two engines was asked for";
     answer_add(out, &answer, between);
     str_release(&where);
     str_release(&evidence);
     str_release(&unjudged);
     str_release(&path);
+    str_release(&said);
 }
 
 void localize_write_text(const struct localize_report *report, bool colour, struct str *out)

@@ -127,15 +127,6 @@ static void add_value(struct str *out, const struct finding_evidence *evidence)
     str_add(out, negative && !strchr(value, '.') ? "<0" : ""); /* of data the sign is chance */
 }
 
-static bool has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at++)
-        if ((at == list || at[-1] == '+') && (at[length] == '+' || !at[length]))
-            return true;
-    return false;
-}
-
 /* Add, Less, Max ...: elements of several operands. */
 static bool is_broadcasting(const char *name)
 {
@@ -145,14 +136,14 @@ static bool is_broadcasting(const char *name)
 
 static const char *coarse_type(const char *types)
 {
-    return strncmp(types, "int", 3) == 0 ? "integers" : types;
+    return strncmp(types, "int", 3) == 0 || strncmp(types, "uint", 4) == 0 ? "integers" : types;
 }
 
 /* "cured by filled", and of which kind that is; CLASS_KINDS and nothing when no cure is about a class. */
 static enum class_kind add_cure(struct str *out, const struct finding_evidence *evidence)
 {
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (has_word(evidence->cures, classes[i].cure)) {
+        if (evidence_has_cure(evidence, classes[i].cure)) {
             str_printf(out, "cured by %s", classes[i].cure);
             return classes[i].kind;
         }
@@ -174,10 +165,13 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
     str_init(&cure);
     enum class_kind kind = add_cure(&cure, evidence);
     bool operands = is_shared(kind) && is_broadcasting(name);
+    const char *types = coarse_type(signature->types);
+    if (kind == CLASS_LOWEST || kind == CLASS_OPERANDS)
+        types = "any";
+    else if (kind == CLASS_CONSTANTS && *evidence->constant) /* whatever it is computed with */
+        types = evidence->constant;
     if (kind != CLASS_KINDS)
-        str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name),
-                   kind == CLASS_LOWEST || kind == CLASS_OPERANDS ? "any" : coarse_type(signature->types),
-                   cure.data);
+        str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name), types, cure.data);
     str_release(&cure);
     return kind != CLASS_KINDS;
 }
@@ -197,13 +191,44 @@ static void add_parameter(struct str *out, const struct finding_evidence *eviden
     add_value(out, evidence);
 }
 
-/* Without what follows a message that was passed on at load. */
+/* Whether the word names an element type, as engines written in C++ call them. */
+static bool is_type_word(const char *word, size_t length)
+{
+    static const char *const words[] = {"Bool", "Byte", "Char",  "Short",  "Int",
+                                        "Long", "Half", "Float", "Double", "BFloat16"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+/* Without the names of element types, and without what follows a message that was passed on at load. */
 static void add_message(struct str *out, const char *message)
 {
     size_t length = strlen(message);
     while (length && strchr(" >", message[length - 1]))
         length--;
-    str_append(out, message, length);
+    for (size_t at = 0; at < length;) {
+        size_t word = 0;
+        while (at + word < length && isalnum((unsigned char)message[at + word]))
+            word++;
+        if (is_type_word(message + at, word))
+            str_add(out, "T");
+        else
+            str_append(out, message + at, word ? word : 1);
+        at += word ? word : 1;
+    }
+}
+
+/* An operator that needs one of its inputs to be a constant says so in many places. */
+static bool add_wants_constant(struct str *out, const struct signature *signature,
+                               const struct finding_evidence *evidence)
+{
+    if (signature->n_named > 1 || !*evidence->parameter ||
+        !evidence_has_cure(evidence, "input-as-initializer"))
+        return false;
+    str_printf(out, "%s|parameter %s|cured by input-as-initializer", evidence->owner, evidence->parameter);
+    return true;
 }
 
 /* The engine's own words tell more than experiments. */
@@ -212,6 +237,8 @@ static bool add_refusal(struct str *out, const struct signature *signature,
 {
     if (!*signature->message)
         return false;
+    if (!*evidence->passes && add_wants_constant(out, signature, evidence))
+        return true;
     size_t start = out->length;
     if (*evidence->passes)
         str_printf(out, "pass %s", evidence->passes);
@@ -310,7 +337,8 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     if (!*name)
         return false;
     if (kin_of(signature) == KIN_TYPE && *evidence->made) { /* an engine without integers has them nowhere */
-        str_printf(out, "%s>%s", coarse_type(signature->types), evidence->made);
+        bool any = text_equal(signature->types, "any") && *evidence->wanted;
+        str_printf(out, "%s>%s", coarse_type(any ? evidence->wanted : signature->types), evidence->made);
         return true;
     }
     bool done = is_class_first(name, evidence) && add_classes(out, name, signature, evidence);
@@ -329,11 +357,44 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     return true;
 }
 
+/* Whether a cure of the list is there. */
+static bool has_any_cure(const struct finding_evidence *evidence, const char *const *cures)
+{
+    for (; *cures; cures++)
+        if (evidence_has_cure(evidence, *cures))
+            return true;
+    return false;
+}
+
+/* A class of inputs that the engine fails on whatever the operator; the symptom is chance. Another class
+ * whose lack cures may be the narrower one. */
+static bool add_general(struct str *out, const struct signature *signature,
+                        const struct finding_evidence *evidence)
+{
+    static const char *const than_lists[] = {"axes-sorted", "ranked", "filled", "finite", NULL};
+    static const char *const than_constants[] = {
+        "axes-sorted",  "ranked",   "filled",   "finite",       "other-type",
+        "another-type", "identity", "defaults", "above-lowest", NULL};
+    const char *class = NULL;
+    if (evidence_has_cure(evidence, "with-variables"))
+        class = "constants as outputs";
+    else if (evidence_has_word(evidence->general, "lists") && !has_any_cure(evidence, than_lists))
+        class = "lists";
+    else if (evidence_has_word(evidence->general, "constants") && !strstr(signature->types, "empty") &&
+             !has_any_cure(evidence, than_constants))
+        class = "constants alone";
+    if (class)
+        str_printf(out, "any|%s|%s", signature->engine, class);
+    return class != NULL;
+}
+
 void cause_key(struct str *out, const struct signature *signature, const struct finding_evidence *evidence)
 {
     size_t start = out->length;
     bool own = signature->symptom == SYMPTOM_COUNT || text_equal(signature->message, "gradient") ||
                symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
+    if (!own && !*evidence->passes && add_general(out, signature, evidence))
+        return;
     str_printf(out, "%s|%s|", symptom_word(signature->symptom), signature->engine);
     if (!own && (kin_of(signature) == KIN_REFUSAL
                      ? add_refusal(out, signature, evidence)

@@ -3,19 +3,42 @@
 #include "base/json.h"
 #include "base/json_read.h"
 
+#include <string.h>
+
 /* The evidence of a finding is text under this key and its signature. */
 #define EVIDENCE_KEY "evidence "
 
 void evidence_init(struct finding_evidence *evidence)
 {
-    *evidence = (struct finding_evidence){
-        .passes = "", .parameter = "", .value = "", .owner = "", .cures = "", .made = ""};
+    *evidence = (struct finding_evidence){.passes = "",
+                                          .parameter = "",
+                                          .value = "",
+                                          .owner = "",
+                                          .cures = "",
+                                          .constant = "",
+                                          .general = "",
+                                          .wanted = "",
+                                          .made = ""};
     arena_init(&evidence->arena);
 }
 
 void evidence_release(struct finding_evidence *evidence)
 {
     arena_release(&evidence->arena);
+}
+
+bool evidence_has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at++)
+        if ((at == list || at[-1] == '+') && (at[length] == '+' || !at[length]))
+            return true;
+    return false;
+}
+
+bool evidence_has_cure(const struct finding_evidence *evidence, const char *cure)
+{
+    return evidence_has_word(evidence->cures, cure);
 }
 
 void evidence_write(struct str *out, const struct finding_evidence *evidence)
@@ -28,6 +51,9 @@ void evidence_write(struct str *out, const struct finding_evidence *evidence)
     json_string(&json, "value", evidence->value);
     json_string(&json, "owner", evidence->owner);
     json_string(&json, "cures", evidence->cures);
+    json_string(&json, "constant", evidence->constant);
+    json_string(&json, "general", evidence->general);
+    json_string(&json, "wanted", evidence->wanted);
     json_string(&json, "made", evidence->made);
     json_bool(&json, "by_operator", evidence->by_operator);
     json_bool(&json, "no_inputs", evidence->no_inputs);
@@ -71,6 +97,9 @@ void evidence_read(struct finding_evidence *evidence, const char *text, size_t s
         evidence->value = read_text(&evidence->arena, top, "value");
         evidence->owner = read_text(&evidence->arena, top, "owner");
         evidence->cures = read_text(&evidence->arena, top, "cures");
+        evidence->constant = read_text(&evidence->arena, top, "constant");
+        evidence->general = read_text(&evidence->arena, top, "general");
+        evidence->wanted = read_text(&evidence->arena, top, "wanted");
         evidence->made = read_text(&evidence->arena, top, "made");
         evidence->by_operator = read_bool(top, "by_operator");
         evidence->no_inputs = read_bool(top, "no_inputs");

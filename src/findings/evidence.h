@@ -20,16 +20,29 @@ struct finding_evidence {
     /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
      * "axes-sorted", operands "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest
      * of their type, "filled" tensors in the place of empty ones, "ranked" ones of scalars, inputs of
-     * "two-dims" in the place of lists, and data of "another-type". */
+     * "two-dims" in the place of lists, and data of "another-type". Of a case without an answer: outputs that
+     * are sums "with-variables"; a node on constants alone that is "fed" a variable, where another failure
+     * is a cure, too. */
     const char *cures;
-    const char *made; /* the element type that came in the place of the right one, "float32" */
-    bool by_operator; /* it fails whatever its parameters */
-    bool no_inputs;   /* the model computes constants alone */
+    const char *constant; /* the element type of the constant that must be one, "uint8" */
+    /* Classes of inputs that the failure needs and that unrelated operators fail on, too: "constants",
+     * "lists" (campaign/elsewhere.h). */
+    const char *general;
+    const char *wanted; /* the right element type of the first output that has a wrong one, "int32" */
+    const char *made;   /* the element type that came in the place of the right one, "float32" */
+    bool by_operator;   /* it fails whatever its parameters */
+    bool no_inputs;     /* the model computes constants alone */
 };
 
 /* Nothing found yet. The caller releases it. */
 void evidence_init(struct finding_evidence *evidence);
 void evidence_release(struct finding_evidence *evidence);
+
+/* Whether it is among the cures. */
+bool evidence_has_cure(const struct finding_evidence *evidence, const char *cure);
+
+/* Whether a word stands in a list such as "A+B". */
+bool evidence_has_word(const char *list, const char *word);
 
 /* As one line of JSON, written and read. Of damaged text nothing is taken: there is no evidence then. */
 void evidence_write(struct str *out, const struct finding_evidence *evidence);

@@ -104,6 +104,51 @@ static void test_one_bug(void **state)
                                          "\"2,3,1,0\", \"owner\": \"ReduceMax\"}"},
         {"wrong|opencv|ReduceProd|f32||", "{\"cures\": \"axes-sorted\", \"by_operator\": true}"},
     };
+    /* A class of inputs that it fails on whatever the operator, with any symptom. */
+    static const struct row lists[] = {
+        {"shape|opencv|ReduceL1|any||",
+         "{\"parameter\": \"axes\", \"value\": \"-1\", \"owner\": \"ReduceL1\", \"cures\": \"two-dims\", "
+         "\"general\": \"lists\"}"},
+        {"wrong|opencv|CumSum|f32||", "{\"cures\": \"two-dims\", \"general\": \"lists\"}"},
+        {"refused|opencv|nary_eltwise_layers.cpp|||nary_eltwise_layers.cpp:#: 'findCommonShape'",
+         "{\"cures\": \"expanded+two-dims\", \"general\": \"lists\"}"},
+    };
+    static const struct row of_constants[] = {
+        {"crash|opencv|ArgMax|any||readNet<load<main", "{\"cures\": \"fed\", \"general\": \"constants\"}"},
+        {"refused|opencv|Resize|||resize_layer.cpp:#: inputs.size() == #",
+         "{\"cures\": \"fed+initializer-as-input\", \"general\": \"constants\"}"},
+    };
+    static const struct row outputs[] = {
+        {"refused|opencv|Shape|||an empty network", "{\"cures\": \"with-variables\"}"},
+        {"refused|opencv|Acos|||an empty network", "{\"cures\": \"with-variables\", \"no_inputs\": true}"},
+    };
+    static const struct row weights[] = {
+        {"refused|opencv|convolution_layer.cpp|||convolution_layer.cpp:#: ngroups > #",
+         "{\"parameter\": \"B\", \"value\": \"0\", \"owner\": \"Conv\", \"cures\": "
+         "\"input-as-initializer\"}"},
+        {"refused|opencv|convolution_layer.cpp|||convolution_layer.cpp:#: weightShape.dims()",
+         "{\"parameter\": \"B\", \"value\": \"1\", \"owner\": \"Conv\", \"cures\": "
+         "\"input-as-initializer\"}"},
+    };
+    static const struct row types[] = {
+        {"refused|torch|Einsum|||expected scalar type Char but found Long", "{}"},
+        {"refused|torch|Einsum|||expected scalar type Long but found Int", "{}"},
+    };
+    static const struct row shifted[] = {
+        {"wrong|opencv|Pow|f32||", "{\"cures\": \"initializer-as-input\", \"constant\": \"uint8\"}"},
+        {"wrong|opencv|Less|int8>bool||", "{\"cures\": \"initializer-as-input\", \"constant\": \"uint8\"}"},
+    };
+    static const struct row made[] = {
+        {"dtype|opencv|Pad|any||", "{\"wanted\": \"uint8\", \"made\": \"float32\"}"},
+        {"dtype|opencv|Add|int8||", "{\"wanted\": \"int8\", \"made\": \"float32\"}"},
+    };
+    same(lists, COUNT(lists));
+    same(of_constants, COUNT(of_constants));
+    same(outputs, COUNT(outputs));
+    same(weights, COUNT(weights));
+    same(types, COUNT(types));
+    same(shifted, COUNT(shifted));
+    same(made, COUNT(made));
     same(constants, COUNT(constants));
     same(axes, COUNT(axes));
     same(empty, COUNT(empty));
@@ -151,6 +196,18 @@ static void test_other_bugs(void **state)
         {"refused|onnxruntime|Resize|||ParseData type mismatch", "{}"},
         {"refused|onnxruntime|Resize|||ParseData type mismatch", "{\"passes\": \"ConstantFolding\"}"},
         {"wrong|onnxruntime|Gemm|f32|transB=1|gradient", "{\"by_operator\": true}"},
+        {"refused|opencv|Elu|||layer.cpp:#: inputs.size()",
+         "{\"cures\": \"fed\", \"general\": \"constants\"}"},
+        {"refused|torch|Elu|||layer.cpp:#: inputs.size()",
+         "{\"cures\": \"fed\", \"general\": \"constants\"}"},
+        {"refused|opencv|Cosh|||layer.cpp:#: src.size == dst.size", /* of a scalar */
+         "{\"cures\": \"fed+ranked\", \"general\": \"constants\"}"},
+        {"crash|opencv|Tile|any empty||readNet<load<main",
+         "{\"cures\": \"fed\", \"general\": \"constants\"}"},
+        {"refused|opencv|Pad|||padding_layer.cpp:#: inputs.size()", "{\"cures\": \"fed\"}"},
+        {"wrong|opencv|Add|f32||", "{\"cures\": \"two-dims\", \"general\": \"lists\"}"},
+        {"refused|opencv|layer_norm.cpp|||layer_norm.cpp:#: scale", /* of a scalar */
+         "{\"cures\": \"ranked+two-dims\", \"general\": \"lists\"}"},
         {"inconsistent|onnxruntime|Conv|f32||auto-pad", "{\"by_operator\": true}"},
     };
     apart(rows, COUNT(rows));

@@ -1,0 +1,183 @@
+#include "campaign/constant_nodes.h"
+
+#include "base/memory.h"
+#include "locate/expected.h"
+#include "locate/param_change.h"
+#include "model/build.h"
+#include "model/edit.h"
+#include "ops/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Declares the outputs as the reference computes them; frees the case and gives NULL when it cannot. */
+static struct test_case *declared(struct test_case *test)
+{
+    struct expected expected;
+    if (expected_compute(&expected, test_case_model(test, NULL), false, test->inputs, test->n_inputs)) {
+        test_case_free(test);
+        return NULL;
+    }
+    param_change_declare(test, expected.values, expected.count);
+    expected_release(&expected);
+    return test;
+}
+
+/* Adds a value to the inputs of the case. */
+static int feed(struct test_case *test, char *name, struct tensor *tensor)
+{
+    struct value value = {.name = name, .kind = VALUE_TENSOR, .count = 1, .tensors = tensor};
+    return test_case_add_inputs(test, &value, 1, NULL);
+}
+
+/* Adds a node with one output, and returns the name of that. */
+static const char *append(struct model *model, const char *op_type, const char *first, const char *second)
+{
+    const char *inputs[] = {first, second};
+    const char *output = arena_printf(&model->arena, "constant_nodes_%zu", model->graph->n_node);
+    Onnx__NodeProto *node = model_add_node(model, op_type, output, second ? 2 : 1, inputs, 1, &output);
+    if (!second)
+        node_set_int(&model->arena, node, "to", (int64_t)DTYPE_FLOAT);
+    return node->output[0];
+}
+
+/* The output with this number becomes its sum with an input of zeros, in float32. */
+static int add_variable(struct test_case *test, struct model *model, size_t number,
+                        const struct bounded *output)
+{
+    struct tensor zeros;
+    char *variable = arena_printf(&model->arena, "variable_%zu", number);
+    const char *name = model->graph->output[number]->name;
+    if (output->type == DTYPE_STRING || tensor_alloc(&zeros, DTYPE_FLOAT, &output->shape, 0, NULL))
+        return -1;
+    for (size_t i = 0; i < zeros.count; i++)
+        tensor_set(&zeros, i, 0);
+    model_add_input(model, variable, DTYPE_FLOAT, &output->shape);
+    if (output->type != DTYPE_FLOAT)
+        name = append(model, "Cast", name, NULL);
+    model->graph->output[number]->name = (char *)(uintptr_t)append(model, "Add", name, variable);
+    int status = feed(test, variable, &zeros);
+    tensor_release(&zeros);
+    return status;
+}
+
+struct test_case *constant_nodes_with_variables(const struct test_case *test)
+{
+    const struct model *present = test_case_model(test, NULL);
+    struct model *model;
+    struct expected expected;
+    if (!present || expected_compute(&expected, present, false, test->inputs, test->n_inputs))
+        return NULL;
+    if (model_clone(&model, present, NULL)) {
+        expected_release(&expected);
+        return NULL;
+    }
+    model->path = NULL;
+    struct test_case *other = test_case_new(model);
+    int status = test_case_add_inputs(other, test->inputs, test->n_inputs, NULL);
+    for (size_t i = 0; i < expected.count && i < model->graph->n_output && !status; i++)
+        status = add_variable(other, model, i, &expected.values[i]);
+    expected_release(&expected);
+    if (status) {
+        test_case_free(other);
+        return NULL;
+    }
+    return declared(other);
+}
+
+/* Whether each node computes on constants alone. The caller frees the result. */
+static bool *find_constant(const struct model_index *index)
+{
+    const Onnx__GraphProto *graph = index->model->graph;
+    bool *constant = memory_zeroed(graph->n_node + 1, sizeof *constant);
+    for (size_t i = 0; i < graph->n_node; i++) {
+        size_t node = index->order[i];
+        const struct op *op = op_find(graph->node[node]->op_type);
+        bool all = true;
+        for (size_t k = 0; k < index->n_uses[node]; k++) {
+            const struct index_value *value = &index->values[index->uses[node][k]];
+            all &= value->source == SOURCE_INITIALIZER ||
+                   (value->source == SOURCE_NODE && constant[value->number]);
+        }
+        constant[node] = all || (op && op->work == WORK_SHAPE);
+    }
+    return constant;
+}
+
+static bool has_constants_alone(const struct model_index *index, size_t node)
+{
+    bool *constant = find_constant(index), all = index->n_uses[node] > 0;
+    for (size_t k = 0; k < index->n_uses[node]; k++) {
+        const struct index_value *value = &index->values[index->uses[node][k]];
+        all &=
+            value->source == SOURCE_INITIALIZER || (value->source == SOURCE_NODE && constant[value->number]);
+    }
+    free(constant);
+    return all;
+}
+
+/* The value of this name, as the reference computes it. */
+static int value_of(const struct test_case *test, const char *name, struct tensor *tensor)
+{
+    struct model *model;
+    struct expected expected;
+    if (model_clone(&model, test_case_model(test, NULL), NULL))
+        return -1;
+    int status = model_set_outputs(model, &name, 1, NULL) ||
+                 expected_compute(&expected, model, false, test->inputs, test->n_inputs);
+    if (!status) {
+        status = bounded_to_tensor(&expected.values[0], tensor, NULL);
+        expected_release(&expected);
+    }
+    model_free(model);
+    return status;
+}
+
+/* The model from value `name` on, which is an input of it. */
+static struct test_case *cut_behind(const struct test_case *test, const struct model_index *index,
+                                    const char *name, struct tensor *tensor)
+{
+    const Onnx__GraphProto *graph = index->model->graph;
+    const char **outputs = memory_zeroed(graph->n_output + 1, sizeof *outputs);
+    const struct tensor *types[] = {tensor};
+    struct model *part;
+    for (size_t i = 0; i < graph->n_output; i++)
+        outputs[i] = graph->output[i]->name;
+    int status = model_cut_between(&part, index, &name, 1, outputs, graph->n_output,
+                                   &(struct edit_types){.count = 1, .names = &name, .tensors = types}, NULL);
+    free(outputs);
+    if (status)
+        return NULL;
+    struct test_case *fed = test_case_new(part);
+    for (size_t i = 0; i < part->graph->n_input && !status; i++) {
+        const char *input = part->graph->input[i]->name;
+        if (text_equal(input, name))
+            status = feed(fed, part->graph->input[i]->name, tensor);
+        for (size_t k = 0; k < test->n_inputs && !status; k++)
+            if (text_equal(input, test->inputs[k].name))
+                status = test_case_add_inputs(fed, &test->inputs[k], 1, NULL);
+    }
+    if (status) {
+        test_case_free(fed);
+        return NULL;
+    }
+    return declared(fed);
+}
+
+struct test_case *constant_nodes_fed(const struct test_case *test, size_t node)
+{
+    const struct model *model = test_case_model(test, NULL);
+    struct model_index index;
+    struct tensor tensor;
+    struct test_case *fed = NULL;
+    if (!model || node >= model->graph->n_node || !model->graph->node[node]->n_input ||
+        model_index_init(&index, model, NULL))
+        return NULL;
+    const char *name = model->graph->node[node]->input[0];
+    if (*name && has_constants_alone(&index, node) && !value_of(test, name, &tensor)) {
+        fed = cut_behind(test, &index, name, &tensor);
+        tensor_release(&tensor);
+    }
+    model_index_release(&index);
+    return fed;
+}

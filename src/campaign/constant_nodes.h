@@ -1,0 +1,20 @@
+/*
+ * Experiments with nodes that compute on constants alone (campaign/experiments.h). Constants are weights, the
+ * results of Constant, and all that is computed of constants and of shapes.
+ *
+ * The functions return a new case, which the caller frees; NULL when there is nothing to change, or when the
+ * reference cannot compute the case then.
+ */
+#ifndef CAMPAIGN_CONSTANT_NODES_H
+#define CAMPAIGN_CONSTANT_NODES_H
+
+#include "case/test_case.h"
+
+/* Every output becomes its sum with an input of zeros, so that the model does not compute constants alone. */
+struct test_case *constant_nodes_with_variables(const struct test_case *test);
+
+/* The first operand of a node, all of whose inputs are constants, becomes an input of the model. NULL, too,
+ * when some input of the node is no constant. */
+struct test_case *constant_nodes_fed(const struct test_case *test, size_t node);
+
+#endif

@@ -1,0 +1,134 @@
+/* Forms of cases for experiments with constants, and the cases that are tried elsewhere. */
+#include "campaign/constant_nodes.h"
+#include "campaign/elsewhere.h"
+#include "locate/expected.h"
+#include "model/build.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { OPSET = 13 };
+
+static const struct shape matrix = {.rank = 2, .dims = {2, 3}};
+
+static void add_constant(struct model *model, const char *name)
+{
+    struct tensor tensor;
+    assert_int_equal(tensor_alloc(&tensor, DTYPE_FLOAT, &matrix, 0, NULL), 0);
+    for (size_t i = 0; i < tensor.count; i++)
+        tensor_set(&tensor, i, (long double)i);
+    model_add_initializer(model, name, &tensor);
+    tensor_release(&tensor);
+}
+
+static void add_input(struct test_case *test, struct model *model)
+{
+    struct tensor tensor;
+    char name[] = "x";
+    struct value value = {.name = name, .kind = VALUE_TENSOR, .count = 1, .tensors = &tensor};
+    assert_int_equal(tensor_alloc(&tensor, DTYPE_FLOAT, &matrix, 0, NULL), 0);
+    for (size_t i = 0; i < tensor.count; i++)
+        tensor_set(&tensor, i, 1);
+    model_add_input(model, name, DTYPE_FLOAT, &matrix);
+    assert_int_equal(test_case_add_inputs(test, &value, 1, NULL), 0);
+    tensor_release(&tensor);
+}
+
+static void add_node(struct model *model, const char *op_type, const char *first, const char *second,
+                     const char *output)
+{
+    const char *inputs[] = {first, second};
+    model_add_node(model, op_type, NULL, second ? 2 : 1, inputs, 1, &output);
+}
+
+/* The first element of the only output, which the reference computes. */
+static long double first_element(const struct test_case *test)
+{
+    struct expected expected;
+    const struct model *model = test_case_model(test, NULL);
+    assert_int_equal(expected_compute(&expected, model, false, test->inputs, test->n_inputs), 0);
+    struct tensor tensor;
+    assert_int_equal(bounded_to_tensor(&expected.values[0], &tensor, NULL), 0);
+    long double value = tensor_get(&tensor, tensor.count - 1);
+    tensor_release(&tensor);
+    expected_release(&expected);
+    return value;
+}
+
+/* y = Add(Neg(c), c): both nodes are on constants alone, and can be fed with the same result. */
+static void test_fed(void **state)
+{
+    (void)state;
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    add_constant(model, "c");
+    add_node(model, "Neg", "c", NULL, "n");
+    add_node(model, "Sub", "n", "c", "y");
+    model_add_output(model, "y", DTYPE_FLOAT, &matrix);
+    for (size_t i = 0; i < 2; i++) {
+        struct test_case *fed = constant_nodes_fed(test, i);
+        assert_non_null(fed);
+        assert_int_equal(fed->n_inputs, 1);
+        assert_string_equal(fed->inputs[0].name, i ? "n" : "c");
+        assert_true(first_element(fed) == first_element(test));
+        test_case_free(fed);
+    }
+    assert_null(constant_nodes_fed(test, 2));
+    test_case_free(test);
+}
+
+/* A node with a variable is none on constants alone; what is computed of a shape is constant. */
+static void test_variables(void **state)
+{
+    (void)state;
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    add_constant(model, "c");
+    add_input(test, model);
+    add_node(model, "Add", "x", "c", "a");
+    add_node(model, "Shape", "a", NULL, "s");
+    add_node(model, "Neg", "s", NULL, "y");
+    model_add_output(model, "y", DTYPE_INT64, NULL);
+    assert_null(constant_nodes_fed(test, 0));
+    assert_null(constant_nodes_fed(test, 1));
+    struct test_case *fed = constant_nodes_fed(test, 2);
+    assert_non_null(fed);
+    assert_string_equal(fed->inputs[0].name, "s");
+    assert_true(first_element(fed) == -3);
+    test_case_free(fed);
+    struct test_case *with = constant_nodes_with_variables(test);
+    assert_non_null(with);
+    assert_int_equal(with->n_inputs, 2);
+    assert_true(first_element(with) == -3);
+    test_case_free(with);
+    test_case_free(test);
+}
+
+static void test_elsewhere(void **state)
+{
+    (void)state;
+    for (int class = 0; class < ELSEWHERE_CLASSES; class ++)
+        for (size_t i = 0; i < ELSEWHERE_OPERATORS; i++) {
+            struct test_case *of_class = elsewhere_case((enum elsewhere_class) class, i, true);
+            struct test_case *other = elsewhere_case((enum elsewhere_class) class, i, false);
+            assert_non_null(of_class);
+            assert_non_null(other);
+            assert_true(first_element(of_class) == first_element(other));
+            test_case_free(of_class);
+            test_case_free(other);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fed),
+        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_elsewhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
