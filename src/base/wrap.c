@@ -1,5 +1,9 @@
 #include "base/wrap.h"
 
+#include "base/arena.h"
+#include "base/clean.h"
+
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -86,7 +90,26 @@ static void wrap_line(struct str *out, const char *line, size_t length, size_t w
     }
 }
 
-void wrap_text(struct str *out, const char *text, size_t width)
+/* The length of the sequence when it is one that style_print writes, else 0. */
+static size_t own_colour(const char *at)
+{
+    static const char *const own[] = {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (text_starts(at, own[i]))
+            return strlen(own[i]);
+    return 0;
+}
+
+static void add_clean(struct str *out, const char *text, bool colours)
+{
+    while (*text) {
+        size_t colour = colours ? own_colour(text) : 0;
+        str_append(out, text, colour);
+        text += colour ? colour : clean_add_character(out, text, "?");
+    }
+}
+
+static void wrap_lines(struct str *out, const char *text, size_t width)
 {
     if (width < LEAST_WIDTH) {
         str_add(out, text);
@@ -103,14 +126,60 @@ void wrap_text(struct str *out, const char *text, size_t width)
     }
 }
 
+void wrap_text(struct str *out, const char *text, size_t width)
+{
+    struct str clean;
+    str_init(&clean);
+    add_clean(&clean, text, width > 0);
+    wrap_lines(out, clean.data, width);
+    str_release(&clean);
+}
+
+static bool put(FILE *stream, const struct str *text)
+{
+    return fwrite(text->data, 1, text->length, stream) == text->length && !fflush(stream);
+}
+
 bool wrap_print(FILE *stream, const char *text)
 {
     struct str wrapped;
     str_init(&wrapped);
     wrap_text(&wrapped, text, terminal_width(fileno(stream)));
-    bool written = fwrite(wrapped.data, 1, wrapped.length, stream) == wrapped.length && !fflush(stream);
+    bool written = put(stream, &wrapped);
     str_release(&wrapped);
     return written;
+}
+
+bool wrap_plain(FILE *stream, const char *text)
+{
+    struct str clean;
+    str_init(&clean);
+    add_clean(&clean, text, isatty(fileno(stream)));
+    bool written = put(stream, &clean);
+    str_release(&clean);
+    return written;
+}
+
+bool wrap_printf(FILE *stream, const char *format, ...)
+{
+    struct arena arena;
+    va_list args;
+    arena_init(&arena);
+    va_start(args, format);
+    bool written = wrap_print(stream, arena_vprintf(&arena, format, args));
+    va_end(args);
+    arena_release(&arena);
+    return written;
+}
+
+void terminal_back(FILE *stream, size_t lines)
+{
+    if (!isatty(fileno(stream)))
+        return;
+    if (lines)
+        fprintf(stream, "\033[%zuA\033[J", lines);
+    else
+        fputs("\033[H\033[J", stream);
 }
 
 void text_fit(char *to, size_t size, const char *text)

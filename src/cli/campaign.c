@@ -1,5 +1,6 @@
 /* assay campaign: campaigns of many machines, which live in a PostgreSQL database. */
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
 #include "findings/campaign_export.h"
@@ -248,7 +249,7 @@ static int draw_top(const struct request *request, bool terminal, struct str *la
     struct str out;
     str_init(&out);
     if (terminal)
-        str_add(&out, "\033[H\033[J");
+        terminal_back(stdout, 0);
     if (campaign_view_read(&view, request->url, request->name, &trouble) == 0) {
         str_clear(last);
         campaign_screen(last, &view, output_colour(&request->settings->common), terminal_lines());
@@ -293,7 +294,8 @@ static int run_stop(const struct request *request, struct error *err)
 {
     if (set_stopped(request, true, err))
         return -1;
-    printf(
+    wrap_printf(
+        stdout,
         "The campaign '%s' is stopped: its workers end when they have returned the ranges that they have.\n"
         "'assay campaign resume %s %s' lets workers go on with it.\n",
         request->name, request->url, request->name);
@@ -304,10 +306,11 @@ static int run_resume(const struct request *request, struct error *err)
 {
     if (set_stopped(request, false, err))
         return -1;
-    printf("The campaign '%s' gives out work again.\n"
-           "Workers that have ended do not come back by themselves: 'assay fuzz --db %s --campaign %s' "
-           "starts one.\n",
-           request->name, request->url, request->name);
+    wrap_printf(stdout,
+                "The campaign '%s' gives out work again.\n"
+                "Workers that have ended do not come back by themselves: 'assay fuzz --db %s --campaign %s' "
+                "starts one.\n",
+                request->name, request->url, request->name);
     return 0;
 }
 
@@ -319,11 +322,15 @@ static int run_export(const struct request *request, struct error *err)
         return error_set(err, ERROR_USAGE, "name the folder to write to with -o");
     if (campaign_export(request->url, request->name, folder, &result, err))
         return -1;
-    printf("%s: %zu finding%s, %zu with a bundle", folder, result.findings, result.findings == 1 ? "" : "s",
-           result.bundles);
+    struct str said;
+    str_init(&said);
+    str_printf(&said, "%s: %zu finding%s, %zu with a bundle", folder, result.findings,
+               result.findings == 1 ? "" : "s", result.bundles);
     if (result.cases)
-        printf(", %zu case%s of a search", result.cases, result.cases == 1 ? "" : "s");
-    printf("; 'assay findings %s' lists them\n", folder);
+        str_printf(&said, ", %zu case%s of a search", result.cases, result.cases == 1 ? "" : "s");
+    str_printf(&said, "; 'assay findings %s' lists them\n", folder);
+    wrap_print(stdout, said.data);
+    str_release(&said);
     if (result.left_out) {
         struct str text;
         str_init(&text);
@@ -332,7 +339,7 @@ static int run_export(const struct request *request, struct error *err)
             "%zu row%s, bundles or cases of the database were left out, as Assay does not write such: ",
             result.left_out, result.left_out == 1 ? "" : "s");
         text_print(&text, result.why, 0);
-        fprintf(stderr, "assay campaign: %s\n", text.data);
+        wrap_printf(stderr, "assay campaign: %s\n", text.data);
         str_release(&text);
     }
     return 0;
@@ -345,7 +352,7 @@ static int upgrade(const char *url, const char *name, enum store_mode mode, stru
     if (store_open_campaign(&store, url, name, mode, err))
         return -1;
     store_close(store);
-    printf("The campaign '%s' has the tables of this version of Assay.\n", name);
+    wrap_printf(stdout, "The campaign '%s' has the tables of this version of Assay.\n", name);
     return 0;
 }
 
@@ -355,8 +362,8 @@ static int run_init(const struct request *request, struct error *err)
     if (request->name) {
         if (upgrade(request->url, request->name, STORE_CREATE, err))
             return -1;
-        printf("'assay fuzz --db %s --campaign %s -e ENGINE' starts a worker.\n", request->url,
-               request->name);
+        wrap_printf(stdout, "'assay fuzz --db %s --campaign %s -e ENGINE' starts a worker.\n", request->url,
+                    request->name);
         return 0;
     }
     int status = names_read(&names, request->url, err);
@@ -388,9 +395,8 @@ static int run_serve(const struct request *request, struct error *err)
         return -1;
     campaign_site_init(&site, request->url);
     interrupt_block();
-    printf("http://127.0.0.1:%d/%s%s shows the campaigns of the database; Ctrl-C ends this.\n", port,
-           request->name ? request->name : "", request->name ? "/" : "");
-    fflush(stdout);
+    wrap_printf(stdout, "http://127.0.0.1:%d/%s%s shows the campaigns of the database; Ctrl-C ends this.\n",
+                port, request->name ? request->name : "", request->name ? "/" : "");
     struct http_site pages = {.answer = campaign_site_answer,
                               .news = campaign_site_news,
                               .stop = stop_serving,

@@ -44,13 +44,12 @@ static void draw(struct view *view, const struct fuzz_status *status)
         style_print(&text, view->colour, STYLE_DIM, "  ? %s\n",
                     view->legend ? "hides the legend" : "explains the abbreviations");
     if (view->lines)
-        str_printf(&screen, "\033[%zuA\033[J", view->lines);
-    size_t start = screen.length;
+        terminal_back(stderr, view->lines);
     wrap_text(&screen, text.data, width);
     view->lines = 0;
-    for (size_t i = start; i < screen.length; i++)
+    for (size_t i = 0; i < screen.length; i++)
         view->lines += screen.data[i] == '\n';
-    fputs(screen.data, stderr);
+    wrap_plain(stderr, screen.data);
     str_release(&screen);
     str_release(&text);
 }
@@ -60,7 +59,7 @@ static void log_line(const struct fuzz_status *status)
     struct str text;
     str_init(&text);
     fuzz_line(&text, status);
-    fprintf(stderr, "%s\n", text.data);
+    wrap_printf(stderr, "%s\n", text.data);
     str_release(&text);
 }
 
@@ -112,7 +111,7 @@ static int write_summary(const struct common *common, const struct fuzz_status *
     struct str text;
     str_init(&text);
     if (view->terminal && view->lines)
-        fprintf(stderr, "\033[%zuA\033[J", view->lines);
+        terminal_back(stderr, view->lines);
     if (common->format == FORMAT_JSON)
         fuzz_json(&text, status, standing);
     else {

@@ -1,6 +1,7 @@
 #include "cli/casefile.h"
 
 #include "base/file.h"
+#include "base/wrap.h"
 #include "case/backend_suite.h"
 #include "findings/bundle.h"
 #include "locate/excerpt.h"
@@ -49,9 +50,9 @@ int casefile_in_one_piece(struct test_case **test, struct pool *pool, int engine
         return -1;
     if (model_size(model) <= INT32_MAX)
         return 0;
-    fprintf(stderr,
-            "%s has %.1f GB with its weights, too much for one file: looking for the nodes at fault\n",
-            whole->name, (double)model_size(model) / 1e9);
+    wrap_printf(stderr,
+                "%s has %.1f GB with its weights, too much for one file: looking for the nodes at fault\n",
+                whole->name, (double)model_size(model) / 1e9);
     if (excerpt_make(&part, whole, pool, engine, err))
         return error_prefix(err, "%s", whole->name);
     test_case_set_name(part, whole->name);

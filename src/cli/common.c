@@ -1,6 +1,5 @@
 #include "cli/common.h"
 
-#include "base/clean.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/wrap.h"
@@ -115,13 +114,9 @@ static void tell_broken(const struct session *session)
         const struct engine_info *info = panel_engine(&session->panel, i);
         if (!info->problem)
             continue;
-        struct str text;
-        str_init(&text);
-        str_printf(&text, "assay: %s does not start: ", info->label);
-        clean_add(&text, info->problem);
-        str_printf(&text, "\n'assay engines %s' shows its versions and knobs.\n", info->name);
-        wrap_print(stderr, text.data);
-        str_release(&text);
+        wrap_printf(stderr,
+                    "assay: %s does not start: %s\n'assay engines %s' shows its versions and knobs.\n",
+                    info->label, info->problem, info->name);
     }
 }
 
@@ -221,9 +216,7 @@ int output_write_plain(const struct common *common, const struct str *text, stru
 {
     if (common->output)
         return output_file_write(common->output, text->data, text->length, common->force, err);
-    if (fwrite(text->data, 1, text->length, stdout) != text->length || fflush(stdout))
-        return error_errno(err, "cannot write the result");
-    return 0;
+    return wrap_plain(stdout, text->data) ? 0 : error_errno(err, "cannot write the result");
 }
 
 int inputs_from_settings(struct inputs *inputs, const struct model *model,

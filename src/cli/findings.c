@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "cli/common.h"
 #include "findings/causes.h"
 #include "findings/known_issues.h"
@@ -463,8 +464,8 @@ static int mute(const struct settings *settings, const char *folder, struct stor
     if (!status)
         status = known_again(&known, store, err);
     if (!status)
-        printf("%s%s is now a known issue; edit %s to make it wider or narrower\n", issue.data, muted.name,
-               path);
+        wrap_printf(stdout, "%s%s is now a known issue; edit %s to make it wider or narrower\n", issue.data,
+                    muted.name, path);
     known_release(&known);
     str_release(&issue);
     free(muted.signature);

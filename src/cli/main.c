@@ -1,4 +1,3 @@
-#include "base/clean.h"
 #include "base/heap.h"
 #include "base/memory.h"
 #include "base/wrap.h"
@@ -12,18 +11,12 @@
 
 static int trouble(const struct command *command, const struct error *err)
 {
-    struct str message;
-    str_init(&message);
-    str_printf(&message, "assay %s: ", command->name);
-    clean_add(&message, err->message); /* it may quote a file or an engine */
-    str_add(&message, "\n");
-    wrap_print(stderr, message.data);
-    str_release(&message);
+    wrap_printf(stderr, "assay %s: %s\n", command->name, err->message);
     const char *advice = error_advice(err);
     if (err->code == ERROR_USAGE)
-        fprintf(stderr, "Try 'assay %s --help'.\n", command->name);
+        wrap_printf(stderr, "Try 'assay %s --help'.\n", command->name);
     else if (advice)
-        fprintf(stderr, "%s\n", advice);
+        wrap_printf(stderr, "%s\n", advice);
     return STATUS_TROUBLE;
 }
 
@@ -32,7 +25,7 @@ static int print(void (*write)(struct str *))
     struct str text;
     str_init(&text);
     write(&text);
-    int status = fputs(text.data, stdout) < 0 || fflush(stdout) ? STATUS_TROUBLE : STATUS_AGREE;
+    int status = wrap_plain(stdout, text.data) ? STATUS_AGREE : STATUS_TROUBLE;
     str_release(&text);
     return status;
 }
@@ -42,7 +35,7 @@ static int print_help(const struct command *command)
     struct str text;
     str_init(&text);
     cli_help(command, &text);
-    int status = fputs(text.data, stdout) < 0 || fflush(stdout) ? STATUS_TROUBLE : STATUS_AGREE;
+    int status = wrap_plain(stdout, text.data) ? STATUS_AGREE : STATUS_TROUBLE;
     str_release(&text);
     return status;
 }
@@ -78,10 +71,8 @@ static int no_command(const char *word)
     for (size_t i = 0; i < cli_n_commands; i++)
         if (cli_nearer(word, strlen(word), cli_commands[i]->name, &least))
             nearest = cli_commands[i]->name;
-    fprintf(stderr, "assay: there is no command '%s'", word);
-    if (nearest)
-        fprintf(stderr, "; did you mean %s?", nearest);
-    fprintf(stderr, "%s 'assay help' lists the commands.\n", nearest ? "" : ".");
+    wrap_printf(stderr, "assay: there is no command '%s'%s%s%s 'assay help' lists the commands.\n", word,
+                nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : ".");
     return STATUS_TROUBLE;
 }
 
@@ -92,11 +83,11 @@ int main(int argc, char **argv)
     heap_keep_freed();
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word) {
-        fputs("assay: which command? 'assay help' lists them.\n", stderr);
+        wrap_print(stderr, "assay: which command? 'assay help' lists them.\n");
         return STATUS_TROUBLE;
     }
     if (text_equal(word, "--version")) {
-        puts("assay " ASSAY_VERSION);
+        wrap_print(stdout, "assay " ASSAY_VERSION "\n");
         return STATUS_AGREE;
     }
     if (text_equal(word, "help") && argc > 2) {

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "base/wrap.h"
 #include "campaign/follow_up.h"
 #include "cli/casefile.h"
 #include "cli/common.h"
@@ -216,7 +217,7 @@ static int say_gone(const char *path, const char *engine, const struct verdict *
     standing_heard(&standing, engine, verdict_heard(verdict), 1, 1, verdict->text);
     standing_print(&standing, &out, false);
     str_printf(&out, "%s: no finding on %s\n", path, engine);
-    fputs(out.data, stdout);
+    wrap_print(stdout, out.data);
     str_release(&out);
     return standing_status(&standing);
 }
@@ -244,8 +245,8 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0 && done.end == FOLLOW_UP_GONE)
         status = say_gone(path, settings->common.engines.items[0], &done.verdict, err);
     else if (status == 0)
-        printf("%s: %s, reduced to %zu of %zu nodes, in %s\n", path, done.signature.name, done.nodes_after,
-               done.nodes_before, settings->common.output);
+        wrap_printf(stdout, "%s: %s, reduced to %zu of %zu nodes, in %s\n", path, done.signature.name,
+                    done.nodes_after, done.nodes_before, settings->common.output);
     session_close(&places.session);
     test_case_free(test);
     return status ? status : done.end == FOLLOW_UP_GONE ? STATUS_AGREE : STATUS_FINDINGS;

@@ -1,6 +1,8 @@
 /* assay rules: lists the equivalence rules. */
+#include "base/markup.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "base/wrap.h"
 #include "case/backend_suite.h"
 #include "cli/casefile.h"
 #include "findings/bundle.h"
@@ -63,7 +65,9 @@ static void write_markdown(struct str *out)
                  "|\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < rules_count; i++) {
         const struct rule *rule = rules_all[i];
-        str_printf(out, "| `%s` | ", rule->name);
+        str_add(out, "| ");
+        markdown_code(out, rule->name);
+        str_add(out, " | ");
         if (rule->paper)
             str_printf(out, "%d", rule->paper);
         str_printf(out, " | %s | %s | %s |\n", scope_name(rule->scope), relation_name(rule->relation),
@@ -122,7 +126,8 @@ static int apply(const struct settings *settings, const struct cli_list *words, 
     int made = rewriting_apply(test, settings->apply, &rewritten, err);
     int status = made == 1 ? write_case(settings, rewritten, err) : -1;
     if (status == 0)
-        printf("%s: %s, rewritten by %s\n", settings->common.output, words->items[0], settings->apply);
+        wrap_printf(stdout, "%s: %s, rewritten by %s\n", settings->common.output, words->items[0],
+                    settings->apply);
     test_case_free(rewritten);
     test_case_free(test);
     return status;

@@ -1,5 +1,6 @@
 /* assay search: changes the inputs and weights of models until engines part or an answer breaks. */
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "campaign/search_source.h"
 #include "cli/campaign_run.h"
 #include "cli/shared_options.h"
@@ -72,8 +73,9 @@ static enum search_goal goal_of(const struct settings *settings, const struct se
     enum search_goal goal = goals[settings->goal];
     if (goal != SEARCH_INCONSISTENCY || session->panel.count > 1)
         return goal;
-    fprintf(stderr, "assay search: one engine has no other to differ from; its variants are judged by the "
-                    "reference (--goal bound)\n");
+    wrap_printf(stderr,
+                "assay search: one engine has no other to differ from; its variants are judged by the "
+                "reference (--goal bound)\n");
     return SEARCH_BOUND;
 }
 

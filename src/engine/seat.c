@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "base/wrap.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,6 +17,8 @@
 enum {
     EXIT_LAUNCH = 125, /* of assay-launch, when it cannot execute the engine */
     MS = 1000 * 1000,
+    MOST_NAME = 200,        /* bytes of an engine's name, version, operators */
+    MOST_WORDS = 64 * 1024, /* and of what it says of a knob */
 };
 
 static const int64_t term_grace = 500 * (int64_t)MS; /* between SIGTERM and SIGKILL: time to print a stack */
@@ -266,6 +269,23 @@ static void set_error(struct result *result, const Assay__Error *error, enum sta
     set_message(result, error->message);
 }
 
+/* What an engine says of itself, of a length that tables and reports bear: names in one line, what it says of
+ * its knobs in several. A text that may stay is left alone, as the empty ones are protobuf-c's own. */
+static void tame(char **text, bool is_name)
+{
+    size_t most = is_name ? MOST_NAME : MOST_WORDS;
+    if (strlen(*text) < most && !clean_find_hidden(*text))
+        return;
+    char *word = memory_zeroed(1, most);
+    struct str clean;
+    str_init(&clean);
+    (is_name ? clean_line : clean_add)(&clean, *text);
+    text_fit(word, most, clean.data);
+    str_release(&clean);
+    free(*text);
+    *text = word;
+}
+
 static Assay__Welcome *copy_welcome(const Assay__Welcome *welcome)
 {
     size_t size = assay__welcome__get_packed_size(welcome);
@@ -275,6 +295,17 @@ static Assay__Welcome *copy_welcome(const Assay__Welcome *welcome)
     free(packed);
     if (!copy)
         memory_exhausted(size);
+    tame(&copy->name, true);
+    tame(&copy->version, true);
+    for (size_t i = 0; i < copy->n_operators; i++)
+        tame(&copy->operators[i], true);
+    for (size_t i = 0; i < copy->n_knobs; i++) {
+        tame(&copy->knobs[i]->name, true);
+        tame(&copy->knobs[i]->values, false);
+        tame(&copy->knobs[i]->default_value, false);
+        tame(&copy->knobs[i]->help, false);
+        tame(&copy->knobs[i]->plain, false);
+    }
     return copy;
 }
 
@@ -299,13 +330,21 @@ static void on_welcome(struct seat *seat, const Assay__Reply *reply)
         worker_unshare(&seat->worker);
 }
 
+static char *one_line(const char *text)
+{
+    struct str clean;
+    str_init(&clean);
+    clean_line(&clean, text);
+    return str_detach(&clean);
+}
+
 static void keep_borrowed(struct result *result, const Assay__Loaded *loaded)
 {
     if (!loaded->n_borrowed)
         return;
     result->borrowed = memory_zeroed(loaded->n_borrowed + 1, sizeof *result->borrowed);
     for (size_t i = 0; i < loaded->n_borrowed; i++)
-        result->borrowed[i] = memory_strdup(loaded->borrowed[i]);
+        result->borrowed[i] = one_line(loaded->borrowed[i]);
 }
 
 static bool same_values(const struct result *result, const struct wire_message *message)

@@ -340,8 +340,14 @@ static int write_texts(const char *folder, const struct bundle_case *which, cons
     make_json(&text, which, model);
     int status = write_text(folder, "finding.json", &text, err);
     str_clear(&text);
-    str_printf(&text, "{\"model_name\": \"%s\", \"rtol\": %g, \"atol\": %g}\n", which->signature->name,
-               relative_tolerance, absolute_tolerance);
+    struct json data;
+    json_init(&data, &text, false);
+    json_object(&data, NULL);
+    json_string(&data, "model_name", which->signature->name);
+    json_double(&data, "rtol", relative_tolerance);
+    json_double(&data, "atol", absolute_tolerance);
+    json_end(&data);
+    str_add(&text, "\n");
     if (status == 0)
         status = write_text(folder, "data.json", &text, err);
     str_clear(&text);

@@ -1,5 +1,7 @@
 #include "findings/model_text.h"
 
+#include "base/clean.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,21 +22,6 @@ const char *model_text_type(int type)
         [DTYPE_BFLOAT16] = "bfloat16",
     };
     return type >= 0 && type < DTYPE_COUNT ? names[type] : "unknown";
-}
-
-static void add_quoted(struct str *out, const void *data, size_t size)
-{
-    const unsigned char *bytes = data;
-    str_add(out, "\"");
-    for (size_t i = 0; i < size; i++) {
-        if (bytes[i] == '"' || bytes[i] == '\\')
-            str_printf(out, "\\%c", bytes[i]);
-        else if (bytes[i] < 0x20)
-            str_printf(out, "\\x%02x", bytes[i]);
-        else
-            str_append(out, &bytes[i], 1);
-    }
-    str_add(out, "\"");
 }
 
 /* With a point or an exponent, so that it reads back as a float. */
@@ -60,7 +47,7 @@ static void add_strings(struct str *out, const struct tensor *tensor, size_t mos
     for (size_t i = 0; i < tensor->count && i < most; i++) {
         size_t size = at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24;
         str_add(out, i ? ", " : "");
-        add_quoted(out, at + 4, size);
+        clean_quoted(out, at + 4, size);
         at += 4 + size;
     }
 }
@@ -171,7 +158,7 @@ static void add_attribute(struct str *out, const Onnx__AttributeProto *a, int de
         str_printf(out, "%lld", (long long)a->i);
         break;
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
-        add_quoted(out, a->s.data, a->s.len);
+        clean_quoted(out, a->s.data, a->s.len);
         break;
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR:
         if (a->t)
@@ -191,7 +178,7 @@ static void add_attribute(struct str *out, const Onnx__AttributeProto *a, int de
             str_printf(out, "%s%lld", i ? ", " : "", (long long)a->ints[i]);
         for (size_t i = 0; i < a->n_strings && (!limit || out->length < limit); i++) {
             str_add(out, i ? ", " : "");
-            add_quoted(out, a->strings[i].data, a->strings[i].len);
+            clean_quoted(out, a->strings[i].data, a->strings[i].len);
         }
         str_add(out, "]");
     }

@@ -43,11 +43,11 @@ static const struct c_type *c_type(enum dtype type)
     return NULL;
 }
 
-/* Names go into string literals: none that would end one. */
+/* Names go into string literals: none that would end one. Models have none with control characters. */
 static bool is_plain(const char *name)
 {
     for (const char *c = name; *c; c++)
-        if (*c == '"' || *c == '\\' || (unsigned char)*c < 0x20)
+        if (*c == '"' || *c == '\\')
             return false;
     return true;
 }
@@ -173,13 +173,17 @@ static void enter(struct program_template *template, bool input, size_t number)
         template_set(template, "name", "%s", subject->model->graph->output[number]->name);
 }
 
+/* What a release is written with; a program, or a command to install it, gets nothing else that an engine
+ * says. */
+static const char release_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~";
+
 /* Its release as the engine says it, else as its label does; its knobs; how it ended. */
 static void set_engine(struct program_template *template, const struct bundle_engine *engine)
 {
     struct label label = label_parse(engine->label);
     struct label_knob knob;
     const char *release = engine->version ? engine->version : "";
-    if (*release)
+    if (*release && !release[strspn(release, release_letters)])
         template_set(template, "release", "%s", release);
     else
         template_set(template, "release", "%.*s", (int)label.version.length,

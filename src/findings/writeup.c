@@ -1,5 +1,6 @@
 #include "findings/writeup.h"
 
+#include "base/markup.h"
 #include "base/memory.h"
 #include "case/case_gradient.h"
 #include "engine/label.h"
@@ -43,6 +44,13 @@ static void add_value(struct str *out, const char *what, const struct value *val
     str_printf(out, "element %zu: %.9Lg\n", around, tensor_get(tensor, around));
 }
 
+/* Appends the lines as a block of code. */
+static void end_block(struct str *out, struct str *block)
+{
+    markdown_block(out, block->data);
+    str_release(block);
+}
+
 /* The answer that is expected beside the one that came. */
 static void add_answers(struct str *out, const struct bundle_case *which, const struct model *model)
 {
@@ -58,13 +66,16 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
     bool known = reference && k < reference->count, came = result && k < result->count;
     if (!known && !came)
         return;
-    str_printf(out, "%s `%s`%s:\n\n```\n", gradient ? "Gradient by" : "Output", name,
-               which->rewritten ? " of the original" : "");
+    str_add(out, gradient ? "Gradient by " : "Output ");
+    markdown_code(out, name);
+    str_add(out, which->rewritten ? " of the original:\n\n" : ":\n\n");
+    struct str block;
+    str_init(&block);
     if (known)
-        add_value(out, "expected", &reference->outputs[k], verdict->element);
+        add_value(&block, "expected", &reference->outputs[k], verdict->element);
     if (came)
-        add_value(out, "actual", &result->outputs[k], verdict->element);
-    str_add(out, "```\n\n");
+        add_value(&block, "actual", &result->outputs[k], verdict->element);
+    end_block(out, &block);
 }
 
 /* The same output of the rewritten form; where it chooses among rows, its elements are elsewhere. */
@@ -80,12 +91,14 @@ static void add_rewritten_answers(struct str *out, const struct bundle_case *whi
     while (k < form->graph->n_output && strcmp(form->graph->output[k]->name, name) != 0)
         k++;
     bool rows = which->rewritten->equivalence->rows != ROWS_ALL;
-    str_add(out, "The same output of the rewritten form:\n\n```\n");
+    struct str block;
+    str_init(&block);
     if (reference && k < reference->count)
-        add_value(out, "expected", &reference->outputs[k], rows ? 0 : verdict->element);
+        add_value(&block, "expected", &reference->outputs[k], rows ? 0 : verdict->element);
     if (result && k < result->count)
-        add_value(out, "actual", &result->outputs[k], rows ? 0 : verdict->element);
-    str_add(out, "```\n\n");
+        add_value(&block, "actual", &result->outputs[k], rows ? 0 : verdict->element);
+    str_add(out, "The same output of the rewritten form:\n\n");
+    end_block(out, &block);
 }
 
 /* Why both forms must give the same answer. */
@@ -124,20 +137,15 @@ static void add_rounding(struct str *out, const struct verdict *verdict)
 /* Lines of an engine's text, cut, in a block of their own. */
 static void add_block(struct str *out, const char *text, size_t most, size_t lines)
 {
-    str_add(out, "```\n");
+    struct str block;
+    str_init(&block);
     for (size_t i = 0; text[i] && i < most && lines; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '`' || (c < 0x20 && c != '\n' && c != '\t'))
-            str_add(out, "'");
-        else
-            str_append(out, &text[i], 1);
-        lines -= c == '\n';
+        str_append(&block, &text[i], 1);
+        lines -= text[i] == '\n';
         if (i + 1 == most && text[most])
-            str_add(out, " ...");
+            str_add(&block, " ...");
     }
-    if (out->data[out->length - 1] != '\n')
-        str_add(out, "\n");
-    str_add(out, "```\n\n");
+    end_block(out, &block);
 }
 
 static void add_message(struct str *out, const struct result *result)
@@ -163,16 +171,20 @@ static void add_inputs(struct str *out, const struct test_case *test)
 {
     if (!test->n_inputs)
         return;
-    str_add(out, "Inputs:\n\n```\n");
+    struct str block;
+    str_init(&block);
     for (size_t i = 0; i < test->n_inputs; i++)
-        add_value(out, test->inputs[i].name ? test->inputs[i].name : "?", &test->inputs[i], 0);
-    str_add(out, "```\n\n");
+        add_value(&block, test->inputs[i].name ? test->inputs[i].name : "?", &test->inputs[i], 0);
+    str_add(out, "Inputs:\n\n");
+    end_block(out, &block);
 }
 
 static void add_names(struct str *out, const char *const *names, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        str_printf(out, "%s`%s`", i == 0 ? "" : i + 1 < count ? ", " : " and ", names[i]);
+    for (size_t i = 0; i < count; i++) {
+        str_add(out, i == 0 ? "" : i + 1 < count ? ", " : " and ");
+        markdown_code(out, names[i]);
+    }
 }
 
 /* Of a case about gradients: what is differentiated, and by what. */
@@ -191,17 +203,26 @@ static void add_weights(struct str *out, const struct case_gradient *asked)
     if (!asked)
         return;
     str_add(out, "Weights of the outputs in the scalar that is differentiated, which are the gradients that "
-                 "arrive at the outputs:\n\n```\n");
+                 "arrive at the outputs:\n\n");
+    struct str block;
+    str_init(&block);
     for (size_t i = 0; i < asked->n_upstream; i++)
-        add_value(out, asked->upstream[i].name, &asked->upstream[i], 0);
-    str_add(out, "```\n\n");
+        add_value(&block, asked->upstream[i].name, &asked->upstream[i], 0);
+    end_block(out, &block);
+}
+
+static void add_model_text(struct str *out, const struct model *model)
+{
+    struct str block;
+    str_init(&block);
+    model_text(&block, model, MODEL_LIMIT);
+    end_block(out, &block);
 }
 
 static void add_model(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn)
 {
-    str_add(out, which->rewritten ? "## The original\n\n```\n" : "## Model\n\n```\n");
-    model_text(out, model, MODEL_LIMIT);
-    str_add(out, "```\n\n");
+    str_add(out, which->rewritten ? "## The original\n\n" : "## Model\n\n");
+    add_model_text(out, model);
     if (drawn)
         str_printf(out, "[map.svg](map.svg) is a drawing of it%s.\n\n",
                    which->settlement && which->settlement->count ? ", what is at fault marked" : "");
@@ -210,9 +231,8 @@ static void add_model(struct str *out, const struct bundle_case *which, const st
     const struct model *form = which->rewritten ? test_case_model(which->rewritten, NULL) : NULL;
     if (!form)
         return;
-    str_add(out, "## The rewritten form\n\n```\n");
-    model_text(out, form, MODEL_LIMIT);
-    str_add(out, "```\n\n");
+    str_add(out, "## The rewritten form\n\n");
+    add_model_text(out, form);
     add_inputs(out, which->rewritten);
 }
 
@@ -284,6 +304,14 @@ static void add_engine(struct str *out, const struct bundle_engine *engine)
         add_part(out, " (", label.knobs, ")");
 }
 
+/* Text from outside between words of ours. */
+static void add_prose(struct str *out, const char *before, const char *text, const char *after)
+{
+    str_add(out, before);
+    markdown_text(out, text);
+    str_add(out, after);
+}
+
 static void add_versions(struct str *out, const struct bundle_case *which)
 {
     struct str good, bad;
@@ -291,14 +319,17 @@ static void add_versions(struct str *out, const struct bundle_case *which)
     str_init(&bad);
     writeup_versions(&bad, which->history, which->n_history, true);
     writeup_versions(&good, which->history, which->n_history, false);
-    str_add(out, "## Versions\n\nSeen with ");
-    add_engine(out, &which->engines[0]);
-    str_add(out, which->n_history ? ".\n\n" : "; other releases were not tried.\n\n");
+    struct str engine;
+    str_init(&engine);
+    add_engine(&engine, &which->engines[0]);
+    add_prose(out, "## Versions\n\nSeen with ", engine.data,
+              which->n_history ? ".\n\n" : "; other releases were not tried.\n\n");
     if (bad.length)
-        str_printf(out, "- Affected: %s\n", bad.data);
+        add_prose(out, "- Affected: ", bad.data, "\n");
     if (good.length)
-        str_printf(out, "- Not affected: %s\n", good.data);
+        add_prose(out, "- Not affected: ", good.data, "\n");
     str_add(out, which->n_history ? "\n" : "");
+    str_release(&engine);
     str_release(&good);
     str_release(&bad);
 }
@@ -324,10 +355,12 @@ static void add_agreeing(struct str *out, const struct bundle_case *which)
         add_engine(&others, engine);
     }
     if (settings.length)
-        str_printf(out, "The same release with %s gives the expected result.\n\n", settings.data);
+        add_prose(out, "The same release with ", settings.data, " gives the expected result.\n\n");
     if (others.length)
-        str_printf(out, "%s the expected result: %s.\n\n",
-                   count > 1 ? "Other engines give" : "Another engine gives", others.data);
+        add_prose(out,
+                  count > 1 ? "Other engines give the expected result: "
+                            : "Another engine gives the expected result: ",
+                  others.data, ".\n\n");
     str_release(&settings);
     str_release(&others);
 }
@@ -336,40 +369,52 @@ static void add_fault(struct str *out, const struct bundle_case *which, const st
 {
     const struct settlement *settlement = which->settlement;
     if (which->cause)
-        str_printf(out, "Cause: %s.\n\n", which->cause);
-    if (which->pass && *which->pass)
-        str_printf(out, "With the optimiser pass `%s` switched off it is gone.\n\n", which->pass);
+        add_prose(out, "Cause: ", which->cause, ".\n\n");
+    if (which->pass && *which->pass) {
+        str_add(out, "With the optimiser pass ");
+        markdown_code(out, which->pass);
+        str_add(out, " switched off it is gone.\n\n");
+    }
     if (settlement && settlement->count && settlement->fused &&
         verdict_is(settlement->kind, CLASS_WRONG_ANSWER)) {
-        str_add(out, "It vanishes when the values between ");
-        bundle_operators(out, which, model);
-        str_add(out, " are made graph outputs: they are wrong only where they are fused.\n\n");
+        struct str operators;
+        str_init(&operators);
+        bundle_operators(&operators, which, model);
+        add_prose(out, "It vanishes when the values between ", operators.data,
+                  " are made graph outputs: they are wrong only where they are fused.\n\n");
+        str_release(&operators);
     }
     add_agreeing(out, which);
+}
+
+static void add_replay(struct str *out, const struct bundle_case *which)
+{
+    struct str command;
+    str_init(&command);
+    str_printf(&command, "assay replay . -e %s", which->engines[0].label);
+    markdown_code(out, command.data);
+    str_add(out, ", in this folder, runs it.\n");
+    str_release(&command);
 }
 
 static int add_running(struct str *out, const struct bundle_case *which, const struct model *model,
                        struct error *err)
 {
     if (which->rewriting) {
-        str_printf(out,
-                   "## How to run it\n\n"
-                   "%s`assay replay . -e %s`, in this folder, runs it.\n",
-                   which->rewritten ? "`model.onnx` with `test_data_set_0/input_K.pb` is the original, "
-                                      "`rewritten.onnx` with `rewritten/input_K.pb` the other form. "
-                                    : "",
-                   which->engines[0].label);
+        str_add(out, "## How to run it\n\n");
+        str_add(out, which->rewritten ? "`model.onnx` with `test_data_set_0/input_K.pb` is the original, "
+                                        "`rewritten.onnx` with `rewritten/input_K.pb` the other form. "
+                                      : "");
+        add_replay(out, which);
         return 0;
     }
     if (which->test->gradient) {
-        str_printf(
-            out,
-            "## How to run it\n\n"
-            "`model.onnx` is to be differentiated at the inputs `test_data_set_0/input_K.pb`, with the "
-            "weights `gradient/weights_K.pb`; `gradient/expected_K.pb` are the right gradients, each "
-            "named by its input or initializer. "
-            "`assay replay . -e %s`, in this folder, runs it.\n",
-            which->engines[0].label);
+        str_add(out,
+                "## How to run it\n\n"
+                "`model.onnx` is to be differentiated at the inputs `test_data_set_0/input_K.pb`, with the "
+                "weights `gradient/weights_K.pb`; `gradient/expected_K.pb` are the right gradients, each "
+                "named by its input or initializer. ");
+        add_replay(out, which);
         return 0;
     }
     str_add(out,
@@ -382,7 +427,7 @@ static int add_running(struct str *out, const struct bundle_case *which, const s
     if (written)
         str_printf(out, "\n%s", program.data);
     else
-        str_printf(out, "`assay replay . -e %s`, in this folder, runs it.\n", which->engines[0].label);
+        add_replay(out, which);
     str_release(&program);
     return written < 0 ? -1 : 0;
 }
@@ -391,26 +436,33 @@ static int add_running(struct str *out, const struct bundle_case *which, const s
 static void add_class(struct str *out, const struct bundle_case *which)
 {
     struct classification class;
-    size_t before = out->length;
+    struct str text;
+    str_init(&text);
     bundle_class(&class, which);
-    classification_text(out, &class);
-    if (out->length == before)
-        return;
-    out->data[before] = (char)toupper((unsigned char)out->data[before]);
-    str_add(out, ".\n\n");
+    classification_text(&text, &class);
+    if (text.length) {
+        text.data[0] = (char)toupper((unsigned char)text.data[0]);
+        add_prose(out, "", text.data, ".\n\n");
+    }
+    str_release(&text);
 }
 
 int writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn,
             struct error *err)
 {
     const struct verdict *verdict = final_verdict(which);
-    str_add(out, "# ");
-    bundle_title(out, which, model);
-    str_add(out, "\n\n");
+    struct str text;
+    str_init(&text);
+    bundle_title(&text, which, model);
+    add_prose(out, "# ", text.data, "\n\n");
+    str_clear(&text);
     /* Of values, refusals and crashes the title says as much. */
     bool told = verdict_is(verdict->kind, CLASS_FORM | CLASS_DEATH | CLASS_UNSTABLE | CLASS_TROUBLE);
     if (verdict->text[0] && (told || verdict->of_pair) && !verdict_row(verdict->kind)->by_signal)
-        str_printf(out, "%c%s.\n\n", toupper((unsigned char)verdict->text[0]), verdict->text + 1);
+        str_printf(&text, "%c%s", toupper((unsigned char)verdict->text[0]), verdict->text + 1);
+    if (text.length)
+        add_prose(out, "", text.data, ".\n\n");
+    str_release(&text);
     add_class(out, which);
     add_question(out, which->test);
     add_message(out, which->engines[0].result);

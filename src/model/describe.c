@@ -1,5 +1,6 @@
 #include "model/describe.h"
 
+#include "base/clean.h"
 #include "tensor/dtype.h"
 
 #include <inttypes.h>
@@ -33,12 +34,8 @@ static void describe_floats(struct str *out, const float *items, size_t count)
 
 static void describe_bytes(struct str *out, const ProtobufCBinaryData *bytes)
 {
-    str_add(out, "\"");
-    for (size_t i = 0; i < bytes->len && i < SHOWN_BYTES; i++) {
-        unsigned char c = bytes->data[i];
-        str_printf(out, c < ' ' || c == '"' || c == '\\' || c >= 127 ? "\\x%02x" : "%c", c);
-    }
-    str_add(out, bytes->len > SHOWN_BYTES ? "…\"" : "\"");
+    clean_quoted(out, bytes->data, bytes->len < SHOWN_BYTES ? bytes->len : SHOWN_BYTES);
+    str_add(out, bytes->len > SHOWN_BYTES ? "…" : "");
 }
 
 static void describe_tensor(struct str *out, const Onnx__TensorProto *tensor)

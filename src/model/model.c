@@ -1,5 +1,7 @@
 #include "model/model.h"
 
+#include "base/clean.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "model/build.h"
@@ -80,12 +82,30 @@ struct settling {
     struct error *err;
 };
 
-/* Sets missing names to "" and checks tensors. The entries of external data come after their tensor in the
- * walk, so settle_message of the tensor sets their names first. */
+/* Names are shown, compared and printed in many places, so none may hide or move what stands beside it. What
+ * is said about the model may be anything: nobody shows it. */
+static int check_name(void *err, const char *field, const char *name)
+{
+    const unsigned char *at = (const unsigned char *)clean_find_hidden(name);
+    if (!at || text_equal(field, "doc_string"))
+        return 0;
+    size_t length = utf8_length(at);
+    if (!length)
+        return error_set(err, ERROR_INVALID, "a %s has the byte 0x%02X, which is no UTF-8", field, *at);
+    return error_set(err, ERROR_INVALID,
+                     "a %s has the character U+%04X, which hides or moves others when it is shown", field,
+                     (unsigned)utf8_code(at, length));
+}
+
+/* Checks names, sets missing ones to "" and checks tensors. The entries of external data come after their
+ * tensor in the walk, so settle_message of the tensor sets their names first. */
 static int settle_message(void *context, ProtobufCMessage *message)
 {
     const struct settling *settling = context;
     const ProtobufCMessageDescriptor *type = message->descriptor;
+    bool is_note = type == &onnx__string_string_entry_proto__descriptor;
+    if (!is_note && tree_texts(message, check_name, settling->err))
+        return -1;
     if (type == &onnx__node_proto__descriptor) {
         Onnx__NodeProto *node = (Onnx__NodeProto *)message;
         name_it(&node->name);

@@ -75,6 +75,27 @@ int tree_each(ProtobufCMessage *message, int (*visit)(void *context, ProtobufCMe
     return result;
 }
 
+int tree_texts(const ProtobufCMessage *message,
+               int (*visit)(void *context, const char *field, const char *text), void *context)
+{
+    int result = 0;
+    for (unsigned i = 0; !result && i < message->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        if (field->type != PROTOBUF_C_TYPE_STRING)
+            continue;
+        bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
+        const char *const *texts = member(message, field->offset);
+        size_t count = is_chosen(message, field);
+        if (repeated) {
+            count = *(const size_t *)member(message, field->quantifier_offset);
+            texts = *(const char *const *const *)member(message, field->offset);
+        }
+        for (size_t k = 0; !result && k < count; k++)
+            result = texts[k] ? visit(context, field->name, texts[k]) : 0;
+    }
+    return result;
+}
+
 struct copier {
     struct arena *arena;
     bool (*share)(const void *context, const ProtobufCBinaryData *bytes);

@@ -27,6 +27,11 @@ ProtobufCMessage *tree_unpack_checked(const ProtobufCMessageDescriptor *type, co
 int tree_each(ProtobufCMessage *message, int (*visit)(void *context, ProtobufCMessage *message),
               void *context);
 
+/* Visits the texts of a message, without those of the messages below it, each with the name of its field;
+ * stops like tree_each. */
+int tree_texts(const ProtobufCMessage *message,
+               int (*visit)(void *context, const char *field, const char *text), void *context);
+
 /*
  * A deep copy. Of a bytes field for which `share` returns true only the pointer is copied, so its bytes must
  * outlive the copy. share NULL: everything is copied.

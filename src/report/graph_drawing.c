@@ -1,6 +1,6 @@
 #include "report/graph_drawing.h"
 
-#include "base/json.h"
+#include "base/clean.h"
 #include "base/memory.h"
 #include "model/build.h"
 
@@ -28,18 +28,13 @@ static void add_plain(struct str *out, const char *text, size_t most)
 {
     size_t used = 0;
     for (const unsigned char *c = (const unsigned char *)text; *c; used++) {
-        size_t length = utf8_length(c);
         if (used == most) {
             str_add(out, "…");
             return;
         }
         if (*c == '\\')
-            str_add(out, "\\\\");
-        else if (length && *c >= ' ')
-            str_append(out, c, length);
-        else
-            str_add(out, "?");
-        c += length ? length : 1;
+            str_add(out, "\\");
+        c += *c < ' ' ? 1 : clean_add_character(out, (const char *)c, "?");
     }
 }
 

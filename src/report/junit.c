@@ -1,6 +1,6 @@
 #include "report/junit.h"
 
-#include "base/clean.h"
+#include "base/markup.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -15,24 +15,6 @@ struct junit_suite {
 };
 
 static const char *const element[] = {NULL, "failure", "error", "skipped"};
-
-void xml_escape(struct str *out, const char *text)
-{
-    for (const char *p = text; *p; p++) {
-        if (*p == '<')
-            str_add(out, "&lt;");
-        else if (*p == '>')
-            str_add(out, "&gt;");
-        else if (*p == '&')
-            str_add(out, "&amp;");
-        else if (*p == '"')
-            str_add(out, "&quot;");
-        else if (*p == '\n' || *p == '\t')
-            str_printf(out, "&#%d;", *p);
-        else
-            p += clean_add_character(out, p, "\xEF\xBF\xBD") - 1;
-    }
-}
 
 void junit_init(struct junit *junit)
 {
@@ -107,7 +89,7 @@ size_t junit_errors(const struct junit *junit)
 static void attribute(struct str *out, const char *name, const char *value)
 {
     str_printf(out, " %s=\"", name);
-    xml_escape(out, value);
+    markup_escape(out, value);
     str_add(out, "\"");
 }
 
@@ -134,7 +116,7 @@ static void write_case(struct str *out, const struct junit_suite *suite, const s
         attribute(out, "message", entry->message);
     str_add(out, ">");
     if (entry->details)
-        xml_escape(out, entry->details);
+        markup_escape(out, entry->details);
     str_printf(out, "</%s>\n    </testcase>\n", element[entry->result]);
 }
 

@@ -48,7 +48,4 @@ size_t junit_errors(const struct junit *junit);
 /* Appends the whole document. */
 void junit_write(const struct junit *junit, struct str *out);
 
-/* Appends text escaped for XML content and attributes alike. */
-void xml_escape(struct str *out, const char *text);
-
 #endif

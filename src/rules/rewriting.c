@@ -1,6 +1,7 @@
 #include "rules/rewriting.h"
 
 #include "base/hash.h"
+#include "base/markup.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/label.h"
@@ -219,8 +220,13 @@ void rewriting_describe(struct str *out, const char *rewriting)
         const char *step;
         size_t length;
         const struct rule *rule = next_step(&rewriting, &step, &length);
-        str_printf(out, "- `%.*s`: %s\n", (int)length, step,
-                   rule ? rule->summary : "a rule of another release");
+        struct str text;
+        str_init(&text);
+        str_append(&text, step, length);
+        str_add(out, "- ");
+        markdown_code(out, text.data);
+        str_printf(out, ": %s\n", rule ? rule->summary : "a rule of another release");
+        str_release(&text);
     }
 }
 

@@ -1,10 +1,10 @@
 #include "serve/campaign_site.h"
 
 #include "base/clock.h"
+#include "base/markup.h"
 #include "base/output.h"
 #include "findings/campaign_view.h"
 #include "report/campaign_report.h"
-#include "report/junit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,7 +118,7 @@ void campaign_site_news(void *context, const char *topic, struct str *out)
 static void begin_page(struct str *out, const char *title)
 {
     str_add(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>");
-    xml_escape(out, title);
+    markup_escape(out, title);
     str_add(out, " · Assay campaign</title>\n<link rel=\"stylesheet\" href=\"/page.css\">\n<body>\n");
 }
 
@@ -134,7 +134,11 @@ static int list_campaign(void *context, const struct campaign_entry *entry, stru
     (void)err;
     if (!listed->count++)
         snprintf(listed->first, sizeof listed->first, "%s", entry->name);
-    str_printf(&listed->items, "<li><a href=\"/%s/\">%s</a>\n", entry->name, entry->name); /* plain names */
+    str_add(&listed->items, "<li><a href=\"/");
+    markup_escape(&listed->items, entry->name);
+    str_add(&listed->items, "/\">");
+    markup_escape(&listed->items, entry->name);
+    str_add(&listed->items, "</a>\n");
     return 0;
 }
 
@@ -151,16 +155,20 @@ static void answer_list(const struct campaign_site *site, struct http_answer *an
     } else {
         give(answer, html_type, still_policy, "");
         begin_page(&answer->body, "All");
-        str_printf(&answer->body, "<h1>Campaigns</h1>\n<ul>\n%s</ul>\n%s", listed.items.data,
-                   listed.count ? "" : "<p>The database has no campaign yet.</p>\n");
+        str_add(&answer->body, "<h1>Campaigns</h1>\n<ul>\n");
+        str_add(&answer->body, listed.items.data);
+        str_add(&answer->body, "</ul>\n");
+        str_add(&answer->body, listed.count ? "" : "<p>The database has no campaign yet.</p>\n");
     }
     str_release(&listed.items);
 }
 
 static void add_fact(struct str *out, const char *word, const char *text)
 {
-    str_printf(out, "<dt>%s</dt><dd>", word);
-    xml_escape(out, text);
+    str_add(out, "<dt>");
+    markup_escape(out, word);
+    str_add(out, "</dt><dd>");
+    markup_escape(out, text);
     str_add(out, "</dd>\n");
 }
 
@@ -168,8 +176,10 @@ static void write_finding(struct str *out, const char *campaign, const struct ca
                           const struct str *report)
 {
     begin_page(out, finding->name);
-    str_printf(out, "<p><a href=\"../\">Campaign %s</a></p>\n<h1>", campaign);
-    xml_escape(out, finding->title);
+    str_add(out, "<p><a href=\"../\">Campaign ");
+    markup_escape(out, campaign);
+    str_add(out, "</a></p>\n<h1>");
+    markup_escape(out, finding->title);
     str_add(out, "</h1>\n<dl>\n");
     add_fact(out, "finding", finding->name);
     add_fact(out, "engine", finding->engine);
@@ -182,7 +192,8 @@ static void write_finding(struct str *out, const char *campaign, const struct ca
                      "nodes at fault "
                      "marked\"></a></p>\n");
     str_add(out, "<pre>");
-    xml_escape(out, report->length ? report->data : "There is no report yet: the finding was not reduced.");
+    markup_escape(out,
+                  report->length ? report->data : "There is no report yet: the finding was not reduced.");
     str_add(out, "</pre>\n");
 }
 

@@ -11,7 +11,7 @@
 #   clean FILE...               the files have no character that hides or moves others
 #   fail WORDS                  the attack got through
 BAD=$SOURCE/tests/adapters/adapters.ini
-SECONDS_EACH=${SECONDS_EACH:-40}
+SECONDS_EACH=${SECONDS_EACH:-120}
 
 fail()
 {

@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "base/clean.h"
+#include "base/markup.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -189,6 +190,8 @@ static void control_characters_are_not_shown(void **state)
         {"\xE2\x80\xAE\xE2\x81\xA6\xD8\x9C", "???"}, /* bidirectional */
         {"\xE2\x80\xA8\xEF\xBF\xBE", "??"},          /* line separator, no character */
         {"\xFF\xC3", "??"},                          /* no UTF-8 */
+        {"\xEF\xBB\xBF\xE2\x80\x8F", "??"},          /* byte order mark, right-to-left mark */
+        {"\xF3\xA0\x81\x81", "?"},                   /* a tag */
         {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -198,6 +201,54 @@ static void control_characters_are_not_shown(void **state)
         assert_string_equal(out.data, cases[i][1]);
         str_release(&out);
     }
+}
+
+static void names_hide_nothing(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"", "x", "/conv/Conv_output_0", "caf\xC3\xA9", "a b`<>"};
+    static const char *const bad[] = {"a\nb", "\t", "\033[1m", "\xC2\x9B", "\xFF", "a\xE2\x80\xAE"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_null(clean_find_hidden(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_non_null(clean_find_hidden(bad[i]));
+}
+
+static void foreign_text_marks_up_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*add)(struct str *, const char *);
+        const char *text, *expected;
+    } cases[] = {
+        {clean_line, "a\nb\tc\033", "a b c?"},
+        {markup_escape, "<a b=\"c\">&\n", "&lt;a b=&quot;c&quot;&gt;&amp;&#10;"},
+        {markdown_text, "Conv [2,3] (x) `y` < 3", "Conv [2,3] (x) `y` < 3"},
+        {markdown_text, "![i](u) [a][b] <b>\n# h", "![i]\\(u) [a]\\[b] \\<b> # h"},
+        {markdown_text, "a ` b", "a \\` b"},
+        {markdown_text, "a ``b``", "a \\`\\`b\\`\\`"},
+        {markdown_code, "x", "`x`"},
+        {markdown_code, "a``b\n", "``` a``b  ```"},
+        {markdown_block, "x", "```\nx\n```\n\n"},
+        {markdown_block, "a\n```\n# b\n", "````\na\n```\n# b\n````\n\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str out;
+        str_init(&out);
+        cases[i].add(&out, cases[i].text);
+        assert_string_equal(out.data, cases[i].expected);
+        str_release(&out);
+    }
+}
+
+static void strings_of_programs_hold_any_bytes(void **state)
+{
+    (void)state;
+    struct str out;
+    str_init(&out);
+    clean_quoted(&out, "a\"\\\n\0001\xFF\xC3\xA9\xC2\x9B", 11);
+    assert_string_equal(out.data, "\"a\\\"\\\\\\012\\0001\\377\xC3\xA9\\302\\233\"");
+    str_release(&out);
 }
 
 static void files_are_written_whole_and_listed_in_order(void **state)
@@ -270,6 +321,9 @@ int main(void)
         cmocka_unit_test(numbers_are_read_whole),
         cmocka_unit_test(json_escapes_and_nests),
         cmocka_unit_test(control_characters_are_not_shown),
+        cmocka_unit_test(names_hide_nothing),
+        cmocka_unit_test(foreign_text_marks_up_nothing),
+        cmocka_unit_test(strings_of_programs_hold_any_bytes),
         cmocka_unit_test(files_are_written_whole_and_listed_in_order),
         cmocka_unit_test(what_is_no_file_is_written_to_as_it_is),
     };

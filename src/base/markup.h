@@ -1,0 +1,30 @@
+/*
+ * Text from outside (base/clean.h) in HTML, XML and Markdown: it is shown, and never marks up anything.
+ */
+#ifndef BASE_MARKUP_H
+#define BASE_MARKUP_H
+
+#include "base/str.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Appends text escaped for the content of HTML and XML, and for their attributes, which stand in double
+ * quotes. */
+void markup_escape(struct str *out, const char *text);
+
+/* Appends text as a part of a line of prose: no HTML, link or image comes of it, nor code
+ * beyond it. */
+void markdown_text(struct str *out, const char *text);
+
+/* Appends text as code within a line. */
+void markdown_code(struct str *out, const char *text);
+
+/* Appends lines as a block of code, and an empty line. */
+void markdown_block(struct str *out, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
