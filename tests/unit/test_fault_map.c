@@ -141,7 +141,7 @@ static void test_describe(void **state)
     describe_type(&text, type_make(arena, DTYPE_FLOAT, &shape));
     str_add(&text, "; ");
     describe_type(&text, NULL);
-    assert_string_equal(text.data, "[3, -1]; [3, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, …]; 0.5; \"SAME\\x22\"; "
+    assert_string_equal(text.data, "[3, -1]; [3, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, …]; 0.5; \"SAME\\\"\"; "
                                    "graph of 0 nodes; float32 [3,?]; unknown");
     str_release(&text);
     model_free(model);
