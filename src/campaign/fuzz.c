@@ -938,20 +938,59 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
     return 0;
 }
 
-/* One worker does, and another when it dies of them. */
+#define PROBE_TASK "probe finds"
+
+static int run_probe_find(struct fuzz *fuzz, size_t number, struct error *err)
+{
+    const struct fuzz_options *o = fuzz->options;
+    struct fuzz_recorder recorder = recorder_for(fuzz, number);
+    struct trial_done done;
+    struct error why = {0};
+    recorder.state = NULL;
+    recorder.first = -1 - (int64_t)fuzz->probe.n_recipes;
+    if (follow_up_again(o->panel, o->registry, o->folder, fuzz->probe.recipes[number], &done, &why))
+        return 0; /* of a release with other operators */
+    int status = check_started(fuzz, &done, err);
+    if (!status)
+        status = fuzz_record(&recorder, &done, met, fuzz, err);
+    trial_done_release(&done);
+    return status;
+}
+
+/* In fresh processes, and written at once: then it does not matter who runs them, and who dies of them. */
+static int run_shared_probe_finds(struct fuzz *fuzz, struct error *err)
+{
+    struct finding_buffer *found = &fuzz->shared.findings;
+    bool mine = true;
+    finding_buffer_clear(found);
+    for (size_t i = 0; i < fuzz->probe.n_recipes && mine && !fuzz->stop; i++)
+        if (run_probe_find(fuzz, i, err) || keep(fuzz, false, err) ||
+            work_task(fuzz->shared.work, PROBE_TASK, FOLLOW_UP_SECONDS, &mine, err))
+            return -1;
+    if (!mine || fuzz->stop)
+        return 0;
+    return work_task_return(fuzz->shared.work, PROBE_TASK, found->findings, found->count, &mine, err);
+}
+
+/* One worker runs them, and another when it dies of them. They come before all ranges, so that the others
+ * wait. */
 static int share_probe_finds(struct fuzz *fuzz, struct error *err)
 {
-    static const char name[] = "probe finds";
-    bool mine;
-    if (!fuzz->probe.n_recipes)
-        return 0;
-    if (work_task(fuzz->shared.work, name, FOLLOW_UP_SECONDS, &mine, err))
-        return -1;
-    if (!mine)
-        return 0;
-    if (run_probe_finds(fuzz, err))
-        return -1;
-    return fuzz->stop ? 0 : work_task_done(fuzz->shared.work, name, err);
+    static const struct timespec pause = {.tv_nsec = 200000000};
+    bool mine, done = !fuzz->probe.n_recipes;
+    while (!done && !fuzz->stop) {
+        if (work_task(fuzz->shared.work, PROBE_TASK, FOLLOW_UP_SECONDS, &mine, err) ||
+            (mine && run_shared_probe_finds(fuzz, err)) ||
+            work_task_is_done(fuzz->shared.work, PROBE_TASK, &done, err))
+            return -1;
+        if (done)
+            break;
+        if (keep(fuzz, true, err))
+            return -1;
+        nanosleep(&pause, NULL);
+        fuzz->stop |= time_is_up(fuzz);
+    }
+    return fuzz_recount(fuzz->status, fuzz->store, err);
 }
 
 /* To the end of a shared campaign, or of this worker's time. The summary is about the whole campaign. */
@@ -961,12 +1000,12 @@ static int take_part(struct fuzz *fuzz, struct error *err)
     fuzz->sharing = true;
     if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, o->folder, &fuzz->state,
                          &fuzz->source, fuzz->status, err) ||
-        known_again(&fuzz->known, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err) ||
-        note_engines(fuzz, -1, err) || share_probe_finds(fuzz, err))
+        known_again(&fuzz->known, fuzz->store, err) || note_engines(fuzz, -1, err) ||
+        share_probe_finds(fuzz, err))
         return -1;
     int status = run_ranges(fuzz, err);
     fuzz_shared_drop(&fuzz->shared);
-    if (status || share_probe_finds(fuzz, err) || keep(fuzz, true, err))
+    if (status || keep(fuzz, true, err))
         return -1;
     return fuzz_recount(fuzz->status, fuzz->store, err) || fuzz_shared_count(&fuzz->shared, fuzz->status, err)
                ? -1

@@ -106,7 +106,8 @@ static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *opti
 int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err)
 {
     char *kept = probe_folder(), *own = file_join(options->folder, "probe");
-    const char *const folders[] = {own, kept, NULL};
+    /* What this machine has kept, the others that share a campaign may not have. */
+    const char *const folders[] = {own, options->shared ? NULL : kept, NULL};
     struct map seen;
     int status = 0;
     map_init(&seen);

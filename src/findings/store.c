@@ -130,14 +130,14 @@ static int note_row(void *context, const struct cell *cells, size_t count, struc
     return 0;
 }
 
-/* `number` of its case; negative: of none. */
+/* `number` of its case; -1: of none. */
 static int insert_occurrence(struct store *store, const struct finding *f, int64_t number, struct error *err)
 {
     return run(store,
                "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen, number) "
                "VALUES ($1, $2, $3, $4, $5, $6, " SECONDS_NOW
                ", $7) ON CONFLICT (signature, engine, recipe) DO UPDATE SET number = excluded.number "
-               "WHERE occurrences.number < excluded.number",
+               "WHERE occurrences.number = -1",
                CELLS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
                      cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
                      cell_int(number)),
@@ -259,8 +259,8 @@ int store_add_case(struct store *store, const struct finding *finding, int64_t m
     if (database_lock(store->database, finding->signature, err) || add_finding(store, finding, is_new, err))
         return -1;
     if (run(store,
-            "SELECT count(*), min(number), max(number) FROM @occurrences WHERE signature = $1 AND number >= "
-            "0",
+            "SELECT count(*), min(number), max(number) FROM @occurrences WHERE signature = $1 AND number <> "
+            "-1",
             CELLS(cell_text(finding->signature)), take_numbered, &numbered, err))
         return -1;
     if (!*is_new && (!numbered.count || finding->number < numbered.lowest) &&

@@ -61,7 +61,7 @@ struct finding {
     int64_t nodes;         /* of the case */
     const char *known;     /* what a known issue is called that explains it (known_document), or NULL */
     const char *facts;     /* for known_again (findings/known_issues.h), or NULL */
-    int64_t number;        /* of the case in a campaign of many workers; only store_add_case reads it */
+    int64_t number; /* of the case in a campaign of many workers, not -1; only store_add_case reads it */
 };
 
 /* The facts of a finding are text under this key and its signature. */

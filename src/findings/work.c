@@ -310,10 +310,11 @@ int work_task(struct work *work, const char *name, double seconds, bool *mine, s
                CELLS(cell_text(name), cell_text(work->owner), cell_real(seconds)), note_row, mine, err);
 }
 
-int work_task_done(struct work *work, const char *name, struct error *err)
+int work_task_is_done(struct work *work, const char *name, bool *done, struct error *err)
 {
-    return run(work->store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
-               CELLS(cell_text(name)), NULL, NULL, err);
+    *done = false;
+    return run(work->store, "SELECT 1 FROM @follow_ups WHERE signature = $1 AND finished > 0",
+               CELLS(cell_text(name)), note_row, done, err);
 }
 
 /* One worker folds, and the others wait for it; when it dies, the next one does. */
@@ -485,15 +486,9 @@ static int took_place(struct returning *returning, struct error *err)
                &returning->held, err);
 }
 
-static int return_inside(void *context, struct error *err)
+static int add_findings(const struct returning *returning, struct error *err)
 {
-    struct returning *returning = context;
     const struct work_return *range = returning->range;
-    if (end_lease(returning, err))
-        return -1;
-    if (!returning->held)
-        return returning->attempts++ ? took_place(returning, err) : 0;
-    returning->attempts++;
     for (size_t i = 0; i < range->n_findings; i++) {
         size_t at = returning->order[i];
         bool is_new;
@@ -503,6 +498,17 @@ static int return_inside(void *context, struct error *err)
             range->is_new[at] = is_new;
     }
     return 0;
+}
+
+static int return_inside(void *context, struct error *err)
+{
+    struct returning *returning = context;
+    if (end_lease(returning, err))
+        return -1;
+    if (!returning->held)
+        return returning->attempts++ ? took_place(returning, err) : 0;
+    returning->attempts++;
+    return add_findings(returning, err);
 }
 
 /* All workers write findings in the same order, else two could wait for each other. */
@@ -526,6 +532,37 @@ int work_return(struct work *work, const struct work_return *range, bool *held, 
         range->is_new[i] = false;
     int status = database_transact(store_database(work->store), return_inside, &returning, err);
     *held = status == 0 && returning.held;
+    free(order);
+    return status;
+}
+
+struct ending {
+    struct returning returning;
+    const char *name;
+};
+
+static int end_task(void *context, struct error *err)
+{
+    struct ending *ending = context;
+    struct returning *returning = &ending->returning;
+    const struct work *work = returning->work;
+    returning->held = false;
+    if (run(work->store,
+            "UPDATE @follow_ups SET finished = {now} WHERE signature = $1 AND owner = $2 AND finished = 0 "
+            "RETURNING signature",
+            CELLS(cell_text(ending->name), cell_text(work->owner)), note_row, &returning->held, err))
+        return -1;
+    return returning->held ? add_findings(returning, err) : 0;
+}
+
+int work_task_return(struct work *work, const char *name, const struct finding *findings, size_t count,
+                     bool *held, struct error *err)
+{
+    struct work_return what = {.n_findings = count, .findings = findings};
+    size_t *order = sorted(&what);
+    struct ending ending = {.returning = {.work = work, .range = &what, .order = order}, .name = name};
+    int status = database_transact(store_database(work->store), end_task, &ending, err);
+    *held = status == 0 && ending.returning.held;
     free(order);
     return status;
 }

@@ -132,6 +132,11 @@ int work_result_of(struct store *store, int64_t first, struct str *result, bool 
  * when another does or has done it.
  */
 int work_task(struct work *work, const char *name, double seconds, bool *mine, struct error *err);
-int work_task_done(struct work *work, const char *name, struct error *err);
+int work_task_is_done(struct work *work, const char *name, bool *done, struct error *err);
+
+/* Ends it and writes what it found, in one transaction. *held is false when another has taken it over: then
+ * nothing is written. With numbers below -1 these findings come before those of all ranges. */
+int work_task_return(struct work *work, const char *name, const struct finding *findings, size_t count,
+                     bool *held, struct error *err);
 
 #endif

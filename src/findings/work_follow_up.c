@@ -104,7 +104,7 @@ static int take_finding(void *context, const struct cell *cells, size_t count, s
 /* What a finding's number is: that of its lowest case, or -1 where it has none. */
 #define NUMBER_OF(signature)                                                            \
     "COALESCE((SELECT min(o.number) FROM @occurrences o WHERE o.signature = " signature \
-    " AND o.number >= 0), -1)"
+    " AND o.number <> -1), -1)"
 
 static int find_finding(struct following *following, struct error *err)
 {

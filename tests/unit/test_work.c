@@ -118,6 +118,46 @@ static void a_range_is_returned_once(void **state)
     close_worker(&two);
 }
 
+static int see_recipe(void *context, const struct stored *stored, struct error *err)
+{
+    (void)err;
+    if (text_equal(stored->signature, "shared"))
+        snprintf(context, 40, "%s %s", stored->recipe, stored->status);
+    return 0;
+}
+
+/* What one worker finds for the whole campaign comes before what ranges find, whoever writes first. */
+static void a_task_comes_before_all_ranges(void **state)
+{
+    (void)state;
+    struct worker one = open_worker("one", 60, (struct work_settings){.range = 10, .count = 30}),
+                  two = open_worker("two", 60, (struct work_settings){.range = 10});
+    struct finding found[] = {{.signature = "shared", .engine = "e", .recipe = "task 1", .number = -2},
+                              {.signature = "shared", .engine = "e", .recipe = "task 0", .number = -3}};
+    bool mine, held, done;
+    char recipe[40] = "";
+    assert_int_equal(work_task(one.work, "task", -5, &mine, NULL), 0);
+    assert_true(mine);
+    assert_int_equal(work_task(two.work, "task", 60, &mine, NULL), 0);
+    assert_true(mine); /* the first one took too long */
+    lease_of(&one);
+    assert_true(return_range(&one, 0, ""));
+    assert_int_equal(work_task_return(one.work, "task", found, 2, &held, NULL), 0);
+    assert_int_equal(work_task_is_done(one.work, "task", &done, NULL), 0);
+    assert_false(held || done);
+    assert_int_equal(work_task_return(two.work, "task", found, 2, &held, NULL), 0);
+    assert_int_equal(work_task_is_done(one.work, "task", &done, NULL), 0);
+    assert_true(held && done);
+    lease_of(&two);
+    assert_true(return_range(&two, 10, ""));
+    assert_int_equal(store_list(one.store, &(struct store_filter){0}, see_recipe, recipe, NULL), 0);
+    assert_string_equal(recipe, "task 0 new");
+    assert_int_equal(work_task(one.work, "task", 60, &mine, NULL), 0);
+    assert_false(mine);
+    close_worker(&one);
+    close_worker(&two);
+}
+
 static void lost_leases_are_taken_again(void **state)
 {
     (void)state;
@@ -658,6 +698,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_range_is_returned_once),
+        TEST(a_task_comes_before_all_ranges),
         TEST(lost_leases_are_taken_again),
         TEST(generations_lag),
         TEST(a_stopped_campaign_gives_nothing),
