@@ -291,7 +291,7 @@ void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_
 {
     b->value[i] = from->value[j];
     set_bounds(b, i, bounded_hard(from, j), bounded_likely(from, j));
-    b->opened = b->opened || is_open(b, i);
+    b->opened = b->opened || (from->opened && is_open(b, i));
 }
 
 bool bounded_may_be_strange(const struct bounded *b)

@@ -6,6 +6,7 @@
 
 enum {
     SMALL = 1 << 14,       /* products below which packing costs more than it saves */
+    EFFORT = 1 << 24,      /* terms of large contractions that are looked at one by one */
     PANEL = (1 << 22) / 2, /* elements of one packed matrix: 16 MB */
 };
 
@@ -152,6 +153,8 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
     const struct epilogue *e = c->then;
     if (!e)
         return guard(c, sum, up, down);
+    if (isnan(sum.v) && sum.h == 0 && e->alpha != 0)
+        return sum;
     if (e->alpha != 1)
         sum = guard(c, sum, up, down);
     if (e->alpha != 1 && (!isfinite(sum.h) || !isfinite(sum.v) ||
@@ -163,6 +166,8 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
     if (!e->c)
         return guard(c, y, alpha * reach_up, alpha * reach_down);
     struct number add = number_of(e->c, e->rows[i] + e->cols[j]);
+    if (isnan(add.v) && add.h == 0 && e->beta != 0)
+        return number_exact(NAN);
     if (e->beta == 0 && !(isfinite(add.v) && isfinite(add.h)))
         return (struct number){y.v, INFINITY, INFINITY};
     bool is_exact = exact || !dtype_is_float(c->type);
@@ -201,28 +206,61 @@ static struct number settle(const struct contraction *c, const struct tally *t)
     return sum;
 }
 
+/* What the terms that are no numbers make of a sum. */
+struct specials {
+    bool nan, up, down;       /* a term certainly is NaN, inf or -inf */
+    bool unsure;              /* one may be any of them */
+    long double above, below; /* the most that all other terms of either sign may add up to */
+};
+
+static void add_finite(struct specials *s, long double term, long double reach)
+{
+    s->above += fmaxl(term, 0) + reach;
+    s->below += fmaxl(-term, 0) + reach;
+}
+
+/* A NaN makes the product NaN, whatever the other factor is. An infinity does unless the other factor may be
+ * 0 or of either sign. */
+static void add_special(struct specials *s, long double a, double ha, long double b, double hb)
+{
+    long double product = a * b;
+    if ((isnan(a) && ha == 0) || (isnan(b) && hb == 0))
+        s->nan = true;
+    else if ((ha > 0 && !(fabsl(a) > ha && isfinite(a))) || (hb > 0 && !(fabsl(b) > hb && isfinite(b))))
+        s->unsure = true;
+    else if (isnan(product))
+        s->nan = true;
+    else
+        *(product > 0 ? &s->up : &s->down) = true;
+}
+
 /*
- * The result when a term is an infinity or NaN. The result is certain if that term is (both factors are
- * exact, or the other factor is certainly not zero and of one sign) and if the finite terms cannot overflow
- * to an infinity of their own.
+ * The result when a term is an infinity or NaN. NaN is certain when one term certainly is, or when there are
+ * infinities of both signs. An infinity is certain if that term is (both factors are exact, or the other
+ * factor is certainly not zero and of one sign) and if the finite terms stay far from the opposite infinity:
+ * an eighth of the way, as a caller may add to the sum.
  */
 static struct number settle_special(const struct contraction *c, size_t i, size_t j, long double value)
 {
-    bool certain = true;
-    long double finite_part = 0;
-    for (size_t k = 0; k < c->k && certain; k++) {
+    struct specials s = {0};
+    for (size_t k = 0; k < c->k && !s.nan; k++) {
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
         long double a = c->a.of->value[p], b = c->b.of->value[q];
         double ha = bound_at(c->a.of->hard, p), hb = bound_at(c->b.of->hard, q);
         if (isfinite(a) && isfinite(b))
-            finite_part += fabsl(a * b) + fabsl(a) * hb + ha * fabsl(b) + (ha > 0 ? ha * hb : 0);
+            add_finite(&s, a * b, fabsl(a) * hb + ha * fabsl(b) + (ha > 0 ? ha * hb : 0));
         else
-            certain =
-                (ha == 0 || (fabsl(a) > ha && isfinite(a))) && (hb == 0 || (fabsl(b) > hb && isfinite(b)));
+            add_special(&s, a, ha, b, hb);
     }
-    if (c->then && c->then->c && isfinite(number_of(c->then->c, c->then->rows[i] + c->then->cols[j]).v))
-        finite_part += fabsl(c->then->beta * number_of(c->then->c, c->then->rows[i] + c->then->cols[j]).v);
-    certain = certain && finite_part < dtype_highest(c->type);
+    if (c->then && c->then->c) {
+        struct number add = number_of(c->then->c, c->then->rows[i] + c->then->cols[j]);
+        if (isfinite(add.v))
+            add_finite(&s, c->then->beta * add.v, fabsl(c->then->beta) * add.h);
+    }
+    if (s.nan || (s.up && s.down))
+        return number_exact(NAN);
+    long double against = value > 0 ? s.below : s.above, room = (long double)dtype_highest(c->type) / 8;
+    bool certain = !s.unsure && (s.up || s.down) && against < room;
     return (struct number){value, certain ? 0 : INFINITY, 0};
 }
 
@@ -315,6 +353,7 @@ struct blocks {
     bool a_bounds; /* A is not exact */
     double gamma, c2;
     size_t mb, nb; /* rows of A and columns of B at a time */
+    size_t effort; /* terms that may still be looked at one by one */
     struct panel a, b, out;
 };
 
@@ -386,7 +425,16 @@ static void multiply(struct blocks *s, size_t rows, size_t cols)
                         s->out.part[target[part]], (int)cols);
 }
 
-static struct number settle_block(const struct blocks *s, size_t i, size_t j, size_t at)
+/* What is no number is settled term by term, while that costs little. */
+static struct number settle_strange(struct blocks *s, size_t i, size_t j, long double value)
+{
+    if (s->effort < s->c->k)
+        return (struct number){value, INFINITY, 0};
+    s->effort -= s->c->k;
+    return settle_special(s->c, i, j, value);
+}
+
+static struct number settle_block(struct blocks *s, size_t i, size_t j, size_t at)
 {
     const struct contraction *c = s->c;
     struct number sum = {.v = s->out.part[VALUE][at]};
@@ -397,7 +445,7 @@ static struct number settle_block(const struct blocks *s, size_t i, size_t j, si
     /* h / gamma is at least the sum of magnitudes. */
     long double size = s->gamma > 0 ? sum.h / s->gamma : fabsl(sum.v) + sum.h;
     if (!isfinite(sum.v))
-        sum.h = INFINITY;
+        return follow(c, i, j, settle_strange(s, i, j, sum.v), 0, 0, false);
     return follow(c, i, j, sum, size, size, false);
 }
 
@@ -444,7 +492,7 @@ static size_t clamp_block(size_t wanted, size_t count)
 static int contract_blocks(const struct contraction *c, bool exact, struct error *err)
 {
     double u = unit_of(c->type), steps = c->roundings > 1 ? c->roundings : 1;
-    struct blocks s = {.c = c, .exact = exact, .a_bounds = c->a.of->hard != NULL};
+    struct blocks s = {.c = c, .exact = exact, .a_bounds = c->a.of->hard != NULL, .effort = EFFORT};
     s.gamma = (steps - 1) * u;
     s.c2 = steps * u * u;
     s.mb = clamp_block(PANEL / c->k, c->m);

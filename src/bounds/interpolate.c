@@ -222,6 +222,68 @@ static bool may_overflow(const struct total *t, enum dtype type, int rank, const
     return t->size >= dtype_highest(type) || (dtype_is_float(type) && !(largest < dtype_highest(type)));
 }
 
+/* The samples along one axis that an implementation may read, those with weight 0 included: one more to each
+ * side, and any where a sample is outside, as it may be read elsewhere and multiplied by 0. */
+static void reads(const struct tap_list *list, int64_t length, int64_t *low, int64_t *high)
+{
+    *low = length - 1;
+    *high = 0;
+    for (size_t k = 0; k < list->count; k++) {
+        int64_t index = list->taps[k].index;
+        bool outside = index == TAP_OUTSIDE;
+        *low = outside ? 0 : index - 1 < *low ? index - 1 : *low;
+        *high = outside ? length - 1 : index + 1 > *high ? index + 1 : *high;
+    }
+    *low = *low < 0 ? 0 : *low;
+    *high = *high > length - 1 ? length - 1 : *high;
+}
+
+bool taps_near_strange(const struct bounded *x, size_t base, int rank, const struct tap_list *lists,
+                       const int64_t *lengths)
+{
+    int64_t low[TENSOR_MAX_RANK], high[TENSOR_MAX_RANK], index[TENSOR_MAX_RANK];
+    for (int a = 0; a < rank; a++) {
+        reads(&lists[a], lengths[a], &low[a], &high[a]);
+        index[a] = low[a];
+    }
+    for (int a = 0; a >= 0;) {
+        size_t at = base;
+        for (int k = 0; k < rank; k++)
+            at += (size_t)index[k] * lists[k].stride;
+        if (!isfinite(x->value[at]) || isinf(bounded_hard(x, at)))
+            return true;
+        a = rank - 1;
+        while (a >= 0 && ++index[a] > high[a]) {
+            index[a] = low[a];
+            a--;
+        }
+    }
+    return false;
+}
+
+/* Whether a sample that is certainly read and certainly has a weight is NaN. */
+static void find_nan(void *context, size_t at, long double weight, long double reach)
+{
+    struct adding *adding = context;
+    bool surely = 2 * fabsl(weight) > reach; /* the weight is larger than its error */
+    adding->total.strange |= surely && isnan(adding->x->value[at]) && bounded_hard(adding->x, at) == 0;
+}
+
+void put_beside_strange(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
+                        const struct tap_list *lists)
+{
+    struct adding adding = {.x = x};
+    bool some = true;
+    for (int a = 0; a < rank; a++)
+        some = some && lists[a].count > 0;
+    if (some)
+        taps_visit(base, rank, lists, find_nan, &adding);
+    if (adding.total.strange)
+        bounded_put(out, i, NAN, 0, 0);
+    else
+        bounded_put_undecided(out, i, 0);
+}
+
 void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
                       const struct tap_list *lists)
 {

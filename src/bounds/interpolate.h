@@ -48,6 +48,15 @@ struct tap_list {
 void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
                       const struct tap_list *lists);
 
+/* Whether a sample that an implementation may read for this element, with weight 0 too, is NaN or infinite or
+ * may be because it is not judged. `lengths` are those of the axes. */
+bool taps_near_strange(const struct bounded *x, size_t base, int rank, const struct tap_list *lists,
+                       const int64_t *lengths);
+
+/* Stores such an element: NaN when a sample that certainly has a weight is, undecided otherwise. */
+void put_beside_strange(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
+                        const struct tap_list *lists);
+
 /* Calls `visit` for each sample with its weight, and the most that the size of its weight may be. */
 typedef void tap_visit(void *context, size_t at, long double weight, long double reach);
 void taps_visit(size_t base, int rank, const struct tap_list *lists, tap_visit *visit, void *context);

@@ -121,6 +121,18 @@ static bool one_quotient(const struct pair *p, long double (*round)(long double)
     return same;
 }
 
+/* The remainder by an unknown quotient lies between 0 and the divisor, with the sign of the dividend for fmod
+ * and of the divisor otherwise. Undecided when it may be NaN, as for a divisor of 0. */
+static void put_any_remainder(const struct pair *p, struct bounded *out, size_t i, long double r, bool fmod)
+{
+    long double most = fabsl(p->b) + p->hard_b, sign = fmod ? p->a : p->b, slack = fmod ? p->hard_a : 0;
+    bool number = isfinite(r) && isfinite(p->hard_a) && isfinite(most) && fabsl(p->b) > p->hard_b;
+    if (number)
+        bounded_put_range(out, i, r, sign - slack < 0 ? -most : 0, sign + slack > 0 ? most : 0);
+    else
+        bounded_put_undecided(out, i, r);
+}
+
 /* The remainder a - n b is exact, in every type. It jumps where the quotient passes an integer. */
 static void put_remainder(const struct pair *p, struct bounded *out, size_t i, long double r,
                           long double (*round)(long double))
@@ -132,7 +144,7 @@ static void put_remainder(const struct pair *p, struct bounded *out, size_t i, l
         bounded_put(out, i, r, p->hard_a + times(n, p->hard_b),
                     likely_add(p->likely_a, times(n, p->likely_b)));
     else
-        bounded_put_undecided(out, i, r);
+        put_any_remainder(p, out, i, r, round == truncl);
 }
 
 static void put_fmod(const struct pair *p, struct bounded *out, size_t i)

@@ -210,7 +210,10 @@ static void put_plane(void *context, size_t i, size_t j, struct number sum)
 {
     const struct plane *p = context;
     const struct convolution *c = p->c;
-    if (p->winograd.hard)
+    /* What is NaN as a sum is NaN by any algorithm that multiplies: each tap of a window has a way through
+     * the transforms. */
+    bool nan = isnan(sum.v) && sum.h == 0;
+    if (p->winograd.hard && !nan)
         sum = number_loosen(sum, p->winograd.hard[i * p->area + j], p->winograd.likely[i * p->area + j]);
     /* Zeros of the padding times an infinite weight: some implementations multiply, some skip them. */
     if (p->odd_weights && !isfinite(sum.v))

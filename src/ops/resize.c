@@ -51,6 +51,7 @@ struct resize {
     enum rounding rounding;
     enum policy policy;
     bool exclude_outside, antialias, disputed;
+    bool strange; /* an element is NaN or infinite, or may be */
     double a, extrapolation;
     struct axis axes[TENSOR_MAX_RANK];
     struct place *places[TENSOR_MAX_RANK];
@@ -432,6 +433,8 @@ static void put_element(const struct resize *r, struct bounded *out, size_t i, c
         bounded_put_open(out, i);
     else if (r->mode == NEAREST)
         put_nearest(out, i, x, 0, rank, from.nearest, same_index, NULL);
+    else if (r->strange && taps_near_strange(x, 0, rank, from.lists, x->shape.dims))
+        put_beside_strange(out, i, x, 0, rank, from.lists);
     else
         put_interpolated(out, i, x, 0, rank, from.lists);
 }
@@ -452,12 +455,9 @@ static int compute(struct op_call *call, struct resize *r, const struct bounded 
             goto out;
     struct strides strides = strides_dense(&x->shape);
     int64_t index[TENSOR_MAX_RANK] = {0};
-    bool strange = r->mode != NEAREST && bounded_may_be_strange(x);
+    r->strange = r->mode != NEAREST && bounded_may_be_strange(x);
     for (size_t i = 0; i < out->count; i++) {
-        if (strange)
-            bounded_put_undecided(out, i, 0);
-        else
-            put_element(r, out, i, x, &strides, index);
+        put_element(r, out, i, x, &strides, index);
         odometer_next(index, &out->shape);
     }
     result = 0;

@@ -244,8 +244,39 @@ size_t rnn_time(const struct rnn *rnn, size_t batch, size_t n)
     return backwards ? rnn_length(rnn, batch) - 1 - n : n;
 }
 
+static bool is_nan(struct number n)
+{
+    return isnan(n.v) && n.h == 0;
+}
+
+static bool is_infinity(struct number n)
+{
+    return isinf(n.v) && n.h == 0;
+}
+
+/* Whether all partial sums of a gate's part stay far below overflow: its bound has at least
+ * (roundings - 1) u times the sum of its magnitudes, unless it is exact, and then that sum is at most 1/u. */
+static bool is_far_from_overflow(const struct rnn *rnn, struct number part)
+{
+    long double size = part.h / ((rnn->roundings - 1) * rnn->u) + fabsl(part.v);
+    return size < (long double)dtype_highest(rnn->type) / 8;
+}
+
+/* The sum when one of both is infinite: certain if the other cannot become the opposite infinity. */
+static struct number add_infinity(const struct rnn *rnn, struct number a, struct number b)
+{
+    if (is_infinity(a) && is_infinity(b))
+        return number_exact(a.v + b.v);
+    struct number infinity = is_infinity(a) ? a : b, other = is_infinity(a) ? b : a;
+    return is_far_from_overflow(rnn, other) ? infinity : (struct number){infinity.v, INFINITY, 0};
+}
+
 struct number rnn_add(const struct rnn *rnn, struct number sum, struct number term)
 {
+    if (is_nan(sum) || is_nan(term))
+        return number_exact(NAN);
+    if (is_infinity(sum) || is_infinity(term))
+        return add_infinity(rnn, sum, term);
     /* The most roundings of a term in any order. */
     long double u = rnn->u, steps = rnn->roundings;
     sum.h += term.h + steps * u * (fabsl(term.v) + term.h);
@@ -279,11 +310,29 @@ struct number rnn_from_state(const struct rnn *rnn, size_t batch, size_t gate, s
     return add_bias(rnn, rnn->state_part[batch * width + gate * rnn->hidden + unit], 1, gate, unit);
 }
 
+struct number rnn_times(const struct rnn *rnn, struct number a, struct number b)
+{
+    return is_nan(a) || is_nan(b) ? number_exact(NAN) : number_mul(a, b, rnn->u);
+}
+
+struct number rnn_plus(const struct rnn *rnn, struct number a, struct number b)
+{
+    return is_nan(a) || is_nan(b) ? number_exact(NAN) : number_add(a, b, rnn->u);
+}
+
+struct number rnn_rest(const struct rnn *rnn, struct number gate)
+{
+    return is_nan(gate) ? gate : number_sub(number_exact(1), gate, rnn->u);
+}
+
 struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct number x)
 {
     const struct activation *f = &rnn->activations[rnn->direction * rnn->per_direction + which];
+    if (is_nan(x) && activation_keeps_nan(f->kind))
+        return x;
     struct number y = activation_apply(f, x, rnn->u);
-    if (isnan(y.v))
+    /* A clamp of all that is computed to the finite numbers, as some engines have, hides an infinity. */
+    if (!isfinite(y.v))
         y.h = INFINITY;
     return y;
 }
@@ -299,13 +348,15 @@ static struct number clip(const struct rnn *rnn, struct number x)
 
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x)
 {
+    if (is_nan(x) && isfinite(rnn->clip)) /* a clamp may make a number of it */
+        x.h = INFINITY;
     return rnn_activate_unclipped(rnn, which, isfinite(rnn->clip) ? clip(rnn, x) : x);
 }
 
 struct number rnn_slope(const struct rnn *rnn, size_t which, struct number x, struct number y)
 {
     const struct activation *f = &rnn->activations[rnn->direction * rnn->per_direction + which];
-    if (fabsl(x.v) - x.h > rnn->clip)
+    if (isfinite(x.v) && fabsl(x.v) - x.h > rnn->clip)
         return number_exact(0);
     if (!isfinite(x.v) || !isfinite(x.h) || fabsl(x.v) + x.h >= rnn->clip)
         return (struct number){0, INFINITY, 0};
@@ -339,6 +390,8 @@ static size_t tape_at(const struct rnn *rnn, size_t slot, size_t time, size_t ba
 
 void rnn_record(const struct rnn *rnn, size_t slot, size_t time, size_t batch, size_t unit, struct number n)
 {
+    if (!isfinite(n.v)) /* what derivatives become beside NaN is left to engines */
+        n.h = INFINITY;
     if (rnn->tape)
         rnn->tape->at[tape_at(rnn, slot, time, batch, unit)] = n;
 }
@@ -367,7 +420,8 @@ size_t rnn_output_at(const struct rnn *rnn, size_t time, size_t batch, size_t un
 
 struct number rnn_state(const struct rnn *rnn, struct number state)
 {
-    if (dtype_is_float(rnn->type) && !(fabsl(state.v) + state.h < dtype_highest(rnn->type) / 1024))
+    if (dtype_is_float(rnn->type) && !is_nan(state) &&
+        !(fabsl(state.v) + state.h < dtype_highest(rnn->type) / 1024))
         state.h = INFINITY;
     return state;
 }
