@@ -127,8 +127,11 @@ static void put_any_remainder(const struct pair *p, struct bounded *out, size_t 
 {
     long double most = fabsl(p->b) + p->hard_b, sign = fmod ? p->a : p->b, slack = fmod ? p->hard_a : 0;
     bool number = isfinite(r) && isfinite(p->hard_a) && isfinite(most) && fabsl(p->b) > p->hard_b;
+    /* A remainder that is subnormal may become 0, and has a bound that says so. */
+    long double tiny = dtype_is_float(out->type) ? dtype_precision(out->type).tiny : 0;
     if (number)
-        bounded_put_range(out, i, r, sign - slack < 0 ? -most : 0, sign + slack > 0 ? most : 0);
+        bounded_put_range(out, i, r, (sign - slack < 0 ? -most : 0) - tiny,
+                          (sign + slack > 0 ? most : 0) + tiny);
     else
         bounded_put_undecided(out, i, r);
 }
