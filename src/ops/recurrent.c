@@ -11,6 +11,14 @@ static struct number gate_sum(const struct rnn *rnn, size_t time, size_t batch, 
     return rnn_add(rnn, rnn_from_input(rnn, time, batch, gate, unit), rnn_from_state(rnn, batch, gate, unit));
 }
 
+/* Ends a direction. */
+static void finish(struct rnn *rnn, enum rnn_kind kind, bool coupled, struct bounded *cells)
+{
+    struct rnn_range range = rnn_range_of(rnn, kind, coupled);
+    rnn_finish(rnn);
+    rnn_cut(rnn, &range, cells);
+}
+
 int simple_run(struct rnn *rnn)
 {
     for (size_t n = 0; n < rnn->steps; n++) {
@@ -39,7 +47,7 @@ static int eval_rnn(struct op_call *call)
     for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
         result = rnn_direction(&rnn, d) || simple_run(&rnn) ? -1 : 0;
         if (result == 0)
-            rnn_finish(&rnn);
+            finish(&rnn, RNN_SIMPLE, false, NULL);
     }
     rnn_end(&rnn);
     return result;
@@ -127,7 +135,7 @@ static int eval_gru(struct op_call *call)
     for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
         result = rnn_direction(&rnn, d) || gru_run(&rnn) ? -1 : 0;
         if (result == 0)
-            rnn_finish(&rnn);
+            finish(&rnn, RNN_GRU, false, NULL);
     }
     rnn_end(&rnn);
     return result;
@@ -245,8 +253,8 @@ static int eval_lstm(struct op_call *call)
     for (size_t d = 0; result == 0 && !call->shapes_only && d < rnn.directions; d++) {
         result = rnn_direction(&rnn, d) || lstm_run(&l) ? -1 : 0;
         if (result == 0) {
-            rnn_finish(&rnn);
             rnn_store(&rnn, &l.cell, cells);
+            finish(&rnn, RNN_LSTM, l.coupled, cells);
         }
     }
     bounded_release(&l.cell);

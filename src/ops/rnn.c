@@ -443,6 +443,22 @@ void rnn_store(const struct rnn *rnn, const struct bounded *state, struct bounde
                 bounded_move(out, rnn_state_at(rnn, b, j), state, b * rnn->hidden + j);
 }
 
+void rnn_cut(struct rnn *rnn, const struct rnn_range *range, struct bounded *cells)
+{
+    for (size_t b = 0; b < rnn->batch; b++) {
+        if (rnn_length(rnn, b) == 0 || !rnn_range_holds(rnn, range, b))
+            continue;
+        for (size_t j = 0; j < rnn->hidden; j++) {
+            for (size_t t = 0; t < rnn_length(rnn, b); t++)
+                rnn_range_apply(rnn->y, rnn_output_at(rnn, t, b, j), range->out);
+            if (rnn->last)
+                rnn_range_apply(rnn->last, rnn_state_at(rnn, b, j), range->out);
+            if (cells)
+                rnn_range_apply(cells, rnn_state_at(rnn, b, j), range->cell);
+        }
+    }
+}
+
 void rnn_finish(struct rnn *rnn)
 {
     rnn_store(rnn, &rnn->state, rnn->last);

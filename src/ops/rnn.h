@@ -95,6 +95,27 @@ struct shape rnn_state_shape(const struct rnn *rnn);
 size_t rnn_state_at(const struct rnn *rnn, size_t batch, size_t unit); /* of the current direction */
 int rnn_state_check(const struct rnn *rnn, size_t input);
 
+/*
+ * A priori ranges. Where all activations are bounded, no implementation's states leave a range that does not
+ * depend on error bounds, which grow from step to step until they say nothing.
+ */
+enum rnn_kind { RNN_SIMPLE, RNN_GRU, RNN_LSTM };
+struct rnn_range {
+    long double out, cell; /* largest magnitude of Y and of Y_c; infinite: not known */
+    long double h, gate;   /* of all hidden states, the first one included; of the gates */
+};
+struct rnn_range rnn_range_of(const struct rnn *rnn, enum rnn_kind kind, bool coupled);
+
+/* Whether it holds for a sequence of the batch: all its inputs are known, and its sums are far from overflow.
+ */
+bool rnn_range_holds(const struct rnn *rnn, const struct rnn_range *range, size_t batch);
+
+/*
+ * Cuts the bound of an output element that is as wide as the range or not known: to three times the range,
+ * because a result anywhere in it may have a bound of its own that is nearly as wide.
+ */
+void rnn_range_apply(struct bounded *out, size_t i, long double most);
+
 /* Copies an initial state (input `input`, or zeros) into a [batch, hidden] value. */
 int rnn_state_load(const struct rnn *rnn, size_t input, struct bounded *state);
 
@@ -145,6 +166,10 @@ struct number rnn_state(const struct rnn *rnn, struct number state);
 
 /* Stores the new h of one unit in Y and in the state, which later becomes Y_h. */
 void rnn_emit(struct rnn *rnn, size_t time, size_t batch, size_t unit, struct number h);
+
+/* Cuts the bounds of the outputs of the current direction to their range, where it holds; after rnn_finish.
+ * cells: Y_c, or NULL. */
+void rnn_cut(struct rnn *rnn, const struct rnn_range *range, struct bounded *cells);
 
 /* Ends a direction: stores Y_h, and fills the steps beyond the length of each sequence, which ONNX leaves
  * unspecified. */

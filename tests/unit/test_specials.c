@@ -84,6 +84,28 @@ static void test_cell(void **state)
     bounded_release(&y);
 }
 
+/* Bounds grow tenfold a step, but the hyperbolic tangent has its range. With Affine there is none. */
+static void test_many_steps(void **state)
+{
+    (void)state;
+    const char *weights =
+        "s = Constant<value = int64[3] {40, 1, 1}>() x = Expand(zero, s) "
+        "w = Constant<value = float[1, 1, 1] {2}>() r = Constant<value = float[1, 1, 1] {10}>() ";
+    char body[600];
+    snprintf(body, sizeof body, "%s y = RNN<hidden_size = 1>(x, w, r)", weights);
+    struct bounded y = computed(body);
+    assert_true(bounded_hard(&y, 1) < 1e-3);
+    assert_true(bounded_hard(&y, 39) > 1 && bounded_hard(&y, 39) < 4);
+    bounded_release(&y);
+    snprintf(body, sizeof body,
+             "%s y = RNN<hidden_size = 1, activations = [\"Affine\"], activation_alpha = [2.0], "
+             "activation_beta = [1.0]>(x, w, r)",
+             weights);
+    y = computed(body);
+    assert_true(isinf(bounded_hard(&y, 39)) || bounded_hard(&y, 39) > 4);
+    bounded_release(&y);
+}
+
 static void test_resize(void **state)
 {
     (void)state;
@@ -110,8 +132,8 @@ static void test_remainder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul), cmocka_unit_test(test_conv),      cmocka_unit_test(test_cell),
-        cmocka_unit_test(test_resize), cmocka_unit_test(test_remainder),
+        cmocka_unit_test(test_matmul),     cmocka_unit_test(test_conv),   cmocka_unit_test(test_cell),
+        cmocka_unit_test(test_many_steps), cmocka_unit_test(test_resize), cmocka_unit_test(test_remainder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
