@@ -57,9 +57,8 @@ static int eval_rnn(struct op_call *call)
  * both. */
 static struct number blend(const struct rnn *rnn, struct number z, struct number h, struct number before)
 {
-    struct number sum = rnn_plus(rnn, rnn_times(rnn, rnn_rest(rnn, z), h), rnn_times(rnn, z, before));
-    if (isnan(sum.v))
-        return sum;
+    struct number rest = number_sub(number_exact(1), z, rnn->u);
+    struct number sum = number_add(number_mul(rest, h, rnn->u), number_mul(z, before, rnn->u), rnn->u);
     long double scale = rnn->u * (fabsl(h.v) + h.h + fabsl(before.v) + before.h);
     return number_loosen(sum, 4 * scale, scale);
 }
@@ -77,7 +76,7 @@ static void reset_state(const struct rnn *rnn, size_t n, struct bounded *reset)
         for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++) {
             size_t at = b * rnn->hidden + j;
             struct number r = reset_gate(rnn, rnn_time(rnn, b, n), b, j);
-            number_put(reset, at, rnn_times(rnn, r, number_of(&rnn->state, at)));
+            number_put(reset, at, number_mul(r, number_of(&rnn->state, at), rnn->u));
         }
 }
 
@@ -86,7 +85,7 @@ static struct number hidden_gate(const struct rnn *rnn, size_t time, size_t batc
     struct number part = rnn_from_state(rnn, batch, GRU_H, unit);
     rnn_record(rnn, GRU_PART, time, batch, unit, part);
     if (late)
-        part = rnn_times(rnn, reset_gate(rnn, time, batch, unit), part);
+        part = number_mul(reset_gate(rnn, time, batch, unit), part, rnn->u);
     struct number sum = rnn_add(rnn, rnn_from_input(rnn, time, batch, GRU_H, unit), part);
     return rnn_gate(rnn, 1, GRU_FIRST + 2 * GRU_H, time, batch, unit, sum);
 }
@@ -149,7 +148,7 @@ static struct number lstm_gate(const struct lstm *l, size_t time, size_t batch, 
     struct number sum = gate_sum(rnn, time, batch, gate, unit);
     if (l->peepholes && gate != LSTM_C) {
         size_t at = (rnn->direction * 3 + gate) * rnn->hidden + unit;
-        sum = rnn_add(rnn, sum, rnn_times(rnn, number_of(l->peepholes, at), cell));
+        sum = rnn_add(rnn, sum, number_mul(number_of(l->peepholes, at), cell, rnn->u));
     }
     return rnn_gate(rnn, gate == LSTM_C ? 1 : 0, LSTM_FIRST + 2 * gate, time, batch, unit, sum);
 }
@@ -186,22 +185,23 @@ static void record_cell(const struct rnn *rnn, size_t time, size_t batch, size_t
 static void lstm_unit(struct lstm *l, size_t time, size_t batch, size_t unit)
 {
     struct rnn *rnn = l->rnn;
+    long double u = rnn->u;
     size_t at = batch * rnn->hidden + unit;
     struct number before = number_of(&l->cell, at);
     rnn_record(rnn, LSTM_BEFORE, time, batch, unit, number_of(&rnn->state, at));
     rnn_record(rnn, LSTM_CELL_BEFORE, time, batch, unit, before);
     struct number in = lstm_gate(l, time, batch, LSTM_I, unit, before), forget;
     if (l->coupled)
-        forget = rnn_rest(rnn, in);
+        forget = number_sub(number_exact(1), in, u);
     else
         forget = lstm_gate(l, time, batch, LSTM_F, unit, before);
     struct number fresh = lstm_gate(l, time, batch, LSTM_C, unit, before);
     number_put(&l->cell, at,
-               rnn_state(rnn, rnn_plus(rnn, rnn_times(rnn, forget, before), rnn_times(rnn, in, fresh))));
+               rnn_state(rnn, number_add(number_mul(forget, before, u), number_mul(in, fresh, u), u)));
     struct number cell = number_of(&l->cell, at);
     struct number out = lstm_gate(l, time, batch, LSTM_O, unit, cell), squashed = squash_cell(rnn, cell);
     record_cell(rnn, time, batch, unit, cell, squashed);
-    rnn_emit(rnn, time, batch, unit, rnn_times(rnn, out, squashed));
+    rnn_emit(rnn, time, batch, unit, number_mul(out, squashed, u));
 }
 
 int lstm_run(struct lstm *l)

@@ -244,11 +244,6 @@ size_t rnn_time(const struct rnn *rnn, size_t batch, size_t n)
     return backwards ? rnn_length(rnn, batch) - 1 - n : n;
 }
 
-static bool is_nan(struct number n)
-{
-    return isnan(n.v) && n.h == 0;
-}
-
 static bool is_infinity(struct number n)
 {
     return isinf(n.v) && n.h == 0;
@@ -266,15 +261,13 @@ static bool is_far_from_overflow(const struct rnn *rnn, struct number part)
 static struct number add_infinity(const struct rnn *rnn, struct number a, struct number b)
 {
     if (is_infinity(a) && is_infinity(b))
-        return number_exact(a.v + b.v);
+        return (struct number){a.v, a.v == b.v ? 0 : INFINITY, 0};
     struct number infinity = is_infinity(a) ? a : b, other = is_infinity(a) ? b : a;
     return is_far_from_overflow(rnn, other) ? infinity : (struct number){infinity.v, INFINITY, 0};
 }
 
 struct number rnn_add(const struct rnn *rnn, struct number sum, struct number term)
 {
-    if (is_nan(sum) || is_nan(term))
-        return number_exact(NAN);
     if (is_infinity(sum) || is_infinity(term))
         return add_infinity(rnn, sum, term);
     /* The most roundings of a term in any order. */
@@ -310,28 +303,12 @@ struct number rnn_from_state(const struct rnn *rnn, size_t batch, size_t gate, s
     return add_bias(rnn, rnn->state_part[batch * width + gate * rnn->hidden + unit], 1, gate, unit);
 }
 
-struct number rnn_times(const struct rnn *rnn, struct number a, struct number b)
-{
-    return is_nan(a) || is_nan(b) ? number_exact(NAN) : number_mul(a, b, rnn->u);
-}
-
-struct number rnn_plus(const struct rnn *rnn, struct number a, struct number b)
-{
-    return is_nan(a) || is_nan(b) ? number_exact(NAN) : number_add(a, b, rnn->u);
-}
-
-struct number rnn_rest(const struct rnn *rnn, struct number gate)
-{
-    return is_nan(gate) ? gate : number_sub(number_exact(1), gate, rnn->u);
-}
-
 struct number rnn_activate_unclipped(const struct rnn *rnn, size_t which, struct number x)
 {
     const struct activation *f = &rnn->activations[rnn->direction * rnn->per_direction + which];
-    if (is_nan(x) && activation_keeps_nan(f->kind))
-        return x;
     struct number y = activation_apply(f, x, rnn->u);
-    /* A clamp of all that is computed to the finite numbers, as some engines have, hides an infinity. */
+    /* A clamp of all that is computed to the finite numbers, as some engines have, hides infinities and NaN.
+     */
     if (!isfinite(y.v))
         y.h = INFINITY;
     return y;
@@ -348,8 +325,6 @@ static struct number clip(const struct rnn *rnn, struct number x)
 
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x)
 {
-    if (is_nan(x) && isfinite(rnn->clip)) /* a clamp may make a number of it */
-        x.h = INFINITY;
     return rnn_activate_unclipped(rnn, which, isfinite(rnn->clip) ? clip(rnn, x) : x);
 }
 
@@ -420,8 +395,7 @@ size_t rnn_output_at(const struct rnn *rnn, size_t time, size_t batch, size_t un
 
 struct number rnn_state(const struct rnn *rnn, struct number state)
 {
-    if (dtype_is_float(rnn->type) && !is_nan(state) &&
-        !(fabsl(state.v) + state.h < dtype_highest(rnn->type) / 1024))
+    if (dtype_is_float(rnn->type) && !(fabsl(state.v) + state.h < dtype_highest(rnn->type) / 1024))
         state.h = INFINITY;
     return state;
 }

@@ -45,9 +45,6 @@ struct number activation_slope(const struct activation *a, struct number x, stru
 const char *activation_name(enum activation_kind kind);
 bool activation_has_alpha(enum activation_kind kind);
 bool activation_has_beta(enum activation_kind kind);
-/* Whether NaN stays NaN: not where the ONNX text compares, or takes a maximum, of which it does not say what
- * becomes of NaN. */
-bool activation_keeps_nan(enum activation_kind kind);
 
 enum { RNN_ACTIVATIONS = 3, RNN_DIRECTIONS = 2 };
 
@@ -134,11 +131,6 @@ size_t rnn_time(const struct rnn *rnn, size_t batch, size_t n);
 struct number rnn_from_input(const struct rnn *rnn, size_t time, size_t batch, size_t gate, size_t unit);
 struct number rnn_from_state(const struct rnn *rnn, size_t batch, size_t gate, size_t unit);
 struct number rnn_add(const struct rnn *rnn, struct number sum, struct number term);
-
-/* a b, a + b, and 1 - gate: NaN when an operand certainly is, whatever the other may be. */
-struct number rnn_times(const struct rnn *rnn, struct number a, struct number b);
-struct number rnn_plus(const struct rnn *rnn, struct number a, struct number b);
-struct number rnn_rest(const struct rnn *rnn, struct number gate);
 
 /* Clips and applies the direction's activation number `which`. */
 struct number rnn_activate(const struct rnn *rnn, size_t which, struct number x);

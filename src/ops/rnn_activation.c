@@ -44,11 +44,6 @@ bool activation_has_beta(enum activation_kind kind)
     return kinds[kind].has_beta;
 }
 
-bool activation_keeps_nan(enum activation_kind kind)
-{
-    return kind != ACT_RELU && kind != ACT_HARD_SIGMOID && kind != ACT_THRESHOLDED_RELU;
-}
-
 static int find_kind(struct op_call *call, const ProtobufCBinaryData *name, enum activation_kind *kind)
 {
     for (int i = 0; i < ACT_COUNT; i++)
