@@ -5,6 +5,8 @@
 #include "base/wrap.h"
 #include "config.h"
 #include "engine/label.h"
+#include "engine/paths.h"
+#include "engine/sandbox.h"
 #include "findings/bundle.h"
 #include "model/valid.h"
 #include "report/junit.h"
@@ -71,6 +73,19 @@ static int too_few(size_t least, struct error *err)
                      least, least == 1 ? "" : "s");
 }
 
+/* Once a command, and only to a person: a file of results is no place for it. */
+static void tell_missing_walls(void)
+{
+    struct str text;
+    char *libexec = paths_libexec();
+    str_init(&text);
+    sandbox_warn(libexec, &text);
+    if (text.length)
+        wrap_printf(stderr, "assay: %s\n", text.data);
+    str_release(&text);
+    free(libexec);
+}
+
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err)
 {
@@ -91,6 +106,8 @@ int session_open(struct session *session, const struct common *common, size_t le
         .fresh = common->fresh,
         .sandbox = (enum sandbox_mode)common->sandbox,
     };
+    if (limits.sandbox == SANDBOX_DEFAULT && isatty(STDERR_FILENO))
+        tell_missing_walls();
     session->labels = engines.items;
     if (panel_open(&session->panel, session->registry, engines.items, engines.count, &limits, err))
         return -1;

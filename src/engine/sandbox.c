@@ -317,16 +317,43 @@ static bool ask_launcher(const char *libexec, const char *folder, char *text, si
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-int sandbox_describe(const char *libexec, struct str *out, struct error *err)
+enum { WALLS_TEXT = 1000 };
+
+static int ask(const char *libexec, char text[WALLS_TEXT], struct error *err)
 {
     struct scratch scratch;
-    char *folder = NULL, text[1000];
+    char *folder = NULL;
     if (scratch_open(&scratch, err) || scratch_add(&scratch, &folder, err))
         return -1;
-    bool said = ask_launcher(libexec, folder, text, sizeof text);
-    if (said)
-        describe(text, out);
+    bool said = ask_launcher(libexec, folder, text, WALLS_TEXT);
     free(folder);
     scratch_close(&scratch);
     return said ? 0 : error_set(err, ERROR_IO, "assay-launch does not say which walls stand");
+}
+
+int sandbox_describe(const char *libexec, struct str *out, struct error *err)
+{
+    char text[WALLS_TEXT];
+    if (ask(libexec, text, err))
+        return -1;
+    describe(text, out);
+    return 0;
+}
+
+void sandbox_warn(const char *libexec, struct str *out)
+{
+    char text[WALLS_TEXT], files[40], processes[40];
+    struct error ignored;
+    if (ask(libexec, text, &ignored))
+        return; /* no engine starts then, and says why */
+    value_of(text, "files=", files, sizeof files);
+    value_of(text, "processes=", processes, sizeof processes);
+    bool open = text_equal(files, "none"), seen = !text_equal(processes, "namespace");
+    if (open || seen)
+        str_printf(
+            out,
+            "The sandbox is not whole on this machine: an engine %s%s%s; 'assay engines --sandbox' says "
+            "why.",
+            open ? "reads and writes what this user may" : "", open && seen ? ", and " : "",
+            seen ? "sees other processes" : "");
 }

@@ -35,6 +35,10 @@ const char *const *sandbox_writes(const struct engine_spec *spec, struct arena *
  * and with those of the spec. */
 char **sandbox_environment(const struct engine_spec *spec, enum sandbox_mode mode, struct arena *arena);
 
+/* Appends a sentence when not all walls of --sandbox default stand on this machine: what an engine can do
+ * that it should not. Asks assay-launch, like sandbox_describe. */
+void sandbox_warn(const char *libexec, struct str *out);
+
 /* Which walls stand on this machine, in sentences, by asking assay-launch. */
 int sandbox_describe(const char *libexec, struct str *out, struct error *err);
 
