@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/json_read.h"
 #include "base/memory.h"
 #include "case/backend_suite.h"
 #include "findings/writeup.h"
@@ -13,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { JSON_LIMIT = 4 << 20 };
 
 /* What runners of backend tests allow; data.json tells them. */
 static const double relative_tolerance = 1e-3, absolute_tolerance = 1e-7;
@@ -388,51 +385,5 @@ int bundle_write(const char *folder, const struct bundle_case *which, bool force
                      ? -1
                      : 0;
     output_folder_release(&output);
-    return status;
-}
-
-static const char *text_of(const struct json_value *object, const char *name, struct arena *arena)
-{
-    const char *text = json_text_of(object, name);
-    return text ? arena_strdup(arena, text) : "";
-}
-
-int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err)
-{
-    char *path = file_join(folder, "finding.json"), *data = NULL;
-    if (!file_exists(path)) {
-        free(path);
-        path = file_join(folder, "reduced.json");
-    }
-    size_t size;
-    int status = -1;
-    const struct json_value *root;
-    *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", "", "", ""};
-    if (!file_exists(path)) {
-        error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
-    } else if (file_read(path, JSON_LIMIT, &data, &size, err) == 0) {
-        if (json_read(arena, data, size, &root, err) ||
-            (root->kind != JSON_OBJECT && error_set(err, ERROR_FORMAT, "expected a JSON object"))) {
-            error_prefix(err, "%s", path);
-        } else {
-            bundle->signature = text_of(root, "signature", arena);
-            bundle->name = text_of(root, "name", arena);
-            bundle->title = text_of(root, "title", arena);
-            bundle->kind = text_of(root, "kind", arena);
-            bundle->engine = text_of(root, "engine", arena);
-            bundle->version = text_of(root, "version", arena);
-            bundle->operators = text_of(root, "operators", arena);
-            bundle->recipe = text_of(root, "recipe", arena);
-            bundle->rewriting = text_of(root, "rewriting", arena);
-            bundle->class = text_of(root, "class", arena);
-            const struct json_value *engines = json_member(root, "engines");
-            const struct json_value *first = engines ? engines->first : NULL;
-            bundle->outcome = text_of(first, "outcome", arena);
-            bundle->message = text_of(first, "message", arena);
-            status = 0;
-        }
-    }
-    free(data);
-    free(path);
     return status;
 }
