@@ -16,7 +16,7 @@ static int fold(void *source, const char *text, struct error *err)
     return 0;
 }
 
-static int settle(void *source, uint64_t island, const char *text, struct error *err)
+static int settle_island(void *source, uint64_t island, const char *text, struct error *err)
 {
     (void)island;
     return fold(source, text, err);
@@ -25,7 +25,7 @@ static int settle(void *source, uint64_t island, const char *text, struct error 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct case_source_kind kind = {
-        .command = "fuzz", .clear = clear, .fold = fold, .read = fold, .settle = settle};
+        .command = "fuzz", .clear = clear, .fold = fold, .read = fold, .settle = settle_island};
     if (!size)
         return 0;
     char *text = fuzz_text(data + 1, size - 1);
