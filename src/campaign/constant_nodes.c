@@ -48,7 +48,8 @@ static int add_variable(struct test_case *test, struct model *model, size_t numb
     struct tensor zeros;
     char *variable = arena_printf(&model->arena, "variable_%zu", number);
     const char *name = model->graph->output[number]->name;
-    if (output->type == DTYPE_STRING || tensor_alloc(&zeros, DTYPE_FLOAT, &output->shape, 0, NULL))
+    if (output->type == DTYPE_STRING || !output->count ||
+        tensor_alloc(&zeros, DTYPE_FLOAT, &output->shape, 0, NULL))
         return -1;
     for (size_t i = 0; i < zeros.count; i++)
         tensor_set(&zeros, i, 0);
@@ -114,6 +115,24 @@ static bool has_constants_alone(const struct model_index *index, size_t node)
     }
     free(constant);
     return all;
+}
+
+bool constant_nodes_alone(const struct test_case *test)
+{
+    const struct model *model = test_case_model(test, NULL);
+    struct model_index index;
+    bool alone = true;
+    if (!model || model_index_init(&index, model, NULL))
+        return false;
+    bool *constant = find_constant(&index);
+    for (size_t i = 0; i < model->graph->n_output; i++) {
+        const struct index_value *value = model_index_find(&index, model->graph->output[i]->name);
+        alone &= value && (value->source == SOURCE_INITIALIZER ||
+                           (value->source == SOURCE_NODE && constant[value->number]));
+    }
+    free(constant);
+    model_index_release(&index);
+    return alone;
 }
 
 /* The value of this name, as the reference computes it. */

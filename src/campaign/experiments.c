@@ -58,8 +58,9 @@ static void join(struct str *out, const char *word)
 }
 
 enum answer {
-    ANSWER_NONE,
-    ANSWER_FAILURE, /* refused, or the engine ended, in another way than on the case itself */
+    ANSWER_UNKNOWN, /* not asked, or it cannot be judged, or the engine says that it lacks something */
+    ANSWER_SAME,    /* refused, or the engine ended, as on the case itself */
+    ANSWER_FAILURE, /* the same in another way */
     ANSWER_WRONG,
     ANSWER_RIGHT
 };
@@ -83,8 +84,9 @@ static enum answer answer_of(const struct experiments *how, const struct trial_d
     if (verdict_is(kind, CLASS_DEVIATES))
         return ANSWER_WRONG;
     message_of(how, done, &signature);
-    return how->message && *signature.message && !text_equal(signature.message, how->message) ? ANSWER_FAILURE
-                                                                                              : ANSWER_NONE;
+    if (!how->message || !*signature.message)
+        return ANSWER_UNKNOWN;
+    return text_equal(signature.message, how->message) ? ANSWER_SAME : ANSWER_FAILURE;
 }
 
 /* What the engine makes of the case. Gives up the case. */
@@ -92,9 +94,9 @@ static enum answer answer_to(const struct experiments *how, struct test_case *te
 {
     struct panel alone = *how->panel;
     struct trial_done done;
-    enum answer answer = ANSWER_NONE;
+    enum answer answer = ANSWER_UNKNOWN;
     if (!test)
-        return ANSWER_NONE;
+        return ANSWER_UNKNOWN;
     alone.count = 1;
     /* What ends an engine may have spoilt its memory for the next case. */
     struct trials *trials = trials_new(&(struct trial_options){.panel = &alone, .fresh = how->deadly});
@@ -230,7 +232,7 @@ static bool is_cured_by_feeding(const struct experiments *how, const struct test
     const struct model *model = test_case_model(test, NULL);
     double start = clock_seconds();
     for (size_t i = 0; i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS; i++)
-        if (answer_to(how, constant_nodes_fed(test, i)) != ANSWER_NONE)
+        if (answer_to(how, constant_nodes_fed(test, i)) >= ANSWER_FAILURE)
             return true;
     return false;
 }
@@ -244,15 +246,15 @@ static struct test_case *try_constants(const struct experiments *how, struct tes
                                        struct str *cures)
 {
     struct test_case *with = how->message ? constant_nodes_with_variables(test) : NULL;
-    enum answer answer = with ? answer_to(how, test_case_share(with)) : ANSWER_FAILURE;
+    enum answer answer = with ? answer_to(how, test_case_share(with)) : ANSWER_UNKNOWN;
     if (answer == ANSWER_WRONG || answer == ANSWER_RIGHT) {
         join(cures, CURE_VARIABLES);
         test_case_free(with);
         return NULL;
     }
-    if (answer == ANSWER_NONE && (is_cured_by_feeding(how, test) || is_cured_by_feeding(how, with)))
+    if (answer == ANSWER_SAME && (is_cured_by_feeding(how, test) || is_cured_by_feeding(how, with)))
         join(cures, CURE_FED);
-    if (answer == ANSWER_NONE && !test->n_inputs)
+    if (answer == ANSWER_SAME && !test->n_inputs)
         return with;
     test_case_free(with);
     return test_case_share(test);
@@ -356,7 +358,7 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
     struct signature signature;
     message_of(&own, done, &signature);
     own.message = *signature.message ? signature.message : NULL;
-    evidence->no_inputs = subject->n_inputs == 0;
+    evidence->no_inputs = constant_nodes_alone(subject);
     note_types(done, evidence);
     leave_out_passes(&own, done->test, evidence);
     try_forms(&own, done->test, evidence);

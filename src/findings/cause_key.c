@@ -38,9 +38,18 @@ static const struct {
     {"above-lowest", CLASS_LOWEST}, /* of whatever type */
 };
 
+/* Reductions, those to an index included. */
+static bool keeps_dims(const struct op *op)
+{
+    for (const struct op_param *param = op->params; param && param->name; param++)
+        if (text_equal(param->name, "keepdims"))
+            return true;
+    return false;
+}
+
 static bool are_mates(const struct op *a, const struct op *b)
 {
-    return a->eval == b->eval || (a->fit && a->fit == b->fit);
+    return a->eval == b->eval || (a->fit && a->fit == b->fit) || (keeps_dims(a) && keeps_dims(b));
 }
 
 const char *cause_mates(const char *name)
@@ -376,9 +385,7 @@ static bool add_general(struct str *out, const struct signature *signature,
         "axes-sorted",  "ranked",   "filled",   "finite",       "other-type",
         "another-type", "identity", "defaults", "above-lowest", NULL};
     const char *class = NULL;
-    if (evidence_has_cure(evidence, "with-variables"))
-        class = "constants as outputs";
-    else if (evidence_has_word(evidence->general, "lists") && !has_any_cure(evidence, than_lists))
+    if (evidence_has_word(evidence->general, "lists") && !has_any_cure(evidence, than_lists))
         class = "lists";
     else if (evidence_has_word(evidence->general, "constants") && !strstr(signature->types, "empty") &&
              !has_any_cure(evidence, than_constants))

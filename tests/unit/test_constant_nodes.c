@@ -78,6 +78,7 @@ static void test_fed(void **state)
         test_case_free(fed);
     }
     assert_null(constant_nodes_fed(test, 2));
+    assert_true(constant_nodes_alone(test));
     test_case_free(test);
 }
 
@@ -103,6 +104,8 @@ static void test_variables(void **state)
     struct test_case *with = constant_nodes_with_variables(test);
     assert_non_null(with);
     assert_int_equal(with->n_inputs, 2);
+    assert_true(constant_nodes_alone(test)); /* of the shape */
+    assert_false(constant_nodes_alone(with));
     assert_true(first_element(with) == -3);
     test_case_free(with);
     test_case_free(test);
