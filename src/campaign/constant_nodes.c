@@ -194,7 +194,8 @@ struct test_case *constant_nodes_fed(const struct test_case *test, size_t node)
         return NULL;
     const char *name = model->graph->node[node]->input[0];
     if (*name && has_constants_alone(&index, node) && !value_of(test, name, &tensor)) {
-        fed = cut_behind(test, &index, name, &tensor);
+        if (tensor.count)
+            fed = cut_behind(test, &index, name, &tensor);
         tensor_release(&tensor);
     }
     model_index_release(&index);

@@ -13,12 +13,13 @@
 /* Whether the model computes constants alone. */
 bool constant_nodes_alone(const struct test_case *test);
 
-/* Every output becomes its sum with an input of zeros, so that the model does not compute constants alone. NULL, too,
- * when one has no elements: that may be what matters. */
+/* Every output becomes its sum with an input of zeros, so that the model does not compute constants alone.
+ * NULL, too, when one has no elements: that may be what matters. */
 struct test_case *constant_nodes_with_variables(const struct test_case *test);
 
 /* The first operand of a node, all of whose inputs are constants, becomes an input of the model. NULL, too,
- * when some input of the node is no constant. */
+ * when some input of the node is no constant, or its first operand has no elements: that may be what matters.
+ */
 struct test_case *constant_nodes_fed(const struct test_case *test, size_t node);
 
 #endif

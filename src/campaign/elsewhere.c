@@ -74,3 +74,17 @@ struct test_case *elsewhere_case(enum elsewhere_class class, size_t operator, bo
     test_case_free(test);
     return made;
 }
+
+struct test_case *elsewhere_constant(void)
+{
+    static const struct shape shape = {.rank = 2, .dims = {1, 3}};
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    if (add_operand(test, model, "x", &shape, true)) {
+        test_case_free(test);
+        return NULL;
+    }
+    model_add_node(model, "Identity", "node", 1, (const char *[]){"x"}, 1, (const char *[]){"y"});
+    model_add_output(model, "y", DTYPE_FLOAT, &shape);
+    return test;
+}

@@ -23,4 +23,7 @@ enum { ELSEWHERE_OPERATORS = 6, ELSEWHERE_ENOUGH = 3 };
  * it. */
 struct test_case *elsewhere_case(enum elsewhere_class class, size_t operator, bool of_class);
 
+/* A model that gives one constant as it is. The caller frees it. */
+struct test_case *elsewhere_constant(void);
+
 #endif

@@ -239,20 +239,22 @@ static bool is_cured_by_feeding(const struct experiments *how, const struct test
 
 /*
  * Without an answer, constants are looked into: they may be all that the model computes, or that a node does.
- * Returns the case for further experiments, a share that the caller gives up; NULL when none is needed. A
- * model that computes constants alone may be refused whatever its nodes are.
+ * A model whose failure is that of any constant is of the first kind. Returns the case for further
+ * experiments, a share that the caller gives up; NULL when none is needed.
  */
 static struct test_case *try_constants(const struct experiments *how, struct test_case *test,
                                        struct str *cures)
 {
-    struct test_case *with = how->message ? constant_nodes_with_variables(test) : NULL;
+    if (!how->message || answer_to(how, elsewhere_constant()) == ANSWER_SAME)
+        return test_case_share(test);
+    struct test_case *with = constant_nodes_with_variables(test);
     enum answer answer = with ? answer_to(how, test_case_share(with)) : ANSWER_UNKNOWN;
     if (answer == ANSWER_WRONG || answer == ANSWER_RIGHT) {
         join(cures, CURE_VARIABLES);
         test_case_free(with);
         return NULL;
     }
-    if (answer == ANSWER_SAME && (is_cured_by_feeding(how, test) || is_cured_by_feeding(how, with)))
+    if (is_cured_by_feeding(how, test) || (answer == ANSWER_SAME && is_cured_by_feeding(how, with)))
         join(cures, CURE_FED);
     if (answer == ANSWER_SAME && !test->n_inputs)
         return with;
@@ -287,12 +289,13 @@ static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class 
     return failing == ELSEWHERE_ENOUGH;
 }
 
-/* Which classes of inputs, of those whose lack cures the case, other operators fail on as well. */
-static void look_elsewhere(const struct experiments *how, struct finding_evidence *evidence)
+/* Which classes of inputs, of those whose lack cures the case, other operators fail on as well. Where the
+ * node does not stand `alone`, another node's list may be what was changed. */
+static void look_elsewhere(const struct experiments *how, bool alone, struct finding_evidence *evidence)
 {
     struct str general;
     str_init(&general);
-    for (size_t i = 0; i < ELSEWHERE_CLASSES; i++)
+    for (size_t i = 0; i < (alone ? ELSEWHERE_CLASSES : ELSEWHERE_LISTS); i++)
         if (evidence_has_cure(evidence, classes[i].cure) && fails_elsewhere(how, (enum elsewhere_class)i))
             join(&general, classes[i].name);
     evidence->general = arena_strdup(&evidence->arena, general.data);
@@ -362,6 +365,6 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
     note_types(done, evidence);
     leave_out_passes(&own, done->test, evidence);
     try_forms(&own, done->test, evidence);
-    look_elsewhere(&own, evidence);
+    look_elsewhere(&own, model->graph->n_node == 1, evidence);
     return vary_parameters(&own, subject, evidence);
 }

@@ -114,6 +114,10 @@ static void test_variables(void **state)
 static void test_elsewhere(void **state)
 {
     (void)state;
+    struct test_case *constant = elsewhere_constant();
+    assert_non_null(constant);
+    assert_true(constant_nodes_alone(constant));
+    test_case_free(constant);
     for (int class = 0; class < ELSEWHERE_CLASSES; class ++)
         for (size_t i = 0; i < ELSEWHERE_OPERATORS; i++) {
             struct test_case *of_class = elsewhere_case((enum elsewhere_class) class, i, true);
