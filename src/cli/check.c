@@ -125,13 +125,13 @@ static struct answer_part part_of(const struct check_engine *engine, const char 
            wrong = engine->answers[CHECK_WRONG];
     bool fault = verdict_is_finding(engine->origin.kind);
     struct answer_part part = {.engine = label};
-    part.kind = changed                                         ? VERDICT_INCONSISTENT
-                : fault                                         ? engine->origin.kind
+    part.kind = fault                                           ? engine->origin.kind
+                : changed                                       ? VERDICT_INCONSISTENT
                 : wrong                                         ? VERDICT_WRONG
                 : same                                          ? VERDICT_AGREES
                 : verdict_is(engine->origin.kind, CLASS_AGREES) ? VERDICT_UNDECIDED
                                                                 : engine->origin.kind;
-    if (changed || (part.kind == VERDICT_WRONG && !fault)) {
+    if (!fault && (changed || wrong)) {
         part.alike = changed ? changed : wrong;
         part.all = same + changed + wrong;
     }
@@ -145,12 +145,13 @@ static void add_answer(const struct checked *entry, const char *const *labels, c
     struct answer_part *parts = memory_zeroed(check->n_engines + 1, sizeof *parts);
     struct standing standing = {0};
     struct str what, evidence;
-    size_t apart = 0;
+    size_t apart = 0, changed = 0;
     str_init(&what);
     str_init(&evidence);
     for (size_t i = 0; i < check->n_engines; i++) {
         parts[i] = part_of(&check->engines[i], labels[i]);
         apart += check->engines[i].answers[CHECK_UNCOMPARED] + check->engines[i].answers[CHECK_LACKING];
+        changed += check->engines[i].answers[CHECK_CHANGED];
     }
     stand(entry, labels, &standing);
     text_print(&what, entry->path, 0);
@@ -158,11 +159,16 @@ static void add_answer(const struct checked *entry, const char *const *labels, c
     str_printf(&evidence, ", %zu rewritten form%s", check->rewritings, check->rewritings == 1 ? "" : "s");
     if (apart)
         str_printf(&evidence, ", %zu of whose answers could not be compared", apart);
+    if (changed)
+        str_printf(&evidence, ", %zu of whose answers differ from that to the model as it is", changed);
+    if (check->untried)
+        str_printf(&evidence, "; %zu more were not tried", check->untried);
     answer_add(out,
                &(struct answer){
                    .what = what.data,
                    .share = "forms",
-                   .agrees = "is answered alike in every form by",
+                   .agrees = apart || check->untried ? "is answered alike in every form that was compared by"
+                                                     : "is answered alike in every form by",
                    .count = check->n_engines,
                    .parts = parts,
                    .evidence = evidence.data,

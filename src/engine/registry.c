@@ -513,11 +513,21 @@ static void list_names(const struct registry *registry, struct str *text)
 static int no_engine(const struct registry *registry, const char *name, struct error *err)
 {
     struct str names;
+    const char *nearest = NULL;
+    size_t least = 3; /* letters apart: what is farther is not meant */
+    for (size_t i = 0; i < registry->count; i++) {
+        size_t distance = text_distance(name, registry->entries[i]->name);
+        if (distance < least) {
+            nearest = registry->entries[i]->name;
+            least = distance;
+        }
+    }
     str_init(&names);
     list_names(registry, &names);
-    int result =
-        error_set(err, ERROR_NOT_FOUND, "no engine '%s'; there are: %s. Name another in a file given with -E",
-                  name, names.length ? names.data : "none");
+    int result = error_set(err, ERROR_NOT_FOUND,
+                           "no engine '%s'%s%s%s; there are: %s. Name another in a file given with -E", name,
+                           nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                           names.length ? names.data : "none");
     str_release(&names);
     return result;
 }

@@ -302,7 +302,7 @@ static void add_doubts(struct str *out, const struct answer *answer, const struc
 {
     size_t left = left_of(all);
     if (answer->without)
-        add_doubt(out, between, "Judged without the reference",
+        add_doubt(out, between, "Not judged by the reference",
                   answer->without + (text_starts(answer->without, reason_head) ? strlen(reason_head) : 0));
     else if (answer->not_judged)
         add_doubt(out, between, "Not judged", answer->not_judged);

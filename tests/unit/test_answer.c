@@ -114,7 +114,7 @@ static void nothing_judged(void **state)
     expect(
         &answer,
         "m.onnx is computed alike by a and b, which does not show that they are right. Evidence: 20 random "
-        "samples of 1 x 3 x 32 x 32, 4 output values, all judged. Judged without the reference: it lacks "
+        "samples of 1 x 3 x 32 x 32, 4 output values, all judged. Not judged by the reference: it lacks "
         "the operator Foo.");
 }
 
