@@ -144,6 +144,36 @@ static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
 }
 
 /*
+ * What underflow may take where alpha is multiplied into A or B first: a product alpha a that falls below the
+ * smallest normal number loses up to `lost`, which is multiplied by b afterwards. Large contractions take all
+ * elements to be as small, and as large, as any.
+ */
+static long double lost_to_alpha(const struct contraction *c, size_t i, size_t j, long double lost)
+{
+    long double alpha = fabsl(c->then->alpha), by_a = 0, by_b = 0, tiny = dtype_precision(c->type).tiny;
+    long double largest = fmaxl(c->a.of->largest, c->b.of->largest);
+    if (is_power_of_two(alpha) && alpha >= 1)
+        return 0;
+    if ((double)c->m * (double)c->n * (double)c->k > SMALL && isfinite(largest))
+        return lost * (long double)c->k * largest;
+    for (size_t k = 0; k < c->k; k++) {
+        size_t p = at_a(c, i, k), q = at_b(c, k, j);
+        long double a = fabsl(c->a.of->value[p]), ha = bound_at(c->a.of->hard, p);
+        long double b = fabsl(c->b.of->value[q]), hb = bound_at(c->b.of->hard, q);
+        by_a += alpha * (a - ha) < tiny ? b + hb : 0;
+        by_b += alpha * (b - hb) < tiny ? a + ha : 0;
+    }
+    return lost * fmaxl(by_a, by_b);
+}
+
+/* The same for both factors of the epilogue, and for the scaled sum itself. */
+static long double epilogue_underflow(const struct contraction *c, size_t i, size_t j)
+{
+    long double lost = contract_underflow(c->type);
+    return (c->then->alpha != 1 ? lost_to_alpha(c, i, j, lost) + lost : 0) + (c->then->beta != 1 ? lost : 0);
+}
+
+/*
  * Applies the epilogue. BLAS does not read what is multiplied by zero, other implementations do: an infinity
  * or a NaN there may or may not show. The sum itself must not overflow when it is scaled afterwards.
  */
@@ -163,6 +193,10 @@ static struct number follow(const struct contraction *c, size_t i, size_t j, str
     long double alpha = fabsl(e->alpha), reach_up = e->alpha < 0 ? down : up,
                 reach_down = e->alpha < 0 ? up : down;
     struct number y = {e->alpha * sum.v, alpha * sum.h, alpha * sum.l};
+    if (!exact && dtype_is_float(c->type) && (e->alpha != 1 || e->beta != 1)) {
+        long double lost = epilogue_underflow(c, i, j);
+        y = number_loosen(y, lost, lost / 4);
+    }
     if (!e->c)
         return guard(c, y, alpha * reach_up, alpha * reach_down);
     struct number add = number_of(e->c, e->rows[i] + e->cols[j]);

@@ -61,17 +61,50 @@ struct rnn_range rnn_range_of(const struct rnn *rnn, enum rnn_kind kind, bool co
     return range;
 }
 
-/* The largest magnitude of the inputs of one sequence; infinite when one is not known. */
-static long double largest_input(const struct rnn *rnn, size_t batch)
+/* Whether an infinite element of the input makes every gate infinite and none NaN: no weight of its column
+ * may be 0, and the activations must be such that an infinity saturates them in every formula. */
+static bool saturates(const struct rnn *rnn, size_t column)
+{
+    const struct bounded *w = call_input(rnn->call, 1);
+    size_t rows = rnn->gates * rnn->hidden, first = rnn->direction * rows;
+    for (size_t i = 0; i < rnn->per_direction; i++) {
+        enum activation_kind kind = rnn->activations[rnn->direction * rnn->per_direction + i].kind;
+        if (kind != ACT_SIGMOID && kind != ACT_TANH)
+            return false;
+    }
+    for (size_t r = first; r < first + rows; r++) {
+        size_t at = r * rnn->input + column;
+        if (!(fabsl(w->value[at]) > bounded_hard(w, at)))
+            return false;
+    }
+    return true;
+}
+
+/* The largest magnitude of the inputs of one step, without one infinity that saturates; infinite when an
+ * element is not known, or when two infinities may cancel. */
+static long double largest_of_step(const struct rnn *rnn, size_t row)
 {
     const struct bounded *x = call_input(rnn->call, 0);
     long double most = 0;
+    size_t infinities = 0;
+    for (size_t k = 0; k < rnn->input; k++) {
+        size_t i = row * rnn->input + k;
+        long double size = fabsl(x->value[i]) + bounded_hard(x, i);
+        bool infinity = isinf(x->value[i]) && bounded_hard(x, i) == 0;
+        if (infinity && infinities++ == 0 && saturates(rnn, k))
+            continue;
+        most = size <= most ? most : isnan(size) ? (long double)INFINITY : size;
+    }
+    return most;
+}
+
+/* The same for one sequence. */
+static long double largest_input(const struct rnn *rnn, size_t batch)
+{
+    long double most = 0;
     for (size_t t = 0; t < rnn->steps; t++) {
         size_t row = rnn->batch_first ? batch * rnn->steps + t : t * rnn->batch + batch;
-        for (size_t i = row * rnn->input; i < (row + 1) * rnn->input; i++) {
-            long double size = fabsl(x->value[i]) + bounded_hard(x, i);
-            most = size <= most ? most : isnan(size) ? (long double)INFINITY : size;
-        }
+        most = fmaxl(most, largest_of_step(rnn, row));
     }
     return most;
 }
