@@ -119,6 +119,8 @@ static int write_summary(const struct common *common, const struct fuzz_status *
             search_answer(&text, status, standing, "\n");
             str_add(&text, "\n\n");
         } else {
+            if (!shared) /* of a campaign that many share, this is one worker's part */
+                fuzz_answer(&text, status);
             standing_print(standing, &text, output_colour(&to_stdout));
         }
         fuzz_screen(&text, status, output_colour(&to_stdout), 0);

@@ -84,6 +84,12 @@ static uint64_t count_of(const struct fuzz_engine *engine, unsigned classes)
     return sum;
 }
 
+/* The last engine is the reference that judges the others. */
+static bool is_judged(const struct fuzz_status *status, size_t engine)
+{
+    return !text_equal(status->engines[engine].label, "reference") || engine + 1 < status->n_engines;
+}
+
 static void add_engines(struct str *out, const struct fuzz_status *status, bool colour)
 {
     double busy = 0;
@@ -94,10 +100,9 @@ static void add_engines(struct str *out, const struct fuzz_status *status, bool 
     table_head(&table, "engine|time|agrees|lacks|unsure|failing|distinct|MCF|IF|DCF|DCP");
     for (size_t i = 0; i < status->n_engines; i++) {
         const struct fuzz_engine *e = &status->engines[i];
-        bool judged = !text_equal(e->label, "reference") || i + 1 < status->n_engines;
         table_add(&table, STYLE_PLAIN, "%s", e->label);
         table_add(&table, STYLE_PLAIN, "%.0f %%", busy > 0 ? 100 * e->busy / busy : 0);
-        if (!judged)
+        if (!is_judged(status, i))
             continue;
         table_add(&table, STYLE_PLAIN, "%" PRIu64, count_of(e, CLASS_AGREES));
         table_add(&table, STYLE_PLAIN, "%" PRIu64, count_of(e, CLASS_LACK));
@@ -151,6 +156,42 @@ void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour,
     add_engines(out, status, colour);
     add_findings(out, status, colour, width);
     add_suspects(out, status);
+}
+
+static const unsigned failures = CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE;
+
+static void add_engine_answer(struct str *out, const struct fuzz_engine *engine)
+{
+    if (engine->findings)
+        str_printf(out, "%s fails in %zu way%s", engine->label, engine->findings,
+                   engine->findings == 1 ? "" : "s");
+    else if (count_of(engine, CLASS_AGREES | failures))
+        str_printf(out, "%s shows no failure", engine->label);
+    else
+        str_printf(out, "%s was not judged on any case", engine->label);
+}
+
+void fuzz_answer(struct str *out, const struct fuzz_status *status)
+{
+    uint64_t judged = 0, answers = 0, lacks = 0;
+    size_t said = 0;
+    for (size_t i = 0; i < status->n_engines; i++) {
+        const struct fuzz_engine *engine = &status->engines[i];
+        if (!is_judged(status, i))
+            continue;
+        str_add(out, said++ ? "; " : "");
+        add_engine_answer(out, engine);
+        judged += count_of(engine, CLASS_AGREES | failures);
+        lacks += count_of(engine, CLASS_LACK);
+        for (int kind = 0; kind < VERDICT_COUNT; kind++)
+            answers += engine->verdicts[kind];
+    }
+    str_printf(out,
+               ".\nEvidence: %" PRIu64 " case%s, on which %" PRIu64 " of %" PRIu64 " answers were judged",
+               status->cases, status->cases == 1 ? "" : "s", judged, answers);
+    if (lacks)
+        str_printf(out, "; %" PRIu64 " times an engine said that it lacks something", lacks);
+    str_add(out, ".\n\n");
 }
 
 struct abbreviation {

@@ -11,6 +11,12 @@
 /* Several lines, each ended by a newline and cut to `width` columns (0: not cut). */
 void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour, size_t width);
 
+/*
+ * What a campaign that ended has found, in words, and on what evidence: two lines. It never says that an
+ * engine is right, and names those of which nothing was judged.
+ */
+void fuzz_answer(struct str *out, const struct fuzz_status *status);
+
 /* What the abbreviations of the screen mean, a line each. */
 void fuzz_legend(struct str *out, const struct fuzz_status *status, bool colour);
 
