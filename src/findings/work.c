@@ -256,12 +256,20 @@ static int take_lease(void *context, const struct cell *cells, size_t count, str
     return 0;
 }
 
+/* A range whose lease was lost before may be one that takes long between two renewals, as where engines hang:
+ * it gets a longer one each time, up to ten times as long. */
+#define LEASE_OF(parameter, attempts)                                                               \
+    "{now} + CAST(" parameter " AS DOUBLE PRECISION) * (CASE WHEN " attempts " < 10 THEN " attempts \
+    " ELSE 10 END)"
+
 static int take_expired(const struct leasing *leasing, int64_t first, struct error *err)
 {
     const struct work *work = leasing->work;
     return run(work->store,
-               "UPDATE @leases SET owner = $1, attempts = attempts + 1, since = {now}, until = {now} + $2 "
-               "WHERE first = $3 AND finished = 0 RETURNING first, number, generation, attempts",
+               "UPDATE @leases SET owner = $1, attempts = attempts + 1, since = {now}, until = " LEASE_OF(
+                   "$2", "(attempts + 1)") " "
+                                           "WHERE first = $3 AND finished = 0 RETURNING first, number, "
+                                           "generation, attempts",
                CELLS(cell_text(work->owner), cell_real(work->seconds), cell_int(first)), take_lease,
                leasing->lease, err);
 }
@@ -442,8 +450,9 @@ int work_renew(struct work *work, int64_t first, bool *held, struct error *err)
 {
     *held = false;
     return run(work->store,
-               "UPDATE @leases SET until = {now} + $1 WHERE first = $2 AND owner = $3 AND finished = 0 "
-               "RETURNING first",
+               "UPDATE @leases SET until = " LEASE_OF(
+                   "$1", "attempts") " WHERE first = $2 AND owner = $3 AND finished = 0 "
+                                     "RETURNING first",
                CELLS(cell_real(work->seconds), cell_int(first), cell_text(work->owner)), note_row, held, err);
 }
 

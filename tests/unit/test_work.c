@@ -158,6 +158,44 @@ static void a_task_comes_before_all_ranges(void **state)
     close_worker(&two);
 }
 
+static int take_real(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)err;
+    if (count)
+        *(double *)context = cell_as_real(&cells[0]);
+    return 0;
+}
+
+static double time_left(const struct worker *worker)
+{
+    double left = 0;
+    assert_int_equal(database_run(store_database(worker->store),
+                                  "SELECT until - {now} FROM @leases WHERE first = 0", NULL, 0, take_real,
+                                  &left, NULL),
+                     0);
+    return left;
+}
+
+/* Else a range that takes longer than a lease between two renewals would go round for ever. */
+static void a_lease_that_was_lost_is_longer_the_next_time(void **state)
+{
+    (void)state;
+    struct work_settings settings = {.range = 10};
+    struct worker slow = open_worker("slow", -5, settings), one = open_worker("one", 1000, settings);
+    bool held;
+    assert_true(lease_of(&slow).first == 0);
+    assert_true(lease_of(&slow).attempts == 2);
+    assert_true(lease_of(&one).attempts == 3);
+    double left = time_left(&one);
+    assert_true(left > 2000 && left <= 3000);
+    assert_int_equal(work_renew(one.work, 0, &held, NULL), 0);
+    assert_true(held);
+    left = time_left(&one);
+    assert_true(left > 2000 && left <= 3000);
+    close_worker(&slow);
+    close_worker(&one);
+}
+
 static void lost_leases_are_taken_again(void **state)
 {
     (void)state;
@@ -699,6 +737,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_range_is_returned_once),
         TEST(a_task_comes_before_all_ranges),
+        TEST(a_lease_that_was_lost_is_longer_the_next_time),
         TEST(lost_leases_are_taken_again),
         TEST(generations_lag),
         TEST(a_stopped_campaign_gives_nothing),
