@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "model/build.h"
 #include "model/index.h"
+#include "model/newer_fields.h"
 #include "model/tree.h"
 
 #include <stdlib.h>
@@ -174,11 +175,28 @@ static void remove_call(struct model *model, const Onnx__NodeProto *call)
     model->path = NULL;
 }
 
+/* The default values of a function's attributes, as the attributes of a node. */
+static Onnx__NodeProto defaults_of(const Onnx__FunctionProto *function, struct arena *arena)
+{
+    Onnx__NodeProto node;
+    onnx__node_proto__init(&node);
+    Onnx__AttributeProto **list = function_defaults(function, arena, &node.n_attribute);
+    node.attribute = list;
+    for (size_t i = 0; i < node.n_attribute; i++)
+        if (!list[i]->name)
+            list[i]->name = arena_strdup(arena, "");
+    return node;
+}
+
 void function_inline(struct model *model, const Onnx__NodeProto *call, const Onnx__FunctionProto *function,
                      const Onnx__NodeProto *defaults, function_namer *namer, void *context)
 {
-    struct renaming renaming = {
-        .model = model, .namer = namer, .context = context, .call = call, .defaults = defaults};
+    Onnx__NodeProto own = defaults_of(function, &model->arena);
+    struct renaming renaming = {.model = model,
+                                .namer = namer,
+                                .context = context,
+                                .call = call,
+                                .defaults = defaults ? defaults : &own};
     map_init(&renaming.names);
     bind(&renaming, function);
     for (size_t i = 0; i < function->n_node; i++) {
@@ -239,13 +257,14 @@ int model_inline_functions(struct model *model, struct error *err)
     for (size_t i = 0; !result && i < model->graph->n_node;) {
         const Onnx__NodeProto *node = model->graph->node[i];
         const Onnx__FunctionProto *function = function_to_inline(model, node);
-        if (!function)
+        if (!function) {
             i++; /* otherwise another node has moved to this place */
-        else if (model->graph->n_node + function->n_node > FUNCTION_MAX_NODES)
+        } else if (model->graph->n_node + function->n_node > FUNCTION_MAX_NODES) {
             result =
                 error_set(err, ERROR_LIMIT, "calls of functions make more than %d nodes", FUNCTION_MAX_NODES);
-        else
+        } else {
             function_inline(model, node, function, NULL, free_name, &taken);
+        }
     }
     map_release(&taken.names);
     return result;

@@ -20,8 +20,8 @@ typedef const char *function_namer(void *context, const char *stem);
 
 /*
  * Replaces a node of the top graph by the nodes of a function's body, which are appended. Attributes that the
- * body refers to are those of the call or, where it lacks them, those of `defaults` (NULL: none); an
- * attribute that neither has is left out. An input that the call omits is omitted in the body.
+ * body refers to are those of the call or, where it lacks them, those of `defaults` (NULL: the function's own
+ * defaults); an attribute that neither has is left out. An input that the call omits is omitted in the body.
  */
 void function_inline(struct model *model, const Onnx__NodeProto *call, const Onnx__FunctionProto *function,
                      const Onnx__NodeProto *defaults, function_namer *namer, void *context);

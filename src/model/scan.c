@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "model/model.h"
+#include "model/newer_fields.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -209,25 +210,33 @@ static int check_message(struct scan *scan, const ProtobufCMessageDescriptor *ty
         const ProtobufCFieldDescriptor *known =
             field.number ? protobuf_c_message_descriptor_get_field(type, field.number) : NULL;
         scan->memory += FIELD_OVERHEAD;
+        const struct newer_field *newer = newer_field_find(type, field.number);
+        const char *name = known ? known->name : newer ? newer->name : NULL;
         if (!bad && known)
             bad = check_wire(scan, known, &field) || check_repetition(scan, type, known, &seen);
+        if (!bad && (newer || !known))
+            bad = newer_field_check(type, &field, scan->err);
         if (bad)
-            return fail_at(scan, frame, known ? known->name : NULL, start);
+            return fail_at(scan, frame, name, start);
+        const ProtobufCMessageDescriptor *inside =
+            known && known->type == PROTOBUF_C_TYPE_MESSAGE ? known->descriptor
+            : !known && newer && field.wire == WIRE_BYTES   ? newer->holds
+                                                            : NULL;
         if (is_weight(scan, type, depth, &field)) {
             scan->detached++;
+        } else if (inside) {
+            struct frame inner = {frame, name};
+            if (check_message(scan, inside, field.data, at, &inner, depth + 1))
+                return -1;
         } else if (!known) {
             scan->memory += field.size + ALIGNMENT;
-        } else if (known->type == PROTOBUF_C_TYPE_MESSAGE) {
-            struct frame inner = {frame, known->name};
-            if (check_message(scan, known->descriptor, field.data, at, &inner, depth + 1))
-                return -1;
         } else if (field.wire == WIRE_BYTES && check_bytes(scan, known, &field)) {
             return fail_at(scan, frame, known->name, start);
         }
         if (scan->memory > SCAN_MEMORY_LIMIT) {
             error_set(scan->err, ERROR_LIMIT, "unpacking would take more than the %zu bytes allowed",
                       SCAN_MEMORY_LIMIT);
-            return fail_at(scan, frame, known ? known->name : NULL, start);
+            return fail_at(scan, frame, name, start);
         }
     }
     return 0;

@@ -30,7 +30,7 @@ static const struct row rows[DTYPE_COUNT] = {
     [DTYPE_BFLOAT16] = {"bfloat16", "bfloat16", 2},
 };
 
-/* Types that later releases of ONNX added, so that the refusal can name them. */
+/* Types of ONNX 1.14 to 1.20, so that the refusal can name them. */
 static const char *const newer[] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",
                                     "int4",         "float4e2m1",     "float8e8m0", "uint2",          "int2"};
 
@@ -40,9 +40,7 @@ int dtype_check(int64_t number, struct error *err)
         return 0;
     int64_t later = number - DTYPE_COUNT;
     if (later >= 0 && later < (int64_t)(sizeof newer / sizeof *newer))
-        return error_set(err, ERROR_UNSUPPORTED,
-                         "element type %s is newer than the ONNX release that Assay was built with",
-                         newer[later]);
+        return error_set(err, ERROR_UNSUPPORTED, "element type %s is not supported", newer[later]);
     return error_set(err, ERROR_FORMAT, "no element type has the number %lld", (long long)number);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Element types. Their numbers are those of TensorProto.DataType in ONNX, so no table translates between the
- * two. Types that are newer than the onnx.proto of this build (float8, int4 ...) are refused by dtype_check,
- * which names them.
+ * two. The packed and the 8-bit floating-point types of newer releases (float8, int4 ...) are refused by
+ * dtype_check, which names them.
  */
 #ifndef TENSOR_DTYPE_H
 #define TENSOR_DTYPE_H
