@@ -56,7 +56,7 @@ static bool there_at(const struct fuzz_source *source, const struct op *op, int 
 
 static bool there(const struct fuzz_source *source, const struct op *op)
 {
-    for (int opset = OPSET_FIRST; opset <= OPSET_LAST; opset++)
+    for (int opset = OPSET_FIRST; opset <= OPSET_NEWEST; opset++)
         if (there_at(source, op, opset))
             return true;
     return false;

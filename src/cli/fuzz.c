@@ -170,8 +170,8 @@ static int check_cases(const struct settings *settings, struct error *err)
     if (settings->rules && settings->rules_share > 1)
         return error_set(err, ERROR_USAGE, "--rules-share takes a number from 0 to 1, not %g",
                          settings->rules_share);
-    if (settings->opset && (settings->opset < OPSET_FIRST || settings->opset > OPSET_LAST))
-        return error_set(err, ERROR_USAGE, "--opset takes %d to %d, not %lld", OPSET_FIRST, OPSET_LAST,
+    if (settings->opset && (settings->opset < OPSET_FIRST || settings->opset > OPSET_NEWEST))
+        return error_set(err, ERROR_USAGE, "--opset takes %d to %d, not %lld", OPSET_FIRST, OPSET_NEWEST,
                          settings->opset);
     return 0;
 }
@@ -233,7 +233,7 @@ static const struct cli_option options[] = {
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops),
      "use only these operators, also for probing"},
     {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset),
-     "use only this opset (default: 11 to 21)"},
+     "use only this opset, 11 to 25 (default: 11 to 21)"},
     {0, "rules", OPTION_MAYBE, "A,B,...", offsetof(struct settings, rules),
      "rewrite some of the cases by these equivalence rules (default: all)"},
     {0, "rules-share", OPTION_NUMBER, "P", offsetof(struct settings, rules_share),

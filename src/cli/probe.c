@@ -131,7 +131,7 @@ const struct command command_probe = {
     .summary = "find out what engines can do: operators, types, opsets, ranks",
     .usage = "-e ENGINE... [OPTION...]",
     .about =
-        "Asks every engine for every operator, element type, opset (11 to 21), rank and combination of\n"
+        "Asks every engine for every operator, element type, opset (11 to 25), rank and combination of\n"
         "optional inputs, as models of one node, and compares the answers with the reference: ok, unsure\n"
         "(the answer proves nothing), unsupported, rejected, wrong, crash or hang. Unsupported means that "
         "the\n"

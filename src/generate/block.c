@@ -51,7 +51,7 @@ static void add_operator(struct blocks *blocks, const struct op *op)
                             .ops = ops,
                             .n_ops = 1,
                             .since = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST,
-                            .until = OPSET_LAST,
+                            .until = OPSET_NEWEST,
                             .inputs = data_inputs(op)};
     add_block(blocks, block);
 }

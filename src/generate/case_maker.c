@@ -269,28 +269,42 @@ int maker_ask(struct test_case **test, uint64_t seed, uint64_t index, const stru
     return -1;
 }
 
-bool options_allow(const struct generate_options *options, const struct op *op)
+static bool is_named(const struct generate_options *options, const struct op *op)
 {
-    if (!op->sample || op_drawn_since(op) > (options->opset ? options->opset : OPSET_LAST))
-        return false;
-    if (options->max_opset && op_drawn_since(op) > options->max_opset)
-        return false;
-    if (options->gradients && !op->gradient && (op->slope != SLOPE_NOWHERE || op->work == WORK_BODIES))
-        return false;
-    size_t length = options->ops ? strlen(op->name) : 0;
+    size_t length = strlen(op->name);
     for (const char *at = options->ops; at && *at; at += strcspn(at, ","), at += *at == ',')
         if (strncmp(at, op->name, length) == 0 && (at[length] == ',' || !at[length]))
             return true;
-    return !options->ops;
+    return false;
+}
+
+/* The newest opset that the options allow for an operator that exists from `since` on. */
+static int newest_opset(const struct generate_options *options, int since)
+{
+    if (options->opset || options->max_opset)
+        return options->opset ? options->opset : options->max_opset;
+    return since > OPSET_LAST ? OPSET_NEWEST : OPSET_LAST;
+}
+
+bool options_allow(const struct generate_options *options, const struct op *op)
+{
+    int since = op_drawn_since(op), newest = newest_opset(options, OPSET_FIRST);
+    if (!op->sample || (options->max_opset && since > options->max_opset))
+        return false;
+    if (options->gradients && !op->gradient && (op->slope != SLOPE_NOWHERE || op->work == WORK_BODIES))
+        return false;
+    if (options->ops)
+        return is_named(options, op) && since <= newest_opset(options, since);
+    return since <= newest && (!(op->flags & OP_ON_REQUEST) || newest > OPSET_LAST);
 }
 
 int options_check(const struct generate_options *options, struct error *err)
 {
     if (op_check_names(options->ops, err))
         return -1;
-    if (options->opset && (options->opset < OPSET_FIRST || options->opset > OPSET_LAST))
+    if (options->opset && (options->opset < OPSET_FIRST || options->opset > OPSET_NEWEST))
         return error_set(err, ERROR_USAGE, "cases are drawn for opsets %d to %d, not %d", OPSET_FIRST,
-                         OPSET_LAST, options->opset);
+                         OPSET_NEWEST, options->opset);
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
         if (options_allow(options, op))
             return 0;
@@ -300,9 +314,7 @@ int options_check(const struct generate_options *options, struct error *err)
 
 int draw_opset(struct rng *rng, const struct generate_options *options, int since)
 {
-    int low = since > OPSET_FIRST ? since : OPSET_FIRST, high = OPSET_LAST;
-    if (options->max_opset && options->max_opset < high)
-        high = options->max_opset;
+    int low = since > OPSET_FIRST ? since : OPSET_FIRST, high = newest_opset(options, since);
     return options->opset ? options->opset : (int)rng_range(rng, low, high);
 }
 

@@ -12,13 +12,17 @@
 
 struct trace;
 
-enum { OPSET_FIRST = 11, OPSET_LAST = 21 };
+/*
+ * Cases are drawn of the first to the last opset and, where a newer one or a newer operator is asked for, to
+ * the newest. So a recipe that names neither gives the same case as before these opsets were known.
+ */
+enum { OPSET_FIRST = 11, OPSET_LAST = 21, OPSET_NEWEST = 25 };
 
 /* What to draw from; all zero: everything. */
 struct generate_options {
-    const char *ops; /* comma-separated operator names; NULL: all of the table */
+    const char *ops; /* comma-separated operator names; NULL: all of the table, see OP_ON_REQUEST */
     int opset;       /* 0: any of OPSET_FIRST to OPSET_LAST */
-    int max_opset;   /* 0: OPSET_LAST; for engines and checkers that know no newer one */
+    int max_opset;   /* 0: OPSET_LAST; the newest one that engines and checkers know */
     dtype_set types; /* of primary inputs; 0: all */
     int fill;        /* FILL_... + 1; 0: any */
     bool illegal;    /* one operator only: one parameter gets an illegal value from the operator's table */

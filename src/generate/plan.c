@@ -31,13 +31,14 @@ static uint64_t plan_hash(const struct plan *plan)
 /* Chooses an opset at which the blocks exist, if there is one for all of them. */
 static int choose_opset(const struct plan *plan, const struct generate_options *options, struct rng *rng)
 {
-    int low = OPSET_FIRST, high = OPSET_LAST;
+    int low = OPSET_FIRST, high = options->max_opset ? options->max_opset : OPSET_LAST;
     if (plan->opset)
         return plan->opset;
     if (options->opset)
         return options->opset;
-    if (options->max_opset && options->max_opset < high)
-        high = options->max_opset;
+    /* Plans of newer operators alone, which someone asked for. */
+    for (size_t i = 0; i < plan->n_blocks && !options->max_opset; i++)
+        high = plan->blocks[i]->since > high ? OPSET_NEWEST : high;
     for (size_t i = 0; i < plan->n_blocks; i++) {
         const struct block *b = plan->blocks[i];
         if (b->since > low && b->since <= high)
@@ -200,7 +201,7 @@ int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
 
 static bool block_allowed(const struct block *block, const struct generate_options *options)
 {
-    int opset = options->opset, most = options->max_opset ? options->max_opset : OPSET_LAST;
+    int opset = options->opset, most = options->max_opset ? options->max_opset : OPSET_NEWEST;
     if (opset ? opset < block->since || opset > block->until : block->since > most)
         return false;
     for (size_t i = 0; i < block->n_ops; i++)

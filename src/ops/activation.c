@@ -218,6 +218,27 @@ static long double softsign_error(const struct elementwise_point *s)
     return isinf(s->x) ? NAN : 4 * s->unit * fabsl(s->y);
 }
 
+static long double swish(const double *p, long double x)
+{
+    long double a = p[0] * x;
+    return a < 0 ? x * expl(a) / (1 + expl(a)) : x / (1 + expl(-a));
+}
+
+/* x times a sigmoid, whose scale is 1. ONNX leaves an infinity times a sigmoid of 0 unspecified. */
+static long double swish_error(const struct elementwise_point *s)
+{
+    if (isinf(s->x))
+        return s->p[0] * s->x > 0 ? 0 : NAN;
+    return scaled(s, s->x);
+}
+
+/* The slope lies between -0.1 and 1.1, whatever alpha is. */
+static long double swish_reach(const double *p, long double x, long double y, long double h)
+{
+    (void)p, (void)x, (void)y;
+    return 1.1L * h;
+}
+
 static const struct elementwise functions[] = {
     {"Celu", celu, celu_error, .params = {"alpha"}, .defaults = {1}, .draw_low = -8, .draw_high = 8},
     {"Elu", elu, elu_error, .n_turns = 1, .params = {"alpha"}, .defaults = {1}, .draw_low = -8,
@@ -233,6 +254,7 @@ static const struct elementwise functions[] = {
     {"Sigmoid", sigmoid, of_scale_one, .draw_low = -30, .draw_high = 30},
     {"Softplus", softplus, softplus_error, .draw_low = -100, .draw_high = 100},
     {"Softsign", softsign, softsign_error, .draw_low = -100, .draw_high = 100},
+    {"Swish", swish, swish_error, .reach = swish_reach, .params = {"alpha"}, .defaults = {1}},
     {NULL},
 };
 
@@ -699,6 +721,7 @@ static const struct op_param alpha_param[] = {
     {"alpha", PARAM_FLOAT, .legal = "0.01..4", .illegal = "0", .initial = "1"}, {0}};
 static const struct op_param leaky_params[] = {{"alpha", PARAM_FLOAT, .legal = "-1..2", .initial = "0.01"},
                                                {0}};
+static const struct op_param swish_params[] = {{"alpha", PARAM_FLOAT, .legal = "-1..2", .initial = "1"}, {0}};
 static const struct op_param threshold_params[] = {{"alpha", PARAM_FLOAT, .legal = "-2..2", .initial = "1"},
                                                    {0}};
 static const struct op_param hard_sigmoid_params[] = {
@@ -733,31 +756,32 @@ const struct op ops_activation[] = {
      .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
      .range = {RANGE_LIKE_INPUTS, .wants = {-50, 1e4}}, .factors = {FACTORS_NONE}, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_EXP, .power = 1}}},
-    {OP("Elu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = alpha_param, .eval = eval_activation,
-     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
-     .dangers = {{DANGER_EXP, .power = 1}}},
+    {OP("Elu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}}, .params = alpha_param,
+     .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
     {OP("Gelu", 20), USUAL, .types = {{20, DTYPES_FLOAT}}, .params = gelu_params, .eval = eval_gelu,
      .gradient = gradient_gelu, .sample = sample_gelu, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 3}}},
-    {OP("HardSigmoid", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = hard_sigmoid_params,
+    {OP("HardSigmoid", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}},
+     .params = hard_sigmoid_params, .eval = eval_activation, .gradient = gradient_activation,
+     .sample = sample_activation, .range = {RANGE_FIXED, .gives = {0, 1}}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("HardSwish", 14), USUAL, .types = {{14, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}},
      .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
-     .range = {RANGE_FIXED, .gives = {0, 1}}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
-     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
-    {OP("HardSwish", 14), USUAL, .types = {{14, WITHOUT_BFLOAT16}}, .eval = eval_activation,
-     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_NONE}, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .dangers = {{DANGER_INNER, .power = 2}}},
     {OP("LeakyRelu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {16, DTYPES_FLOAT}}, .params = leaky_params,
      .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
      .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
-    {OP("Mish", 18), USUAL, .types = {{18, WITHOUT_BFLOAT16}}, .eval = eval_activation,
+    {OP("Mish", 18), USUAL, .types = {{18, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}}, .eval = eval_activation,
      .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
-    {OP("Selu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = selu_params, .eval = eval_activation,
-     .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 6}, .slope = SLOPE_ALMOST_EVERYWHERE,
-     .dangers = {{DANGER_EXP, .power = 1}}},
+    {OP("Selu", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}}, .params = selu_params,
+     .eval = eval_activation, .gradient = gradient_activation, .sample = sample_activation,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 6},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
     {OP("Shrink", 9), USUAL, .types = {{11, WITHOUT_BFLOAT16 | DTYPES_INTEGER}}, .params = shrink_params,
      .eval = eval_shrink, .gradient = gradient_shrink, .sample = sample_shrink, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .slope = SLOPE_ALMOST_EVERYWHERE,
@@ -766,17 +790,21 @@ const struct op ops_activation[] = {
      .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_FIXED, .gives = {0, 1}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_EXP}}},
-    {OP("Softplus", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .eval = eval_activation,
+    {OP("Softplus", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}}, .eval = eval_activation,
      .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_EXP, .power = 1}}},
-    {OP("Softsign", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .eval = eval_activation,
+    {OP("Softsign", 1), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}}, .eval = eval_activation,
      .gradient = gradient_activation, .sample = sample_activation, .range = {RANGE_FIXED, .gives = {-1, 1}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
-    {OP("ThresholdedRelu", 10), USUAL, .types = {{11, WITHOUT_BFLOAT16}}, .params = threshold_params,
-     .eval = eval_thresholded_relu, .gradient = gradient_thresholded_relu, .sample = sample_thresholded_relu,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 10},
-     .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_JUMP, .attribute = "alpha", .otherwise = 1}}},
+    {OP("Swish", 24), USUAL, .types = {{24, DTYPES_FLOAT}}, .params = swish_params, .eval = eval_activation,
+     .sample = sample_activation, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP}}, .open = "an infinity times a sigmoid of 0"},
+    {OP("ThresholdedRelu", 10), USUAL, .types = {{11, WITHOUT_BFLOAT16}, {22, DTYPES_FLOAT}},
+     .params = threshold_params, .eval = eval_thresholded_relu, .gradient = gradient_thresholded_relu,
+     .sample = sample_thresholded_relu, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
+     .history = {.same_since = 10}, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .dangers = {{DANGER_JUMP, .attribute = "alpha", .otherwise = 1}}},
     {0},
 };

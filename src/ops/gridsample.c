@@ -397,7 +397,8 @@ static const struct op_param params[] = {
 
 const struct op ops_gridsample[] = {
     {OP("GridSample", 16), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {4, 5},
-     .types = {{16, DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE)}},
+     .types = {{16, DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE)},
+               {22, DTYPES_FLOAT}},
      .params = params, .eval = eval_grid_sample, .gradient = gradient_grid_sample,
      .sample = sample_grid_sample, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.reformed = 20}, .result = RESULT_TYPE,

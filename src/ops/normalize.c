@@ -414,6 +414,87 @@ static int sample_group(struct draw *d)
     return 0;
 }
 
+/* The mean of the squares of a block, as `inverse` of moments without a mean. The squares may underflow. */
+static struct moments mean_square(const struct bounded *x, size_t start, size_t n, double epsilon,
+                                  double unit, enum dtype type)
+{
+    struct moments m = {0};
+    long double squares = 0, most = 0, drift = 0, deviation = 0, count = (long double)n;
+    for (size_t i = start; i < start + n; i++) {
+        long double v = x->value[i], h = bounded_hard(x, i), l = bounded_likely(x, i);
+        m.nan |= isnan(v);
+        m.undecided |= isinf(v) || isinf(h);
+        squares += v * v;
+        most += (fabsl(v) + h) * (fabsl(v) + h);
+        drift += (2 * fabsl(v) + h) * h;
+        deviation += 4 * v * v * l * l;
+    }
+    m.undecided |= !(most < dtype_highest(type));
+    if (m.nan || m.undecided)
+        return m;
+    struct number mean = {squares / count,
+                          drift / count + rounding_growth(unit, n + 5) * most / count +
+                              dtype_precision(type).tiny,
+                          likely_add(sqrtl(deviation) / count, unit * most / count * (1 + sqrtl(count) / 2))};
+    m.inverse = inverse_root(mean, epsilon, unit, type);
+    return m;
+}
+
+/* y = scale * x / sqrt(mean of x^2 + epsilon), over the dimensions from `axis` on; y has the type of the
+ * scale. */
+static int eval_rms(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0), *scale = call_need(call, 1);
+    enum dtype stash;
+    struct shape common;
+    int axis;
+    if (!x || !scale || normalize_stash(call, &stash) ||
+        call_axis(call, call_int(call, "axis", -1), x->shape.rank, &axis) ||
+        call_broadcast(call, &scale->shape, &x->shape, &common))
+        return -1;
+    if (!shape_equal(&common, &x->shape))
+        return call_invalid(call, "scale is larger than the input");
+    struct bounded *out = call_output(call, 0, scale->type, &x->shape);
+    if (!out || call->shapes_only || x->count == 0)
+        return out ? 0 : -1;
+    double epsilon = call_float(call, "epsilon", (double)1e-5f);
+    double unit =
+        normalize_coarser(normalize_coarser(unit_of(x->type), unit_of(stash)), unit_of(scale->type));
+    size_t length = shape_span(&x->shape, axis, x->shape.rank);
+    struct strides scale_at = strides_broadcast(&scale->shape, &x->shape);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    struct moments m = {0};
+    for (size_t i = 0; i < x->count; i++, odometer_next(index, &x->shape)) {
+        if (i % length == 0)
+            m = mean_square(x, i, length, epsilon, unit, x->type == DTYPE_DOUBLE ? stash : x->type);
+        struct number factor = number_of(scale, strides_at(&scale_at, x->shape.rank, index));
+        /* x / rms may fall below the smallest normal number before it is multiplied. */
+        double tiny = dtype_precision(x->type).tiny;
+        bool small = !m.nan && !m.undecided && number_least(number_of(x, i)) * number_least(m.inverse) < tiny;
+        struct number lost = {0, small ? tiny * number_most(factor) : 0, 0};
+        put_normal(out, i, x, &m, factor, lost, unit, stash);
+    }
+    return 0;
+}
+
+static int sample_rms(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t axis = draw_between(d, -x.shape.rank, x.shape.rank - 1);
+    bool usual = draw_chance(d, 0.3);
+    int from = usual ? x.shape.rank - 1 : (int)(axis < 0 ? axis + x.shape.rank : axis);
+    struct shape part = shape_make(x.shape.rank - from, x.shape.dims + from);
+    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
+        return -1; /* there would be no elements for the mean */
+    if (!usual)
+        draw_int(d, "axis", axis);
+    draw_data(d, x.type, &part);
+    draw_epsilon(d);
+    if (draw_chance(d, 0.3))
+        draw_int(d, "stash_type", DTYPE_FLOAT);
+    return 0;
+}
+
 #define EPSILON                                                                                    \
     {                                                                                              \
         "epsilon", PARAM_FLOAT, .legal = "1e-5|1e-3|0.1|1", .illegal = "-1|nan", .initial = "1e-5" \
@@ -466,7 +547,7 @@ const struct op ops_normalize[] = {
      .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .result = RESULT_LIKE_INPUT,
      .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {OP("InstanceNormalization", 1), .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {3, 5},
-     .types = {{6, BASE}}, .params = instance_params, .eval = eval_instance,
+     .types = {{6, BASE}, {22, DTYPES_FLOAT}}, .params = instance_params, .eval = eval_instance,
      .gradient = normalize_gradient_instance, .sample = sample_instance, .data = DATA_FIRST,
      .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
      .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .history = {.same_since = 1},
@@ -478,5 +559,10 @@ const struct op ops_normalize[] = {
      .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
      .factors = {FACTORS_PRODUCT, .powers = {0, 1}, .added = 1 << 2}, .result = RESULT_LIKE_INPUT,
      .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
+    {OP("RMSNormalization", 23), .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5},
+     .types = {{23, DTYPES_FLOAT}}, .params = layer_params, .eval = eval_rms, .sample = sample_rms,
+     .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}},
+     .factors = {FACTORS_PRODUCT, .powers = {0, 1}}, .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES,
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 2}}},
     {0},
 };

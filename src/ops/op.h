@@ -74,6 +74,8 @@ enum {
     OP_MULTIPLIES = 256,        /* a square when both inputs are the same */
     OP_RAISES = 512,            /* a square when the exponent is 2 */
     OP_CONVOLVES = 1024,        /* input 1 is a kernel; the attribute kernel_shape may repeat its sizes */
+    OP_ON_REQUEST = 2048,       /* drawn only where it, or an opset beyond 21, is asked for: it came into the
+                                   table after recipes that choose among all operators had been written */
 };
 
 /* How many there may be, both included. */

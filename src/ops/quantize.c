@@ -149,6 +149,8 @@ static int eval_quantize(struct op_call *call)
         return -1;
     if (wanted && q.zero && (enum dtype)wanted != q.zero->type)
         return call_invalid(call, "output_dtype and the zero point's type differ");
+    if (call->opset >= 23 && call_int(call, "precision", 0) != 0)
+        return call_unsupported(call, "the attribute precision is not supported");
     enum dtype type = q.zero ? q.zero->type : wanted ? (enum dtype)wanted : DTYPE_UINT8;
     if (!dtype_is_integer(type))
         return call_unsupported(call, "quantizing to %s is not supported", dtype_name(type));
@@ -175,7 +177,10 @@ static void put_dequantized(const struct quantized *q, struct bounded *out, size
         hard = fabsl(scale) * hard_x + most * hard_scale;
     if (most * unit > 1)
         hard += unit * (fabsl(y) + hard);
-    if (most > dtype_highest(out->type))
+    /* Another type than the scale's: the scale is converted, or the product is. */
+    if (out->type != q->scale->type)
+        hard += 2 * unit * (fabsl(y) + hard);
+    if (most > dtype_highest(out->type) || (out->type != q->scale->type && most * fabsl(scale) > 65504))
         hard = INFINITY;
     long double likely_x = likely_add(bounded_likely(q->x, i), q->zero ? bounded_likely(q->zero, at) : 0);
     long double likely = hard == 0 ? 0
@@ -202,7 +207,10 @@ static int eval_dequantize(struct op_call *call)
                             dtype_name(q.x->type));
     if (!dtype_is_float(q.scale->type))
         return call_invalid(call, "the scale is not a float");
-    struct bounded *out = call_output(call, 0, q.scale->type, &q.x->shape);
+    int64_t wanted = call->opset >= 23 ? call_int(call, "output_dtype", 0) : 0;
+    if (wanted && (dtype_check(wanted, call->err) || !dtype_is_float((enum dtype)wanted)))
+        return call_invalid(call, "output_dtype %" PRId64 " is no float", wanted);
+    struct bounded *out = call_output(call, 0, wanted ? (enum dtype)wanted : q.scale->type, &q.x->shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     for (size_t i = 0; i < out->count; i++)
@@ -281,6 +289,8 @@ static int sample_dequantize(struct draw *d)
     if (d->opset >= 19)
         scales |= DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16);
     draw_scale(d, draw_type(d, scales), &shape);
+    if (d->opset >= 23 && draw_chance(d, 0.4))
+        draw_int(d, "output_dtype", draw_type(d, scales));
     if (x.type != DTYPE_INT32 && draw_chance(d, 0.75))
         draw_zero_point(d, x.type, &shape);
     return 0;
@@ -290,12 +300,14 @@ static const struct op_param quantize_params[] = {
     {"axis", PARAM_INT, .since = 13, .legal = "-1|0|1|2", .illegal = "99|-99", .initial = "1"},
     {"block_size", PARAM_INT, .since = 21, .legal = "0|1|2|3", .illegal = "-1|1000000", .initial = "0"},
     {"output_dtype", PARAM_INT, .since = 21, .legal = "0|2|3|4|5", .illegal = "1|99", .initial = "0"},
+    {"precision", PARAM_INT, .since = 23, .legal = "0|1", .illegal = "7|99", .initial = "0"},
     {"saturate", PARAM_INT, .since = 19, .legal = "0|1", .initial = "1"},
     {"y_scale", PARAM_INPUT, .input = 1, .legal = "0.125|0.5|1|0.3"},
     {"y_zero_point", PARAM_INPUT, .input = 2, .legal = "0|1|5", .initial = "0"},
     {0},
 };
 static const struct op_param dequantize_params[] = {
+    {"output_dtype", PARAM_INT, .since = 23, .legal = "0|1|10|16", .illegal = "7|99", .initial = "0"},
     {"axis", PARAM_INT, .since = 13, .legal = "-1|0|1|2", .illegal = "99|-99", .initial = "1"},
     {"block_size", PARAM_INT, .since = 21, .legal = "0|1|2|3", .illegal = "-1|1000000", .initial = "0"},
     {"x_scale", PARAM_INPUT, .input = 1, .legal = "0.125|0.5|1|0.3"},

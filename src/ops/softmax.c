@@ -2,6 +2,8 @@
  * Softmax, LogSoftmax, Hardmax. Up to opset 12 the input is seen as a matrix whose rows are everything from
  * `axis` on (default 1); from 13 on the operator works along one axis (default -1).
  */
+#include "ops/softmax.h"
+
 #include "bounds/sum.h"
 #include "ops/draw.h"
 #include "ops/gradient.h"
@@ -21,6 +23,7 @@ static const int exp_units = 8, argument_units = 3;
 struct lane {
     const struct bounded *x;
     size_t base, step, length;
+    bool passed_on; /* the result is what other bounds are computed from */
 };
 
 static size_t lane_at(const struct lane *lane, size_t k)
@@ -106,10 +109,11 @@ static void put_softmax(struct bounded *out, size_t at, const struct lane *lane,
     deviation =
         likely_add(deviation, likely_add(n->likely, likely_add(n->spread, bounded_likely(lane->x, at))));
     /* If p is 0 here, so is its product with the largest factor. */
-    long double hard = relative < 1 ? p * expm1l(relative) : expl(log_p + relative);
+    long double hard = relative < 1 ? p * expm1l(relative) : expl(log_p + relative) - p;
     hard += dtype_precision(out->type).tiny;
-    /* Whatever the inputs, a weight lies between 0 and 1. */
-    if (!isinf(n->drift))
+    /* Whatever the inputs, a weight lies between 0 and 1. Sums of such clamped bounds would not contain those
+     * of the same inputs known better. */
+    if (!isinf(n->drift) && !lane->passed_on)
         hard = fminl(hard, fmaxl(p, 1 - p) + 4 * unit * (8 + (long double)lane->length));
     bounded_put(out, at, p, hard, fminl(p * deviation, 1));
 }
@@ -151,6 +155,13 @@ static void smooth_lane(struct bounded *out, const struct lane *lane, enum kind 
         else
             put_log_softmax(out, at, lane, &n, unit);
     }
+}
+
+void softmax_lane(struct bounded *out, const struct bounded *x, size_t base, size_t step, size_t length,
+                  bool logarithm)
+{
+    struct lane lane = {x, base, step, length, !logarithm};
+    smooth_lane(out, &lane, logarithm ? LOG_SOFTMAX : SOFTMAX);
 }
 
 /* 1 at the first of the largest elements. Where intervals overlap, every candidate may be 0 or 1. */

@@ -111,7 +111,7 @@ static void plan_init(struct plan *plan, const struct probe_options *options)
         plan->rows_capacity = 0;
         plan->layout.ops[plan->layout.n_ops++] = (struct probe_op){.name = op->name, .family = op_family(op)};
         for (int opset = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST;
-             opset <= OPSET_LAST; opset++)
+             opset <= OPSET_NEWEST; opset++)
             if (opset_probed(op, opset, options->quick))
                 plan_opset(plan, op, opset, options->quick, &index);
     }

@@ -33,7 +33,7 @@ enum probe_answer probe_answer_of_letter(char letter); /* PROBE_NONE when there 
 enum probe_answer probe_answer_of(const struct verdict *verdict);
 bool probe_is_finding(enum probe_answer answer);
 
-enum { PROBE_OPSETS = OPSET_LAST - OPSET_FIRST + 1, PROBE_FORMS = 32 };
+enum { PROBE_OPSETS = OPSET_NEWEST - OPSET_FIRST + 1, PROBE_FORMS = 32 };
 
 /*
  * The answers for one element type, rank and choice of inputs: a letter for each opset from OPSET_FIRST on.

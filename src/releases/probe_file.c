@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1 };
+enum { FORMAT = 2 }; /* 1 had the opsets to 21 */
 
 static void write_counts(struct json *json, const struct probe_counts *counts)
 {
@@ -335,7 +335,7 @@ int probe_support_load(struct probe_support *support, const char *folder, const 
 
 bool probe_lacks(const struct probe_support *support, const struct op *op, enum dtype type, int opset)
 {
-    if (opset < OPSET_FIRST || opset > OPSET_LAST || (unsigned)type >= DTYPE_COUNT)
+    if (opset < OPSET_FIRST || opset > OPSET_NEWEST || (unsigned)type >= DTYPE_COUNT)
         return false;
     for (size_t i = 0; i < support->n_ops; i++)
         if (support->ops[i] == op)

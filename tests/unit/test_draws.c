@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPSET_FIRST = 11, OPSET_LAST = 21, OUTPUTS_MAX = 64, INPUTS_MAX = 64 };
+enum { OPSET_FIRST = 11, OPSET_LAST = 25, OUTPUTS_MAX = 64, INPUTS_MAX = 64 };
 
 struct tried {
     size_t drawn, given_up, unsupported, elements, unjudged;

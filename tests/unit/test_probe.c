@@ -85,8 +85,8 @@ static void test_json_deep(void **state)
 static struct probe_result example(struct probe_op *op, struct probe_row *rows, struct probe_find *find)
 {
     *op = (struct probe_op){"Relu", "activation", 2, 1, rows, find};
-    rows[0] = (struct probe_row){DTYPE_FLOAT, 2, 1, "uuuoouru..."};
-    rows[1] = (struct probe_row){DTYPE_FLOAT, -1, 5, "uu?u.uuwch."};
+    rows[0] = (struct probe_row){DTYPE_FLOAT, 2, 1, "uuuoouru......."};
+    rows[1] = (struct probe_row){DTYPE_FLOAT, -1, 5, "uu?u.uuwch....."};
     *find = (struct probe_find){
         VERDICT_CRASH, DTYPE_FLOAT, 19, 1, "at run: <signal> \"11\"", "one seed=1 index=3 ops=Relu"};
     return (struct probe_result){
@@ -175,7 +175,7 @@ static void test_round_trip(void **state)
     }
     static const char *const spoilt[][2] = {
         {"uuuoouru...", "uuuoouru..x"}, {"uuuoouru...", "uuuoouru.."},    {"float32", "floaty"},
-        {"\"101\"", "\"102\""},         {"\"probe\": 1", "\"probe\": 2"}, {"\"seed\": 1", "\"seed\": -1"},
+        {"\"101\"", "\"102\""},         {"\"probe\": 2", "\"probe\": 1"}, {"\"seed\": 1", "\"seed\": -1"},
         {"\"rows\"", "\"row\""},        {"\"engine\"", "\"engines\""},    {"\"recipe\"", "\"recip\""},
     };
     for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {

@@ -216,7 +216,8 @@ static struct scaled scale_operator(const struct op *op)
 {
     struct scaled scaled = {0};
     struct rng root = rng_seed(3);
-    dtype_set set = op_types_at(op, OPSET);
+    int opset = op_drawn_since(op) > OPSET ? op_drawn_since(op) : OPSET;
+    dtype_set set = op_types_at(op, opset);
     for (uint64_t n = 0; n < DRAWS && op->sample && op->work != WORK_BODIES; n++) {
         struct arena arena;
         struct draw d;
@@ -224,7 +225,7 @@ static struct scaled scale_operator(const struct op *op)
         while (!dtype_in(type, set))
             type = (enum dtype)((type + 1) % DTYPE_COUNT);
         arena_init(&arena);
-        draw_init(&d, &arena, op, OPSET, type, (enum fill)(n % FILL_COUNT), rng_split(&root, n));
+        draw_init(&d, &arena, op, opset, type, (enum fill)(n % FILL_COUNT), rng_split(&root, n));
         if (draw_node(&d) == 0)
             scale_drawn(&d, &scaled);
         draw_release(&d);

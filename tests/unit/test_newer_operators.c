@@ -1,0 +1,155 @@
+/* Operators that came with opsets 22 and later, on numbers that anyone can check by hand. ONNX's own cases
+ * are in test_reference --cases. */
+#include "eval/evaluate.h"
+#include "model/build.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { INPUTS = 7, OPSET = 24 };
+
+/* A node with its inputs: {rank, sizes} and numbers; a NULL for one that is omitted. */
+struct scene {
+    struct model *model;
+    Onnx__NodeProto *node;
+    size_t count;
+    struct tensor tensors[INPUTS];
+    const struct tensor *given[INPUTS];
+};
+
+static void give(struct scene *scene, enum dtype type, struct shape shape, const double *values)
+{
+    struct tensor *tensor = &scene->tensors[scene->count];
+    assert_int_equal(tensor_alloc(tensor, type, &shape, 0, NULL), 0);
+    for (size_t i = 0; i < tensor->count; i++)
+        tensor_set(tensor, i, (long double)values[i]);
+    scene->given[scene->count++] = tensor;
+}
+
+static void begin(struct scene *scene, const char *op_type, size_t inputs)
+{
+    static const char *const names[INPUTS] = {"a", "b", "c", "d", "e", "f", "g"};
+    *scene = (struct scene){.model = model_new(OPSET)};
+    scene->node = model_add_node(scene->model, op_type, "n", inputs, names, 1, (const char *[]){"y"});
+}
+
+/* Evaluates the node and compares; NAN in `wanted`: the element must be left open. */
+static void end(struct scene *scene, const double *wanted, size_t count)
+{
+    struct bounded y;
+    struct error err = {0};
+    if (evaluate_node(scene->model, scene->node, scene->given, NULL, 0, false, &y, 1, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(y.count, count);
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(wanted[i]))
+            assert_true(isinf(bounded_hard(&y, i)) && isinf(bounded_likely(&y, i)));
+        else
+            assert_true(fabsl(y.value[i] - wanted[i]) < 1e-6L && bounded_hard(&y, i) < 1e-4);
+    }
+    bounded_release(&y);
+    for (size_t i = 0; i < scene->count; i++)
+        tensor_release(&scene->tensors[i]);
+    model_free(scene->model);
+}
+
+static void rms_normalization(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, "RMSNormalization", 2);
+    node_set_float(&scene.model->arena, scene.node, "epsilon", 3.5f);
+    give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, (const double[]){3, 4});
+    give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, (const double[]){1, 2});
+    end(&scene, (const double[]){0.75, 2}, 2); /* the root of 12.5 + 3.5 is 4 */
+}
+
+static void swish(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, "Swish", 1);
+    node_set_float(&scene.model->arena, scene.node, "alpha", 2);
+    give(&scene, DTYPE_FLOAT, (struct shape){1, {3}}, (const double[]){1, 0, -INFINITY});
+    end(&scene, (const double[]){1 / (1 + exp(-2)), 0, NAN}, 3);
+}
+
+static void rotary_embedding(void **state)
+{
+    const double x[] = {1, 2, 3, 4}, cosine[] = {0, 1}, sine[] = {1, 0}, ids[] = {1, 0};
+    struct shape shape = {4, {1, 1, 2, 2}}, cache = {2, {2, 1}}, places = {2, {1, 2}};
+    struct scene scene;
+    (void)state;
+    begin(&scene, "RotaryEmbedding", 4);
+    give(&scene, DTYPE_FLOAT, shape, x);
+    give(&scene, DTYPE_FLOAT, cache, cosine);
+    give(&scene, DTYPE_FLOAT, cache, sine);
+    give(&scene, DTYPE_INT64, places, ids);
+    end(&scene, (const double[]){1, 2, -4, 3}, 4); /* position 1 turns by nothing, 0 by a quarter */
+}
+
+/* Keys of 0 weigh all values alike. */
+static void attention(struct scene *scene, size_t inputs)
+{
+    const double q[] = {1, 1}, k[] = {0, 0}, v[] = {2, 4};
+    struct shape shape = {4, {1, 1, 2, 1}};
+    begin(scene, "Attention", inputs);
+    give(scene, DTYPE_FLOAT, shape, q);
+    give(scene, DTYPE_FLOAT, shape, k);
+    give(scene, DTYPE_FLOAT, shape, v);
+}
+
+static void attention_masks(void **state)
+{
+    struct scene scene;
+    (void)state;
+    attention(&scene, 3);
+    end(&scene, (const double[]){3, 3}, 2);
+    attention(&scene, 3);
+    node_set_int(&scene.model->arena, scene.node, "is_causal", 1);
+    end(&scene, (const double[]){2, 3}, 2);
+    attention(&scene, 4);
+    give(&scene, DTYPE_BOOL, (struct shape){2, {2, 2}}, (const double[]){0, 1, 1, 1});
+    end(&scene, (const double[]){4, 3}, 2);
+}
+
+/* The past comes first; with it the diagonal moves. */
+static void attention_past(void **state)
+{
+    const double key[] = {0}, value[] = {9};
+    struct shape past = {4, {1, 1, 1, 1}};
+    struct scene scene;
+    (void)state;
+    attention(&scene, 6);
+    scene.count = 4; /* no mask */
+    give(&scene, DTYPE_FLOAT, past, key);
+    give(&scene, DTYPE_FLOAT, past, value);
+    node_set_int(&scene.model->arena, scene.node, "is_causal", 1);
+    end(&scene, (const double[]){5.5, 5}, 2);
+}
+
+/* Releases of ONNX disagree whether the cap or the mask comes first. */
+static void attention_disputed(void **state)
+{
+    struct scene scene;
+    (void)state;
+    attention(&scene, 4);
+    give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, (const double[]){0, 1, 1, 1});
+    node_set_float(&scene.model->arena, scene.node, "softcap", 2);
+    end(&scene, (const double[]){NAN, NAN}, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rms_normalization), cmocka_unit_test(swish),
+        cmocka_unit_test(rotary_embedding),  cmocka_unit_test(attention_masks),
+        cmocka_unit_test(attention_past),    cmocka_unit_test(attention_disputed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
