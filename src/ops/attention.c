@@ -302,6 +302,9 @@ static void mix(struct mixture *m, struct number w, struct number v)
     m->squares += term * term;
 }
 
+/* How much more than to first order a result may move when scores and values move together. */
+static const long double second_order = 2;
+
 /* One element of the result. An implementation that divides in the end sums up to `columns` numbers as large
  * as the values. The last rounding is that of the number as it may be. */
 static void put_mixture(struct attention *a, size_t to, struct mixture *m)
@@ -316,7 +319,7 @@ static void put_mixture(struct attention *a, size_t to, struct mixture *m)
     else if (m->lost || a->total == 0 || !(most * columns < dtype_highest(type)))
         bounded_put_undecided(a->y, to, 0);
     else
-        bounded_put(a->y, to, m->y.v, m->y.h + own, sqrtl(variance));
+        bounded_put(a->y, to, m->y.v, second_order * m->y.h + own, sqrtl(variance));
 }
 
 /* The weights of a row and their products with the values. */

@@ -228,6 +228,36 @@ static void put_prelu(const struct pair *p, struct bounded *out, size_t i)
                 likely_add(times(slope, p->likely_a), times(p->a, p->likely_b)));
 }
 
+static uint64_t bits_of(enum dtype type, long double value)
+{
+    return dtype_is_signed(type) ? (uint64_t)(int64_t)value : (uint64_t)value;
+}
+
+/* Signed integers are sign-extended, so that their bits are those of the wider type. */
+static void put_bits(const struct pair *p, struct bounded *out, size_t i, uint64_t bits)
+{
+    long double value = dtype_is_signed(p->type) ? (long double)(int64_t)bits : (long double)bits;
+    if (p->exact)
+        bounded_put(out, i, value, 0, 0);
+    else
+        bounded_put_undecided(out, i, value);
+}
+
+static void put_bitwise_and(const struct pair *p, struct bounded *out, size_t i)
+{
+    put_bits(p, out, i, bits_of(p->type, p->a) & bits_of(p->type, p->b));
+}
+
+static void put_bitwise_or(const struct pair *p, struct bounded *out, size_t i)
+{
+    put_bits(p, out, i, bits_of(p->type, p->a) | bits_of(p->type, p->b));
+}
+
+static void put_bitwise_xor(const struct pair *p, struct bounded *out, size_t i)
+{
+    put_bits(p, out, i, bits_of(p->type, p->a) ^ bits_of(p->type, p->b));
+}
+
 struct operation {
     const char *name;
     void (*put)(const struct pair *pair, struct bounded *out, size_t i);
@@ -235,11 +265,18 @@ struct operation {
 };
 
 static const struct operation operations[] = {
-    {"Add", put_add, NULL},        {"And", put_and, NULL},
-    {"BitShift", put_shift, NULL}, {"Div", put_float_div, put_integer_div},
-    {"Mul", put_mul, NULL},        {"Or", put_or, NULL},
-    {"PRelu", put_prelu, NULL},    {"Sub", put_sub, NULL},
+    {"Add", put_add, NULL},
+    {"And", put_and, NULL},
+    {"BitShift", put_shift, NULL},
+    {"Div", put_float_div, put_integer_div},
+    {"Mul", put_mul, NULL},
+    {"Or", put_or, NULL},
+    {"PRelu", put_prelu, NULL},
+    {"Sub", put_sub, NULL},
     {"Xor", put_xor, NULL},
+    {"BitwiseAnd", put_bitwise_and, NULL},
+    {"BitwiseOr", put_bitwise_or, NULL},
+    {"BitwiseXor", put_bitwise_xor, NULL},
 };
 
 static struct number negated(struct number n)
@@ -509,5 +546,14 @@ const struct op ops_binary[] = {
     {OP("Xor", 1), USUAL, .types = {{11, BOOLEAN}}, .eval = eval_arithmetic, .sample = sample_binary,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("BitwiseAnd", 18), USUAL, .flags = OP_ON_REQUEST, .types = {{18, DTYPES_INTEGER}},
+     .eval = eval_arithmetic, .sample = sample_binary, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("BitwiseOr", 18), USUAL, .flags = OP_ON_REQUEST, .types = {{18, DTYPES_INTEGER}},
+     .eval = eval_arithmetic, .sample = sample_binary, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("BitwiseXor", 18), USUAL, .flags = OP_ON_REQUEST, .types = {{18, DTYPES_INTEGER}},
+     .eval = eval_arithmetic, .sample = sample_binary, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

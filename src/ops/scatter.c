@@ -496,6 +496,72 @@ static int sample_scatter_nd(struct draw *d)
     return 0;
 }
 
+/* The update of a cache: rows along `axis`, from where write_indices says for each batch. */
+static int eval_tensor_scatter(struct op_call *call)
+{
+    const struct bounded *past = call_need(call, 0), *update = call_need(call, 1),
+                         *indices = call_input(call, 2);
+    int axis;
+    if (!past || !update || call_axis(call, call_int(call, "axis", -2), past->shape.rank, &axis))
+        return -1;
+    struct shape wanted = past->shape;
+    bool circular = strcmp(call_string(call, "mode", "linear"), "circular") == 0;
+    if (axis == 0 || update->shape.rank != past->shape.rank)
+        return call_invalid(call, "the axis is that of the batch, or the update has another rank");
+    wanted.dims[axis] = update->shape.dims[axis];
+    if (!shape_equal(&wanted, &update->shape) || update->shape.dims[axis] > past->shape.dims[axis])
+        return call_invalid(call, "the update does not fit the cache");
+    if (indices && (indices->shape.rank != 1 || indices->shape.dims[0] != past->shape.dims[0]))
+        return call_invalid(call, "write_indices are not one for each batch");
+    struct bounded *out = call_output(call, 0, past->type, &past->shape);
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    move_all(out, past);
+    size_t inner = shape_span(&past->shape, axis + 1, past->shape.rank),
+           rows = (size_t)update->shape.dims[axis], room = (size_t)past->shape.dims[axis],
+           outer = shape_span(&past->shape, 0, axis), batches = (size_t)past->shape.dims[0];
+    for (size_t o = 0; o < outer && update->count; o++) {
+        size_t batch = o / (outer / batches);
+        long double at = indices ? indices->value[batch] : 0;
+        bool unsure = indices && bounded_hard(indices, batch) > 0;
+        bool outside = at < 0 || (!circular && at + (long double)rows > (long double)room);
+        call->open |= outside;
+        for (size_t i = 0; (unsure || outside) && i < room * inner; i++)
+            bounded_put_open(out, o * room * inner + i);
+        for (size_t row = 0; !unsure && !outside && row < rows; row++)
+            move_run(out, (o * room + ((size_t)at + row) % room) * inner, update, (o * rows + row) * inner,
+                     inner);
+    }
+    return 0;
+}
+
+static int sample_tensor_scatter(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
+        return -1;
+    int axis = (int)draw_between(d, 1, x.shape.rank - 1);
+    bool circular = draw_chance(d, 0.4);
+    struct shape update = x.shape, batch = {1, {x.shape.dims[0]}};
+    int64_t room = x.shape.dims[axis];
+    update.dims[axis] = draw_between(d, 1, room);
+    draw_data(d, x.type, &update);
+    if (draw_chance(d, 0.7))
+        draw_range(d, DTYPE_INT64, &batch, 0, (double)(circular ? 2 * room : room - update.dims[axis]));
+    if (axis != x.shape.rank - 2 || draw_chance(d, 0.5))
+        draw_int(d, "axis", draw_chance(d, 0.5) ? axis : axis - x.shape.rank);
+    if (circular || draw_chance(d, 0.3))
+        draw_string(d, "mode", circular ? "circular" : "linear");
+    return 0;
+}
+
+static const struct op_param tensor_scatter_params[] = {
+    {"axis", PARAM_INT, .legal = "-2..2", .illegal = "0|100|-100", .initial = "-2"},
+    {"mode", PARAM_STRING, .legal = "linear|circular", .illegal = "square", .initial = "linear"},
+    {"write_indices", PARAM_INPUT, .input = 2, .legal = "0|1", .initial = "0"},
+    {0},
+};
+
 static const struct op_param elements_params[] = {
     {"axis", PARAM_INT, .legal = "-1..1", .illegal = "100|-100", .initial = "0"},
     {"indices", PARAM_INPUT, .input = 1, .legal = "0|-1", .illegal = "1000000|-1000000"},
@@ -525,5 +591,10 @@ const struct op ops_scatter[] = {
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}},
      .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
+    {OP("TensorScatter", 24), .open = "what is written outside the cache", .inputs = {2, 3},
+     .outputs = {1, 1}, .ranks = {2, 5}, .types = {{24, MOVE_ANY}}, .params = tensor_scatter_params,
+     .eval = eval_tensor_scatter, .sample = sample_tensor_scatter, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_LIKE_INPUT, .work = WORK_MOVES,
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

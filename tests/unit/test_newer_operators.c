@@ -144,12 +144,78 @@ static void attention_disputed(void **state)
     end(&scene, (const double[]){NAN, NAN}, 2);
 }
 
+/* Losses 2 and 3 with the weights 3 and 1. */
+static void likelihood_loss(void **state)
+{
+    const double x[] = {-1, -2, -3, -4}, target[] = {1, 0}, weight[] = {1, 3};
+    static const struct {
+        const char *reduction;
+        double wanted[2];
+        size_t count;
+    } rows[] = {{"mean", {2.25}, 1}, {"sum", {9}, 1}, {"none", {6, 3}, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scene scene;
+        begin(&scene, "NegativeLogLikelihoodLoss", 3);
+        node_set_string(&scene.model->arena, scene.node, "reduction", rows[i].reduction);
+        give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, x);
+        give(&scene, DTYPE_INT64, (struct shape){1, {2}}, target);
+        give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, weight);
+        end(&scene, rows[i].wanted, rows[i].count);
+    }
+}
+
+/* A target that is ignored does not count; a mean of nothing is open. */
+static void cross_entropy_loss(void **state)
+{
+    const double x[] = {0, 0, 5, 7}, target[] = {1, 0};
+    (void)state;
+    for (int64_t ignored = 0; ignored < 2; ignored++) {
+        struct scene scene;
+        begin(&scene, "SoftmaxCrossEntropyLoss", 2);
+        node_set_int(&scene.model->arena, scene.node, "ignore_index", ignored);
+        give(&scene, DTYPE_FLOAT, (struct shape){2, {ignored ? 1 : 2, 2}}, x);
+        give(&scene, DTYPE_INT32, (struct shape){1, {ignored ? 1 : 2}}, target);
+        end(&scene, (const double[]){ignored ? NAN : log(2)}, 1);
+    }
+}
+
+static void bitwise(void **state)
+{
+    static const struct {
+        const char *op_type;
+        double wanted[2];
+    } rows[] = {{"BitwiseAnd", {5, 0}}, {"BitwiseOr", {-1, 3}}, {"BitwiseXor", {-6, 3}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scene scene;
+        begin(&scene, rows[i].op_type, 2);
+        give(&scene, DTYPE_INT8, (struct shape){1, {2}}, (const double[]){-1, 1});
+        give(&scene, DTYPE_INT8, (struct shape){1, {2}}, (const double[]){5, 2});
+        end(&scene, rows[i].wanted, 2);
+    }
+}
+
+static void tensor_scatter(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, "TensorScatter", 3);
+    node_set_string(&scene.model->arena, scene.node, "mode", "circular");
+    give(&scene, DTYPE_FLOAT, (struct shape){3, {1, 3, 1}}, (const double[]){1, 2, 3});
+    give(&scene, DTYPE_FLOAT, (struct shape){3, {1, 2, 1}}, (const double[]){8, 9});
+    give(&scene, DTYPE_INT64, (struct shape){1, {1}}, (const double[]){2});
+    end(&scene, (const double[]){9, 2, 8}, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rms_normalization), cmocka_unit_test(swish),
         cmocka_unit_test(rotary_embedding),  cmocka_unit_test(attention_masks),
         cmocka_unit_test(attention_past),    cmocka_unit_test(attention_disputed),
+        cmocka_unit_test(likelihood_loss),   cmocka_unit_test(cross_entropy_loss),
+        cmocka_unit_test(bitwise),           cmocka_unit_test(tensor_scatter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
