@@ -17,8 +17,7 @@ struct sampler {
     enum mode mode;
     enum padding padding;
     bool align;
-    int rank;     /* spatial */
-    bool strange; /* an element is NaN or infinite, or may be */
+    int rank; /* spatial */
     int64_t dims[TENSOR_MAX_RANK];
     struct strides strides;
 };
@@ -165,8 +164,6 @@ static void sample_position(const struct sampler *s, struct bounded *out, const 
             bounded_put_undecided(out, i, 0);
         else if (s->mode == NEAREST)
             put_nearest(out, i, x, base, s->rank, nearest, map_nearest, s);
-        else if (s->strange && taps_near_strange(x, base, s->rank, taps.lists, x->shape.dims + 2))
-            put_beside_strange(out, i, x, base, s->rank, taps.lists);
         else
             put_interpolated(out, i, x, base, s->rank, taps.lists);
     }
@@ -310,7 +307,11 @@ static int eval_grid_sample(struct op_call *call)
         return -1;
     if (call->shapes_only || out->count == 0)
         return 0;
-    s.strange = s.mode != NEAREST && bounded_may_be_strange(x);
+    if (s.mode != NEAREST && bounded_may_be_strange(x)) {
+        for (size_t i = 0; i < out->count; i++)
+            bounded_put_undecided(out, i, 0);
+        return 0;
+    }
     size_t positions = shape_span(&shape, 2, shape.rank);
     for (size_t n = 0; n < (size_t)shape.dims[0]; n++)
         for (size_t p = 0; p < positions; p++)
