@@ -302,7 +302,8 @@ static void mix(struct mixture *m, struct number w, struct number v)
     m->squares += term * term;
 }
 
-/* How much more than to first order a result may move when scores and values move together. */
+/* How much more than to first order a result may move when scores and values move together: an estimate that
+ * the tests hold, not yet derived (docs/bounds/attention.md). */
 static const long double second_order = 2;
 
 /* One element of the result. An implementation that divides in the end sums up to `columns` numbers as large

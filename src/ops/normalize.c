@@ -337,18 +337,29 @@ static int eval_layer(struct op_call *call)
     return 0;
 }
 
-static int sample_layer(struct draw *d)
+/* Data, an axis that is left to its default so often, and a scale of the dimensions from that axis on; -1
+ * when there are no elements to take a mean of. */
+static int draw_scaled(struct draw *d, double usually, struct drawn *x, struct shape *part)
 {
-    struct drawn x = draw_primary(d);
-    int64_t axis = draw_between(d, -x.shape.rank, x.shape.rank - 1);
-    bool usual = draw_chance(d, 0.2);
-    int from = usual ? x.shape.rank - 1 : (int)(axis < 0 ? axis + x.shape.rank : axis);
-    struct shape part = shape_make(x.shape.rank - from, x.shape.dims + from);
-    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
-        return -1; /* there would be no elements for the statistics */
+    *x = draw_primary(d);
+    int64_t axis = draw_between(d, -x->shape.rank, x->shape.rank - 1);
+    bool usual = draw_chance(d, usually);
+    int from = usual ? x->shape.rank - 1 : (int)(axis < 0 ? axis + x->shape.rank : axis);
+    *part = shape_make(x->shape.rank - from, x->shape.dims + from);
+    if (shape_span(&x->shape, 0, x->shape.rank) == 0)
+        return -1;
     if (!usual)
         draw_int(d, "axis", axis);
-    draw_data(d, x.type, &part);
+    draw_data(d, x->type, part);
+    return 0;
+}
+
+static int sample_layer(struct draw *d)
+{
+    struct drawn x;
+    struct shape part;
+    if (draw_scaled(d, 0.2, &x, &part))
+        return -1;
     if (draw_chance(d, 0.7))
         draw_data(d, x.type, &part);
     draw_epsilon(d);
@@ -479,16 +490,10 @@ static int eval_rms(struct op_call *call)
 
 static int sample_rms(struct draw *d)
 {
-    struct drawn x = draw_primary(d);
-    int64_t axis = draw_between(d, -x.shape.rank, x.shape.rank - 1);
-    bool usual = draw_chance(d, 0.3);
-    int from = usual ? x.shape.rank - 1 : (int)(axis < 0 ? axis + x.shape.rank : axis);
-    struct shape part = shape_make(x.shape.rank - from, x.shape.dims + from);
-    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
-        return -1; /* there would be no elements for the mean */
-    if (!usual)
-        draw_int(d, "axis", axis);
-    draw_data(d, x.type, &part);
+    struct drawn x;
+    struct shape part;
+    if (draw_scaled(d, 0.3, &x, &part))
+        return -1;
     draw_epsilon(d);
     if (draw_chance(d, 0.3))
         draw_int(d, "stash_type", DTYPE_FLOAT);
