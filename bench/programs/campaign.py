@@ -39,15 +39,20 @@ def run_json(*command):
     return json.loads(done.stdout)
 
 
+def until_we_end(command):
+    """The command, which the kernel ends when this script ends, be it killed: nothing goes on fuzzing behind it."""
+    return ["setpriv", "--pdeathsig", "TERM", *command]
+
+
 def fuzz(folder, seconds):
     """Cases for so long; a folder that is there is gone on with."""
-    subprocess.run([ASSAY, "fuzz", "-e", f"onnxruntime@{RELEASE}:opt=all", "-e", f"onnxruntime@{RELEASE}:opt=none", "-o", folder,
-                    "--time", f"{seconds}s", "--no-reduce"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(until_we_end([ASSAY, "fuzz", "-e", f"onnxruntime@{RELEASE}:opt=all", "-e", f"onnxruntime@{RELEASE}:opt=none",
+                                 "-o", folder, "--time", f"{seconds}s", "--no-reduce"]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def report(folder, *options):
     """Reduces, bisects and bundles what has no bundle yet; the last line it says."""
-    done = subprocess.run([ASSAY, "report", folder, *options], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(until_we_end([ASSAY, "report", folder, *options]), stdout=subprocess.PIPE, text=True, check=False)
     return done.stdout.strip().splitlines()[-1] if done.stdout else ""
 
 

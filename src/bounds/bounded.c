@@ -273,6 +273,20 @@ void bounded_put_undecided(struct bounded *b, size_t i, long double value)
     set_bounds(b, i, INFINITY, 0);
 }
 
+/* A standard deviation that no computation has: far below the error of any number other than 0. */
+static const double some_number = 0x1.0a55a1p-1021;
+
+void bounded_put_some_number(struct bounded *b, size_t i, long double value)
+{
+    b->value[i] = value;
+    set_bounds(b, i, INFINITY, some_number);
+}
+
+bool bound_is_some_number(double hard, double likely)
+{
+    return isinf(hard) && likely == some_number;
+}
+
 void bounded_put_open(struct bounded *b, size_t i)
 {
     b->value[i] = 0;

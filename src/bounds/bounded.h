@@ -77,6 +77,15 @@ void bounded_put_range(struct bounded *b, size_t i, long double value, long doub
 void bounded_put_undecided(struct bounded *b, size_t i, long double value);
 void bounded_put_open(struct bounded *b, size_t i);
 
+/*
+ * Undecided, but a finite number wherever the operator is computed by the steps that its text states: an
+ * implementation that gives NaN or an infinity computes it otherwise and is imprecise. Nodes that read it
+ * see an undecided element; copies of it stay what they are. A mark in `likely`, which means nothing else
+ * beside an infinite hard bound, says so.
+ */
+void bounded_put_some_number(struct bounded *b, size_t i, long double value);
+bool bound_is_some_number(double hard, double likely);
+
 /* Stores a value with bounds that are already complete. */
 void bounded_set(struct bounded *b, size_t i, long double value, double hard, double likely);
 

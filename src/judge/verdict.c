@@ -286,7 +286,7 @@ enum verdict_kind verdict_of_outcome(enum outcome outcome)
 }
 
 struct reading {
-    enum verdict_kind kind; /* agrees, suspect, wrong, nan, undecided or open */
+    enum verdict_kind kind; /* agrees, imprecise, suspect, wrong, nan, undecided or open */
     double factor, deviations;
 };
 
@@ -296,6 +296,8 @@ static const long double rounding_of_bounds = 1 + 0x1p-40L;
 
 static struct reading read_element(long double want, double hard, double likely, long double got)
 {
+    if (bound_is_some_number(hard, likely) && !isfinite(got))
+        return (struct reading){VERDICT_IMPRECISE, 0, 0};
     if (isinf(hard))
         return (struct reading){isinf(likely) ? VERDICT_OPEN : VERDICT_UNDECIDED, 0, 0};
     if (isnan(want) || isnan(got)) {
@@ -332,6 +334,7 @@ static void count_element(struct verdict *verdict, enum verdict_kind kind)
     verdict->judged += !verdict_is(kind, CLASS_UNJUDGED);
     verdict->wrong += verdict_is(kind, CLASS_NUMBERS);
     verdict->suspect += kind == VERDICT_SUSPECT;
+    verdict->strange += kind == VERDICT_IMPRECISE;
 }
 
 static void judge_elements(struct verdict *verdict, size_t output, const struct bounded *expected,
@@ -433,10 +436,24 @@ static void describe_element(struct verdict *verdict, const char *name)
     snprintf(verdict->text, sizeof verdict->text, "%s", text);
 }
 
+/* An imprecise answer of a single element: it says nothing about others that are only far off. */
+static void describe_strange(struct verdict *verdict, const char *name)
+{
+    snprintf(verdict->text, sizeof verdict->text,
+             "%s %s[%zu] is %Lg, expected about %.9Lg: all that the operator's formula passes through are "
+             "finite numbers (%zu of %zu elements)",
+             subject(verdict), name, verdict->element, verdict->got, verdict->expected, verdict->strange,
+             verdict->total);
+}
+
 void verdict_finish(struct verdict *verdict, const char *name)
 {
     if (!name)
         name = "?";
+    if (verdict->kind == VERDICT_IMPRECISE) {
+        describe_strange(verdict, name);
+        return;
+    }
     if (verdict_is(verdict->kind, CLASS_SUSPECT | CLASS_NUMBERS)) {
         describe_element(verdict, name);
     } else if (verdict_is(verdict->kind, CLASS_FORM)) {

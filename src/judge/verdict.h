@@ -20,7 +20,8 @@ enum verdict_kind {
     VERDICT_UNDECIDED,    /* no element could be judged: their error bounds reach across a jump */
     VERDICT_OPEN,       /* ONNX leaves the result unspecified, or the model is not valid: any answer passes */
     VERDICT_MISTRUSTED, /* agreement that is no evidence, or all engines agree against the reference */
-    VERDICT_IMPRECISE,  /* far beyond the likely bound, though no operator is outside its hard bound */
+    VERDICT_IMPRECISE,  /* far beyond the likely bound, though no operator is outside its hard bound; or NaN
+                           where the steps that ONNX states give some number */
     VERDICT_SUSPECT,    /* beyond the likely bound and not settled; or outvoted where there is no reference */
     VERDICT_WRONG,      /* outside the hard bound: no rounding explains it */
     VERDICT_NAN,        /* NaN where a number is expected, or a number where NaN is */
@@ -141,6 +142,7 @@ struct verdict {
     size_t output;    /* the output it is about */
     size_t element;   /* the worst element */
     size_t total, judged, wrong, suspect, undecided, open; /* elements over all outputs */
+    size_t strange;            /* elements that are NaN or infinite where some number is expected */
     size_t blank;              /* outputs that have elements, none of which was judged */
     double factor;             /* largest error divided by its hard bound; infinite where the bound is 0 */
     double deviations;         /* largest error in standard deviations of the likely bound */

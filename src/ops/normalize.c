@@ -188,7 +188,17 @@ struct moments moments_of(const struct bounded *x, size_t start, size_t n, doubl
                                   shift * shift,
                               likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
     m.inverse = inverse_root(variance, epsilon, unit, type);
+    if (epsilon >= 2 * dtype_precision(type).tiny && squares < dtype_highest(type) / 1024)
+        m.most = 2 / sqrtl(epsilon);
     return m;
+}
+
+/* Whether the steps mean, difference, mean of the squares, root and quotient stay far from overflow. */
+static bool is_far_from_overflow(const struct affine *t, const struct moments *m, enum dtype type)
+{
+    long double reach = number_most(t->x) + number_most(t->mean), room = dtype_highest(type) / 1024;
+    long double scale = fmaxl(1, number_most(t->scale)), wide = fmaxl(1, m->most);
+    return m->most > 0 && reach * reach < room && reach * wide * scale + number_most(t->bias) < room;
 }
 
 static void put_normal(struct bounded *out, size_t i, const struct bounded *x, const struct moments *m,
@@ -208,6 +218,9 @@ static void put_normal(struct bounded *out, size_t i, const struct bounded *x, c
             t.bias.h += tiny * number_most(t.scale);
         }
         put_affine(out, i, &t, unit);
+        if (isinf(m->inverse.h) && isinf(bounded_hard(out, i)) && is_far_from_overflow(&t, m, out->type) &&
+            is_far_from_overflow(&t, m, type))
+            bounded_put_some_number(out, i, out->value[i]);
     }
 }
 
@@ -296,6 +309,8 @@ static void put_statistic(struct bounded *out, size_t i, const struct moments *m
         bounded_put(out, i, NAN, 0, 0);
     else if (m->undecided)
         bounded_put_undecided(out, i, 0);
+    else if (isinf(k->h) && m->most > 0)
+        bounded_put_some_number(out, i, k->v);
     else
         bounded_put(out, i, k->v, k->h, k->l);
 }

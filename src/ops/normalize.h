@@ -14,6 +14,8 @@ struct number inverse_root(struct number variance, double epsilon, double unit, 
 /* Statistics of a contiguous block. */
 struct moments {
     struct number mean, inverse;
+    long double most; /* the largest inverse when the variance is computed from squares of differences, which
+                         cannot be negative; 0: not known */
     bool nan, undecided;
 };
 

@@ -210,10 +210,10 @@ static bool softplus_overflows(struct number x, long double u)
 
 struct number activation_apply(const struct activation *a, struct number x, long double u)
 {
-    if (a->kind == ACT_THRESHOLDED_RELU && !(fabsl(x.v - a->alpha) > x.h)) {
-        long double reach = fabsl(x.v) + x.h;
-        return (struct number){value_of(x.v, a), 2 * reach, reach};
-    }
+    /* At the threshold it is x or 0. Around one value no finite bound can say so: the value jumps however
+     * little the argument moves, and what later units make of both would not lie within one another. */
+    if (a->kind == ACT_THRESHOLDED_RELU && !(fabsl(x.v - a->alpha) > x.h))
+        return (struct number){value_of(x.v, a), x.h == 0 ? fabsl(x.v) : INFINITY, fabsl(x.v) + x.h};
     /* Likewise x / (1 + |x|) of an infinity is NaN as written, and 1 in other forms. */
     if ((a->kind == ACT_SOFTPLUS && softplus_overflows(x, u)) || (a->kind == ACT_SOFTSIGN && isinf(x.v)))
         return (struct number){value_of(x.v, a), INFINITY, INFINITY};
