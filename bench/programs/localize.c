@@ -9,8 +9,7 @@
  * reference run the model with all values shown, and the first node in the order of computation whose value
  * is not bit for bit the same has had the same inputs on both, so the fault is in it. Where the fault ends
  * the engine, it is the last node of the shortest beginning of the model on which the faulty one ends and the
- * healthy one does not. A fault that wakes behind a certain other node only (relu-tail) is named as the group
- * of both, of which the last one counts.
+ * healthy one does not.
  *
  * Of the samples, single ones and then pairs, the first that shows the fault is taken.
  */

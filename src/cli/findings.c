@@ -9,6 +9,7 @@
 #include "judge/verdict.h"
 #include "locate/classify.h"
 #include "ops/op.h"
+#include "report/causes_answer.h"
 #include "report/finding_export.h"
 #include "report/text_table.h"
 
@@ -30,7 +31,7 @@ struct settings {
 struct writer {
     struct store *store;
     struct known_issues known;
-    bool unknown_only, all;
+    bool unknown_only, all, some; /* some: the settings leave findings out */
     struct finding_causes causes;
     struct finding_export export;
     struct table table;
@@ -71,6 +72,10 @@ static void add_row(struct writer *writer, const char *indent, const struct stor
 static void list_text(struct writer *writer)
 {
     const struct finding_causes *causes = &writer->causes;
+    causes_answer(writer->out, causes, writer->some, writer->folder, "\n");
+    str_add(writer->out, causes->count ? "\n\n" : "\n");
+    if (!causes->count)
+        return;
     table_init(&writer->table, "lrrrllll");
     table_head(&writer->table, "finding|variants|seen|nodes|class|status|engine|what");
     for (size_t i = 0; i < causes->count; i++) {
@@ -80,10 +85,8 @@ static void list_text(struct writer *writer)
             if (one != cause->lead)
                 add_row(writer, "  ", &one->stored, 0, one->stored.count);
     }
-    if (causes->count)
-        table_print(&writer->table, writer->out, writer->colour, 0);
-    str_printf(writer->out, "%s%zu finding%s", causes->count ? "\n" : "", causes->n_findings,
-               causes->n_findings == 1 ? "" : "s");
+    table_print(&writer->table, writer->out, writer->colour, 0);
+    str_printf(writer->out, "\n%zu finding%s", causes->n_findings, causes->n_findings == 1 ? "" : "s");
     if (causes->n_findings != causes->count)
         str_printf(writer->out, " of %zu cause%s%s", causes->count, causes->count == 1 ? "" : "s",
                    writer->all ? "" : "; --all lists the variants of each");
@@ -318,7 +321,12 @@ static int each(struct writer *writer, bool json, bool show, struct error *err)
 
 static int write_json(struct writer *writer, bool show, struct error *err)
 {
+    struct str answer;
+    str_init(&answer);
+    causes_answer(&answer, &writer->causes, writer->some, writer->folder, " ");
     output_json(&writer->json, writer->out, true);
+    json_string(&writer->json, "answer", answer.data);
+    str_release(&answer);
     json_array(&writer->json, "findings");
     int status = each(writer, true, show, err);
     json_end(&writer->json);
@@ -509,6 +517,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
                             .folder = words->items[0],
                             .unknown_only = settings->unknown,
                             .all = settings->all,
+                            .some = settings->engine || settings->op || settings->kind || settings->class ||
+                                    settings->show || settings->unknown,
                             .colour = output_colour(&settings->common)};
     if (store_open(&writer.store, writer.folder, settings->mute ? STORE_WRITE : STORE_READ, err)) {
         if (err->code != ERROR_NOT_FOUND)

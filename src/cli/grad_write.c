@@ -26,7 +26,7 @@ static void add_departure(struct answer_scene *scene, size_t engine, const struc
     const char *names[] = {course->operator, course->node };
     part->kind = course->verdict.kind;
     if (*course->operator)
-        answer_add_nodes(&scene->wheres[engine], &names[0], &names[1], 1);
+        answer_add_nodes(&scene->wheres[engine], &names[0], &names[1], 1, false);
     str_printf(&scene->wheres[engine], "%sstep %zu of the training", *course->operator? " in " : "",
                course->step);
     part->where = scene->wheres[engine].data;

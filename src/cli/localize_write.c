@@ -302,6 +302,23 @@ static void add_swapped(const struct localize_report *report, struct str *out)
                        verdict_name(first->verdicts[e]));
 }
 
+/* "Relu r1, only behind Conv c1", in the words that other commands use. */
+static void add_place(const struct localize_report *report, struct str *out)
+{
+    const struct localization *found = report->found;
+    size_t count = found->n_culprits + found->n_behind;
+    const char **operators = memory_zeroed(count, sizeof *operators);
+    const char **names = memory_zeroed(count, sizeof *names);
+    for (size_t i = 0; i < count; i++) {
+        size_t number = i < found->n_culprits ? found->culprits[i] : found->behind[i - found->n_culprits];
+        operators[i] = node_at(report, number)->op_type;
+        names[i] = model_node_name(node_at(report, number));
+    }
+    answer_add_nodes(out, operators, names, count, found->n_behind > 0);
+    free(operators);
+    free(names);
+}
+
 void localize_answer(const struct localize_report *report, const char *between, struct str *out)
 {
     const struct localization *found = report->found;
@@ -313,15 +330,7 @@ void localize_answer(const struct localize_report *report, const char *between, 
     str_init(&unjudged);
     str_init(&path);
     str_init(&said);
-    for (size_t i = 0; i < found->n_culprits; i++) {
-        const Onnx__NodeProto *node = node_at(report, found->culprits[i]);
-        str_add(&where, !i ? "" : i + 1 < found->n_culprits ? ", " : " and ");
-        text_print(&where, node->op_type, 60);
-        str_add(&where, " ");
-        text_print(&where, model_node_name(node), 120);
-    }
-    if (found->n_culprits > 1)
-        str_add(&where, " together");
+    add_place(report, &where);
     text_print(&path, report->path, 0);
     add_evidence(report, &evidence);
     add_unjudged(report, &unjudged);
@@ -452,6 +461,7 @@ static void json_local(struct json *json, const struct localize_report *report)
     json_string(json, "text", found->text);
     classification_json(json, report->class);
     json_numbers(json, "culprits", found->culprits, found->n_culprits);
+    json_numbers(json, "behind", found->behind, found->n_behind);
     json_names(json, "operators", report, true);
     json_names(json, "nodes", report, false);
     json_bool(json, "fused", found->fused);

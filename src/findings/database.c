@@ -24,18 +24,22 @@ double cell_as_real(const struct cell *cell)
 int database_run(struct database *database, const char *sql, const struct cell *params, size_t count,
                  database_row *row, void *context, struct error *err)
 {
-    static const char now[] = "{now}";
+    const struct {
+        const char *word, *meaning;
+    } words[] = {{"{now}", database->driver->now}, {"{row}", database->driver->row}, {"@", database->place}};
+    const size_t n_words = sizeof words / sizeof *words;
     struct str full;
     str_init(&full);
-    for (const char *at = sql; *at; at++)
-        if (*at == '@') {
-            str_add(&full, database->place);
-        } else if (text_starts(at, now)) {
-            str_add(&full, database->driver->now);
-            at += strlen(now) - 1;
-        } else {
-            str_append(&full, at, 1);
-        }
+    while (*sql) {
+        size_t word = 0;
+        while (word < n_words && !text_starts(sql, words[word].word))
+            word++;
+        if (word < n_words)
+            str_add(&full, words[word].meaning);
+        else
+            str_append(&full, sql, 1);
+        sql += word < n_words ? strlen(words[word].word) : 1;
+    }
     int status = database->driver->run(database, full.data, params, count, row, context, err);
     str_release(&full);
     return status;

@@ -2,9 +2,10 @@
  * As much of a relational database as the store needs: statements with parameters, rows and transactions.
  * There is one driver for each kind of database. The SQL is written so that both SQLite and PostgreSQL accept
  * it: parameters are $1, $2 and so on, numbered in the order of their first use; tables are named @findings,
- * where @ stands for the place of the campaign; {now} is the database's clock, in seconds since 1970;
- * conflicts are handled by ON CONFLICT, results of changes by RETURNING; the types are TEXT, BIGINT and
- * DOUBLE PRECISION.
+ * where @ stands for the place of the campaign; {now} is the database's clock, in seconds since 1970; {row}
+ * is a column that puts rows in the order in which they came, where the database has one, or else
+ * "signature"; conflicts are handled by ON CONFLICT, results of changes by RETURNING; the types are TEXT,
+ * BIGINT and DOUBLE PRECISION.
  *
  * The tables are those of findings/schema.h. An older database is upgraded in place, in one transaction, when
  * it is opened for writing; when it is opened for reading it stays as it is, and `version` tells what it has.
@@ -73,7 +74,7 @@ struct database_driver {
      * only one transaction at a time. */
     int (*lock)(struct database *database, const char *name, struct error *err);
     void (*close)(struct database *database);
-    const char *now; /* what {now} stands for */
+    const char *now, *row; /* what {now} and {row} stand for */
 };
 
 struct database {

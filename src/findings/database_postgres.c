@@ -302,6 +302,7 @@ static const struct database_driver driver = {
     .lock = lock,
     .close = close_it,
     .now = "extract(epoch FROM clock_timestamp())::double precision",
+    .row = "signature",
 };
 
 /* A password in the address would be seen by everyone who lists processes. */

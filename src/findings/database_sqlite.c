@@ -131,6 +131,7 @@ static const struct database_driver driver = {
     .end = end,
     .close = close_it,
     .now = "((julianday('now') - 2440587.5) * 86400.0)",
+    .row = "rowid",
 };
 
 static int read_number(void *context, const struct cell *cells, size_t count, struct error *err)

@@ -500,7 +500,7 @@ int store_list(struct store *store, const struct store_filter *filter,
                "ON t.own = f.signature LEFT JOIN @state c ON c.name = '" CLASS_KEY
                "' || f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
                "AND ($4 = 1 OR f.status <> $5) "
-               "ORDER BY f.first_seen, f.signature",
+               "ORDER BY f.first_seen, f.{row}",
                CELLS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
                      cell_text(or_empty(filter->kind)), cell_int(filter->gone),
                      cell_text(state_words[STATE_GONE])),

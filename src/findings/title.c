@@ -433,7 +433,7 @@ static void add_subject(struct str *out, const struct blamed *b, const struct ve
     const struct settlement *settlement = b->which->settlement;
     const char *what = "";
     if (b->count > 1 && verdict_is(verdict->kind, CLASS_WRONG_ANSWER))
-        what = settlement && settlement->fused ? "fused " : "";
+        what = settlement && settlement->fused && !settlement->behind ? "fused " : "";
     else if (verdict_row(verdict->kind)->calls_invalid)
         what = b->count > 1 ? "a valid model of " : "a valid ";
     else if (b->count > 1)

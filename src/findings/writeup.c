@@ -365,6 +365,22 @@ static void add_agreeing(struct str *out, const struct bundle_case *which)
     str_release(&others);
 }
 
+static void add_together(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    struct str operators;
+    str_init(&operators);
+    bundle_operators(&operators, which, model);
+    if (!settlement->behind)
+        add_prose(out, "It vanishes when the values between ", operators.data,
+                  " are made graph outputs: they are wrong only where they are fused.\n\n");
+    else if (settlement->at < model->graph->n_node)
+        add_prose(out, "When all values are made graph outputs, only ",
+                  model->graph->node[settlement->at]->op_type,
+                  " is wrong on the inputs it had; by itself it is right on them.\n\n");
+    str_release(&operators);
+}
+
 static void add_fault(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const struct settlement *settlement = which->settlement;
@@ -376,14 +392,8 @@ static void add_fault(struct str *out, const struct bundle_case *which, const st
         str_add(out, " switched off it is gone.\n\n");
     }
     if (settlement && settlement->count && settlement->fused &&
-        verdict_is(settlement->kind, CLASS_WRONG_ANSWER)) {
-        struct str operators;
-        str_init(&operators);
-        bundle_operators(&operators, which, model);
-        add_prose(out, "It vanishes when the values between ", operators.data,
-                  " are made graph outputs: they are wrong only where they are fused.\n\n");
-        str_release(&operators);
-    }
+        verdict_is(settlement->kind, CLASS_WRONG_ANSWER))
+        add_together(out, which, model);
     add_agreeing(out, which);
 }
 

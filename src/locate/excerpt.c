@@ -119,6 +119,18 @@ static int cut_out(struct test_case **part, const struct test_case *whole, const
     return status;
 }
 
+/* The culprit with the nodes behind which it goes wrong. */
+static int cut_out_found(struct test_case **part, const struct test_case *whole,
+                         const struct localization *found, struct error *err)
+{
+    size_t count = found->n_culprits + found->n_behind, *nodes = memory_zeroed(count, sizeof *nodes);
+    memcpy(nodes, found->behind, found->n_behind * sizeof *nodes);
+    memcpy(nodes + found->n_behind, found->culprits, found->n_culprits * sizeof *nodes);
+    int status = cut_out(part, whole, nodes, count, err);
+    free(nodes);
+    return status;
+}
+
 int excerpt_make(struct test_case **part, const struct test_case *whole, struct pool *pool, int engine,
                  struct error *err)
 {
@@ -131,7 +143,7 @@ int excerpt_make(struct test_case **part, const struct test_case *whole, struct 
         status = error_set(err, ERROR_NOT_FOUND, "none of its nodes is at fault on %s (%s)",
                            pool_engine(pool, engine)->label, verdict_name(found.kind));
     if (!status)
-        status = cut_out(part, whole, found.culprits, found.n_culprits, err);
+        status = cut_out_found(part, whole, &found, err);
     localization_release(&found);
     if (status) {
         test_case_free(*part);

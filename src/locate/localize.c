@@ -215,6 +215,21 @@ static void find_path(struct localization *result, const struct model_index *ind
     free(queue);
 }
 
+static void take_culprits(struct localization *result, const struct settlement *settlement)
+{
+    result->culprits = arena_array(&result->arena, settlement->count, sizeof *result->culprits);
+    result->behind = arena_array(&result->arena, settlement->count, sizeof *result->behind);
+    for (size_t i = 0; i < settlement->count; i++) {
+        size_t number = settlement->nodes[i];
+        if (settlement->behind && number != settlement->at) {
+            result->behind[result->n_behind++] = number;
+            continue;
+        }
+        result->culprits[result->n_culprits++] = number;
+        result->nodes[number].culprit = true;
+    }
+}
+
 static void conclude(struct localizing *localizing)
 {
     struct localization *result = localizing->result;
@@ -222,20 +237,16 @@ static void conclude(struct localizing *localizing)
     settlement_describe(settlement, localizing->model);
     result->kind = settlement->kind;
     result->verdict = settlement->verdict;
-    result->fused = settlement->fused;
+    result->fused = settlement->fused && !settlement->behind;
     result->text = arena_strdup(&result->arena, settlement->text);
-    result->n_culprits = settlement->count;
-    result->culprits = arena_array(&result->arena, settlement->count, sizeof *result->culprits);
+    take_culprits(result, settlement);
     size_t first = 0;
-    for (size_t i = 0; i < settlement->count; i++) {
-        result->culprits[i] = settlement->nodes[i];
-        result->nodes[settlement->nodes[i]].culprit = true;
-        if (localizing->search.test.index.position[settlement->nodes[i]] <
-            localizing->search.test.index.position[settlement->nodes[first]])
+    for (size_t i = 0; i < result->n_culprits; i++)
+        if (localizing->search.test.index.position[result->culprits[i]] <
+            localizing->search.test.index.position[result->culprits[first]])
             first = i;
-    }
-    if (settlement->count)
-        find_path(result, &localizing->search.test.index, settlement->nodes[first]);
+    if (result->n_culprits)
+        find_path(result, &localizing->search.test.index, result->culprits[first]);
     result->groups = localizing->search.record.groups;
     result->largest = localizing->search.record.largest;
     result->runs = localizing->search.test.runs;

@@ -62,6 +62,8 @@ struct localization {
     size_t n_culprits;      /* nodes to blame: 1, or a fused group; 0 when there are none */
     size_t *culprits;       /* node numbers, ascending */
     bool fused;             /* the fault vanishes when the values between are exposed */
+    size_t n_behind; /* nodes behind which alone the culprit goes wrong, though their values are right */
+    size_t *behind;  /* their numbers, ascending */
     struct verdict verdict; /* on the culprit, with the inputs it had */
     const char *unshown;    /* why the engine did not show its values; NULL when it did */
     size_t n_judged;        /* number of nodes judged */

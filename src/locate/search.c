@@ -109,7 +109,7 @@ static bool is_wrong_alone(struct search *search, size_t number)
     return verdict_is_finding(verdict.kind);
 }
 
-static void spare(struct search *search, const size_t *nodes, size_t count, bool fused,
+static void spare(struct search *search, const size_t *nodes, size_t count, size_t number,
                   const struct verdict *verdict)
 {
     if (!search->spare.nodes) {
@@ -118,7 +118,7 @@ static void spare(struct search *search, const size_t *nodes, size_t count, bool
         search->groups.skipped = search->spare.nodes;
         memcpy(search->spare.first.nodes, nodes, count * sizeof *nodes);
         search->spare.first.count = count;
-        search->spare.fused = fused;
+        search->spare.at = number;
         search->spare.verdict = *verdict;
     }
     for (size_t i = 0; i < count; i++)
@@ -140,12 +140,12 @@ static bool others_are_wrong(struct search *search)
 
 enum search_weight search_weigh(struct search *search, size_t number, const struct verdict *verdict)
 {
-    bool fused = search->last.group.count > 0, more = search->spare.nodes != NULL;
-    const size_t *nodes = fused ? search->last.group.nodes : &number;
-    size_t count = fused ? search->last.group.count : 1;
+    bool behind = search->last.group.count > 0, more = search->spare.nodes != NULL;
+    const size_t *nodes = behind ? search->last.group.nodes : &number;
+    size_t count = behind ? search->last.group.count : 1;
     if (search->test.index.model->graph->n_node < 2)
         return WEIGHT_FULL;
-    bool wrong = fused || search->last.alone || is_wrong_alone(search, number);
+    bool wrong = behind || search->last.alone || is_wrong_alone(search, number);
     if (wrong && search->test.index.model->graph->n_node > SMALL_ENOUGH)
         return WEIGHT_FULL;
     if (!wrong && !blame_breaks_right_inputs(&search->record, number))
@@ -154,25 +154,32 @@ enum search_weight search_weigh(struct search *search, size_t number, const stru
         return WEIGHT_FULL;
     if (!wrong)
         return WEIGHT_NONE;
-    spare(search, nodes, count, fused, verdict);
+    spare(search, nodes, count, number, verdict);
     return more && !others_are_wrong(search) ? WEIGHT_TOGETHER : WEIGHT_SPARE;
+}
+
+/* What `nodes` go wrong at is one of them, whose value is wrong on the inputs shown. */
+static void blame_at(struct settlement *settlement, const struct verdict *verdict, const size_t *nodes,
+                     size_t count, size_t at)
+{
+    settlement->fused = settlement->behind = count > 1;
+    settlement->at = at;
+    settlement_blame(settlement, verdict, nodes, count);
 }
 
 static void blame_node(struct search *search, struct settlement *settlement, const struct verdict *verdict,
                        size_t number)
 {
-    settlement->fused = search->last.group.count > 0;
-    if (settlement->fused)
-        settlement_blame(settlement, verdict, search->last.group.nodes, search->last.group.count);
+    if (search->last.group.count)
+        blame_at(settlement, verdict, search->last.group.nodes, search->last.group.count, number);
     else
-        settlement_blame(settlement, verdict, &number, 1);
+        blame_at(settlement, verdict, &number, 1, number);
 }
 
 void search_blame_spare(const struct search *search, struct settlement *settlement)
 {
-    settlement->fused = search->spare.fused;
-    settlement_blame(settlement, &search->spare.verdict, search->spare.first.nodes,
-                     search->spare.first.count);
+    blame_at(settlement, &search->spare.verdict, search->spare.first.nodes, search->spare.first.count,
+             search->spare.at);
 }
 
 bool search_blame(struct search *search, struct settlement *settlement, const struct verdict *verdict,

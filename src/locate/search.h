@@ -22,7 +22,7 @@ struct search {
     struct {         /* nodes that are wrong by themselves but are not the cause of the wrong answer */
         bool *nodes; /* by number; NULL: none */
         struct node_group first; /* the first such node or group */
-        bool fused;
+        size_t at;               /* of the group: the node that goes wrong behind the others */
         struct verdict verdict;
     } spare;
 };

@@ -31,15 +31,29 @@ void settlement_blame(struct settlement *settlement, const struct verdict *verdi
     settlement->count = count;
 }
 
+/* "Conv+Relu", without the node that goes wrong behind the others. */
+static void list_operators(const struct settlement *settlement, const struct model *model, char *out,
+                           size_t size)
+{
+    size_t used = 0, listed = 0;
+    *out = '\0';
+    for (size_t i = 0; i < settlement->count && used < size; i++) {
+        if (settlement->behind && settlement->nodes[i] == settlement->at)
+            continue;
+        const Onnx__NodeProto *node = model->graph->node[settlement->nodes[i]];
+        used += (size_t)snprintf(out + used, size - used, "%s%s", listed++ ? "+" : "", node->op_type);
+    }
+}
+
 void settlement_describe(struct settlement *settlement, const struct model *model)
 {
-    char who[120] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < settlement->count && used < sizeof who; i++) {
-        const Onnx__NodeProto *node = model->graph->node[settlement->nodes[i]];
-        used += (size_t)snprintf(who + used, sizeof who - used, "%s%s", i ? "+" : "", node->op_type);
-    }
-    if (settlement->count == 1) {
+    char who[120];
+    list_operators(settlement, model, who, sizeof who);
+    if (settlement->behind) {
+        const Onnx__NodeProto *node = model->graph->node[settlement->at];
+        snprintf(settlement->text, sizeof settlement->text, "%.60s (node %.60s) behind %s: %s", node->op_type,
+                 model_node_name(node), who, settlement->verdict.text);
+    } else if (settlement->count == 1) {
         const Onnx__NodeProto *node = model->graph->node[settlement->nodes[0]];
         snprintf(settlement->text, sizeof settlement->text, "%s (node %.60s): %s", who, model_node_name(node),
                  settlement->verdict.text);

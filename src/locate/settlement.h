@@ -16,10 +16,13 @@ struct settle_case {
 };
 
 struct settlement {
-    enum verdict_kind kind;  /* wrong, nan, shape, dtype, imprecise, agrees; or how a run ended (crash ...) */
-    size_t count;            /* nodes to blame: 1, or a fused group; 0 when there are none */
-    size_t *nodes;           /* numbers in graph->node, ascending */
-    bool fused;              /* the fault vanishes when the values between the nodes are exposed */
+    enum verdict_kind kind; /* wrong, nan, shape, dtype, imprecise, agrees; or how a run ended (crash ...) */
+    size_t count;           /* nodes to blame: 1, or a fused group; 0 when there are none */
+    size_t *nodes;          /* numbers in graph->node, ascending */
+    bool fused;             /* the nodes are wrong only together */
+    bool behind; /* ... and also where the values between them are exposed: node `at` goes wrong, but
+                    only behind the others. Otherwise the fault vanishes there. */
+    size_t at;   /* with behind: the number of that node */
     struct verdict verdict;  /* on that node or group, with its recorded inputs */
     char text[VERDICT_LINE]; /* one line: "Softmax (node sm3): output y[7] is ..." */
     bool every_node; /* every node is inside its hard bound on the inputs it had, and exposing values changed

@@ -197,6 +197,10 @@ static int open_below(const char *folder, const char *location, struct error *er
     }
     if (at < 0 && (errno == ELOOP || errno == ENOTDIR))
         return error_set(err, ERROR_INVALID, "external data at '%s' is behind a symbolic link", location);
+    if (at < 0 && errno == ENOENT)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "%s%s%s, which holds its values, does not exist; put it there, beside the model",
+                         folder, text_ends(folder, "/") ? "" : "/", location);
     if (at < 0)
         return error_errno(err, "cannot open external data '%s'", location);
     return at;

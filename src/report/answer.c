@@ -24,17 +24,18 @@ void answer_add_count(struct str *out, size_t count)
     }
 }
 
-void answer_add_nodes(struct str *out, const char *const *operators, const char *const *nodes, size_t count)
+void answer_add_nodes(struct str *out, const char *const *operators, const char *const *nodes, size_t count,
+                      bool behind)
 {
     for (size_t i = 0; i < count && i < NAMED; i++) {
-        str_add(out, !i ? "" : i + 1 < count ? ", " : " and ");
+        str_add(out, !i ? "" : behind && i == 1 ? ", only behind " : i + 1 < count ? ", " : " and ");
         text_print(out, operators[i], 60);
         str_add(out, " ");
         text_print(out, nodes[i], 120);
     }
     if (count > NAMED)
         str_printf(out, " and %zu more", count - NAMED);
-    if (count > 1)
+    if (count > 1 && !behind)
         str_add(out, " together");
 }
 
@@ -49,7 +50,7 @@ struct answer_part answer_part_of(const struct engine_verdict *overall, const ch
     }
     str_clear(where);
     if (!verdict_is(overall->verdict.kind, CLASS_AGREES))
-        answer_add_nodes(where, overall->operators, overall->nodes, overall->n_nodes);
+        answer_add_nodes(where, overall->operators, overall->nodes, overall->n_nodes, overall->behind);
     return (struct answer_part){
         .engine = engine,
         .kind = overall->verdict.kind,

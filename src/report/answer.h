@@ -74,8 +74,9 @@ void answer_scene_release(struct answer_scene *scene);
 struct answer_part answer_part_of(const struct engine_verdict *overall, const char *engine,
                                   struct str *where);
 
-/* Appends "Gemm fc", or "Conv c1, Relu r1 and Add a1 together". */
-void answer_add_nodes(struct str *out, const char *const *operators, const char *const *nodes, size_t count);
+/* Appends "Gemm fc", or "Conv c1, Relu r1 and Add a1 together"; behind: "Relu r1, only behind Conv c1". */
+void answer_add_nodes(struct str *out, const char *const *operators, const char *const *nodes, size_t count,
+                      bool behind);
 
 /* Appends a number with a comma at every third digit. */
 void answer_add_count(struct str *out, size_t count);

@@ -130,6 +130,10 @@ static void write_data(struct str *out, const struct map_source *source)
     for (size_t i = 0; i < source->result->n_path; i++)
         json_int(&json, NULL, (int64_t)source->result->path[i]);
     json_end(&json);
+    json_array(&json, "behind");
+    for (size_t i = 0; i < source->result->n_behind; i++)
+        json_int(&json, NULL, (int64_t)source->result->behind[i]);
+    json_end(&json);
     json_array(&json, "nodes");
     for (size_t i = 0; i < source->result->n_nodes; i++)
         write_node(&json, source, i);

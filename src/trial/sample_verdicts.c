@@ -52,6 +52,19 @@ static void keep_nodes(struct sample_verdicts *verdicts, struct engine_verdict *
     }
 }
 
+/* The node that goes wrong behind the others comes first. */
+static void keep_settled(struct sample_verdicts *verdicts, struct engine_verdict *overall,
+                         const struct model *model, const struct settlement *settlement)
+{
+    size_t *nodes = arena_array(verdicts->arena, settlement->count, sizeof *nodes), used = 0;
+    if (settlement->behind)
+        nodes[used++] = settlement->at;
+    for (size_t i = 0; i < settlement->count; i++)
+        if (!settlement->behind || settlement->nodes[i] != settlement->at)
+            nodes[used++] = settlement->nodes[i];
+    keep_nodes(verdicts, overall, model, nodes, used);
+}
+
 /* Settling runs the engine again. When the first answer was wrong and the second is right, no node can be
  * blamed, but the first answer was still wrong: mostly because of memory that was never written. */
 static bool vanished(const struct verdict *verdict, const struct settlement *settlement)
@@ -77,6 +90,7 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
     overall->sample = sample->number;
     overall->n_nodes = 0;
     overall->fused = settlement && settlement->fused;
+    overall->behind = settlement && settlement->behind;
     overall->detail = arena_strdup(verdicts->arena, settlement     ? settlement->text
                                                     : again.length ? again.data
                                                                    : verdict->text);
@@ -84,7 +98,7 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
     static const size_t only = 0;
     const struct model *model = test_case_model(sample->test, NULL);
     if (settlement)
-        keep_nodes(verdicts, overall, model, settlement->nodes, settlement->count);
+        keep_settled(verdicts, overall, model, settlement);
     else if (model && model->graph->n_node == 1 &&
              (verdict_is(verdict->kind, CLASS_NO_ANSWER) || verdict->kind == VERDICT_WRONG))
         keep_nodes(verdicts, overall, model, &only, 1);

@@ -28,6 +28,7 @@ struct engine_verdict {
     size_t n_nodes;               /* nodes to blame; 0: none, or not known */
     const char **operators, **nodes;
     bool fused;                  /* the nodes are wrong only together */
+    bool behind;                 /* ... and the first of them goes wrong, but only behind the others */
     const char *detail;          /* what is wrong and where, without the engine's name; may be empty */
     struct classification class; /* whose matter it is */
     const char *cause; /* which parameter makes it fail (compare/compare_cause.h); NULL: not known */

@@ -29,6 +29,7 @@ assay findings pools | tail -n 2
 quietly report pools
 plain() { sed -E 's/-[0-9a-f]{12}/-HASH/g; s/  +/  /g' | cut -d ' ' -f 1-7; }
 assay findings pools | plain
+"$build/src/cli/assay" findings pools | head -n 3 | sed -E 's/-[0-9a-f]{12}/-HASH/g'
 assay findings pools --all | plain
 assay findings pools --format json | grep -E '"(cause|variants)": ' | sort -u
 assay findings pools --show shape-maxpool | grep '^  cause'

@@ -17,6 +17,19 @@ assay localize net.onnx -e reference:fault=concat-three --method local
 assay localize net.onnx -e reference:fault=concat-three -e reference:round=on --method rate
 assay localize net.onnx -e reference:fault=concat-three -n 3 --format json
 assay localize net.onnx -e reference:round=on
+# A node that is wrong behind another one only: that one is named, but not to blame.
+model behind.onnx <<'EOF'
+<ir_version: 7, opset_import: ["": 13]>
+net (float[1,1,1,7] x) => (float[1,1,1,7] y)
+<float[1,1,1,1] w = {-1.5}>
+{
+    c = Conv(x, w)
+    r = Relu(c)
+    y = Neg(r)
+}
+EOF
+assay localize behind.onnx -e reference:fault=relu-tail --method local
+assay compare behind.onnx -e reference:fault=relu-tail
 # The cause: a parameter; none.
 assay localize net.onnx -e reference:fault=bn-sqrt-var --method causal
 assay localize net.onnx -e reference:fault=concat-three --method causal

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "report/answer.h"
+#include "report/causes_answer.h"
 
 #include <math.h>
 
@@ -53,6 +54,82 @@ static void sentence_of_the_example(void **state)
            "m.onnx is computed correctly by onnxruntime@1.30.0 and torch; opencv refuses it at Gemm fc. "
            "Evidence: 20 random samples of 1 x 3 x 32 x 32, 2,240 output values, all judged, largest "
            "error 0.3 of what rounding explains.");
+}
+
+static void nodes_to_blame(void **state)
+{
+    (void)state;
+    const char *operators[] = {"Relu", "Conv", "Add"}, *nodes[] = {"r", "c", "a"};
+    const struct {
+        size_t count;
+        bool behind;
+        const char *text;
+    } rows[] = {
+        {1, false, "Relu r"},
+        {3, false, "Relu r, Conv c and Add a together"},
+        {2, true, "Relu r, only behind Conv c"},
+        {3, true, "Relu r, only behind Conv c and Add a"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct str out;
+        str_init(&out);
+        answer_add_nodes(&out, operators, nodes, rows[i].count, rows[i].behind);
+        assert_string_equal(out.data, rows[i].text);
+        str_release(&out);
+    }
+}
+
+static struct cause_variant variant(const char *name, const char *kind, const char *engine, int64_t nodes,
+                                    enum finding_state state)
+{
+    return (struct cause_variant){.stored = {.name = name,
+                                             .kind = kind,
+                                             .title = "A title",
+                                             .engine = engine,
+                                             .nodes = nodes,
+                                             .state = state}};
+}
+
+static void expect_causes(struct finding_cause *items, size_t count, size_t n_findings, bool some,
+                          const char *text)
+{
+    struct finding_causes causes = {.count = count, .items = items, .n_findings = n_findings};
+    struct str out;
+    str_init(&out);
+    causes_answer(&out, &causes, some, "campaign", " ");
+    assert_string_equal(out.data, text);
+    str_release(&out);
+}
+
+/* What is known is never looked at first, nor is a refusal where an answer is wrong. */
+static void causes_of_a_campaign(void **state)
+{
+    (void)state;
+    struct cause_variant one[] = {
+        variant("wrong-known", "wrong", "opencv@4.10.0", 1, STATE_KNOWN),
+        variant("refused-gemm", "rejected", "opencv@4.10.0", 1, STATE_BUNDLED),
+        variant("wrong-large", "wrong", "torch@2.6.0:threads=2", 4, STATE_NEW),
+        variant("wrong-small", "wrong", "torch@2.6.0:threads=1", 2, STATE_BUNDLED),
+    };
+    struct finding_cause items[4];
+    for (size_t i = 0; i < 4; i++)
+        items[i] = (struct finding_cause){
+            .count = 1, .seen = 500, .first = &one[i], .last = &one[i], .lead = &one[i]};
+    expect_causes(items, 0, 0, false, "The campaign has no findings.");
+    expect_causes(items, 0, 0, true, "The campaign has no such finding.");
+    expect_causes(
+        items, 1, 1, true,
+        "What was asked for has 1 cause of failure on opencv@4.10.0; it is a known issue. Evidence: "
+        "1 finding, seen 500 times.");
+    expect_causes(items, 2, 2, false,
+                  "The campaign found 2 causes of failure on opencv@4.10.0; 1 of them is a known issue. Look "
+                  "first at refused-gemm: A title (opencv@4.10.0). Evidence: 2 findings, seen 1,000 times.");
+    expect_causes(
+        items, 4, 4, false,
+        "The campaign found 4 causes of failure, 2 on opencv@4.10.0 and 2 on torch@2.6.0; 1 of them "
+        "is a known issue. Look first at wrong-small: A title (torch@2.6.0:threads=1). Evidence: 4 "
+        "findings, seen 2,000 times; 1 is not reduced, so that some may have a cause in common: "
+        "'assay report campaign' reduces them.");
 }
 
 static void failures_alone(void **state)
@@ -180,7 +257,8 @@ static void words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sentence_of_the_example), cmocka_unit_test(failures_alone),
+        cmocka_unit_test(sentence_of_the_example), cmocka_unit_test(nodes_to_blame),
+        cmocka_unit_test(causes_of_a_campaign),    cmocka_unit_test(failures_alone),
         cmocka_unit_test(nothing_judged),          cmocka_unit_test(partly_judged),
         cmocka_unit_test(cases_and_runs),          cmocka_unit_test(words),
     };

@@ -164,6 +164,61 @@ static void scene_close(struct scene *scene)
     registry_free(scene->registry);
 }
 
+/* Conv, then Relu, whose last elements keep their sign under fault=relu-tail: only behind a Conv. */
+static struct model *behind_conv(void)
+{
+    const struct shape seven = {4, {1, 1, 1, 7}}, one = {4, {1, 1, 1, 1}};
+    struct model *model = model_new(13);
+    struct tensor weight = floats(&one, (float[]){-1});
+    model_add_input(model, "x", DTYPE_FLOAT, &seven);
+    model_add_initializer(model, "w", &weight);
+    model_add_node(model, "Abs", "abs", 1, NAMES("x"), 1, NAMES("a"));
+    model_add_node(model, "Conv", "conv", 2, NAMES("a", "w"), 1, NAMES("c"));
+    model_add_node(model, "Relu", "relu", 1, NAMES("c"), 1, NAMES("r"));
+    model_add_node(model, "Neg", "neg", 1, NAMES("r"), 1, NAMES("y"));
+    model_add_output(model, "y", DTYPE_FLOAT, &seven);
+    tensor_release(&weight);
+    return model;
+}
+
+/* The Conv is right, and its value is shown: it is where the Relu goes wrong, but not to blame. */
+static void who_is_wrong_behind_another_is_blamed_without_it(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct localization found;
+    struct settlement settled = {0};
+    const struct shape seven = {4, {1, 1, 1, 7}};
+    struct model *model = behind_conv();
+    struct tensor x = floats(&seven, (float[]){1, -2, 3, -0.5F, 0.25F, 2, -3});
+    struct value input = {.name = "x", .kind = VALUE_TENSOR, .count = 1, .tensors = &x};
+    struct test_case *test = test_case_view(model, &input, 1);
+    scene_open(&scene, "reference:fault=relu-tail");
+    struct localize_case where = scene.which;
+    where.test = test;
+    assert_int_equal(localize(&found, &where, NULL), 0);
+    assert_int_equal(found.kind, VERDICT_WRONG);
+    assert_int_equal(found.n_culprits, 1);
+    assert_int_equal(found.culprits[0], 2);
+    assert_int_equal(found.n_behind, 1);
+    assert_int_equal(found.behind[0], 1);
+    assert_false(found.fused);
+    assert_true(found.nodes[2].culprit && !found.nodes[1].culprit);
+    assert_int_equal(found.path[found.n_path - 1], 2);
+    assert_non_null(strstr(found.text, "Relu (node relu) behind Conv: "));
+    localization_release(&found);
+    struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
+    assert_int_equal(settle(&settled, &which, NULL), 0);
+    assert_int_equal(settled.count, 2); /* it takes both to show it */
+    assert_true(settled.behind);
+    assert_int_equal(settled.at, 2);
+    settlement_release(&settled);
+    test_case_free(test);
+    tensor_release(&x);
+    model_free(model);
+    scene_close(&scene);
+}
+
 static void check_concat(const struct localization *found)
 {
     assert_int_equal(found->kind, VERDICT_WRONG);
@@ -511,6 +566,7 @@ int main(void)
         cmocka_unit_test(who_does_no_harm_and_is_right_alone_is_not_blamed),
         cmocka_unit_test(who_is_right_on_right_inputs_is_not_blamed),
         cmocka_unit_test(of_two_faults_the_first_is_blamed),
+        cmocka_unit_test(who_is_wrong_behind_another_is_blamed_without_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,19 @@ static void a_signature_is_new_once(void **state)
     store_close(store);
 }
 
+/* Within one second, too, so that how fast a campaign went does not show in the order. */
+static void findings_are_listed_as_they_came(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"e", "b", "d", "a", "c"};
+    struct store *store = open_store(STORE_CREATE);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        add(store, names[i], "opencv", "r1");
+    if (!server)
+        assert_listed(store, (struct store_filter){0}, "e:1 new|b:1 new|d:1 new|a:1 new|c:1 new|");
+    store_close(store);
+}
+
 static void merged_findings_count_for_their_owner(void **state)
 {
     (void)state;
@@ -585,11 +598,11 @@ static void a_newer_campaign_is_refused(void **state)
 #define SERVED(name) cmocka_unit_test_setup(name, make_campaign)
 
 /* What holds for every kind of database. */
-#define COMMON(T)                                                                                 \
-    T(a_signature_is_new_once), T(merged_findings_count_for_their_owner), T(the_rest_reads_back), \
-        T(a_kill_loses_nothing), T(what_is_gone_is_no_finding), T(states_have_details),           \
-        T(classes_are_kept_or_follow), T(an_old_campaign_is_read_and_upgraded),                   \
-        T(a_newer_campaign_is_refused)
+#define COMMON(T)                                                                                  \
+    T(a_signature_is_new_once), T(findings_are_listed_as_they_came),                               \
+        T(merged_findings_count_for_their_owner), T(the_rest_reads_back), T(a_kill_loses_nothing), \
+        T(what_is_gone_is_no_finding), T(states_have_details), T(classes_are_kept_or_follow),      \
+        T(an_old_campaign_is_read_and_upgraded), T(a_newer_campaign_is_refused)
 
 int main(void)
 {
