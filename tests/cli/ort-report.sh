@@ -39,7 +39,7 @@ engine='-e onnxruntime@1.12.0 --no-probe --no-known --no-reduce --blocks 1 --ops
 numbers()
 {
     echo "fuzz: $(assay fuzz $engine --count 20 --format json -o changed 2>/dev/null | grep -m 1 -oE '"findings": [0-9]+')," \
-        "list: $(assay findings changed --no-known "$@" | grep -E '^[0-9]+ finding'), status $(assay findings changed --no-known | tail -n 2 | head -n 1)"
+        "list: $(assay findings changed --no-known "$@" | grep -E '^[0-9]+ finding|no findings'), status $(assay findings changed --no-known | tail -n 2 | head -n 1)"
 }
 numbers
 rm data/onnxruntime/1.12.0
