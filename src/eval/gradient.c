@@ -220,12 +220,12 @@ static bool arrives_in_numbers(const struct visit *v)
 }
 
 /* A zero may be 0 times something that arrived: NaN, unless that is a number. Engines also select by masks.
- */
+ * What may be 0 is 0 in some engine. */
 static void doubt_zeros(struct bounded *slope)
 {
     for (size_t i = 0; i < slope->count; i++)
-        if (slope->value[i] == 0 && bounded_hard(slope, i) == 0)
-            bounded_put_undecided(slope, i, 0);
+        if (fabsl(slope->value[i]) <= bounded_hard(slope, i))
+            bounded_put_undecided(slope, i, slope->value[i]);
 }
 
 /* What the node gives to the values that it reads. */
