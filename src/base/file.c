@@ -7,7 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,63 +15,147 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int file_map_open(struct file_map *map, const char *path, struct error *err)
+/* What is no regular file, in words; NULL for one. */
+static const char *kind_of(mode_t mode)
 {
-    map->data = NULL;
-    map->size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a writer if it is a pipe */
+    return S_ISREG(mode)    ? NULL
+           : S_ISDIR(mode)  ? "a folder"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+static int refuse_kind(const char *path, const char *kind, struct error *err)
+{
+    errno = EISDIR;
+    return text_equal(kind, "a folder")
+               ? error_errno(err, "cannot read %s", path)
+               : error_set(err, ERROR_IO, "%s is %s; give a regular file", path, kind);
+}
+
+int file_open_regular(const char *path, struct error *err)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe does not wait for a writer */
+    if (fd < 0 && errno == ENXIO && stat(path, &info) == 0 && kind_of(info.st_mode))
+        return refuse_kind(path, kind_of(info.st_mode), err);
     if (fd < 0)
         return error_errno(err, "cannot open %s", path);
-    int result = 0;
-    struct stat info;
-    if (fstat(fd, &info) < 0) {
-        result = error_errno(err, "cannot stat %s", path);
-    } else if (!S_ISREG(info.st_mode)) {
-        errno = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
-        result = S_ISDIR(info.st_mode)
-                     ? error_errno(err, "cannot read %s", path)
-                     : error_set(err, ERROR_IO, "%s is a pipe or a device; give a regular file", path);
-    } else if (info.st_size > 0) {
-        void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) {
-            result = error_errno(err, "cannot map %s", path);
-        } else {
-            map->data = data;
-            map->size = (size_t)info.st_size;
-        }
+    int result = fstat(fd, &info) < 0    ? error_errno(err, "cannot stat %s", path)
+                 : kind_of(info.st_mode) ? refuse_kind(path, kind_of(info.st_mode), err)
+                                         : 0;
+    if (result)
+        close(fd);
+    return result ? -1 : fd;
+}
+
+/* Mapped files, for the guard. */
+static struct file_map *maps;
+static size_t n_maps, map_room;
+static volatile sig_atomic_t maps_cut;
+static struct sigaction before_guard;
+
+static bool is_mapped(const uint8_t *at)
+{
+    for (size_t i = 0; i < n_maps; i++)
+        if (at >= maps[i].data && (size_t)(at - maps[i].data) < maps[i].size)
+            return true;
+    return false;
+}
+
+/* Only system calls, so that it may interrupt anything. */
+static void put_zeros(int number, siginfo_t *info, void *context)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const uint8_t *at = info->si_addr;
+    void *start = (void *)((uintptr_t)at / page * page);
+    if (is_mapped(at) &&
+        mmap(start, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+        maps_cut = 1;
+        return;
     }
+    if (before_guard.sa_flags & SA_SIGINFO) {
+        before_guard.sa_sigaction(number, info, context);
+        return;
+    }
+    sigaction(number, &before_guard, NULL); /* the access is made again, and does what it did before */
+}
+
+void file_guard_maps(void)
+{
+    struct sigaction guard = {.sa_sigaction = put_zeros, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &guard, &before_guard);
+}
+
+bool file_maps_were_cut(void)
+{
+    return maps_cut;
+}
+
+int file_map_fd(struct file_map *map, int fd, struct error *err)
+{
+    struct stat info;
+    *map = (struct file_map){0};
+    if (fstat(fd, &info) < 0)
+        return error_errno(err, "cannot stat a file");
+    if (info.st_size == 0)
+        return 0;
+    void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+        return error_errno(err, "cannot map a file");
+    *map = (struct file_map){data, (size_t)info.st_size};
+    maps = memory_grow(maps, &map_room, n_maps + 1, sizeof *maps);
+    maps[n_maps++] = *map;
+    return 0;
+}
+
+int file_map_open(struct file_map *map, const char *path, struct error *err)
+{
+    *map = (struct file_map){0};
+    int fd = file_open_regular(path, err);
+    if (fd < 0)
+        return -1;
+    int result = file_map_fd(map, fd, err);
     close(fd);
-    return result;
+    return result ? error_prefix(err, "%s", path) : 0;
 }
 
 void file_map_close(struct file_map *map)
 {
+    for (size_t i = 0; map->data && i < n_maps; i++)
+        if (maps[i].data == map->data) {
+            maps[i] = maps[--n_maps];
+            break;
+        }
+    if (n_maps == 0) {
+        free(maps);
+        maps = NULL;
+        map_room = 0;
+    }
     if (map->data)
         munmap((void *)(uintptr_t)map->data, map->size);
-    map->data = NULL;
-    map->size = 0;
+    *map = (struct file_map){0};
 }
 
 int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err)
 {
-    FILE *in = fopen(path, "rbe");
-    if (!in)
-        return error_errno(err, "cannot open %s", path);
+    int fd = file_open_regular(path, err);
+    if (fd < 0)
+        return -1;
     struct str text;
     str_init(&text);
     char chunk[65536];
-    size_t got;
+    ssize_t got;
     int result = 0;
-    while ((got = fread(chunk, 1, sizeof chunk, in)) > 0) {
-        if (got > limit - text.length) {
+    while (!result && ((got = read(fd, chunk, sizeof chunk)) > 0 || (got < 0 && errno == EINTR))) {
+        if (got > 0 && (size_t)got > limit - text.length)
             result = error_set(err, ERROR_LIMIT, "%s is larger than %zu bytes", path, limit);
-            break;
-        }
-        str_append(&text, chunk, got);
+        else if (got > 0)
+            str_append(&text, chunk, (size_t)got);
     }
-    if (!result && ferror(in))
+    if (!result && got < 0)
         result = error_errno(err, "cannot read %s", path);
-    fclose(in);
+    close(fd);
     if (!result) {
         *size = text.length;
         *data = text.data;
@@ -201,17 +285,86 @@ int file_make_folders(const char *path, struct error *err)
     return result;
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+/* Opens a folder of a folder, also one that its maker has closed to himself; -1: it is none. */
+static int open_inner(int folder, const char *name)
 {
-    (void)info, (void)kind, (void)where;
-    return remove(path);
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, fd = openat(folder, name, flags);
+    if (fd < 0 && errno == EACCES && fchmodat(folder, name, 0700, 0) == 0)
+        fd = openat(folder, name, flags);
+    if (fd >= 0 && fchmod(fd, 0700) < 0)
+        return fd; /* somebody else's; what cannot be removed then is told */
+    return fd;
+}
+
+/* Moves a folder, which is in `from`, to the top of the tree, under a name that nothing there has. */
+static bool move_up(int from, const char *name, int top, size_t *number)
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        char fresh[40];
+        snprintf(fresh, sizeof fresh, "moved-%zu", (*number)++);
+        if (renameat(from, name, top, fresh) == 0)
+            return true;
+        if (errno == EACCES && fchmodat(from, name, 0700, 0) < 0)
+            return false;
+        if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR && errno != EACCES)
+            return false;
+    }
+    return false;
+}
+
+/* One entry of a folder that is directly below the top, or of the top itself. */
+static bool remove_entry(int folder, const char *name, int top, size_t *number)
+{
+    return unlinkat(folder, name, 0) == 0 || errno == ENOENT ||
+           ((errno == EISDIR || errno == EPERM) &&
+            (unlinkat(folder, name, AT_REMOVEDIR) == 0 || move_up(folder, name, top, number)));
+}
+
+/*
+ * Empties a folder. Folders in it are emptied, and folders in those are moved to the top, so that no depth
+ * needs a path, a recursion or many descriptors.
+ */
+static bool empty(int folder, int top, size_t *number)
+{
+    int own = dup(folder);
+    DIR *dir = own < 0 ? NULL : fdopendir(own);
+    bool good = dir != NULL, found = true;
+    if (!dir && own >= 0)
+        close(own);
+    while (good && found) {
+        struct dirent *entry;
+        found = false;
+        rewinddir(dir);
+        while (good && (entry = readdir(dir))) {
+            if (text_equal(entry->d_name, ".") || text_equal(entry->d_name, ".."))
+                continue;
+            found = true;
+            int inner = folder == top ? open_inner(folder, entry->d_name) : -1;
+            if (inner >= 0) {
+                good = empty(inner, top, number) && unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0;
+                close(inner);
+            } else {
+                good = remove_entry(folder, entry->d_name, top, number);
+            }
+        }
+    }
+    int cause = errno;
+    if (dir)
+        closedir(dir);
+    errno = cause;
+    return good;
 }
 
 int file_remove_tree(const char *path, struct error *err)
 {
-    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
-        return error_errno(err, "cannot remove %s", path);
-    return 0;
+    size_t number = 0;
+    int top = open_inner(AT_FDCWD, path);
+    bool gone = top >= 0 ? empty(top, top, &number) && rmdir(path) == 0 : unlink(path) == 0;
+    int cause = errno;
+    if (top >= 0)
+        close(top);
+    errno = cause;
+    return gone || errno == ENOENT ? 0 : error_errno(err, "cannot remove %s", path);
 }
 
 const char *file_base(const char *path)

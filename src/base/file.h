@@ -22,7 +22,19 @@ struct file_map {
 };
 
 int file_map_open(struct file_map *map, const char *path, struct error *err);
+int file_map_fd(struct file_map *map, int fd, struct error *err); /* of an open file */
 void file_map_close(struct file_map *map);
+
+/*
+ * Whoever cuts a file off that is mapped here would end the process (SIGBUS). From file_guard_maps on, what
+ * is missing reads as zeros, and file_maps_were_cut tells, so that no result is taken from them.
+ */
+void file_guard_maps(void);
+bool file_maps_were_cut(void);
+
+/* Opens a file that the user names for reading; -1 for anything else (a folder, a pipe, a socket, a device),
+ * which is named at once. */
+int file_open_regular(const char *path, struct error *err);
 
 /* The whole file, NUL-terminated, on the heap; refused with ERROR_LIMIT when larger than limit. */
 int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err);
@@ -43,7 +55,7 @@ bool file_is_special(const char *path);
 /* Creates the folder and its parents, like mkdir -p. */
 int file_make_folders(const char *path, struct error *err);
 
-/* Removes a folder and everything in it. Symbolic links are removed, not followed. */
+/* Removes a folder and everything in it, however deep. Symbolic links are removed, not followed. */
 int file_remove_tree(const char *path, struct error *err);
 
 /* The last part of a path, without slashes at its end; points into path. */

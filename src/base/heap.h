@@ -2,6 +2,8 @@
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,6 +17,9 @@ extern "C" {
  * would die of an unmapped page, and what was a crash becomes numbers.
  */
 void heap_keep_freed(void);
+
+/* How many bytes are allocated now. */
+size_t heap_used(void);
 
 #ifdef __cplusplus
 }

@@ -49,12 +49,13 @@ bool output_is_report(const char *start, size_t size)
 /* Reads the first bytes of a file; *size is 0 for an empty file, which may be overwritten. */
 static int read_start(const char *path, char start[START_SIZE], size_t *size, struct error *err)
 {
-    FILE *in = fopen(path, "rbe");
-    if (!in)
-        return error_errno(err, "%s exists and cannot be read", path);
-    *size = fread(start, 1, START_SIZE, in);
-    int status = ferror(in) ? error_errno(err, "%s exists and cannot be read", path) : 0;
-    fclose(in);
+    int fd = file_open_regular(path, err);
+    if (fd < 0)
+        return error_prefix(err, "%s exists and cannot be read", path);
+    ssize_t got = read(fd, start, START_SIZE);
+    *size = got > 0 ? (size_t)got : 0;
+    int status = got < 0 ? error_errno(err, "%s exists and cannot be read", path) : 0;
+    close(fd);
     return status;
 }
 

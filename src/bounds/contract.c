@@ -1,5 +1,7 @@
 #include "bounds/contract.h"
 
+#include "base/limits.h"
+
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
@@ -364,7 +366,7 @@ static struct number sum_one(const struct contraction *c, size_t i, size_t j, bo
 static void contract_loops(const struct contraction *c, bool exact)
 {
     for (size_t i = 0; i < c->m; i++)
-        for (size_t j = 0; j < c->n; j++)
+        for (size_t j = 0; j < c->n && !limits_late(c->k); j++)
             c->sink(c->context, i, j, sum_one(c, i, j, exact));
 }
 
@@ -489,7 +491,7 @@ static void run_blocks(struct blocks *s)
     for (size_t i = 0; i < c->m; i += s->mb) {
         size_t rows = c->m - i < s->mb ? c->m - i : s->mb;
         pack_a(s, i, rows);
-        for (size_t j = 0; j < c->n; j += s->nb) {
+        for (size_t j = 0; j < c->n && !limits_late(c->k * s->nb); j += s->nb) {
             size_t cols = c->n - j < s->nb ? c->n - j : s->nb;
             pack_b(s, j, cols);
             multiply(s, rows, cols);

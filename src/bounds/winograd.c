@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "bounds/contract.h"
 
 #define ROOT 1.41421356237309504880
@@ -94,7 +95,7 @@ static double norm_of(const struct winograd_matrix *m)
 }
 
 /* Small matrices side by side: of several tiles, or of several channels. */
-enum { LANES = 8 };
+enum { LANES = 8, TILE_STEPS = 1 << 12 /* of transforming so many tiles, roughly */ };
 
 struct grid {
     double at[WINOGRAD_TILE][WINOGRAD_TILE][LANES];
@@ -272,7 +273,7 @@ static void fill_right(const struct winograd *w, const struct scheme *s, struct 
     struct transformed t;
     const struct winograd_matrix *b0 = &s->axis[0].b, *b1 = &s->axis[1].b;
     for (size_t c = 0; c < w->channels; c++)
-        for (size_t n = 0; n < p->tiles; n += LANES) {
+        for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
             size_t lanes = at_most(p->tiles - n, LANES);
             read_tiles(w, s, c, tile + n, lanes, &reach);
             transform(b0, b1, &reach, s->in, s->tiny_in, s->highest / (1 + s->in) / s->in_norm, &t);
@@ -306,7 +307,7 @@ static void fill_left(const struct winograd *w, const struct scheme *s, struct p
     struct transformed t;
     const struct winograd_matrix *g0 = &s->axis[0].g, *g1 = &s->axis[1].g;
     for (size_t i = 0; i < outputs; i++)
-        for (size_t c = 0; c < w->channels; c += LANES) {
+        for (size_t c = 0; c < w->channels && !limits_late(TILE_STEPS); c += LANES) {
             size_t lanes = at_most(w->channels - c, LANES);
             read_kernels(w, s, output + i, c, lanes, &reach);
             transform(g0, g1, &reach, s->kernel, s->tiny_kernel,
@@ -325,7 +326,7 @@ static void fill_left(const struct winograd *w, const struct scheme *s, struct p
 static void multiply(const struct winograd *w, const struct scheme *s, struct panels *p, size_t outputs)
 {
     size_t terms = 2 * w->channels;
-    for (size_t point = 0; point < points_of(s); point++)
+    for (size_t point = 0; point < points_of(s) && !limits_late(outputs * p->tiles); point++)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)outputs, (int)p->tiles, (int)terms, 1,
                     p->left + point * p->outputs * terms, (int)terms, p->right + point * terms * p->tiles,
                     (int)p->tiles, 0, p->errors + point * p->outputs * p->tiles, (int)p->tiles);
@@ -360,7 +361,7 @@ static void put_errors(const struct winograd *w, const struct scheme *s, const s
     const struct winograd_matrix *a0 = &s->axis[0].a, *a1 = &s->axis[1].a;
     size_t area = (w->size[0] - w->kernel[0] + 1) * (w->size[1] - w->kernel[1] + 1);
     for (size_t i = 0; i < outputs; i++)
-        for (size_t n = 0; n < p->tiles; n += LANES) {
+        for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
             size_t lanes = at_most(p->tiles - n, LANES);
             memset(&sums, 0, sizeof sums);
             for (size_t point = 0; point < points_of(s); point++)

@@ -197,6 +197,21 @@ static int renew(struct fuzz *fuzz, struct error *err)
     return 0;
 }
 
+/* Whoever removes or replaces the folder ends the campaign: what it finds would be written nowhere. */
+static int check_folder(const struct fuzz *fuzz, struct error *err)
+{
+    struct stat held, there;
+    if (fuzz->lock < 0)
+        return 0;
+    char *path = file_join(fuzz->options->folder, "lock");
+    bool same = fstat(fuzz->lock, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
+                held.st_dev == there.st_dev;
+    free(path);
+    return same ? 0
+                : error_set(err, ERROR_IO, "the campaign's folder %s was removed or replaced while it ran",
+                            fuzz->options->folder);
+}
+
 /* Every so often, and at once when something new was met. */
 static int keep(struct fuzz *fuzz, bool now, struct error *err)
 {
@@ -204,6 +219,8 @@ static int keep(struct fuzz *fuzz, bool now, struct error *err)
         return 0;
     update_status(fuzz);
     fuzz->kept = clock_seconds();
+    if (check_folder(fuzz, err))
+        return -1;
     if (fuzz->options->watch && fuzz->options->watch(fuzz->options->context, fuzz->status))
         fuzz->stop = true;
     return fuzz->sharing ? renew(fuzz, err) : fuzz_state_keep(&fuzz->state, fuzz->store, err);

@@ -10,6 +10,10 @@
 
 static const char snapshot_key[] = "fuzz-snapshot", progress_key[] = "fuzz-progress";
 
+/* What a campaign can reach; a database that says more is damaged. */
+static const uint64_t MOST_CASES = UINT64_C(1) << 50;
+static const double most_seconds = 1e12;
+
 void fuzz_state_clear(struct fuzz_state *state)
 {
     memset(state->marks, MARK_TODO, RANGE_MOST);
@@ -92,6 +96,12 @@ static bool take_count(const char **text, uint64_t *value)
     return good;
 }
 
+/* A number of cases, which has room for more: sums of some must not overflow. */
+static bool take_cases(const char **text, uint64_t *value)
+{
+    return take_count(text, value) && *value <= MOST_CASES;
+}
+
 static bool take_real(const char **text, double *value)
 {
     char *end;
@@ -105,17 +115,19 @@ static bool read_engine(struct fuzz_engine *engine, const char **text)
 {
     bool good = take_word(text, "engine ") && take_real(text, &engine->busy);
     for (int k = 0; k < VERDICT_COUNT && good; k++)
-        good = take_count(text, &engine->verdicts[k]);
+        good = take_cases(text, &engine->verdicts[k]);
     for (int k = 0; k < PAPER_COUNT && good; k++)
-        good = take_count(text, &engine->paper[k]);
+        good = take_cases(text, &engine->paper[k]);
     return good && take_word(text, "\n");
 }
 
 static bool read_counters(struct fuzz_status *status, const char **text)
 {
-    bool good = take_word(text, "cases ") && take_count(text, &status->cases) &&
+    bool good = take_word(text, "cases ") && take_cases(text, &status->cases) &&
                 take_word(text, "\nelapsed ") && take_real(text, &status->elapsed) &&
-                take_word(text, "\nnew ") && take_real(text, &status->last_new) && take_word(text, "\n");
+                fabs(status->elapsed) <= most_seconds && take_word(text, "\nnew ") &&
+                take_real(text, &status->last_new) && fabs(status->last_new) <= most_seconds &&
+                take_word(text, "\n");
     for (size_t i = 0; i < status->n_engines && good; i++)
         good = read_engine(&status->engines[i], text);
     return good;
@@ -167,7 +179,7 @@ static bool read_known(struct fuzz_state *state, const char **text)
 static int read_snapshot(struct fuzz_state *state, const struct case_source *source, const char *text,
                          struct error *err)
 {
-    bool good = take_word(&text, "first ") && take_count(&text, &state->first) && take_word(&text, "\n") &&
+    bool good = take_word(&text, "first ") && take_cases(&text, &state->first) && take_word(&text, "\n") &&
                 read_counters(state->status, &text) && read_known(state, &text);
     if (!good)
         return error_set(err, ERROR_FORMAT, "the campaign's snapshot is damaged");

@@ -1,12 +1,19 @@
 #include "case/inputs_random.h"
 
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "base/str.h"
 #include "case/inputs_sizes.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+enum {
+    STRING_BYTES = 24, /* of memory while a word of one letter is drawn */
+    STEPS_AN_ELEMENT = 16,
+};
 
 /* "NAME=SIZE" for a symbol the model uses. */
 struct dim_choice {
@@ -150,16 +157,23 @@ int inputs_random_tensor(const struct inputs *inputs, const struct inputs_slot *
                          struct tensor *tensor, struct error *err)
 {
     struct shape shape = inputs_shape(inputs, slot, sample);
-    if (tensor_alloc(tensor, slot->dtype, &shape, 0, err))
+    tensor_init(tensor);
+    size_t count, item = slot->dtype == DTYPE_STRING ? STRING_BYTES : dtype_size(slot->dtype);
+    if (shape_count(&shape, &count, err) ||
+        limits_room(count > SIZE_MAX / item ? SIZE_MAX : count * item, err) ||
+        tensor_alloc(tensor, slot->dtype, &shape, 0, err))
         return error_prefix(err, "input %s", slot->name);
     struct rng root = rng_seed(inputs->seed);
     struct rng of_sample = rng_split(&root, sample);
     struct rng stream = rng_split(&of_sample, hash_text(slot->name));
     if (slot->dtype == DTYPE_STRING)
         return fill_strings(tensor, &stream, err);
-    for (size_t i = 0; i < tensor->count; i++) {
+    limits_begin();
+    for (size_t i = 0; i < tensor->count && !limits_late(STEPS_AN_ELEMENT); i++) {
         struct rng rng = rng_split(&stream, i);
         fill_element(tensor, i, &rng);
     }
-    return 0;
+    int status = limits_check(err);
+    limits_end();
+    return status ? error_prefix(err, "drawing input %s", slot->name) : 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "judge/standing.h"
 
@@ -93,6 +94,10 @@ int cli_parse(const struct command *command, int count, char **argv, struct aren
  */
 int cli_spare_inputs(const struct command *command, const void *settings, const struct cli_list *words,
                      struct error *err);
+
+/* The limits on what the command itself computes: those of --deadline and --memory, where it has these
+ * options and they are given, else 30 s and 4 GB. */
+struct limits cli_limits(const struct command *command, const void *settings);
 
 /* The texts of `assay COMMAND --help`, `assay help` and `assay completion`, appended to *out. */
 void cli_help(const struct command *command, struct str *out);

@@ -40,9 +40,9 @@ struct common {
      "an engine: name[@version][:knob=value,...]; name@all means every installed version; repeatable"},     \
     COMMON_REGISTRY(type),                                                                          \
     {0, "deadline", OPTION_TIME, "TIME", offsetof(type, common.deadline),                           \
-     "time limit for each request to an engine (default 30s)"},                                                \
+     "time limit for each request to an engine and each evaluation by the reference (default 30s)"},                                                \
     {0, "memory", OPTION_SIZE, "SIZE", offsetof(type, common.memory),                               \
-     "memory limit for each engine process (default 4G)"},                                                    \
+     "memory limit for each engine process and for what assay computes itself (default 4G)"},                                                    \
     {0, "workers", OPTION_SEVERAL, "N", offsetof(type, common.workers),                               \
      "processes for each engine (default 1)"},                                                      \
     {0, "fresh", OPTION_FLAG, NULL, offsetof(type, common.fresh),                                   \

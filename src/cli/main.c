@@ -1,13 +1,18 @@
+#define _GNU_SOURCE /* close_range */
+#include "base/file.h"
 #include "base/heap.h"
 #include "base/memory.h"
 #include "base/wrap.h"
 #include "cli/cli.h"
 #include "config.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int trouble(const struct command *command, const struct error *err)
 {
@@ -53,10 +58,14 @@ static int run(const struct command *command, int count, char **argv)
     int status = cli_parse(command, count, argv, &arena, settings, &words, &help, &err);
     if (help)
         status = print_help(command);
-    else if (status == 0 && cli_spare_inputs(command, settings, &words, &err) == 0)
+    else if (status == 0 && cli_spare_inputs(command, settings, &words, &err) == 0) {
+        limits_set(cli_limits(command, settings));
         status = command->run(settings, &words, &err);
-    else
+    } else
         status = -1;
+    if (file_maps_were_cut())
+        status =
+            error_set(&err, ERROR_IO, "a file was cut off while it was read, so nothing here is certain");
     if (status < 0)
         status = trouble(command, &err);
     free(settings);
@@ -76,8 +85,25 @@ static int no_command(const char *word)
     return STATUS_TROUBLE;
 }
 
+/* Whoever starts Assay may have closed stdin, stdout or stderr, whose numbers then go to other files, and may
+ * have left files open, which are no engine's business. What is written to a stdout that was closed fails. */
+static void settle_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+    for (int standard = 0; standard <= STDERR_FILENO; standard++)
+        fcntl(standard, F_SETFD, 0);
+    close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
+    settle_descriptors();
+    file_guard_maps();
     /* A worker that dies while we write to it must not end this process too. */
     signal(SIGPIPE, SIG_IGN);
     heap_keep_freed();

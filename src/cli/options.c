@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "base/seed.h"
+#include "engine/pool.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -293,4 +294,18 @@ int cli_spare_inputs(const struct command *command, const void *settings, const 
         if (&command->options[i] != option && spare_option(output, &command->options[i], settings, err))
             return -1;
     return 0;
+}
+
+static const void *member_of(const struct command *command, const void *settings, const char *name)
+{
+    const struct cli_option *option = find_long(command, name, strlen(name));
+    return option ? (const char *)settings + option->offset : NULL;
+}
+
+struct limits cli_limits(const struct command *command, const void *settings)
+{
+    const double *seconds = member_of(command, settings, "deadline");
+    const long long *bytes = member_of(command, settings, "memory");
+    return (struct limits){.seconds = seconds && *seconds > 0 ? *seconds : POOL_DEADLINE,
+                           .bytes = bytes && *bytes > 0 ? (size_t)*bytes : POOL_MEMORY};
 }

@@ -18,8 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double default_deadline = 30;
-static const size_t default_memory = (size_t)4 << 30, default_recycle = 5000;
+static const size_t default_recycle = 5000;
 static const int64_t farewell = 200000000; /* ns, for idle workers to exit by themselves at the end */
 
 enum {
@@ -70,12 +69,12 @@ struct pool *pool_new(const struct pool_options *options)
     if (options)
         pool->options = *options;
     if (pool->options.deadline <= 0)
-        pool->options.deadline = default_deadline;
+        pool->options.deadline = POOL_DEADLINE;
     if (pool->options.start_deadline <= 0)
         pool->options.start_deadline =
-            pool->options.deadline > default_deadline ? pool->options.deadline : default_deadline;
+            pool->options.deadline > POOL_DEADLINE ? pool->options.deadline : POOL_DEADLINE;
     if (!pool->options.memory)
-        pool->options.memory = default_memory;
+        pool->options.memory = POOL_MEMORY;
     if (pool->options.fresh)
         pool->options.recycle = 1;
     if (!pool->options.recycle)

@@ -24,7 +24,10 @@ enum {
 static const int64_t term_grace = 500 * (int64_t)MS; /* between SIGTERM and SIGKILL: time to print a stack */
 static const int64_t retire_grace = 2000 * (int64_t)MS; /* to exit after the end of its input */
 static const int64_t watch_every = 200 * (int64_t)MS;
-static const int64_t answer_gap = 100 * (int64_t)MS; /* an answer that still flows is no hang */
+/* An answer that still flows when the deadline is over is no hang: Assay may read it slowly. It flows while
+ * no pause is longer than this and the rate is at least this many bytes a second. */
+static const int64_t answer_gap = 100 * (int64_t)MS;
+static const double answer_rate = 1 << 20;
 
 int seat_start(struct seat **result, const struct worker_box *box, const struct seat_limits *limits,
                struct error *err)
@@ -518,10 +521,12 @@ static void output_closed(struct seat *seat)
     seat_end(seat, CAUSE_NONE, NULL); /* it is on its way out; if not, expected SIGKILL */
 }
 
-/* One read, or until nothing is left when the process has ended. */
+/* One read, or, when the process has ended, all that it may have left in the pipe; another one that holds the
+ * pipe open may write for ever. */
 void seat_read(struct seat *seat, uint8_t *buffer, size_t size)
 {
     struct worker *worker = &seat->worker;
+    size_t drained = 0;
     while (worker->out >= 0) {
         ssize_t got = read(worker->out, buffer, size);
         if (got < 0 && errno == EINTR)
@@ -533,8 +538,10 @@ void seat_read(struct seat *seat, uint8_t *buffer, size_t size)
             return;
         }
         seat->last_bytes = clock_ns();
+        seat->late_bytes += (size_t)got;
+        drained += (size_t)got;
         take_bytes(seat, buffer, (size_t)got);
-        if (!worker->ended)
+        if (!worker->ended || drained >= WORKER_PIPE)
             return;
     }
 }
@@ -546,10 +553,12 @@ void seat_write(struct seat *seat)
         worker_close_input(&seat->worker);
 }
 
-/* Whether an answer is arriving at the moment: Assay may read it slowly, but the engine does not hang. */
+/* Whether an answer is arriving at the moment, after the deadline: a trickle is a hang. */
 static bool is_answering(const struct seat *seat, int64_t now)
 {
-    return !wire_decoder_idle(seat->worker.decoder) && now - seat->last_bytes < answer_gap;
+    double due = (double)(now - seat->late_since - answer_gap) * 1e-9 * answer_rate;
+    return !wire_decoder_idle(seat->worker.decoder) && now - seat->last_bytes < answer_gap &&
+           (double)seat->late_bytes >= due;
 }
 
 /* What it began to say and did not. */
@@ -567,8 +576,11 @@ static void check_deadline(struct seat *seat, int64_t now)
 {
     double deadline = deadline_of(seat);
     int64_t waited = now - seat->head_since - seat->excused;
-    if ((double)waited <= deadline * 1e9)
+    if ((double)waited <= deadline * 1e9) {
+        seat->late_since = now;
+        seat->late_bytes = 0;
         return;
+    }
     if (is_answering(seat, now) && (double)waited < 10 * deadline * 1e9)
         return;
     struct str reason;
@@ -722,11 +734,11 @@ void seat_conclude(struct seat *seat, uint8_t *buffer, size_t size)
     bool started = seat->answered > 0;
     if (seat->state != SEAT_ENDING)
         seat_end(seat, CAUSE_NONE, NULL); /* somebody else holds its stdout open */
-    uint64_t before;
+    uint64_t before, first = seat->worker.log_total;
     do {
         before = seat->worker.log_total;
         worker_read_log(&seat->worker, buffer, size);
-    } while (seat->worker.log_total != before);
+    } while (seat->worker.log_total != before && before - first < WORKER_PIPE);
     seat->finished = true;
     if (seat->cause != CAUSE_RETIRED) {
         char *log = worker_log_since(&seat->worker, seat->log_mark);

@@ -57,6 +57,8 @@ struct seat {
     int64_t head_since;           /* when the worker began the request that it has to answer next */
     int64_t excused;              /* the part of the time since then in which it may have waited for Assay */
     int64_t last_bytes;           /* when its stdout last gave anything */
+    int64_t late_since;           /* when it was last seen within its deadline */
+    size_t late_bytes;            /* that its stdout gave since then */
     int64_t kill_at;              /* when SIGKILL is sent; 0: never */
     int64_t watch_at;             /* when its memory is checked next */
     uint64_t log_mark;            /* position in its stderr when the present task began, or a little before */

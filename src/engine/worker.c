@@ -4,6 +4,7 @@
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "engine/orphans.h"
 #include "engine/sandbox.h"
 
 #include <errno.h>
@@ -20,7 +21,6 @@
 #include <unistd.h>
 
 enum {
-    PIPE_SIZE = 1 << 20,
     SHARED_SIZE = 64 << 20,
     SHARED_PART = 16, /* of the engine's address space, at most this part */
 };
@@ -58,8 +58,8 @@ static int pipes_open(struct pipes *pipes, struct error *err)
         }
     /* Larger pipes mean fewer wake-ups for large tensors; a user's quota may refuse them, and then 64 KB do.
      */
-    fcntl(pipes->in[1], F_SETPIPE_SZ, PIPE_SIZE);
-    fcntl(pipes->out[0], F_SETPIPE_SZ, PIPE_SIZE);
+    fcntl(pipes->in[1], F_SETPIPE_SZ, WORKER_PIPE);
+    fcntl(pipes->out[0], F_SETPIPE_SZ, WORKER_PIPE);
     fcntl(pipes->in[1], F_SETFL, O_NONBLOCK);
     fcntl(pipes->out[0], F_SETFL, O_NONBLOCK);
     fcntl(pipes->err[0], F_SETFL, O_NONBLOCK);
@@ -198,6 +198,7 @@ int worker_start(struct worker *worker, const struct worker_box *box, struct err
         pipes_close(&pipes);
         return -1;
     }
+    orphans_worker_lives(worker->pid, box->spec->launcher);
     worker->in = pipes.in[1];
     worker->out = pipes.out[0];
     worker->err = pipes.err[0];
@@ -267,6 +268,7 @@ bool worker_reap(struct worker *worker)
     if (wait4(worker->pid, &status, 0, &usage) < 0)
         return false;
     worker->ended = true;
+    orphans_worker_ended(worker->pid);
     keep_status(worker, status);
     if (usage.ru_maxrss > worker->resident_before)
         worker->peak = (size_t)usage.ru_maxrss * 1024;

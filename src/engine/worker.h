@@ -18,7 +18,10 @@
 extern "C" {
 #endif
 
-enum { WORKER_LOG = 64 * 1024 };
+enum {
+    WORKER_LOG = 64 * 1024,
+    WORKER_PIPE = 1 << 20, /* bytes that a pipe of its holds at most */
+};
 
 /* How a worker is started. */
 struct worker_box {
@@ -61,8 +64,8 @@ void worker_unshare(struct worker *worker); /* it does not use the shared memory
 void worker_signal(struct worker *worker, int number); /* sends a signal to its process group */
 void worker_close_input(struct worker *worker);
 
-/* True when the process has ended; then its group is killed, its status is stored and the zombie is gone.
- * Never blocks. */
+/* True when the process has ended; then its group and what else it left behind is killed, its status is
+ * stored and the zombie is gone. Never blocks. */
 bool worker_reap(struct worker *worker);
 
 /* Reads what is in the stderr pipe now. */

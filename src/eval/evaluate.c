@@ -1,5 +1,6 @@
 #include "eval/evaluate.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "eval/older_opsets.h"
@@ -64,9 +65,10 @@ static int run_kernel(struct op_call *call, const struct evaluate_options *optio
 {
     if (call->n_inputs < (size_t)call->op->inputs.least || call->n_inputs > (size_t)call->op->inputs.most)
         return call_invalid(call, "has %zu inputs", call->n_inputs);
-    if (options->hook)
-        return options->hook(options->context, call);
-    return call->op->eval(call);
+    int result = options->hook ? options->hook(options->context, call) : call->op->eval(call);
+    if (limits_check(call->err)) /* then what the kernel left is no result */
+        result = error_prefix(call->err, "%s", call->op->name);
+    return result;
 }
 
 /* The most inputs that the operator has at an opset: those that act as parameters are the last ones, and some
@@ -529,6 +531,7 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
         for (size_t i = 0; i < n_outputs; i++)
             names[i] = graph->output[i]->name;
     }
+    limits_begin();
     make_slots(&scope, &evaluator->index, names, n_outputs);
     int result = bind_inputs(&scope, evaluator, inputs, n_inputs, err);
     for (size_t i = 0; !result && i < graph->n_node; i++) {
@@ -542,6 +545,7 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
         result = collect(&scope, evaluator, names, n_outputs, results, err);
     *count = result ? 0 : n_outputs;
     scope_release(&scope);
+    limits_end();
     return result;
 }
 
@@ -590,6 +594,7 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
     struct bounded *exact = memory_zeroed(node->n_input, sizeof *exact);
     const struct bounded **views = memory_zeroed(node->n_input, sizeof(struct bounded *));
     int result = 0;
+    limits_begin();
     for (size_t i = 0; !result && i < node->n_input; i++) {
         if (!inputs[i])
             continue;
@@ -616,6 +621,7 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
     free(exact);
     free(views);
     scope_release(&scope);
+    limits_end();
     return result;
 }
 

@@ -1,5 +1,6 @@
 #include "eval/gradient.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "eval/older_opsets.h"
@@ -203,8 +204,11 @@ static int run_gradient(struct reverse *r, struct visit *v)
 {
     struct op_gradient g = {
         .call = &v->call, .upstream = v->arriving, .wanted = v->wanted, .slopes = v->slopes};
-    return r->options->gradient_hook ? r->options->gradient_hook(r->options->context, &g)
-                                     : v->call.op->gradient(&g);
+    int result = r->options->gradient_hook ? r->options->gradient_hook(r->options->context, &g)
+                                           : v->call.op->gradient(&g);
+    if (limits_check(r->err)) /* then what the kernel left is no result */
+        result = error_prefix(r->err, "%s", v->call.op->name);
+    return result;
 }
 
 /* Whether all that arrives are numbers. */
@@ -452,6 +456,9 @@ int evaluator_gradient(struct evaluator *evaluator, const struct gradient_reques
         .options = evaluator_options(evaluator), .index = evaluator_index(evaluator), .err = err};
     const char **names = memory_zeroed(r.index->count, sizeof *names);
     size_t n_values = 0;
+    bool by_engine = r.options->gradient_hook != NULL; /* whose time is limited by its pool */
+    if (!by_engine)
+        limits_begin();
     *gradients = NULL;
     *count = 0;
     for (size_t i = 0; i < r.index->count; i++)
@@ -471,6 +478,8 @@ int evaluator_gradient(struct evaluator *evaluator, const struct gradient_reques
     free(r.terms);
     free(r.depends);
     free(names);
+    if (!by_engine)
+        limits_end();
     return result;
 }
 

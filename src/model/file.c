@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -217,11 +216,8 @@ static int map_below(struct shared_bytes *bytes, const char *folder, const char 
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
         result = error_set(err, ERROR_INVALID, "external data '%s' is not a regular file", location);
     } else if (info.st_size > 0) {
-        void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-            result = error_errno(err, "cannot map external data '%s'", location);
-        else
-            bytes->map = (struct file_map){data, (size_t)info.st_size};
+        if (file_map_fd(&bytes->map, fd, err))
+            result = error_prefix(err, "external data '%s'", location);
         bytes->device = info.st_dev;
         bytes->inode = info.st_ino;
     }

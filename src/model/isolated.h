@@ -1,4 +1,5 @@
-/* Runs work that its input may crash (libonnx on a strange model) in a process of its own. */
+/* Runs work that its input may crash (libonnx or Graphviz on a strange model) in a process of its own, with
+ * the limits that this process has for itself (base/limits.h). */
 #ifndef MODEL_ISOLATED_H
 #define MODEL_ISOLATED_H
 
@@ -15,10 +16,12 @@ extern "C" {
 typedef int isolated_body(void *context, uint8_t **out, size_t *size, struct error *err);
 
 /*
- * Runs the body in a fork of this process and returns its result, bytes and error. When the fork crashes, the
- * result is -1 with ERROR_IO, and err names the signal. The caller must have only one thread.
+ * `who`: the name of what works, for messages. Runs the body in a fork of this process and returns its
+ * result, bytes and error. When the fork crashes, the result is -1 with ERROR_IO, and err names the signal;
+ * when it exceeds its time or memory, -1 with ERROR_LIMIT. The caller must have only one thread.
  */
-int isolated_run(isolated_body *body, void *context, uint8_t **out, size_t *size, struct error *err);
+int isolated_run(const char *who, isolated_body *body, void *context, uint8_t **out, size_t *size,
+                 struct error *err);
 
 #ifdef __cplusplus
 }

@@ -295,7 +295,7 @@ extern "C" int onnx_infer_shapes(const uint8_t *data, size_t size, int strict, u
 {
     struct inference asked = {data, size, strict != 0};
     onnx_prepare();
-    return isolated_run(infer_shapes, &asked, out, out_size, err);
+    return isolated_run("libonnx", infer_shapes, &asked, out, out_size, err);
 }
 
 extern "C" int onnx_parse_text(const char *text, uint8_t **out, size_t *size, struct error *err)

@@ -62,7 +62,7 @@ int model_valid(const struct model *model, struct error *err)
     add_shapes(copy, copy->graph->output, copy->graph->n_output);
     onnx_prepare();
     if (model_pack(copy, &packed.data, &packed.size, NULL) == 0)
-        result = isolated_run(check, &packed, &nothing, &size, &why);
+        result = isolated_run("libonnx", check, &packed, &nothing, &size, &why);
     free(nothing);
     free(packed.data);
     model_free(copy);

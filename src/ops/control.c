@@ -5,6 +5,7 @@
 #include "ops/control_sample.h"
 #include "ops/op.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -223,6 +224,8 @@ static int loop_goes_on(const struct loop *loop, struct op_call *call, int64_t d
         return call_unsupported(call, "the number of iterations is not known");
     if (cond->value[0] == 0)
         return 0;
+    if (limits_check(call->err))
+        return -1;
     if (done >= MAX_TRIPS)
         return error_set(call->err, ERROR_LIMIT, "Loop: runs more than %d iterations", MAX_TRIPS);
     return 1;

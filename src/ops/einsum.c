@@ -2,6 +2,7 @@
  * Einsum. One and two operands are contractions through views (contract.h). Three and more are summed term by
  * term: with p operands and n terms a product passes p - 1 roundings and n - 1 additions, whatever the order.
  */
+#include "base/limits.h"
 #include "bounds/contract.h"
 #include "ops/draw.h"
 #include "ops/gradient.h"
@@ -422,7 +423,7 @@ static int contract_many(const struct contracted *p, struct error *err)
         integral = integral && operand_of(p->inputs[i]).integral;
         result = m.out_tables[i] && m.sum_tables[i] ? 0 : -1;
     }
-    for (size_t at = 0; result == 0 && at < span_of(e, &e->out); at++)
+    for (size_t at = 0; result == 0 && at < span_of(e, &e->out) && !limits_late(m.terms); at++)
         put_many(&m, at, integral);
     for (size_t i = 0; i < 2 * e->operands; i++)
         free(m.out_tables[i]);

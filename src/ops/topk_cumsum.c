@@ -6,6 +6,7 @@
  * interval [v-h, v+h] overlaps no other; where it does, every index that could be there is a candidate, and
  * the bound reaches the farthest.
  */
+#include "base/limits.h"
 #include "bounds/sum.h"
 #include "ops/draw.h"
 #include "ops/gradient.h"
@@ -127,7 +128,7 @@ static void cumsum_lane(struct bounded *out, const struct bounded *x, const stru
     bool whole = !dtype_is_float(out->type), lost = false;
     bool wraps = out->type == DTYPE_UINT32 || out->type == DTYPE_UINT64;
     long double most = wraps ? 0x1p64L : dtype_highest(out->type);
-    for (size_t step = 0; step < lanes->length; step++) {
+    for (size_t step = 0; step < lanes->length && !limits_late(64); step++) {
         size_t at = lane_at(lanes, lanes->length, o, reverse ? lanes->length - 1 - step : step, i);
         if (!exclusive)
             sum_add(&sum, x->value[at], bounded_hard(x, at), bounded_likely(x, at));
@@ -288,7 +289,7 @@ static void put_unsorted(struct bounded *values, struct bounded *indices, size_t
 static void topk_lane(struct bounded *values, struct bounded *indices, const struct ranking *r,
                       const struct lanes *lanes, size_t o, size_t i, int sign, bool sorted)
 {
-    for (size_t p = 0; p < r->k; p++) {
+    for (size_t p = 0; p < r->k && !limits_late(r->exact ? 1 : r->length); p++) {
         size_t at = lane_at(lanes, r->k, o, p, i);
         if (r->nan) { /* ONNX does not say where NaN sorts */
             bounded_put_open(values, at);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -166,13 +167,23 @@ static int draw_part(struct str *out, const struct map_source *source, const cha
     return result;
 }
 
-static int add_part(struct str *out, const struct map_source *source, const char *mark, struct error *err)
+/* A graph that takes Graphviz too long is shown around the culprit alone. */
+static int draw_whole(struct str *out, const struct map_source *source, struct error *err)
 {
     size_t count = source->result->n_nodes;
+    struct error why = {0};
+    if (draw_part(out, source, "whole_", count, count > WHOLE_NODES ? WIDE_NODES : count, &why) == 0)
+        return 0;
+    fprintf(stderr, "assay: the map shows the nodes around the culprit alone: %s\n", why.message);
+    return draw_part(out, source, "whole_", NEAR_RADIUS, NEAR_NODES, err);
+}
+
+static int add_part(struct str *out, const struct map_source *source, const char *mark, struct error *err)
+{
     if (strcmp(mark, "@NEAR@") == 0)
         return draw_part(out, source, "near_", NEAR_RADIUS, NEAR_NODES, err);
     if (strcmp(mark, "@WHOLE@") == 0)
-        return draw_part(out, source, "whole_", count, count > WHOLE_NODES ? WIDE_NODES : count, err);
+        return draw_whole(out, source, err);
     struct str data;
     str_init(&data);
     write_data(&data, source);

@@ -3,13 +3,17 @@
 #include "base/clean.h"
 #include "base/memory.h"
 #include "model/build.h"
+#include "model/isolated.h"
 
 #include <graphviz/gvc.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_LENGTH = 26 };
+/* A graph with more arrows than DENSE for each node is a black surface, and Graphviz takes minutes for some
+ * hundred of them: then each box has FEW arrows that come in. */
+enum { NAME_LENGTH = 26, DENSE = 4, FEW = 2 };
 
 /*
  * The two plugins a drawing needs, linked: widths of text are then Graphviz's own estimate, the same on every
@@ -21,6 +25,8 @@ struct pen {
     Agraph_t *graph;
     const struct drawing *drawing;
     Agnode_t **nodes; /* one a node of the model; NULL where it is not shown */
+    bool dense;
+    size_t arrows, left_out;
 };
 
 /* Graphviz takes backslashes for escapes, and only UTF-8 for text. */
@@ -186,6 +192,11 @@ static Agnode_t *draw_end(struct pen *pen, const char *kind, size_t number, cons
 
 static void draw_edge(struct pen *pen, Agnode_t *from, Agnode_t *to, const char *name)
 {
+    pen->arrows++;
+    if (pen->dense && agdegree(pen->graph, to, true, false) >= FEW) {
+        pen->left_out++;
+        return;
+    }
     struct str text;
     str_init(&text);
     add_plain(&text, name, 80);
@@ -228,7 +239,32 @@ static int render_to(char **data, GVC_t *context, Agraph_t *graph, struct error 
     return 0;
 }
 
-static int render(struct str *out, Agraph_t *graph, struct error *err)
+static bool is_dense(const struct drawing *drawing)
+{
+    size_t nodes = 0, arrows = 0;
+    for (size_t i = 0; i < drawing->index->model->graph->n_node; i++)
+        nodes += !drawing->shown || drawing->shown[i];
+    for (size_t i = 0; i < drawing->index->count; i++) {
+        const struct index_value *value = &drawing->index->values[i];
+        bool made = value->source == SOURCE_NODE && (!drawing->shown || drawing->shown[value->number]);
+        for (size_t j = 0; made && j < value->consumers; j++)
+            arrows += !drawing->shown || drawing->shown[value->consumer[j]];
+    }
+    return arrows > DENSE * (nodes + 1);
+}
+
+/* A label below the drawing. */
+static void say_left_out(struct pen *pen)
+{
+    char label[100], name[] = "label";
+    if (!pen->left_out)
+        return;
+    snprintf(label, sizeof label, "%zu of %zu arrows are drawn; the others are left out",
+             pen->arrows - pen->left_out, pen->arrows);
+    agattr(pen->graph, AGRAPH, name, label);
+}
+
+static int render(void *graph, uint8_t **out, size_t *size, struct error *err)
 {
     static const lt_symlist_t plugins[] = {
         {"gvplugin_dot_layout_LTX_library", &gvplugin_dot_layout_LTX_library},
@@ -243,8 +279,10 @@ static int render(struct str *out, Agraph_t *graph, struct error *err)
         error_set(err, ERROR_IO, "Graphviz cannot lay the graph out");
     else
         result = render_to(&data, context, graph, err);
-    if (!result) /* without the XML head: it goes into a page */
-        str_add(out, strstr(data, "<svg"));
+    if (!result) { /* without the XML head: it goes into a page */
+        *out = (uint8_t *)memory_strdup(strstr(data, "<svg"));
+        *size = strlen((const char *)*out);
+    }
     free(data);
     gvFreeLayout(context, graph);
     gvFreeContext(context);
@@ -256,7 +294,12 @@ int drawing_svg(struct str *out, const struct drawing *drawing, struct error *er
     const struct model_index *index = drawing->index;
     size_t count = index->model->graph->n_node;
     char *title = memory_strdup("model");
-    struct pen pen = {agopen(title, Agdirected, NULL), drawing, memory_zeroed(count + 1, sizeof(Agnode_t *))};
+    struct pen pen = {agopen(title, Agdirected, NULL),
+                      drawing,
+                      memory_zeroed(count + 1, sizeof(Agnode_t *)),
+                      is_dense(drawing),
+                      0,
+                      0};
     free(title);
     set_defaults(pen.graph);
     for (size_t i = 0; i < count; i++)
@@ -264,7 +307,14 @@ int drawing_svg(struct str *out, const struct drawing *drawing, struct error *er
             draw_node_box(&pen, index->order[i]);
     for (size_t i = 0; i < index->count; i++)
         draw_value(&pen, i);
-    int result = render(out, pen.graph, err);
+    say_left_out(&pen);
+    uint8_t *svg;
+    size_t size;
+    /* Layout takes long on graphs with many arrows, and its time has no bound. */
+    int result = isolated_run("Graphviz", render, pen.graph, &svg, &size, err);
+    if (!result)
+        str_append(out, (const char *)svg, size);
+    free(svg);
     agclose(pen.graph);
     free(pen.nodes);
     return result;

@@ -18,7 +18,8 @@ struct drawing {
     const char *prefix;                /* of the ids; different for every drawing of a page */
 };
 
-/* Appends "<svg ...</svg>". Fails when Graphviz cannot lay out or draw the graph. */
+/* Appends "<svg ...</svg>". Of very many arrows only some are drawn, and a line below says so. Fails when
+ * Graphviz cannot lay out or draw the graph within the limits of this process (base/limits.h). */
 int drawing_svg(struct str *out, const struct drawing *drawing, struct error *err);
 
 /*

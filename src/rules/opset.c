@@ -156,7 +156,7 @@ static int opset(struct rewrite *rewrite, const struct rule_site *site, struct e
     if (model_pack_thin(rewrite->model, &conversion.bytes, &conversion.size, err))
         return -1;
     int result = 0;
-    if (isolated_run(convert, &conversion, &made, &size, NULL) == 0) {
+    if (isolated_run("libonnx", convert, &conversion, &made, &size, NULL) == 0) {
         result = take_over(rewrite, made, size);
         free(made);
     }

@@ -221,7 +221,7 @@ size_t values_size(const struct value *values, size_t count)
 
 void values_free(struct value *values, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; values && i < count; i++)
         value_release(&values[i]);
     free(values);
 }

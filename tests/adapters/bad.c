@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The real stdout and the file of the shared memory, kept from before the SDK hides and closes them, for
@@ -282,6 +283,35 @@ static int bad_load(struct adapter_call *call, const struct adapter_model *model
     return refuse(call, model);
 }
 
+/* An answer of a million bytes, one every 10 ms. */
+static void trickle(uint64_t id)
+{
+    write_claim(id, 1000000, 1000000);
+    write_raw("\x40\x42\x0f\0", 4);
+    for (;;) {
+        write_raw("x", 1);
+        usleep(10 * 1000);
+    }
+}
+
+/* Starts a process that leaves the group and floods stderr and stdout, for a minute at most, and ends. */
+static void leave_writer(void)
+{
+    static char noise[65536];
+    if (fork() == 0) {
+        setsid();
+        signal(SIGPIPE, SIG_IGN);
+        fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
+        fcntl(RAW_OUTPUT, F_SETFL, O_NONBLOCK);
+        for (time_t until = time(NULL) + 60; time(NULL) < until;)
+            if (write(STDERR_FILENO, noise, sizeof noise) + write(RAW_OUTPUT, noise, sizeof noise) == -2)
+                usleep(100);
+        _exit(0);
+    }
+    usleep(100 * 1000); /* until it writes */
+    _exit(9);
+}
+
 /* Bad runs that never come back or answer by themselves. */
 static void misbehave(struct adapter_call *call, long first, size_t inputs)
 {
@@ -308,6 +338,10 @@ static void misbehave(struct adapter_call *call, long first, size_t inputs)
         eat_memory();
     if (is(call, "flood"))
         flood();
+    if (is(call, "trickle"))
+        trickle(run_id(bad));
+    if (is(call, "leave-writer"))
+        leave_writer(); /* and then it ends */
     if (is(call, "die-writing")) {
         write_claim(run_id(bad), 1000, 1000);
         write_raw("\xe8\x03\0\0half", 8);

@@ -7,6 +7,7 @@
 #   holds ARGS...               runs assay: it may end with 0, 1 or 2, within $SECONDS_EACH seconds, without a complaint
 #                               of a sanitizer, and show no character that hides or moves others. Its stdout and stderr
 #                               are then in the files out and err, and its status in $status
+#   frugal MB ARGS...           the same, and none of its processes takes more memory than that
 #   says WORDS FILE...          one of the files has these words
 #   clean FILE...               the files have no character that hides or moves others
 #   fail WORDS                  the attack got through
@@ -62,4 +63,12 @@ holds()
         fail "status $status of assay $*"
     fi
     clean out err
+}
+
+frugal()
+{
+    local most=$1
+    shift
+    PEAK_OF=$ASSAY ASSAY=$ATTACK/peak holds "$@"
+    [ "$(cat peak)" -le "$most" ] || fail "$(cat peak) MB were taken, $most are allowed, by assay $*"
 }

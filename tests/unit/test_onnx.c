@@ -169,14 +169,14 @@ static void work_apart(void **state)
     struct error err = {0};
     uint8_t *out;
     size_t size;
-    assert_int_equal(isolated_run(give, "x", &out, &size, &err), 0);
+    assert_int_equal(isolated_run("libonnx", give, "x", &out, &size, &err), 0);
     assert_int_equal(size, LARGE);
     assert_true(out[0] == 'x' && out[LARGE - 1] == 'x');
     free(out);
-    assert_int_equal(isolated_run(give, "error", &out, &size, &err), -1);
+    assert_int_equal(isolated_run("libonnx", give, "error", &out, &size, &err), -1);
     assert_true(!out && err.code == ERROR_LIMIT && strcmp(err.message, "too much") == 0);
-    assert_int_equal(isolated_run(give, "unknown", &out, &size, &err), ONNX_UNCHECKABLE);
-    assert_int_equal(isolated_run(give, "die", &out, &size, &err), -1);
+    assert_int_equal(isolated_run("libonnx", give, "unknown", &out, &size, &err), ONNX_UNCHECKABLE);
+    assert_int_equal(isolated_run("libonnx", give, "die", &out, &size, &err), -1);
     assert_true(!out && err.code == ERROR_IO && strstr(err.message, "signal 11"));
 }
 

@@ -132,6 +132,7 @@ static void each_misdeed_has_its_outcome(void **state)
         {"bad:mode=segv-unload", OUTCOME_CRASH, STAGE_UNLOAD, SIGSEGV, -1, "about to crash", "SIGSEGV", 0},
         {"bad:mode=exit-0", OUTCOME_CRASH, STAGE_RUN, 0, 0, "case 1", "exit status 0", 0},
         {"bad:mode=hang", OUTCOME_HANG, STAGE_RUN, SIGTERM, -1, "stopped: stack", "no answer within 1 s", 0},
+        {"bad:mode=trickle", OUTCOME_HANG, STAGE_RUN, -1, -1, NULL, "no answer within 1 s", 0},
         {"bad:mode=stubborn", OUTCOME_HANG, STAGE_RUN, SIGKILL, -1, "about to hang", "no answer within 1 s",
          0},
         {"bad:mode=garbage", OUTCOME_GARBAGE, STAGE_RUN, SIGKILL, -1, "case 1", "no message", 0},
@@ -468,6 +469,32 @@ static void ends_are_told_with_and_without_a_sandbox(void **state)
     }
 }
 
+/* A process that leaves the engine's group is ended with it, and its flood of stdout and stderr holds nobody
+ * up; with a namespace for processes, and without one. */
+static void what_is_left_behind_is_ended(void **state)
+{
+    (void)state;
+    static const enum sandbox_mode modes[] = {SANDBOX_DEFAULT, SANDBOX_OFF};
+    for (int i = 0; i < 2; i++) {
+        struct registry *registry = open_registry();
+        struct pool *pool = pool_new(&(struct pool_options){.deadline = 20, .sandbox = modes[i]});
+        struct value input = make_input(10, 1);
+        int bad = add(pool, registry, "bad:mode=leave-writer"), good = add(pool, registry, "identity");
+        for (int round = 0; round < 2; round++) {
+            double before = clock_seconds();
+            struct result result = run_one(pool, bad, &input);
+            /* The flood may begin as an answer. */
+            assert_true(result.outcome == OUTCOME_CRASH || result.outcome == OUTCOME_GARBAGE);
+            result_release(&result);
+            result = run_one(pool, good, &input);
+            assert_answered(&result, &input);
+            result_release(&result);
+            assert_true(clock_seconds() - before < slack);
+        }
+        finish(pool, registry, &input); /* which sees no child */
+    }
+}
+
 enum { SETS = 6 };
 
 /* Runs SETS sets with these first elements as one job and takes their results, in order. */
@@ -589,6 +616,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_misdeed_has_its_outcome),
         cmocka_unit_test(shared_memory_is_used_as_agreed),
+        cmocka_unit_test(what_is_left_behind_is_ended),
         cmocka_unit_test(chatter_is_no_harm),
         cmocka_unit_test(only_the_guilty_are_blamed),
         cmocka_unit_test(every_third_case_crashes),
