@@ -1,6 +1,7 @@
 /*
- * usage: overhead_pool ENGINE FOLDER
- * The same models through the pool, one worker, as every command of assay runs its cases.
+ * usage: overhead_pool ENGINE FOLDER default|off
+ * The same models through the pool, one worker, as every command of assay runs its cases; the last word is
+ * the sandbox.
  */
 #include "overhead.h"
 
@@ -66,41 +67,51 @@ static int run_cases(struct pool *pool, int engine, const struct overhead_case *
     return 0;
 }
 
-/* Starts the engine, runs the first case, then `count` of them: seconds of the latter, and CPU of all of it,
- * the engine's included. */
-static int run_engine(const struct engine_spec *spec, const struct overhead_case *cases,
-                      const struct value *inputs, size_t count, double *wall, double *cpu, struct error *err)
+struct times {
+    double start; /* seconds until the first answer */
+    double wall;  /* of the cases after it */
+    double cpu;   /* of all of it, the engine's included */
+};
+
+/* Starts the engine, runs the first case, then `count` of them. */
+static int run_engine(const struct engine_spec *spec, enum sandbox_mode sandbox,
+                      const struct overhead_case *cases, const struct value *inputs, size_t count,
+                      struct times *times, struct error *err)
 {
-    double before = overhead_cpu();
-    struct pool *pool = pool_new(&(struct pool_options){.workers = 1});
+    double before = overhead_cpu(), start = clock_seconds();
+    struct pool *pool = pool_new(&(struct pool_options){.workers = 1, .sandbox = sandbox});
     int engine = pool_add(pool, spec);
     pool_warm(pool);
     int result = run_cases(pool, engine, cases, inputs, 1, err);
-    double start = clock_seconds();
+    double first = clock_seconds();
     if (result == 0)
         result = run_cases(pool, engine, cases, inputs, count, err);
-    *wall = clock_seconds() - start;
+    times->start = first - start;
+    times->wall = clock_seconds() - first;
     pool_free(pool);
-    *cpu = overhead_cpu() - before;
+    times->cpu = overhead_cpu() - before;
     return result;
 }
 
-static int measure(const char *label, const struct overhead_case *cases, size_t count, struct error *err)
+static int measure(const char *label, enum sandbox_mode sandbox, const struct overhead_case *cases,
+                   size_t count, struct error *err)
 {
+    struct times started, times;
     struct registry *registry = NULL;
     const struct engine_spec *spec = NULL;
     struct value *inputs = NULL;
     int result = -1;
-    double wall, nothing, cpu, start_cpu;
     if (registry_open(&registry, NULL, 0, err) < 0 || registry_find(registry, label, &spec, err) < 0 ||
         !(inputs = make_inputs(cases, count, err)))
         goto out;
     /* What starting takes is found by starting only. */
-    result = run_engine(spec, cases, inputs, 0, &nothing, &start_cpu, err);
+    result = run_engine(spec, sandbox, cases, inputs, 0, &started, err);
     if (result == 0)
-        result = run_engine(spec, cases, inputs, count, &wall, &cpu, err);
-    if (result == 0)
-        overhead_print(wall, cpu - start_cpu, count);
+        result = run_engine(spec, sandbox, cases, inputs, count, &times, err);
+    if (result == 0) {
+        printf("start %.6f ", started.start);
+        overhead_print(times.wall, times.cpu - started.cpu, count);
+    }
 out:
     registry_free(registry);
     values_free(inputs, inputs ? count : 0);
@@ -112,11 +123,13 @@ int main(int argc, char **argv)
     struct error err = {0};
     struct overhead_case *cases = NULL;
     size_t count = 0;
-    if (argc != 3 || overhead_read(argv[2], &cases, &count, &err) < 0 || count == 0) {
-        fprintf(stderr, "usage: overhead_pool ENGINE FOLDER %s\n", err.message);
+    bool off = argc == 4 && text_equal(argv[3], "off");
+    if (argc != 4 || (!off && !text_equal(argv[3], "default")) ||
+        overhead_read(argv[2], &cases, &count, &err) < 0 || count == 0) {
+        fprintf(stderr, "usage: overhead_pool ENGINE FOLDER default|off %s\n", err.message);
         return 2;
     }
-    int result = measure(argv[1], cases, count, &err);
+    int result = measure(argv[1], off ? SANDBOX_OFF : SANDBOX_DEFAULT, cases, count, &err);
     if (result < 0)
         fprintf(stderr, "overhead_pool: %s\n", err.message);
     overhead_free(cases, count);

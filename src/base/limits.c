@@ -99,8 +99,9 @@ int limits_check(struct error *err)
                   : 0;
 }
 
-int limits_room(size_t bytes, struct error *err)
+int limits_room(size_t count, size_t size, struct error *err)
 {
+    size_t bytes = count > SIZE_MAX / size ? SIZE_MAX : count * size;
     if (!limit.bytes)
         return 0;
     bytes_since += bytes < limit.bytes ? bytes : limit.bytes;

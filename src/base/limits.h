@@ -38,8 +38,8 @@ bool limits_late(size_t steps);
 /* Fails when the time of the work is over; looks at the clock. */
 int limits_check(struct error *err);
 
-/* Fails when the heap has no room for that many more bytes within the limit. */
-int limits_room(size_t bytes, struct error *err);
+/* Fails when the heap has no room for that many more items within the limit. */
+int limits_room(size_t count, size_t size, struct error *err);
 
 #ifdef __cplusplus
 }

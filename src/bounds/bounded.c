@@ -41,7 +41,7 @@ int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape,
     if (count > BOUNDED_LIMIT)
         return error_set(err, ERROR_LIMIT, "a value of %zu elements is larger than the reference supports",
                          count);
-    if (!shape_only && limits_room(count * (sizeof *b->value + 2 * sizeof *b->hard), err))
+    if (!shape_only && limits_room(count, sizeof *b->value + 2 * sizeof *b->hard, err))
         return -1;
     if (!shape_only && !(b->value = calloc(count ? count : 1, sizeof *b->value)))
         return error_set(err, ERROR_MEMORY, "no memory for a value of %zu elements", count);

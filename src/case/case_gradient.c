@@ -1,6 +1,7 @@
 #include "case/case_gradient.h"
 
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/str.h"
@@ -9,18 +10,25 @@
 
 #include <stdlib.h>
 
+enum { STEPS_AN_ELEMENT = 64 };
+
 static int draw_weights(struct value *value, const char *name, const struct bounded *output, uint64_t seed,
                         struct error *err)
 {
     struct rng all = rng_seed(seed), rng = rng_split(&all, hash_text(name));
     struct tensor tensor;
-    if (tensor_alloc(&tensor, output->type, &output->shape, 0, err))
-        return -1;
-    for (size_t i = 0; i < tensor.count; i++)
+    size_t count;
+    if (shape_count(&output->shape, &count, err) || limits_room(count, dtype_size(output->type), err) ||
+        tensor_alloc(&tensor, output->type, &output->shape, 0, err))
+        return error_prefix(err, "the weights of output %s", name);
+    limits_begin();
+    for (size_t i = 0; i < tensor.count && !limits_late(STEPS_AN_ELEMENT); i++)
         tensor_set(&tensor, i, rng_normal(&rng));
+    int status = limits_check(err);
+    limits_end();
     value_set_name(value, name);
     value_set_tensor(value, &tensor);
-    return 0;
+    return status ? error_prefix(err, "drawing the weights of output %s", name) : 0;
 }
 
 static int add_weights(struct case_gradient *gradient, const struct model *model,

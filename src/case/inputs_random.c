@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "case/inputs_sizes.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -159,8 +158,7 @@ int inputs_random_tensor(const struct inputs *inputs, const struct inputs_slot *
     struct shape shape = inputs_shape(inputs, slot, sample);
     tensor_init(tensor);
     size_t count, item = slot->dtype == DTYPE_STRING ? STRING_BYTES : dtype_size(slot->dtype);
-    if (shape_count(&shape, &count, err) ||
-        limits_room(count > SIZE_MAX / item ? SIZE_MAX : count * item, err) ||
+    if (shape_count(&shape, &count, err) || limits_room(count, item, err) ||
         tensor_alloc(tensor, slot->dtype, &shape, 0, err))
         return error_prefix(err, "input %s", slot->name);
     struct rng root = rng_seed(inputs->seed);

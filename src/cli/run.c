@@ -12,7 +12,10 @@
 
 #include <stdlib.h>
 
-enum { FIRST_VALUES = 4 };
+enum {
+    FIRST_VALUES = 4,
+    SHOWN = 100, /* tensors of one answer in the table: an engine or a model may have as many as it likes */
+};
 
 struct settings {
     struct common common;
@@ -104,11 +107,24 @@ static void json_tensor(struct work *work, const struct tensor *tensor)
     json_end(&work->json);
 }
 
-static void text_result(struct work *work, const char *engine, size_t sample, const struct result *result)
+/* A row that says something instead of showing a tensor. */
+static void text_note(struct work *work, const char *engine, size_t sample, enum style style,
+                      const char *what, const char *note)
 {
+    table_add(&work->table, STYLE_PLAIN, "%s", engine);
+    table_add(&work->table, STYLE_PLAIN, "%zu", sample);
+    table_add(&work->table, style, "%s", what);
+    for (int i = 3; i < 10; i++)
+        table_add(&work->table, STYLE_PLAIN, "%s", "");
+    table_add(&work->table, STYLE_PLAIN, "%s", note);
+}
+
+static void text_outputs(struct work *work, const char *engine, size_t sample, const struct result *result)
+{
+    size_t count = 0;
     for (size_t i = 0; i < result->count; i++) {
         const struct value *value = &result->outputs[i];
-        for (size_t k = 0; k < value->count; k++) {
+        for (size_t k = 0; k < value->count && count++ < SHOWN; k++) {
             struct str name;
             str_init(&name);
             str_add(&name, value->name ? value->name : "?");
@@ -118,17 +134,27 @@ static void text_result(struct work *work, const char *engine, size_t sample, co
             str_release(&name);
         }
     }
-    if (result->outcome == OUTCOME_OK)
-        return;
-    table_add(&work->table, STYLE_PLAIN, "%s", engine);
-    table_add(&work->table, STYLE_PLAIN, "%zu", sample);
-    table_add(&work->table, STYLE_BAD, "%s", outcome_name(result->outcome));
-    for (int i = 3; i < 10; i++)
-        table_add(&work->table, STYLE_PLAIN, "%s", "");
+}
+
+static void text_result(struct work *work, const char *engine, size_t sample, const struct result *result)
+{
     struct str words;
+    size_t tensors = 0;
     str_init(&words);
-    result_words(result, &words);
-    table_add(&work->table, STYLE_PLAIN, "at %s: %s", stage_name(result->stage), words.data);
+    text_outputs(work, engine, sample, result);
+    for (size_t i = 0; i < result->count; i++)
+        tensors += result->outputs[i].count;
+    if (tensors > SHOWN) {
+        str_printf(&words, "%zu more", tensors - SHOWN);
+        text_note(work, engine, sample, STYLE_PLAIN, words.data,
+                  "not shown here: --format json has them all");
+        str_clear(&words);
+    }
+    if (result->outcome != OUTCOME_OK) {
+        str_printf(&words, "at %s: ", stage_name(result->stage));
+        result_words(result, &words);
+        text_note(work, engine, sample, STYLE_BAD, outcome_name(result->outcome), words.data);
+    }
     str_release(&words);
 }
 

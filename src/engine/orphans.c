@@ -23,6 +23,8 @@ struct living {
 
 static struct living *living;
 static size_t n_living, room;
+static pid_t *strangers; /* children that were there before the first worker; no engine's */
+static size_t n_strangers;
 static bool adopting;
 
 static bool is_orphan(pid_t pid)
@@ -30,26 +32,32 @@ static bool is_orphan(pid_t pid)
     for (size_t i = 0; i < n_living; i++)
         if (living[i].pid == pid)
             return false;
+    for (size_t i = 0; i < n_strangers; i++)
+        if (strangers[i] == pid)
+            return false;
     pid_t session = getsid(pid);
     return session > 0 && session != getsid(0);
 }
 
-/* The children of this process, as text; NULL where the kernel does not tell. Adopted ones go to its first
- * thread. */
-static char *list_children(void)
+/* The children of this process; none where the kernel does not tell. Adopted ones go to its first thread. */
+static pid_t *list_children(size_t *count)
 {
-    char path[80];
+    char path[80], *text = memory_zeroed(1, TEXT), *end;
+    pid_t *list = memory_zeroed(TEXT / 2, sizeof *list);
+    *count = 0;
     snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    char *text = memory_zeroed(1, TEXT);
-    ssize_t got = read(fd, text, TEXT - 1);
-    close(fd);
-    if (got > 0)
-        return text;
+    ssize_t got = fd >= 0 ? read(fd, text, TEXT - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    for (char *at = text; got > 0; at = end) {
+        pid_t pid = (pid_t)strtol(at, &end, 10);
+        if (end == at)
+            break;
+        list[(*count)++] = pid;
+    }
     free(text);
-    return NULL;
+    return list;
 }
 
 /*
@@ -59,19 +67,16 @@ static char *list_children(void)
  */
 static size_t kill_adopted(void)
 {
-    size_t count = 0;
-    char *text = list_children(), *end;
-    for (char *at = text; at; at = end) {
-        pid_t pid = (pid_t)strtol(at, &end, 10);
-        if (end == at)
-            break;
-        if (!is_orphan(pid))
+    size_t count = 0, n_children;
+    pid_t *children = list_children(&n_children);
+    for (size_t i = 0; i < n_children; i++) {
+        if (!is_orphan(children[i]))
             continue;
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, WNOHANG);
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, WNOHANG);
         count++;
     }
-    free(text);
+    free(children);
     return count;
 }
 
@@ -98,11 +103,19 @@ static bool may_adopt(void)
     return n_living > 0;
 }
 
+void orphans_worker_comes(bool by_launcher)
+{
+    if (n_living == 0) {
+        free(strangers);
+        strangers = list_children(&n_strangers);
+    }
+    adopt(!by_launcher && (n_living == 0 || may_adopt()));
+}
+
 void orphans_worker_lives(pid_t worker, bool by_launcher)
 {
     living = memory_grow(living, &room, n_living + 1, sizeof *living);
     living[n_living++] = (struct living){worker, by_launcher};
-    adopt(may_adopt());
 }
 
 void orphans_worker_ended(pid_t worker)
@@ -116,7 +129,9 @@ void orphans_worker_ended(pid_t worker)
     adopt(may_adopt());
     if (n_living == 0) {
         free(living);
+        free(strangers);
         living = NULL;
-        room = 0;
+        strangers = NULL;
+        room = n_strangers = 0;
     }
 }

@@ -14,12 +14,15 @@ extern "C" {
 #endif
 
 /*
- * A worker, which is the leader of its session, lives, and has ended; what it left behind is then killed.
- * While workers live this process adopts what they leave behind: children in another session than its own
- * that are no workers. It adopts nothing while one lives that was started by a launcher of its own, as what
- * such a launcher leaves behind (the master connection of ssh) may serve other workers; nor when none lives,
- * as whatever else this process starts (a database) is no engine's.
+ * A worker, which is the leader of its session, is about to be started, lives, and has ended (NO_WORKER:
+ * could not be started); what it left behind is then killed. While workers live this process adopts what they
+ * leave behind: children in another session than its own that are no workers and were not there before the
+ * first one. It adopts nothing while one lives that was started by a launcher of its own, as what such a
+ * launcher leaves behind (the master connection of ssh) may serve other workers; nor when none lives, as
+ * whatever else this process starts (a database) is no engine's.
  */
+enum { NO_WORKER = 0 };
+void orphans_worker_comes(bool by_launcher);
 void orphans_worker_lives(pid_t worker, bool by_launcher);
 void orphans_worker_ended(pid_t worker);
 

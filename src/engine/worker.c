@@ -191,9 +191,11 @@ int worker_start(struct worker *worker, const struct worker_box *box, struct err
     worker->wrapped = mode_of(box) != SANDBOX_OFF;
     if (pipes_open(&pipes, err))
         return -1;
+    orphans_worker_comes(box->spec->launcher);
     int shared = share(worker, box), spawned = spawn(worker, box, &pipes, shared, err);
     close_fd(&shared);
     if (spawned) {
+        orphans_worker_ended(NO_WORKER);
         worker_unshare(worker);
         pipes_close(&pipes);
         return -1;

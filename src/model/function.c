@@ -45,6 +45,106 @@ int64_t model_opset_of(const struct model *model, const char *domain)
     return find_version(model->proto->opset_import, model->proto->n_opset_import, domain);
 }
 
+/* Calls between the functions of a model: which functions each calls. */
+struct calls {
+    struct map numbers; /* of functions, by domain and name */
+    struct arena keys;
+    size_t *callee; /* those of function i: from first[i] to first[i + 1] */
+    size_t n_callees, room;
+    size_t *first;
+};
+
+/* A name has no line end (model.c), so that no two pairs are alike. */
+static const char *key_of(struct arena *arena, const char *domain, const char *name)
+{
+    return arena_printf(arena, "%s\n%s", plain_domain(domain), name);
+}
+
+static int note_call(void *context, ProtobufCMessage *message)
+{
+    struct calls *calls = context;
+    const Onnx__NodeProto *node = (const Onnx__NodeProto *)message;
+    size_t number;
+    if (message->descriptor != &onnx__node_proto__descriptor || !*plain_domain(node->domain))
+        return 0;
+    struct arena scratch;
+    arena_init(&scratch);
+    if (map_get(&calls->numbers, key_of(&scratch, node->domain, node->op_type), &number)) {
+        calls->callee = memory_grow(calls->callee, &calls->room, calls->n_callees + 1, sizeof *calls->callee);
+        calls->callee[calls->n_callees++] = number;
+    }
+    arena_release(&scratch);
+    return 0;
+}
+
+static void list_calls(struct calls *calls, const Onnx__ModelProto *proto)
+{
+    *calls = (struct calls){.first = memory_zeroed(proto->n_functions + 1, sizeof *calls->first)};
+    map_init(&calls->numbers);
+    arena_init(&calls->keys);
+    for (size_t i = proto->n_functions; i-- > 0;) /* of two with one name the first counts: model_function */
+        map_set(&calls->numbers, key_of(&calls->keys, proto->functions[i]->domain, proto->functions[i]->name),
+                i);
+    for (size_t i = 0; i < proto->n_functions; i++) {
+        tree_each(&proto->functions[i]->base, note_call, calls);
+        calls->first[i + 1] = calls->n_callees;
+    }
+}
+
+/* Walks from a function along calls. Returns one that is met again while its own calls are followed; `count`
+ * when there is none. next[i]: the place of the call of function i that is followed next; 0 before the first
+ * walk to it. */
+static size_t find_circle(const struct calls *calls, size_t start, size_t count, bool *open, size_t *next,
+                          size_t *path)
+{
+    size_t depth = 0;
+    path[depth++] = start;
+    open[start] = true;
+    while (depth > 0) {
+        size_t at = path[depth - 1];
+        if (next[at] == calls->first[at + 1] - calls->first[at]) {
+            open[at] = false;
+            depth--;
+            continue;
+        }
+        size_t to = calls->callee[calls->first[at] + next[at]++];
+        if (open[to])
+            return to;
+        if (next[to] == 0) { /* otherwise all of its calls were followed before */
+            open[to] = true;
+            path[depth++] = to;
+        }
+    }
+    return count;
+}
+
+int functions_check(const struct model *model, struct error *err)
+{
+    size_t count = model->proto->n_functions, found = count;
+    if (count == 0)
+        return 0;
+    struct calls calls;
+    list_calls(&calls, model->proto);
+    bool *open = memory_zeroed(count, sizeof *open);
+    size_t *next = memory_zeroed(count, sizeof *next), *path = memory_zeroed(count + 1, sizeof *path);
+    for (size_t i = 0; i < count && found == count; i++)
+        found = find_circle(&calls, i, count, open, next, path);
+    free(open);
+    free(next);
+    free(path);
+    free(calls.callee);
+    free(calls.first);
+    map_release(&calls.numbers);
+    arena_release(&calls.keys);
+    if (found == count)
+        return 0;
+    const Onnx__FunctionProto *function = model->proto->functions[found];
+    return error_set(
+        err, ERROR_INVALID,
+        "the function '%s' of domain '%s' calls itself, or others that call it; ONNX allows no recursion",
+        function->name, function->domain);
+}
+
 /* Names of the body and what they are called where it is inlined. */
 struct renaming {
     struct model *model;

@@ -100,9 +100,10 @@ static int take(const char *who, int fd, double until, uint8_t **out, size_t *si
     struct answer answer;
     if (!get_all(fd, &answer, sizeof answer, until))
         return error_set(err, ERROR_IO, "%s crashed on the model", who);
+    answer.err.message[sizeof answer.err.message - 1] = 0; /* the fork may have written anything */
     if (err && answer.result)
         *err = answer.err;
-    if (answer.result || !(*out = malloc(answer.size + 1)))
+    if (answer.result || answer.size > PTRDIFF_MAX || !(*out = malloc(answer.size + 1)))
         return answer.result ? answer.result : error_set(err, ERROR_MEMORY, "no memory left");
     (*out)[answer.size] = 0;
     *size = answer.size;

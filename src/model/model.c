@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "model/build.h"
 #include "model/file.h"
+#include "model/function.h"
 #include "model/scan.h"
 #include "model/tree.h"
 
@@ -139,7 +140,7 @@ static int settle(struct model *model, struct error *err)
     if (!model->graph)
         return error_set(err, ERROR_INVALID, "the model has no graph");
     struct settling settling = {model, err};
-    return tree_each(&model->proto->base, settle_message, &settling);
+    return tree_each(&model->proto->base, settle_message, &settling) ? -1 : functions_check(model, err);
 }
 
 /* `data` must outlive the model when there is something to detach. */

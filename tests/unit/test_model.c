@@ -597,6 +597,56 @@ static void amplification_is_refused(void **state)
     str_release(&text);
 }
 
+/* Functions f0, f1 and so on; calls[i]: the digits of those that function i calls, the last one from the body
+ * of an If. NULL when the model is taken, else what is said. */
+static const char *load_calling(size_t count, const char *const *calls, struct error *err)
+{
+    struct model *model = sample(1), *again;
+    Onnx__ModelProto *proto = model->proto;
+    proto->functions = arena_array(&model->arena, count, sizeof *proto->functions);
+    proto->n_functions = count;
+    for (size_t i = 0; i < count; i++) {
+        Onnx__FunctionProto *function = arena_alloc(&model->arena, sizeof *function);
+        onnx__function_proto__init(function);
+        function->name = arena_printf(&model->arena, "f%zu", i);
+        function->domain = arena_strdup(&model->arena, "own");
+        Onnx__GraphProto *body = graph_new(&model->arena, "body"), *inner = graph_new(&model->arena, "inner");
+        for (const char *digit = calls[i]; *digit; digit++) {
+            Onnx__NodeProto *call =
+                graph_add_node(&model->arena, digit[1] ? body : inner,
+                               arena_printf(&model->arena, "f%c", *digit), NULL, 0, NULL, 0, NULL);
+            call->domain = arena_strdup(&model->arena, "own");
+        }
+        Onnx__NodeProto *branch = graph_add_node(&model->arena, body, "If", NULL, 0, NULL, 0, NULL);
+        node_set_graph(&model->arena, branch, "then_branch", inner);
+        function->node = body->node;
+        function->n_node = body->n_node;
+        proto->functions[i] = function;
+    }
+    uint8_t *data;
+    size_t size;
+    assert_int_equal(model_pack(model, &data, &size, err), 0);
+    int result = model_parse(&again, data, size, err);
+    free(data);
+    model_free(model);
+    model_free(again);
+    return result ? err->message : NULL;
+}
+
+static void recursive_functions_are_refused(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    static const char said[] = "calls itself, or others that call it; ONNX allows no recursion";
+    assert_null(load_calling(1, (const char *[]){""}, &err));
+    assert_null(load_calling(4, (const char *[]){"11", "23", "33", ""}, &err));
+    assert_null(load_calling(3, (const char *[]){"", "00", "10"}, &err));
+    assert_non_null(strstr(load_calling(1, (const char *[]){"0"}, &err), said));
+    assert_non_null(strstr(load_calling(2, (const char *[]){"1", "0"}, &err), said));
+    assert_non_null(strstr(load_calling(5, (const char *[]){"14", "2", "3", "41", ""}, &err), "'f1'"));
+    assert_non_null(strstr(load_calling(3, (const char *[]){"", "0", "02"}, &err), "'f2'"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -616,6 +666,7 @@ int main(void)
         cmocka_unit_test(every_truncation_and_bit_flip_is_survived),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(amplification_is_refused),
+        cmocka_unit_test(recursive_functions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,10 @@
 models good
 hostile none many sequence absent type negative overflow string names bounds wrong-kind
 holds run good.onnx "${engines[@]}" --deadline 20s
+hostile many
+holds run good.onnx "${engines[@]}" --deadline 20s
+says '89900 more' out
+[ "$(wc -c <out)" -lt 100000 ] || fail "$(wc -c <out) bytes on the terminal"
 hostile none sequence bounds
 holds compare good.onnx "${engines[@]}" --deadline 20s
 bad wrong-length huge shared-beyond shared-inputs shared-short shared-long
