@@ -2,6 +2,7 @@
 #include "engine/onnx_checker.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "engine/paths.h"
 #include "model/onnx.h"
@@ -15,6 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,7 +62,13 @@ static int spawn(pid_t *pid, const char *program, int in, int out, struct error 
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     errno = posix_spawn(pid, program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    return errno ? error_errno(err, "cannot start %s", program) : 0;
+    if (errno)
+        return error_errno(err, "cannot start %s", program);
+    /* Shape inference takes as much memory as a model asks for. */
+    rlim_t bytes = limits_get().bytes;
+    if (bytes)
+        prlimit(*pid, RLIMIT_AS, &(struct rlimit){bytes, bytes}, NULL);
+    return 0;
 }
 
 /* Starts checker->program. */

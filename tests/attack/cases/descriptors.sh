@@ -15,7 +15,7 @@ import os, sys
 open("/tmp/assay-look-%d" % os.getuid(), "w").write(" ".join(sorted(os.listdir("/proc/self/fd"))))
 sys.exit(3)
 END
-printf '[look]\ncommand = /usr/bin/python3 %s/look.py\n' "$PWD" >look.ini
+printf '[look]\ncommand = /usr/bin/python3 %s/look.py\nlauncher = yes\n' "$PWD" >look.ini
 holds run good.onnx --random 1 -E look.ini -e look --sandbox off
 seen=$(cat "/tmp/assay-look-$(id -u)")
 rm -f "/tmp/assay-look-$(id -u)"
