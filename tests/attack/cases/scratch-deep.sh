@@ -1,11 +1,14 @@
 # An engine nests folders deeper than a path can name: they are gone when it has ended.
-cat >deep.py <<'END'
+cat >deep.py <<'PROGRAM'
 import os, sys
 for _ in range(1000):
     os.mkdir("deeper")
     os.chdir("deeper")
-END
-printf '[deep]\ncommand = /bin/sh -c "python3 %s/deep.py; exit 3"\nsandbox = off\n' "$PWD" >deep.ini
+open(sys.argv[1], "w").close()
+sys.exit(3)
+PROGRAM
+printf '[deep]\ncommand = /usr/bin/python3 %s/deep.py %s/made\nsandbox = off\n' "$PWD" "$PWD" >deep.ini
 models good
 holds run good.onnx --random 1 -E deep.ini -e deep --sandbox off
+[ -e made ] || { cat out err; fail "the engine made no folders, so that this shows nothing"; }
 [ -z "$(find "$TMPDIR" -maxdepth 2 -name 'scratch-*' 2>/dev/null)" ] || fail "a scratch folder stays"
