@@ -12,8 +12,8 @@ const Onnx__FunctionProto *model_function(const struct model *model, const Onnx_
 
 /*
  * Fails when a function calls itself, directly or through others: "One FunctionProto can reference other
- * FunctionProto in the model, however, recursive reference is not allowed" (onnx.proto, ModelProto.functions).
- * model_load and model_parse call it, so that whoever follows calls comes to an end.
+ * FunctionProto in the model, however, recursive reference is not allowed" (onnx.proto,
+ * ModelProto.functions). model_load and model_parse call it, so that whoever follows calls comes to an end.
  */
 int functions_check(const struct model *model, struct error *err);
 
